@@ -57,11 +57,12 @@ func Reply(text string) Action {
 			sent = strings.NewReplacer("{port}", strconv.Itoa(addr.Port),
 				"{hi}", strconv.Itoa(addr.Port>>8), "{lo}", strconv.Itoa(addr.Port&0xff)).Replace(sent)
 		}
-		c.ready = c.ready || text[0] == '2'
 		_, err := c.Write([]byte(sent))
 		return err
 	}
 }
+
+func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 
 // End ends the control connection. Commands are still recorded if it is Stalled.
 func End(e Ending) Action {
@@ -112,7 +113,7 @@ func (c *Conn) endData(e Ending) {
 	c.dropData()
 }
 
-// wish is what [Options].Fault wants of the honest server.
+// wish is what [Final] and [Cut] want of the honest server.
 type wish struct {
 	final  []Action // in place of the final reply
 	ending Ending   // of the passive data connection

@@ -1,8 +1,10 @@
 package testserver
 
 import (
+	"bytes"
 	"crypto/tls"
 	"net"
+	"slices"
 )
 
 // Conn is a control connection, and the command on it that the server is about to answer. Only the goroutine that runs
@@ -17,10 +19,9 @@ type Conn struct {
 	*control
 	wish
 	srv      *Server
-	front    *front // nil for a script
-	private  bool   // PROT P was given
-	ready    bool   // AUTH got 2yz
-	answered bool   // something was sent, or the connection was ended
+	private  bool // PROT P was given
+	ready    bool // AUTH got 2yz
+	answered bool // something was sent, or the connection was ended
 
 	// Guarded by control.mu.
 	listener net.Listener
@@ -41,6 +42,11 @@ func (c *Conn) begin(line string) {
 	c.Open, c.Transfer = c.srv.count(isTransfer(c.Verb))
 }
 
+// isTransfer reports whether verb uses a data connection.
+func isTransfer(verb string) bool {
+	return slices.Contains([]string{"RETR", "NLST", "LIST", "MLSD", "STOR", "APPE"}, verb)
+}
+
 // act does actions. An error is the end of the connection.
 func (c *Conn) act(actions []Action) error {
 	for _, act := range actions {
@@ -57,7 +63,7 @@ func (c *Conn) act(actions []Action) error {
 
 // Write sends b on the control connection, in one write.
 func (c *Conn) Write(b []byte) (int, error) {
-	c.answered = true
+	c.answered, c.ready = true, c.ready || bytes.HasPrefix(b, []byte("2"))
 	if err := c.send(b); err != nil {
 		return 0, err
 	}
@@ -79,19 +85,15 @@ func (c *Conn) Input() []string {
 	return queue
 }
 
-// perform plays a script until the connection is over.
+// perform plays a dialogue until the connection is over.
 func (c *Conn) perform(play *Dialogue) {
-	c.begin("")
-	err := c.act(play.greeting)
+	err := c.handle("", play.greeting)
 	for err == nil {
 		line, ok := c.next()
 		if !ok {
 			return
 		}
-		if c.begin(line); c.Verb == "PROT" {
-			c.private = c.Arg == "P"
-		}
-		err = c.act(play.actionsFor(line))
+		err = c.handle(line, play.actionsFor(line))
 		if isAuth(line) {
 			if c.ready && err == nil {
 				c.startTLS(c.srv.controlTLS)
@@ -99,6 +101,19 @@ func (c *Conn) perform(play *Dialogue) {
 			c.resume()
 		}
 	}
+}
+
+// handle does what [Options].Fault wants about a command, and then actions, unless the fault has answered.
+func (c *Conn) handle(line string, actions []Action) error {
+	if c.begin(line); c.Verb == "PROT" {
+		c.private = c.Arg == "P" && c.overTLS()
+	}
+	if fault := c.srv.opts.Fault; fault != nil {
+		if err := c.act([]Action{fault(c)}); err != nil || c.answered {
+			return err
+		}
+	}
+	return c.act(actions)
 }
 
 // listen opens a listener for data and then closes the one before it, so that the port is another one.
@@ -134,8 +149,11 @@ func (c *Conn) accept() (net.Conn, *wire) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.below, c.data = w, w
+	if c.ending != intact {
+		c.data = &bounded{wire: w, ending: c.ending, room: c.room}
+	}
 	if c.private {
-		c.data = tls.Server(w, c.srv.controlTLS)
+		c.data = tls.Server(c.data, c.srv.dataTLS)
 	}
 	if c.ended || c.dead {
 		_ = w.Close()

@@ -1,119 +1,121 @@
 package testserver
 
 import (
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
-	"sync"
+	"strconv"
+	"strings"
 )
 
-// dataListener wraps a passive listener of the library. Its connections are counted, tied to their control connection, and
-// subject to faults.
-type dataListener struct {
-	net.Listener
-	front *front
-}
-
-// Accept waits for the client. The library calls it when a transfer begins.
-func (l *dataListener) Accept() (net.Conn, error) {
-	raw, err := l.Listener.Accept()
+func (h *session) epsv() string {
+	addr, err := h.listen()
 	if err != nil {
-		return nil, err
+		return "425 " + err.Error()
 	}
-	c := &dataConn{wire: newWire(raw, &l.front.srv.recorder, 0, true), front: l.front}
-	if ex := l.front.current(); ex != nil {
-		c.ending, c.room = ex.ending, ex.room
+	return fmt.Sprintf("229 Entering Extended Passive Mode (|||%d|)", addr.Port)
+}
+
+func (h *session) pasv() string {
+	ip := h.srv.tcp.IP.To4()
+	if ip == nil {
+		return "425 PASV needs IPv4, use EPSV."
 	}
-	if !l.front.hold(c) {
-		_ = c.Close()
-		return nil, net.ErrClosed
+	addr, err := h.listen()
+	if err != nil {
+		return "425 " + err.Error()
 	}
-	return c, nil
+	return fmt.Sprintf("227 Entering Passive Mode (%s,%d,%d)", strings.ReplaceAll(ip.String(), ".", ","), addr.Port>>8, addr.Port&0xff)
 }
 
-func (l *dataListener) Close() error {
-	l.front.drop(l)
-	return l.Listener.Close()
-}
-
-// hold keeps c for closeData. It returns false if the client is already gone.
-func (f *front) hold(c io.Closer) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.held[c] = struct{}{}
-	return !f.ended
-}
-
-func (f *front) drop(c io.Closer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.held, c)
-}
-
-// wrap returns a dataListener on l, the library's listener for this connection.
-func (f *front) wrap(l net.Listener) net.Listener {
-	d := &dataListener{Listener: l, front: f}
-	if !f.hold(d) {
-		_ = l.Close()
+// eprt reads |1|127.0.0.1|2121|, port 127,0,0,1,8,73.
+func (h *session) eprt() string {
+	fields := strings.Split(h.Arg, "|")
+	if len(fields) != 5 {
+		return "501 No address."
 	}
-	return d
+	return h.calls(net.JoinHostPort(fields[2], fields[3]))
 }
 
-// closeData closes the data connections and their listeners, because the library would wait for a client that is gone.
-func (f *front) closeData() {
-	f.mu.Lock()
-	held := slices.Collect(maps.Keys(f.held))
-	f.mu.Unlock()
-	for _, c := range held {
-		_ = c.Close()
+func (h *session) port() string {
+	fields := strings.Split(h.Arg, ",")
+	if len(fields) != 6 {
+		return "501 No address."
 	}
+	high, _ := strconv.Atoi(fields[4])
+	low, _ := strconv.Atoi(fields[5])
+	return h.calls(fmt.Sprintf("%s:%d", strings.Join(fields[:4], "."), high<<8+low))
 }
 
-// dataConn is a passive data connection that ends early if a fault says so.
-type dataConn struct {
+// calls makes address the other end of the next data connection.
+func (h *session) calls(address string) string {
+	h.dropData()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listener = caller(address)
+	return "200 Done."
+}
+
+// caller is a listener that does not wait for a client, but connects to it.
+type caller string
+
+func (c caller) Accept() (net.Conn, error) { return net.DialTimeout("tcp", string(c), closeTimeout) }
+func (c caller) Close() error              { return nil }
+func (c caller) Addr() net.Addr            { return nil }
+
+// transfer sends contents on the data connection, and returns the final reply.
+func (h *session) transfer(contents io.Reader) string {
+	data, _ := h.accept()
+	if data == nil {
+		return "425 No data connection."
+	}
+	defer h.dropData()
+	if _, err := h.Write([]byte("150 Here it comes.\r\n")); err != nil {
+		return "426 " + err.Error()
+	}
+	if secure, ok := data.(*tls.Conn); ok { // even if nothing is to be sent
+		if err := secure.Handshake(); err != nil {
+			return "426 " + err.Error()
+		}
+	}
+	if _, err := io.Copy(data, contents); err != nil {
+		return "426 The transfer is broken off."
+	}
+	_ = data.Close()
+	return "226 Transfer complete."
+}
+
+// bounded is a data connection that ends early, because [Cut] says so.
+type bounded struct {
 	*wire
-	front  *front
 	ending Ending
-	room   int64 // bytes left before ending
-
-	cut  bool
-	once sync.Once
+	room   int64 // bytes left before that
+	over   bool
 }
 
-// Write sends what the fault allows. After a cut the rest vanishes without an error, so the server sends a lying 226.
-func (c *dataConn) Write(p []byte) (int, error) {
+// Write sends what there is room for. After a cut the rest vanishes without an error, so the server sends a lying 226.
+func (b *bounded) Write(p []byte) (int, error) {
 	switch {
-	case c.cut:
+	case b.over:
 		return len(p), nil
-	case c.ending == intact || int64(len(p)) < c.room:
-		c.room -= int64(len(p))
-		return c.wire.Write(p)
+	case int64(len(p)) < b.room:
+		b.room -= int64(len(p))
+		return b.wire.Write(p)
 	}
-	c.cut = true
-	if n, err := c.wire.Write(p[:c.room]); err != nil {
+	b.over = true
+	if n, err := b.wire.Write(p[:b.room]); err != nil {
 		return n, err
 	}
-	return c.strike(len(p))
-}
-
-func (c *dataConn) strike(n int) (int, error) {
-	switch c.ending {
+	switch b.ending {
 	case Reset:
-		c.wire.reset()
+		b.wire.reset()
 	case Stalled:
-		// Wait until the client or the server ends the connection.
-		_, _ = io.Copy(io.Discard, c.wire.Conn)
-		return 0, net.ErrClosed
+		_, _ = io.Copy(io.Discard, b.wire.Conn) // until the client or the server ends the connection
+		return 0, errors.New("stalled")
 	default:
-		_ = c.wire.Close()
+		_ = b.wire.Close()
 	}
-	return n, nil
-}
-
-func (c *dataConn) Close() error {
-	c.front.drop(c)
-	err := net.ErrClosed
-	c.once.Do(func() { err = c.wire.Close() })
-	return err
+	return len(p), nil
 }

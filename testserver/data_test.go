@@ -64,7 +64,7 @@ func TestFaultStallsData(t *testing.T) {
 	c.do("RETR f", "150")
 	must.Get(io.ReadFull(data, make([]byte, 10)))(t)
 	data.Close()
-	c.want("5")
+	c.want("426")
 	c.do("NOOP", "200")
 }
 

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	ftpserver "github.com/fclairamb/ftpserverlib"
 	"github.com/spf13/afero"
 
 	"example.com/ftpfetch/internal/throwaway"
@@ -23,14 +22,12 @@ import (
 // Options configures a server. The zero value, and a nil *Options, mean an anonymous server without TLS, with an empty
 // tree, on 127.0.0.1. Of a script only Listen and TLSConfig count.
 //
-// The honest server is github.com/fclairamb/ftpserverlib over an afero.Fs. It serves names byte for byte; no name can
+// The honest server serves an afero.Fs, and nobody can change anything in that. It serves names byte for byte; no name can
 // contain "/". "CWD /etc" takes an absolute path, "CWD " with a null argument succeeds and changes nothing, and "-l" is a
-// name. The library opens the passive ports on all interfaces, and accepts only connections from the control connection's
-// address. Active data connections work, but they are not counted and faults do not affect them.
+// name. ABOR has no effect on a transfer under way.
 type Options struct {
-	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an afero.Fs rather than an fs.FS because the
-	// server's driver needs one, and so that a test can change files while the server runs. Use afero.FromIOFS to serve an
-	// fs.FS.
+	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an afero.Fs rather than an fs.FS so that a test
+	// can change files while the server runs. Use afero.FromIOFS to serve an fs.FS.
 	FS afero.Fs
 	// Tree is added to FS: path -> contents. A path that ends in "/" makes a directory. Paths are bytes, not text; missing
 	// directories are created.
@@ -44,7 +41,7 @@ type Options struct {
 	// Home holds name -> working directory after login, default "/". Missing directories are created.
 	Home map[string]string
 
-	// Listen returns the listener for control connections, and for a script one for each data connection; nil means a free
+	// Listen returns the listener for control connections, and then one for each passive data connection; nil means a free
 	// port of 127.0.0.1. Their addresses are *net.TCPAddr.
 	Listen func() (net.Listener, error)
 	// Scheme is that of the server's URLs: "ftp", the default; "ftpes", where USER before AUTH TLS gets 530 and a transfer
@@ -74,15 +71,12 @@ const closeTimeout = 10 * time.Second
 type Server struct {
 	recorder
 	opts     Options
-	steps    []Step // of a script
+	steps    []Step // of a script, or of the honest server
 	tcp      *net.TCPAddr
 	listener net.Listener
 
 	id                  *throwaway.Identity // nil without TLS
 	controlTLS, dataTLS *tls.Config
-
-	passive    sync.Mutex // held while the library handles EPSV or PASV ...
-	passiveFor *front     // ... of this connection
 
 	running   sync.WaitGroup // everything that Close waits for
 	state     sync.Mutex
@@ -135,12 +129,14 @@ func (s *Server) start() (err error) {
 		if err := s.plant(); err != nil {
 			return err
 		}
+		s.steps = []Step{s.honest}
 	}
 	if s.listener, err = s.listen(); err != nil {
 		return err
 	}
 	s.tcp = s.listener.Addr().(*net.TCPAddr)
-	return s.serve()
+	s.running.Go(s.serve)
+	return nil
 }
 
 func (s *Server) listen() (net.Listener, error) {
@@ -185,64 +181,28 @@ func (s *Server) add(name, contents string) error {
 	return s.opts.FS.Chtimes(clean, s.opts.ModTime, s.opts.ModTime)
 }
 
-// serve accepts connections, or lets the library do so.
-func (s *Server) serve() error {
-	accepts := acceptor{s.listener, s}
-	if s.steps != nil {
-		s.running.Go(accepts.play)
-		return nil
-	}
-	ftp := ftpserver.NewFtpServer(driver{s, accepts})
-	if err := ftp.Listen(); err != nil {
-		_ = s.listener.Close()
-		return err
-	}
-	s.running.Go(func() { _ = ftp.Serve() })
-	return nil
-}
-
-// acceptor numbers the control connections.
-type acceptor struct {
-	net.Listener
-	srv *Server
-}
-
-// play plays the script on every connection.
-func (a acceptor) play() {
+// serve plays the steps on every connection.
+func (s *Server) serve() {
 	for {
-		c, err := a.enter()
+		c, err := s.enter()
 		if err != nil {
 			return
 		}
-		c.srv.running.Go(c.run)
-		c.srv.running.Go(func() {
-			c.perform(newDialogue(c.Num, c.srv.steps))
+		s.running.Go(c.run)
+		s.running.Go(func() {
+			c.perform(newDialogue(c.Num, s.steps))
 			c.waitEnd() // the connection stays until the client is gone
-			c.srv.leave(c.Num)
+			s.leave(c.Num)
 		})
 	}
 }
 
-// Accept gives the library a front for a connection. The library calls it from one goroutine, and numbers clients in the
-// same order, from 1.
-func (a acceptor) Accept() (net.Conn, error) {
-	c, err := a.enter()
-	if err != nil {
-		return nil, err
-	}
-	f := newFront(c)
-	c.srv.running.Add(1) // until front.maybeDone
-	c.srv.running.Go(f.run)
-	return f, nil
-}
-
 // enter waits for a client, and keeps its connection until leave.
-func (a acceptor) enter() (*Conn, error) {
-	raw, err := a.Listener.Accept()
+func (s *Server) enter() (*Conn, error) {
+	raw, err := s.listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	s := a.srv
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.conns++

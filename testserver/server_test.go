@@ -78,8 +78,6 @@ func TestDialogues(t *testing.T) {
 			"REST 2", "350", "RETR /text", "=b\r\nc"}},
 		{"IPv6", six, nil, open, []string{"TYPE I", "200", "RETR /f", "=x", "PASV", "425", "RETR /f", "=x"}},
 		{"no TLS", honest, nil, nil, []string{"", "220", "AUTH TLS", "502", "PBSZ 0", "503", "PROT P", "503"}},
-		{"long line", honest, nil, open, []string{"CWD " + strings.Repeat("x", 5000), "500", "NOOP", "200"}},
-		{"long user", honest, nil, nil, []string{"", "220", "USER " + strings.Repeat("x", 5000), "500", "USER open", "230"}},
 		{"unknown verb", honest, nil, open, []string{"XYZZY", "500"}},
 		{"many lines", honest, nil, nil, []string{"", "220", "FEAT", "211-", "NOOP", "200"}},
 
@@ -146,26 +144,6 @@ func upon(verb string, action Action) Options {
 		}
 		return nil
 	}}
-}
-
-func TestAbortDuringTransfer(t *testing.T) {
-	s := New(t, &Options{
-		Tree: map[string]string{"/f": "contents"},
-		Fault: func(c *Conn) Action {
-			if c.Transfer == 1 {
-				return Cut(3, Stalled)
-			}
-			return nil
-		},
-	})
-	c := anonymous(t, s.Addr())
-	data := c.dialData()
-	c.do("RETR f", "150")
-	must.Get(io.ReadFull(data, make([]byte, 3)))(t)
-	c.do("ABOR", "426")
-	c.want("226")
-	c.do("NOOP", "200")
-	c.retrieves("RETR f", "contents")
 }
 
 func TestURL(t *testing.T) {

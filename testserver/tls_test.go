@@ -55,7 +55,7 @@ func TestExplicitTLS(t *testing.T) {
 					if err == nil {
 						t.Fatal("data without a resumed session")
 					}
-					c.want("550")
+					c.want("426")
 					return
 				}
 				c.want("226")

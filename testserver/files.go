@@ -1,0 +1,162 @@
+package testserver
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/afero"
+)
+
+// path returns the absolute path of the command's argument.
+func (h *session) path() string {
+	if path.IsAbs(h.Arg) {
+		return path.Clean(h.Arg)
+	}
+	return path.Join(h.dir, h.Arg)
+}
+
+// denied is the reply about a file that cannot be had.
+func denied(err error) string { return "550 " + err.Error() }
+
+func (h *session) cwd() string { return h.enterDir(h.path()) }
+
+func (h *session) cdup() string { return h.enterDir(path.Dir(h.dir)) }
+
+func (h *session) enterDir(dir string) string {
+	info, err := h.srv.opts.FS.Stat(dir)
+	switch {
+	case err != nil:
+		return denied(err)
+	case !info.IsDir():
+		return "550 " + dir + ": not a directory"
+	}
+	h.dir = dir
+	return "250 The directory is " + dir
+}
+
+func (h *session) setType() string {
+	code, _ := splitCommand(h.Arg)
+	if code != "A" && code != "I" && code != "L" {
+		return "504 Unknown type."
+	}
+	h.ascii = code == "A"
+	return "200 Done."
+}
+
+func (h *session) rest() string {
+	offset, err := strconv.ParseInt(h.Arg, 10, 64)
+	if err != nil || h.ascii {
+		return "501 No offset, or not of a text."
+	}
+	h.offset = offset
+	return "350 RETR comes next."
+}
+
+// file describes the file of the command's argument.
+func (h *session) file() (fs.FileInfo, error) {
+	info, err := h.srv.opts.FS.Stat(h.path())
+	if err == nil && info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: h.path(), Err: fmt.Errorf("is a directory")}
+	}
+	return info, err
+}
+
+func (h *session) size() string {
+	info, err := h.file()
+	switch {
+	case h.ascii:
+		return "550 SIZE not allowed in ASCII mode"
+	case err != nil:
+		return denied(err)
+	}
+	return "213 " + strconv.FormatInt(info.Size(), 10)
+}
+
+func (h *session) mdtm() string {
+	info, err := h.srv.opts.FS.Stat(h.path())
+	if err != nil {
+		return denied(err)
+	}
+	return "213 " + stamp(info)
+}
+
+func stamp(info fs.FileInfo) string { return info.ModTime().UTC().Format("20060102150405") }
+
+func (h *session) mlst() string {
+	info, err := h.srv.opts.FS.Stat(h.path())
+	if err != nil {
+		return denied(err)
+	}
+	return "250-Listing\r\n " + facts(info) + h.path() + "\r\n250 End"
+}
+
+// facts returns those of a line of MLSD, and the space after them.
+func facts(info fs.FileInfo) string {
+	kind := "file"
+	if info.IsDir() {
+		kind = "dir"
+	}
+	return fmt.Sprintf("Type=%s;Size=%d;Modify=%s; ", kind, info.Size(), stamp(info))
+}
+
+func (h *session) retr() string {
+	offset := h.offset
+	h.offset = 0
+	if _, err := h.file(); err != nil {
+		return denied(err)
+	}
+	f, err := h.srv.opts.FS.OpenFile(h.path(), os.O_RDONLY, 0)
+	if err != nil {
+		return denied(err)
+	}
+	defer f.Close()
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return denied(err)
+	}
+	if !h.ascii {
+		return h.transfer(f)
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return denied(err)
+	}
+	lines := strings.ReplaceAll(string(text), "\r\n", "\n")
+	return h.transfer(strings.NewReader(strings.ReplaceAll(lines, "\n", "\r\n")))
+}
+
+// list answers NLST, LIST and MLSD. All but MLSD may name a file.
+func (h *session) list() string {
+	name := h.path()
+	info, err := h.srv.opts.FS.Stat(name)
+	if err != nil {
+		return denied(err)
+	}
+	infos, within := []fs.FileInfo{info}, path.Dir(path.Clean(h.Arg))
+	switch {
+	case info.IsDir():
+		within = path.Clean(h.Arg)
+		if infos, err = afero.ReadDir(h.srv.opts.FS, name); err != nil {
+			return denied(err)
+		}
+	case h.Verb == "MLSD":
+		return "501 " + name + " is not a directory"
+	}
+	var lines strings.Builder
+	for _, info := range infos {
+		switch h.Verb {
+		case "NLST":
+			lines.WriteString(path.Join(within, info.Name()))
+		case "LIST":
+			fmt.Fprintf(&lines, "%s 1 ftp ftp %12d %s %s", info.Mode(), info.Size(), info.ModTime().Format("Jan _2  2006"), info.Name())
+		case "MLSD":
+			lines.WriteString(facts(info) + info.Name())
+		}
+		lines.WriteString("\r\n")
+	}
+	return h.transfer(strings.NewReader(lines.String()))
+}
