@@ -28,6 +28,7 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
@@ -109,14 +110,14 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	defer b.group.Dirs.Close()
 	b.teller, _ = src.(teller)
 	if o.Ledger != "" {
-		l, err := openLedger(b.root, o.Ledger)
+		l, err := ledger.Open(b.root, o.Ledger)
 		if err != nil {
 			return Totals{}, err
 		}
 		defer l.Close()
-		b.group.Flush = l.flush
-		if b.ledger = l; l.ignored != nil {
-			b.tell(Event{Event: download.Event{Err: fmt.Errorf("%s (%d in all) is ignored: not a regular file that only this user may write", l.ignored[0], len(l.ignored))}})
+		b.group.Flush = l.Flush
+		if b.ledger = l; l.Ignored != nil {
+			b.tell(Event{Event: download.Event{Err: fmt.Errorf("%s (%d in all) is ignored: not a regular file that only this user may write", l.Ignored[0], len(l.Ignored))}})
 		}
 	}
 	end := b.watch()
@@ -151,8 +152,8 @@ type engine struct {
 	root   *os.Root
 	group  *partfile.Group
 	lists  sums.Cache
-	ledger *ledger // nil: nothing is remembered
-	paths  *paths  // nil: no two files can have the same
+	ledger *ledger.Ledger // nil: nothing is remembered
+	paths  *paths         // nil: no two files can have the same
 	trees  []*job
 
 	telling  sync.Mutex

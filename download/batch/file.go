@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
@@ -132,7 +133,7 @@ func (b *engine) named(ctx context.Context, j *job) (there bool, err error) {
 	if b.ledger == nil {
 		return false, nil
 	}
-	if err = b.ledger.refresh(); err == nil {
+	if err = b.ledger.Refresh(); err == nil {
 		_, there, err = b.there(ctx, j)
 	}
 	return there, err
@@ -162,7 +163,7 @@ func (b *engine) compare(ctx context.Context, j *job, err error) (download.Resul
 		how = fmt.Sprintf("differs from the server's (%d bytes there, %d here): -N updates it", size, has.Size())
 	case modTime.IsZero():
 		how = "has the size of the server's, which tells no time: --overwrite replaces it"
-	case age.Abs() <= slack:
+	case age.Abs() <= ledger.Slack:
 		return download.Result{Size: size, ModTime: has.ModTime(), Left: "already there"}, nil
 	case age > 0:
 		how = "is older than the server's, and of the same size: -N updates it"
@@ -206,7 +207,7 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download
 		o.Segments += t.Spare(n)
 	}
 	if b.ledger != nil {
-		o.Commit = func(r download.Result) error { return b.ledger.add(recordOf(j.Item, j.url(), r)) }
+		o.Commit = func(r download.Result) error { return b.ledger.Add(ledger.Of(j.Item, j.url(), r)) }
 	}
 	o.Events = func(e download.Event) {
 		if e.Kind == download.Progress {
@@ -333,7 +334,7 @@ func (b *engine) there(ctx context.Context, j *job) (_ download.Result, ok bool,
 		return download.Result{}, false, nil
 	}
 	if b.ledger != nil {
-		if r, ok := b.ledger.find(item, j.modTime, info); ok {
+		if r, ok := b.ledger.Find(item, j.modTime, info); ok {
 			result.Sum, _ = digest.Parse(r.Sum)
 			result.Verified, result.Checked = r.Verified, r.Checked
 			return result, true, nil
@@ -342,7 +343,7 @@ func (b *engine) there(ctx context.Context, j *job) (_ download.Result, ok bool,
 	switch {
 	case item.Sum.Algorithm != "":
 		return b.verify(ctx, item, to, result)
-	case b.Each.Newer && !j.modTime.After(info.ModTime().Add(slack)):
+	case b.Each.Newer && !j.modTime.After(info.ModTime().Add(ledger.Slack)):
 		result.Left = "not newer on the server"
 		return result, true, nil
 	}
@@ -366,9 +367,6 @@ func (b *engine) other(item manifest.Item, cause error, format string, args ...a
 // server must be asked.
 func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.modTime.IsZero() }
 
-// slack is how much of a second some file systems lose.
-const slack = time.Second - 1
-
 // verify compares the digest of a file that is there.
 func (b *engine) verify(ctx context.Context, item manifest.Item, to *partfile.Place, result download.Result) (download.Result, bool, error) {
 	h := algorithm.New(item.Sum.Algorithm)
@@ -382,7 +380,7 @@ func (b *engine) verify(ctx context.Context, item manifest.Item, to *partfile.Pl
 	}
 	result.Sum, result.Verified, result.Checked = sum, sum.Algorithm+" given", time.Now().UTC()
 	if b.ledger != nil {
-		err = b.group.Record(func() error { return b.ledger.add(recordOf(item, item.URLs[0], result)) })
+		err = b.group.Record(func() error { return b.ledger.Add(ledger.Of(item, item.URLs[0], result)) })
 	}
 	return result, err == nil, err
 }

@@ -24,6 +24,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
@@ -32,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const ledgerName = ".ftpfetch-ledger"
+const ledgerName = ledger.Name
 
 // stand is a run against an embedded server.
 type stand struct {

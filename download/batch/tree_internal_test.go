@@ -2,12 +2,18 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
@@ -133,6 +139,31 @@ func TestAhead(t *testing.T) {
 	for range 2 {
 		if c, err := b.entries(t.Context(), nil, ahead); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].name != "b" || c.entries[1].name != "a" {
 			t.Errorf("%+v, %v", c, err)
+		}
+	}
+}
+
+// TestNamedMeanwhile checks that files that another run has named since this one began are there, although one look at the
+// ledger finds the records of all.
+func TestNamedMeanwhile(t *testing.T) {
+	modified := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	root := must.Get(os.OpenRoot(t.TempDir()))(t)
+	defer root.Close()
+	b := &engine{root: root, group: new(partfile.Group), ledger: must.Get(ledger.Open(root, ledger.Name))(t)}
+	other := must.Get(ledger.Open(root, ledger.Name))(t)
+	defer other.Close()
+	defer func() { b.ledger.Close() }()
+	var items []manifest.Item
+	for _, path := range []string{"a", "b", "c"} {
+		items = append(items, manifest.Item{URLs: []*urlparse.URL{must.Get(urlparse.Parse("ftp://h/" + path))(t)}, Path: path})
+	}
+	for _, item := range items[:2] {
+		must.Do(t, errors.Join(root.WriteFile(item.Path, []byte("x"), 0o666), root.Chtimes(item.Path, modified, modified)))
+		must.Do(t, other.Add(ledger.Of(item, item.URLs[0], download.Result{Size: 1, ModTime: modified})))
+	}
+	for i, item := range items {
+		if got, err := b.named(t.Context(), &job{Task: &Task{Item: item}, listed: -1}); got != (i < 2) || err != nil {
+			t.Errorf("%s: %v, %v", item.Path, got, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package batch
+package ledger
 
 import (
 	"errors"
@@ -13,7 +13,6 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
@@ -53,12 +52,12 @@ func TestAbout(t *testing.T) {
 	const crc = "crc32:00000000"
 	is := file{size: 5, time: modified}
 	plain := manifest.Item{URLs: urls(t, "ftp://h/f"), Path: "f"}
-	rec := recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified})
+	rec := Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified})
 	with := func(change func(*manifest.Item)) manifest.Item { i := plain; change(&i); return i }
-	summed := recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified, Sum: sum(t, md5)})
+	summed := Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified, Sum: sum(t, md5)})
 	tests := []struct {
 		name string
-		r    record
+		r    Record
 		item manifest.Item
 		info file
 		want bool
@@ -68,8 +67,8 @@ func TestAbout(t *testing.T) {
 		{"another size on the disk", rec, plain, file{size: 6, time: modified}, false},
 		{"another time on the disk", rec, plain, file{size: 5, time: modified.Add(time.Second)}, false},
 		{"an earlier time on the disk", rec, plain, file{size: 5, time: modified.Add(-time.Second)}, false},
-		{"a time without fractions", recordOf(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified.Add(999 * time.Millisecond)}), plain, is, true},
-		{"no time in the ledger", recordOf(plain, plain.URLs[0], download.Result{Size: 5}), plain, is, false},
+		{"a time without fractions", Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified.Add(999 * time.Millisecond)}), plain, is, true},
+		{"no time in the ledger", Of(plain, plain.URLs[0], download.Result{Size: 5}), plain, is, false},
 		{"the size of the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(5)) }), is, true},
 		{"another size in the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(6)) }), is, false},
 		{"another URL", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://h/g") }), is, false},
@@ -92,7 +91,7 @@ func TestAbout(t *testing.T) {
 			t.Errorf("%v newer in the listing: got %v", newer, got)
 		}
 	}
-	login := recordOf(plain, urls(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
+	login := Of(plain, urls(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
 	for pass, want := range map[string]bool{"me:secret": true, "me:changed": true, "me": true, "you:secret": false} {
 		if got := login.about(with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://"+pass+"@h/f") }), time.Time{}, is); got != want {
 			t.Errorf("login %s: got %v", pass, got)
@@ -115,9 +114,9 @@ func newRoom(t *testing.T) *room {
 	return &room{t, dir, root}
 }
 
-func (r *room) open(name string) *ledger {
+func (r *room) open(name string) *Ledger {
 	r.Helper()
-	l := must.Get(openLedger(r.root, name))(r)
+	l := must.Get(Open(r.root, name))(r)
 	r.Cleanup(func() { l.Close() })
 	return l
 }
@@ -127,22 +126,22 @@ func (r *room) item(path string) manifest.Item {
 }
 
 // record returns the record of a file.
-func (r *room) record(path string, size int64) record {
+func (r *room) record(path string, size int64) Record {
 	item := r.item(path)
-	return recordOf(item, item.URLs[0], download.Result{Size: size, ModTime: modified})
+	return Of(item, item.URLs[0], download.Result{Size: size, ModTime: modified})
 }
 
-func (r *room) add(l *ledger, path string, size int64) {
+func (r *room) add(l *Ledger, path string, size int64) {
 	r.Helper()
-	if err := l.add(r.record(path, size)); err != nil {
+	if err := l.Add(r.record(path, size)); err != nil {
 		r.Error(err)
 	}
 }
 
 // has checks whether the ledger speaks for a file of this size.
-func (r *room) has(l *ledger, path string, size int64, want bool) {
+func (r *room) has(l *Ledger, path string, size int64, want bool) {
 	r.Helper()
-	if _, got := l.find(r.item(path), time.Time{}, file{size: size, time: modified}); got != want {
+	if _, got := l.Find(r.item(path), time.Time{}, file{size: size, time: modified}); got != want {
 		r.Errorf("%q with %d bytes: %v, want %v", path, size, got, want)
 	}
 }
@@ -158,14 +157,14 @@ func (r *room) text(name string) string {
 func TestLedger(t *testing.T) {
 	r := newRoom(t)
 	odd := []string{"a", "d/b c", "é", "\xe9\xff", "\xe9\xfe", "new\nline", `q"\`}
-	l := r.open(ledgerName)
+	l := r.open(Name)
 	for _, path := range odd {
 		r.add(l, path, 1)
 		r.has(l, path, 1, false) // this run has fetched it already
 	}
 	r.add(l, "a", 2)
-	r.add(r.open(ledgerName+"-1-of-2"), "shard", 3)
-	next := r.open(ledgerName + "-2-of-2")
+	r.add(r.open(Name+"-1-of-2"), "shard", 3)
+	next := r.open(Name + "-2-of-2")
 	for _, path := range odd[1:] {
 		r.has(next, path, 1, true)
 	}
@@ -173,7 +172,7 @@ func TestLedger(t *testing.T) {
 	r.has(next, "a", 2, true)
 	r.has(next, "shard", 3, true)
 	r.has(next, "other", 3, false)
-	if text := r.text(ledgerName); strings.Contains(text, "secret") || strings.Count(text, "\n") != len(odd)+1 {
+	if text := r.text(Name); strings.Contains(text, "secret") || strings.Count(text, "\n") != len(odd)+1 {
 		t.Errorf("the ledger holds %q", text)
 	}
 }
@@ -181,19 +180,19 @@ func TestLedger(t *testing.T) {
 // TestLedgerForeignLines checks that lines that are not records count for nothing, and harm none of the others.
 func TestLedgerForeignLines(t *testing.T) {
 	r := newRoom(t)
-	r.add(r.open(ledgerName), "a", 1)
-	line := r.text(ledgerName)
+	r.add(r.open(Name), "a", 1)
+	line := r.text(Name)
 	for _, foreign := range []string{
 		"\n", "\n\n", "text\n", "{}\n", "[]\n", "null\n", "{\"path\":1}\n", "{\"path\":\"a\",\"size\":\"x\"}\n",
 		"\x00\xff\n", strings.Repeat("x", 1<<20) + "\n", "{\"path\":\"" + strings.Repeat("x", 1<<20) + "\"}\n", "{\"future\":[1],\"path\":\"z\"}\n",
 	} {
 		for _, text := range []string{foreign + line, line + foreign} {
-			must.Do(t, os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(text), 0o666))
-			l := r.open(ledgerName)
+			must.Do(t, os.WriteFile(filepath.Join(r.dir, Name), []byte(text), 0o666))
+			l := r.open(Name)
 			r.has(l, "a", 1, true)
 			r.has(l, "", 0, false)
 			r.add(l, "b", 2)
-			r.has(r.open(ledgerName), "b", 2, true)
+			r.has(r.open(Name), "b", 2, true)
 		}
 	}
 }
@@ -202,18 +201,18 @@ func TestLedgerForeignLines(t *testing.T) {
 // record is not spoiled.
 func TestLedgerTorn(t *testing.T) {
 	r := newRoom(t)
-	l := r.open(ledgerName)
+	l := r.open(Name)
 	r.add(l, "a", 1)
-	first := len(r.text(ledgerName))
+	first := len(r.text(Name))
 	r.add(l, "b", 2)
-	whole := r.text(ledgerName)
+	whole := r.text(Name)
 	for n := range len(whole) + 1 {
-		must.Do(t, os.WriteFile(filepath.Join(r.dir, ledgerName), []byte(whole[:n]), 0o666))
-		l := r.open(ledgerName)
+		must.Do(t, os.WriteFile(filepath.Join(r.dir, Name), []byte(whole[:n]), 0o666))
+		l := r.open(Name)
 		r.has(l, "a", 1, n >= first-1) // the line end is there now
 		r.has(l, "b", 2, n >= len(whole)-1)
 		r.add(l, "c", 3)
-		l = r.open(ledgerName)
+		l = r.open(Name)
 		r.has(l, "a", 1, n >= first-1)
 		r.has(l, "c", 3, true)
 		if t.Failed() {
@@ -229,7 +228,7 @@ func TestLedgerTogether(t *testing.T) {
 	var adding sync.WaitGroup
 	const n = 20
 	for run := range 2 {
-		l := r.open(ledgerName)
+		l := r.open(Name)
 		for worker := range 2 {
 			adding.Go(func() {
 				for i := range n {
@@ -239,7 +238,7 @@ func TestLedgerTogether(t *testing.T) {
 		}
 	}
 	adding.Wait()
-	l := r.open(ledgerName)
+	l := r.open(Name)
 	for run := range 2 {
 		for worker := range 2 {
 			for i := range n {
@@ -249,42 +248,24 @@ func TestLedgerTogether(t *testing.T) {
 	}
 }
 
-// TestNamedMeanwhile checks that files that another run has named since this one began are there, although one look at the
-// ledger finds the records of all.
-func TestNamedMeanwhile(t *testing.T) {
-	r := newRoom(t)
-	b := &engine{root: r.root, group: new(partfile.Group), ledger: r.open(ledgerName)}
-	other := r.open(ledgerName)
-	for _, path := range []string{"a", "b"} {
-		name := filepath.Join(r.dir, path)
-		must.Do(t, errors.Join(os.WriteFile(name, []byte("x"), 0o666), os.Chtimes(name, modified, modified)))
-		r.add(other, path, 1)
-	}
-	for path, want := range map[string]bool{"a": true, "b": true, "c": false} {
-		if got, err := b.named(t.Context(), &job{Task: &Task{Item: r.item(path)}, listed: -1}); got != want || err != nil {
-			t.Errorf("%s: %v, %v, want %v", path, got, err, want)
-		}
-	}
-}
-
 // TestLedgerFull lets a record be cut off, as on a full disk: the next one stands on its own line.
 func TestLedgerFull(t *testing.T) {
 	r := newRoom(t)
-	l := r.open(ledgerName)
+	l := r.open(Name)
 	r.add(l, "first", 1)
 	own := l.own
 	must.Get(own.WriteString(`{"path":"a","url`))(t)
-	blocked, err := os.Open(filepath.Join(r.dir, ledgerName)) // for reading only
+	blocked, err := os.Open(filepath.Join(r.dir, Name)) // for reading only
 	must.Do(t, err)
 	defer blocked.Close()
 	l.own = blocked
-	if err := l.add(r.record("a", 1)); err == nil {
+	if err := l.Add(r.record("a", 1)); err == nil {
 		t.Error("a record was written to a file that cannot be written")
 	}
 	l.own = own
 	r.add(l, "b", 1)
 	r.add(l, "c", 1)
-	next := r.open(ledgerName)
+	next := r.open(Name)
 	r.has(next, "a", 1, false)
 	r.has(next, "b", 1, true)
 	r.has(next, "c", 1, true)
@@ -293,18 +274,18 @@ func TestLedgerFull(t *testing.T) {
 // TestLedgerUnwritable checks a ledger that cannot be opened, and one that cannot be written any more.
 func TestLedgerUnwritable(t *testing.T) {
 	r := newRoom(t)
-	l := r.open(ledgerName)
+	l := r.open(Name)
 	r.add(l, "first", 1)
 	must.Do(t, l.own.Close())
-	err := l.add(r.record("a", 0))
-	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), ledgerName+": the ledger cannot be written: ") || strings.Count(err.Error(), ledgerName) != 1 {
+	err := l.Add(r.record("a", 0))
+	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), Name+": the ledger cannot be written: ") || strings.Count(err.Error(), Name) != 1 {
 		t.Errorf("got %v", err)
 	}
 	if os.Geteuid() == 0 {
 		return // root may write everything
 	}
-	must.Do(t, os.Chmod(filepath.Join(r.dir, ledgerName), 0o444))
-	if _, err := openLedger(r.root, ledgerName); !errors.Is(err, fs.ErrPermission) {
+	must.Do(t, os.Chmod(filepath.Join(r.dir, Name), 0o444))
+	if _, err := Open(r.root, Name); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, want ErrPermission", err)
 	}
 }

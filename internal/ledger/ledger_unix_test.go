@@ -1,6 +1,6 @@
 //go:build unix
 
-package batch
+package ledger
 
 import (
 	"errors"
@@ -24,8 +24,8 @@ func TestLedgerFlushed(t *testing.T) {
 	must.Do(t, err)
 	defer r.Close()
 	defer w.Close()
-	l := &ledger{own: w}
-	if err := errors.Join(l.add(record{Path: "f"}), l.flush()); !errors.Is(err, download.ErrLocal) {
+	l := &Ledger{own: w}
+	if err := errors.Join(l.Add(Record{Path: "f"}), l.Flush()); !errors.Is(err, download.ErrLocal) {
 		t.Errorf("got %v, want the failure of the flush", err)
 	}
 }
@@ -66,20 +66,20 @@ func TestLedgerForeign(t *testing.T) {
 	}
 	cases := 0
 	for _, kind := range kinds {
-		for _, name := range []string{ledgerName, ledgerName + ".evil", ledgerName + "-1-of-2"} {
+		for _, name := range []string{Name, Name + ".evil", Name + "-1-of-2"} {
 			cases++
 			r := newRoom(t)
-			r.add(r.open(ledgerName), "planted", 1)
-			path := filepath.Join(r.dir, ledgerName)
-			text := []byte(r.text(ledgerName))
+			r.add(r.open(Name), "planted", 1)
+			path := filepath.Join(r.dir, Name)
+			text := []byte(r.text(Name))
 			must.Do(t, errors.Join(os.Remove(path), kind.plant(filepath.Join(r.dir, name), text)))
-			l := r.open(ledgerName)
+			l := r.open(Name)
 			r.has(l, "planted", 1, kind.believe)
-			if slices.Contains(l.ignored, name) == kind.believe {
-				t.Errorf("%s as %s: ignored are %q", kind.what, name, l.ignored)
+			if slices.Contains(l.Ignored, name) == kind.believe {
+				t.Errorf("%s as %s: ignored are %q", kind.what, name, l.Ignored)
 			}
 			r.add(l, "a", 1)
-			r.has(r.open(ledgerName), "a", 1, true)
+			r.has(r.open(Name), "a", 1, true)
 			if _, err := os.Stat(filepath.Join(r.dir, "nothing")); err == nil || t.Failed() {
 				t.Fatalf("%s as %s: something was written through the link, or the above", kind.what, name)
 			}
@@ -91,7 +91,7 @@ func TestLedgerForeign(t *testing.T) {
 // TestLedgerForeignFile checks that no ledger speaks for another user's file.
 func TestLedgerForeignFile(t *testing.T) {
 	r := newRoom(t)
-	r.add(r.open(ledgerName), "f", 0)
+	r.add(r.open(Name), "f", 0)
 	path := filepath.Join(r.dir, "f")
 	must.Do(t, errors.Join(os.WriteFile(path, nil, 0o666), os.Chtimes(path, modified, modified)))
 	for _, uid := range []int{os.Geteuid(), 12345} {
@@ -99,7 +99,7 @@ func TestLedgerForeignFile(t *testing.T) {
 			return // only root may give files away
 		}
 		info := must.Get(r.root.Lstat("f"))(t)
-		if _, ok := r.open(ledgerName).find(r.item("f"), time.Time{}, info); ok != (uid == os.Geteuid()) {
+		if _, ok := r.open(Name).Find(r.item("f"), time.Time{}, info); ok != (uid == os.Geteuid()) {
 			t.Errorf("of user %d: %v", uid, ok)
 		}
 	}

@@ -1,4 +1,5 @@
-package batch
+// Package ledger remembers the verified files of an output directory, so that a later run fetches only the rest.
+package ledger
 
 import (
 	"bufio"
@@ -24,11 +25,11 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// ledgerName begins the name of every ledger in the output directory. A shard's ledger has the shard's number added to it.
-const ledgerName = ".ftpfetch-ledger"
+// Name begins the name of every ledger in the output directory. A shard's ledger has the shard's number added to it.
+const Name = ".ftpfetch-ledger"
 
-// record is what a ledger says about a file: that these bytes were verified. It is one line of JSON.
-type record struct {
+// Record is what a ledger says about a file: that these bytes were verified. It is one line of JSON.
+type Record struct {
 	Path     string    `json:"path"`               // below the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
 	URL      string    `json:"url"`                // without its password
@@ -39,8 +40,9 @@ type record struct {
 	Checked  time.Time `json:"checked,omitzero"`   // when
 }
 
-func recordOf(item manifest.Item, u *urlparse.URL, r download.Result) record {
-	out := record{
+// Of returns the record of a file that came from u.
+func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
+	out := Record{
 		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime.UTC(), Sum: r.Sum.String(), Verified: r.Verified,
 		Checked: r.Checked,
 	}
@@ -51,7 +53,7 @@ func recordOf(item manifest.Item, u *urlparse.URL, r download.Result) record {
 }
 
 // path returns the path as it was given.
-func (r record) path() string {
+func (r Record) path() string {
 	if r.Raw != nil {
 		return string(r.Raw)
 	}
@@ -59,8 +61,8 @@ func (r record) path() string {
 }
 
 // about reports whether r is about the file that item names and info describes, and is of no time before newest.
-func (r record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
-	if r.path() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= slack {
+func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
+	if r.path() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= Slack {
 		return false
 	}
 	if item.Sum.Algorithm != "" {
@@ -70,16 +72,16 @@ func (r record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 		(item.Size == nil || *item.Size == r.Size) && !newest.After(r.Modified)
 }
 
-// ledger remembers the verified files of an output directory. The record of a file is on the disk before the file has its
+// Ledger remembers the verified files of an output directory. The record of a file is on the disk before the file has its
 // name, so that a run that is killed leaves no file without a record. A record counts only while the file has the size and
 // time that the record names. Records are only added; the last one of a path counts.
 //
 // Several runs may add to the ledgers of one directory at the same time, each to its own or all to the same; every run
 // reads all of them when it starts. A ledger is safe for concurrent use.
-type ledger struct {
+type Ledger struct {
 	root    *os.Root
 	names   [2]string  // of the ledger to which the run adds: the second if the first is not believed
-	ignored []string   // names of ledgers that are not believed
+	Ignored []string   // names of ledgers that are not believed
 	index   []position // of the records at the start, ordered by hash
 
 	mu    sync.Mutex
@@ -103,15 +105,18 @@ const offsetBits = 48
 // maxRecord bounds the bytes of a record.
 const maxRecord = 256 << 10
 
-// openLedger opens all ledgers under root. It believes only those that this user owns and no other may write. The one called
+// Slack is how much of a second some file systems lose.
+const Slack = time.Second - 1
+
+// Open opens all ledgers under root. It believes only those that this user owns and no other may write. The one called
 // name appears with its first record. The caller closes the ledger.
-func openLedger(root *os.Root, name string) (*ledger, error) {
-	l := &ledger{root: root, names: [...]string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}, late: make(map[uint64]uint64)}
-	names, err := fs.Glob(root.FS(), ledgerName+"*")
+func Open(root *os.Root, name string) (*Ledger, error) {
+	l := &Ledger{root: root, names: [...]string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}, late: make(map[uint64]uint64)}
+	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
 		switch uerr := l.use(n, func(p position) { l.index = append(l.index, p) }); {
 		case errors.Is(uerr, errForeign):
-			l.ignored = append(l.ignored, n)
+			l.Ignored = append(l.Ignored, n)
 		default:
 			err = cmp.Or(err, uerr)
 		}
@@ -125,7 +130,7 @@ func openLedger(root *os.Root, name string) (*ledger, error) {
 }
 
 // use opens and reads one of the ledgers. If it is that of this run, the run adds to it.
-func (l *ledger) use(name string, add func(position)) error {
+func (l *Ledger) use(name string, add func(position)) error {
 	flag, mine := os.O_RDONLY, l.own == nil && slices.Contains(l.names[:], name)
 	if mine {
 		flag = os.O_RDWR | os.O_APPEND
@@ -151,7 +156,7 @@ func (l *ledger) use(name string, add func(position)) error {
 
 // begin opens the ledger to which the run adds, and makes it if it is not there. If there are only others' of its names,
 // nothing is remembered.
-func (l *ledger) begin(create bool) error {
+func (l *Ledger) begin(create bool) error {
 	for i := 0; l.own == nil && i < len(l.names); i++ {
 		name, err := l.names[i], error(nil)
 		if create {
@@ -194,14 +199,14 @@ func open(root *os.Root, name string, flag int) (*os.File, error) {
 
 // load reads l.files[n] from at on, and returns where its last line ends. Lines that are not records, such as an
 // unfinished last one, do not count.
-func (l *ledger) load(n int, at int64, add func(position)) (end int64, err error) {
+func (l *Ledger) load(n int, at int64, add func(position)) (end int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
 	for {
 		line, err := in.ReadSlice('\n')
 		if err == io.EOF {
 			return at, nil
 		}
-		var r record
+		var r Record
 		if err == nil && json.Unmarshal(line, &r) == nil {
 			add(position{l.key(r.path()), uint64(n)<<offsetBits | uint64(at)})
 		}
@@ -211,8 +216,8 @@ func (l *ledger) load(n int, at int64, add func(position)) (end int64, err error
 	}
 }
 
-// refresh reads what has been added to the ledger since, by any run.
-func (l *ledger) refresh() error {
+// Refresh reads what has been added to the ledger since, by any run.
+func (l *Ledger) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := l.begin(false)
@@ -222,10 +227,12 @@ func (l *ledger) refresh() error {
 	return err
 }
 
-func (l *ledger) key(path string) uint64 { return maphash.String(seed, path) }
+var seed = maphash.MakeSeed()
 
-// find returns the record of a file that is there, if it is of no time before newest.
-func (l *ledger) find(item manifest.Item, newest time.Time, info fs.FileInfo) (record, bool) {
+func (l *Ledger) key(path string) uint64 { return maphash.String(seed, path) }
+
+// Find returns the record of a file that is there, if it is of no time before newest.
+func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (Record, bool) {
 	key := l.key(item.Path)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,21 +240,21 @@ func (l *ledger) find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 	if !ok {
 		var i int
 		if i, ok = slices.BinarySearchFunc(l.index, key, func(p position, hash uint64) int { return cmp.Compare(p.hash, hash) }); !ok {
-			return record{}, false
+			return Record{}, false
 		}
 		at = l.index[i].at
 	}
 	in := io.NewSectionReader(l.files[at>>offsetBits], int64(at&(1<<offsetBits-1)), maxRecord)
 	line, err := bufio.NewReaderSize(in, 1<<10).ReadBytes('\n')
-	var r record
+	var r Record
 	if err != nil || json.Unmarshal(line, &r) != nil {
-		return record{}, false
+		return Record{}, false
 	}
 	return r, r.about(item, newest, info) && owner.Ours(info)
 }
 
-// add adds a record. It counts once flush has put it on the disk.
-func (l *ledger) add(r record) error {
+// Add adds a record. It counts once Flush has put it on the disk.
+func (l *Ledger) Add(r Record) error {
 	line := printable.JSON(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -262,7 +269,8 @@ func (l *ledger) add(r record) error {
 	return localfile.Failure(l.own.Name(), "the ledger cannot be written", err)
 }
 
-func (l *ledger) flush() error {
+// Flush puts the records on the disk.
+func (l *Ledger) Flush() error {
 	l.mu.Lock()
 	own := l.own
 	l.mu.Unlock()
@@ -273,7 +281,7 @@ func (l *ledger) flush() error {
 }
 
 // Close closes the ledger.
-func (l *ledger) Close() {
+func (l *Ledger) Close() {
 	for _, f := range l.files {
 		f.Close()
 	}
