@@ -1,14 +1,19 @@
 package download
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -114,4 +119,102 @@ func TestSkippedIsCompared(t *testing.T) {
 		t.Errorf("the server received %d commands", n)
 	}
 	k.want(map[string]string{"f": "another"})
+}
+
+// TestOptionsCheck checks that contradictory options are refused before the server is asked or any file touched.
+func TestOptionsCheck(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": "contents"})
+	for _, tt := range []struct {
+		o    Options
+		want []string
+	}{
+		{Options{Overwrite: true, Skip: true}, []string{"Overwrite", "Skip"}},
+		{Options{Newer: true, Skip: true}, []string{"Newer", "Skip"}},
+		{Options{Continue: true, Skip: true}, []string{"Continue", "Skip"}},
+		{Options{Continue: true, Overwrite: true}, []string{"Continue", "Overwrite"}},
+		{Options{Continue: true, NoResume: true}, []string{"Continue", "NoResume"}},
+		{Options{Segments: maxSegments + 1}, []string{"Segments"}},
+		{Options{Segments: -1}, []string{"Segments"}},
+	} {
+		_, err := k.get("/f", tt.o)
+		if err == nil || !strings.Contains(err.Error(), strings.Join(tt.want, " and ")+" ") {
+			t.Errorf("%+v: error %v, want one of %q", tt.o, err, tt.want)
+		}
+		if _, again := To(t.Context(), k.c, k.url("/f"), io.Discard, &tt.o); again == nil || again.Error() != err.Error() {
+			t.Errorf("To: %+v: error %v, want %v", tt.o, again, err)
+		}
+	}
+	if left, _ := os.ReadDir(k.dir); len(left) > 0 || k.Connections() > 0 {
+		t.Errorf("%d files, %d connections", len(left), k.Connections())
+	}
+}
+
+// TestURLWithoutPassword checks that no journal has a password.
+func TestURLWithoutPassword(t *testing.T) {
+	u := urlOf(t, "ftp://me:secret@h/f")
+	if got := newJob(nil, u, nil).url; got != "ftp://me@h/f" {
+		t.Errorf("got %s", got)
+	}
+	if _, ok := u.User.Password(); !ok {
+		t.Error("the URL itself was changed")
+	}
+}
+
+// memorySource is a Source that another package might write: its Responses hold nothing but exported fields, and its Body
+// is a plain io.ReadCloser.
+type memorySource struct {
+	Source   // nil: the tests ask for nothing else
+	contents string
+	progress chan int64 // if not nil, the second half comes after Progress has told the first
+}
+
+func (m memorySource) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	half := len(m.contents) / 2
+	var wait io.Reader = strings.NewReader("")
+	if m.progress != nil {
+		wait = untilTold{m.progress, int64(half)}
+	}
+	r := io.MultiReader(strings.NewReader(m.contents[req.Offset:half]), wait, strings.NewReader(m.contents[half:]))
+	return &ftpexec.Response{
+		Body: io.NopCloser(struct{ io.Reader }{r}), Size: int64(len(m.contents)), ModTime: kitTime,
+	}, nil
+}
+
+// untilTold is an empty reader that ends when progress tells n.
+type untilTold struct {
+	progress <-chan int64
+	n        int64
+}
+
+func (w untilTold) Read([]byte) (int, error) {
+	for range 10 {
+		if <-w.progress == w.n {
+			return 0, io.EOF
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// TestToFromAnotherSource checks that Progress follows what was written.
+func TestToFromAnotherSource(t *testing.T) {
+	file := must.Get(os.Create(t.TempDir() + "/f"))(t)
+	defer file.Close()
+	var buffer bytes.Buffer
+	for _, w := range []io.Writer{&buffer, file} {
+		synctest.Test(t, func(t *testing.T) {
+			m := memorySource{contents: body, progress: make(chan int64, 100)}
+			last := int64(-1)
+			o := &Options{Events: onProgress(func(done, _ int64) {
+				last = done
+				m.progress <- done
+			})}
+			r, err := To(t.Context(), m, urlOf(t, "ftp://h/f"), w, o)
+			if err != nil || r.Size != int64(len(body)) || last != r.Size {
+				t.Errorf("%T: got %+v, %v, progress at the end %d", w, r, err, last)
+			}
+		})
+	}
+	if buffer.String() != body || read(t, file.Name()) != body {
+		t.Error("the contents are not the source's")
+	}
 }

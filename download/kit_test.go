@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/spf13/afero"
+	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
@@ -331,4 +332,12 @@ func wantFiles(t *testing.T, dir string, want map[string]string) {
 			t.Errorf("%s is missing, there are %v", name, names)
 		}
 	}
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(killChild) != "" {
+		os.Exit(beKilled())
+	}
+	retry.Wait = atOnce
+	goleak.VerifyTestMain(m)
 }

@@ -8,11 +8,15 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -186,4 +190,133 @@ func TestDataTLSWaitsForASlowReply(t *testing.T) {
 		u := parse(t, strings.Replace(s.URL("/a/f"), "ftp:", "ftpes:", 1))
 		wantContents(t, c, u)
 	})
+}
+
+// TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both try again, although only one of them
+// is the first to learn it.
+func TestTwoLearnAtOnce(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		loses := testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 Password, please."))
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, loses), testserver.OnConn(2, loses))
+		var both sync.WaitGroup
+		both.Add(2)
+		var mu sync.Mutex
+		dials := 0
+		c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {
+			mu.Lock()
+			dials++
+			first := dials <= 2
+			mu.Unlock()
+			if first {
+				both.Done()
+				both.Wait()
+			}
+			return network.Dial(ctx, kind, address)
+		}}
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() {
+				wantContents(t, c, parse(t, s.URL("/a/f")))
+			})
+		}
+		group.Wait()
+	})
+}
+
+// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port that the server refused to connect to. It
+// is one of an address that no other test has, because one of them may open the same port meanwhile.
+func TestRefusedActiveModeClosesItsPort(t *testing.T) {
+	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
+		s := testserver.New(t, nil, testserver.Honest("contents"),
+			testserver.On("EPRT", testserver.Reply(reply)), testserver.On("PORT", testserver.Reply(reply)))
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+		session := &ftpexec.Client{Active: true, Dial: dialer.DialContext}
+		if _, err := session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))}); err == nil {
+			t.Errorf("%s: no error", reply)
+		}
+		session.CloseIdleConnections()
+		for _, line := range s.Commands() {
+			fields := strings.Split(line, "|")
+			if !strings.HasPrefix(line, "EPRT") || len(fields) != 5 {
+				continue
+			}
+			if conn, err := net.Dial("tcp", net.JoinHostPort(fields[2], fields[3])); err == nil {
+				conn.Close()
+				t.Errorf("%s: port %s is open", reply, fields[3])
+			}
+		}
+	}
+}
+
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// through makes c use p for every host.
+func through(t *testing.T, c *ftpexec.Client, p *proxytest.Proxy) {
+	t.Helper()
+	via := must.Get(proxy.Parse(p.URL()))(t)
+	c.Proxy = func(string) func(context.Context, string, string) (net.Conn, error) { return via.Dialer(nil) }
+	c.Dial = func(context.Context, string, string) (net.Conn, error) {
+		t.Error("dialled past the proxy")
+		return nil, errors.New("no")
+	}
+}
+
+// TestProxy checks that the proxy is asked for the URL's host by name, for both connections.
+func TestProxy(t *testing.T) {
+	proxies := map[string]func(testing.TB, *proxytest.Options) *proxytest.Proxy{"socks5": proxytest.NewSOCKS5, "http": proxytest.NewHTTP}
+	for name, start := range proxies {
+		for _, mode := range []string{"ftp", "ftpes"} {
+			for _, noEPSV := range []bool{false, true} {
+				t.Run(name, func(t *testing.T) {
+					s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: mode, TLSConfig: &tls.Config{VerifyConnection: ftptest.Resumed}})
+					p := start(t, &proxytest.Options{Hosts: map[string]string{"localhost": "127.0.0.1"}})
+					c := &ftpexec.Client{MaxIdle: -1, NoEPSV: noEPSV, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+					through(t, c, p)
+					u := parse(t, strings.Replace(s.URL("/a/f"), "127.0.0.1", "localhost", 1))
+					wantContents(t, c, u)
+					targets := p.Targets()
+					if len(targets) != 2 || targets[0] != u.Address() || !strings.HasPrefix(targets[1], "localhost:") {
+						t.Errorf("the proxy was asked for %q, want localhost twice", targets)
+					}
+					if got, want := slices.Contains(s.Commands(), "PASV"), noEPSV; got != want {
+						t.Errorf("PASV was sent: %v, want %v", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestProxyRefusesData checks that the error tells why a proxy refuses the data connection.
+func TestProxyRefusesData(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"))
+		c := &ftpexec.Client{MaxIdle: -1}
+		c.Proxy = func(address string) func(context.Context, string, string) (net.Conn, error) {
+			return proxy.DialFunc(func(ctx context.Context, name, to string) (net.Conn, error) {
+				if to != address {
+					return nil, &proxy.Error{Proxy: "http://p:80", Reason: "not this port", Err: proxy.ErrRefused}
+				}
+				return network.Dial(ctx, name, to)
+			})
+		}
+		_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
+		if !errors.Is(err, proxy.ErrRefused) || !errors.Is(err, ftpexec.ErrConnect) || !strings.Contains(err.Error(), "not this port") {
+			t.Errorf("got %v, want the proxy's own error", err)
+		}
+	})
+}
+
+// TestProxyForSomeHosts checks that a nil Dialer means no proxy.
+func TestProxyForSomeHosts(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: tree})
+	asked := ""
+	c := &ftpexec.Client{MaxIdle: -1, Proxy: func(address string) func(context.Context, string, string) (net.Conn, error) {
+		asked = address
+		return nil
+	}}
+	wantContents(t, c, parse(t, s.URL("/a/f")))
+	if asked != s.Addr() {
+		t.Errorf("asked for %q, want %q", asked, s.Addr())
+	}
 }

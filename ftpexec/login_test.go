@@ -143,3 +143,145 @@ func TestPasswordIsNeverShown(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretsHoldNoSecondCommand checks RFC 1738 section 6 for what does not come from a URL: passwords and accounts from
+// Credentials.
+func TestSecretsHoldNoSecondCommand(t *testing.T) {
+	for _, end := range []string{"\r\n", "\n", "\r", "\x00"} {
+		for what, server := range map[string]testserver.Step{
+			"password":                   testserver.Honest("x"),
+			"account":                    testserver.Honest("x").With("PASS", testserver.Reply("332 account?")),
+			"account without a password": testserver.Honest("x").With("USER", testserver.Reply("332 account?")),
+		} {
+			s := testserver.New(t, nil, server)
+			c := &ftpexec.Client{MaxIdle: -1, Credentials: only("hidden" + end + "DELE x")}
+			u := parse(t, s.URL("/f"))
+			u.User = url.User("me")
+			if what == "account" {
+				u.User = url.UserPassword("me", "fine")
+			}
+			_, err := read(t.Context(), c, u)
+			if err == nil || strings.Contains(err.Error(), "hidden") {
+				t.Errorf("%s with %q: got %v, want it refused and not shown", what, end, err)
+			}
+			if got := s.Commands(); slices.ContainsFunc(got, func(l string) bool { return strings.Contains(l, "hidden") || strings.HasPrefix(l, "DELE") }) {
+				t.Errorf("%s with %q: the server received %q", what, end, got)
+			}
+		}
+	}
+}
+
+// only returns Credentials that are the same word for everything.
+func only(word string) func(ctx context.Context, host, user, what string) (string, error) {
+	return func(context.Context, string, string, string) (string, error) { return word, nil }
+}
+
+// repeating are the stages at which a server may repeat a secret from another connection, in a reply that accepts and in
+// one that refuses.
+var repeating = []struct {
+	name, well, ill string
+	list            bool
+}{
+	{"greeting", "220", "421", false}, {"USER", "331", "530", false}, {"PASS", "230", "530", false}, {"PWD", "257", "500", false},
+	{"CWD", "250", "550", false}, {"TYPE", "200", "504", false}, {"SIZE", "213", "550", false}, {"MDTM", "213", "550", false},
+	{"EPSV", "500", "421", false}, {"RETR", "150", "550", false}, {"226", "226", "451", false}, {"NLST", "150", "550", true},
+}
+
+func repeat(stage, reply string) testserver.Step {
+	switch stage {
+	case "greeting":
+		return testserver.On("", testserver.Reply(reply))
+	case "226":
+		return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.Reply(reply))
+	case "RETR", "NLST":
+		if strings.HasPrefix(reply, "1") {
+			return testserver.On(stage, testserver.Reply(reply), testserver.Data("contents", testserver.Closed), testserver.Reply("226 x"))
+		}
+	}
+	return testserver.On(stage, testserver.Reply(reply))
+}
+
+// A secret is masked on every later connection of the Client, in traces, errors and replies, whichever server repeats it.
+func TestSecretsOnLaterConnections(t *testing.T) {
+	const word = "hiddenword"
+	logins := []struct {
+		name, userinfo string
+		first          testserver.Step
+	}{
+		{"password", "u:" + word, testserver.Honest("contents")},
+		{"encoded colon", "u%3A" + word, testserver.Honest("contents")},
+		{"asked for", "u", testserver.Honest("contents")},
+		{"account", "u:other", testserver.Honest("contents").With("PASS", testserver.Reply("332 account"))},
+		{"anonymous account", "anonymous", testserver.Honest("contents").With("PASS", testserver.Reply("332 account"))},
+		{"refused password", "u:" + word, testserver.Honest("contents").With("PASS", testserver.Reply("530 no"))},
+		{"malformed reply", "u:" + word, testserver.Honest("contents").With("PASS", testserver.Reply("hello "+word))},
+	}
+	for _, login := range logins {
+		for _, stage := range repeating {
+			for _, code := range []string{stage.well, stage.ill, "314", "?"} {
+				var d diary
+				c := within(ample)
+				c.Trace, c.Credentials = d.add, only(word)
+				s := testserver.New(t, nil, login.first)
+				_, err := read(t.Context(), c, parse(t, s.URL(login.userinfo+"@/a/f")))
+				wantHidden(t, login.name+" itself", word, err, &d)
+				later := testserver.New(t, nil, testserver.Honest("contents"), repeat(stage.name, code+" for "+word+"\r\n"))
+				_, err = do(t.Context(), c, parse(t, later.URL(pathOf(stage.list))))
+				wantHidden(t, login.name+", then "+stage.name+" "+code, word, err, &d)
+				s.Close()
+				later.Close()
+			}
+		}
+	}
+}
+
+func wantHidden(t *testing.T, what, word string, err error, d *diary) {
+	t.Helper()
+	shown := fmt.Sprintf("trace:\n%s\nerror: %v\n", d.text(), err)
+	if e := (*ftpexec.Error)(nil); errors.As(err, &e) {
+		shown += "reply: " + e.Reply
+	}
+	if strings.Contains(shown, word) {
+		t.Errorf("%s: it is shown\n%s", what, shown)
+	}
+}
+
+// A colon encoded by mistake makes the password part of the user name. It is sent like that, but not shown.
+func TestEncodedColon(t *testing.T) {
+	var d diary
+	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 not for hiddenword")))
+	u := parse(t, s.URL("user%3Ahiddenword@/f"))
+	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, Credentials: fixed("other")}
+	_, err := read(t.Context(), c, u)
+	wantHidden(t, "trace", "hiddenword", err, &d)
+	if err == nil || !strings.Contains(err.Error(), "user%3A***@") || !strings.Contains(d.text(), "USER user:********\n") {
+		t.Errorf("got %v and the trace\n%s", err, d.text())
+	}
+	if !slices.Contains(s.Commands(), "USER user:hiddenword") {
+		t.Errorf("commands %q", s.Commands())
+	}
+	if plan := planned(t, u); strings.Contains(plan, "hidden") || !strings.Contains(plan, "|USER user:********|") {
+		t.Errorf("plan %s", plan)
+	}
+}
+
+// TestSlashInPassword retrieves a path that may end a password with a "/" in it, or has a second URL, by every way to use one. Only the
+// server sees it, and what it repeats is masked.
+func TestSlashInPassword(t *testing.T) {
+	for _, path := range []string{"/hiddenword@host/f", "/hiddenword@host", "/hiddenword@host/", "/x,ftp://me:hiddenword@host/f", "u:other@/x,ftp://me:hiddenword@host/f"} {
+		var d diary
+		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no hiddenword here")),
+			testserver.On("NLST", testserver.Reply("550 no hiddenword here")))
+		c := &ftpexec.Client{MaxIdle: -1, Trace: d.add}
+		u := parse(t, s.URL(path))
+		_, err := do(t.Context(), c, u)
+		if wantHidden(t, path, "hiddenword", err, &d); err == nil || !strings.Contains(strings.Join(s.Commands(), "\n"), "hiddenword@host") {
+			t.Errorf("%s: got %v, commands %q", path, err, s.Commands())
+		}
+		_, err = c.Stat(t.Context(), u)
+		wantHidden(t, path, "hiddenword", err, &d)
+		if plan := planned(t, u); strings.Contains(plan, "hidden") || !strings.Contains(plan+"|", "***@host|") {
+			t.Errorf("%s: plan\n%s, %v", path, plan, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -21,7 +23,9 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -188,5 +192,97 @@ func TestSegments(t *testing.T) {
 				t.Errorf("%d data connections", n)
 			}
 		})
+	}
+}
+
+// TestTwoRuns starts a run of a list while another, which ends well or fails, is in the midst of a file. The later run
+// must wait for it, and both must be whole.
+func TestTwoRuns(t *testing.T) {
+	files := map[string]string{"/a": "one", "/b": "two", "/c": "three"}
+	existing := []download.Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}}
+	for i := range 4 * len(existing) {
+		if i%night.Or(3, 1) != 0 {
+			continue
+		}
+		each, known, fails := existing[i%len(existing)], i/len(existing)%2 == 1, i/len(existing) > 1
+		first := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
+			if fails && p.Verb == "RETR" && p.Transfer == 1 {
+				return testserver.Cut(1, testserver.Closed)
+			}
+			return nil
+		}})
+		tasks := first.tasks(files)
+		for i := range tasks {
+			if !known {
+				tasks[i].Size, tasks[i].Sum = nil, digest.Sum{}
+			}
+		}
+		second := newClientStand(t)
+		second.dir = first.dir
+		first.options.Each, second.options.Each = each, each
+		first.options.Each.Retries, first.options.Jobs, second.options.Jobs = -1, 1, 1
+		midst, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		var once, again sync.Once
+		first.options.Events = func(e batch.Event) {
+			if e.Kind == download.Progress && e.Task != nil {
+				once.Do(func() { close(midst); <-release })
+			}
+		}
+		var waits atomic.Int64
+		retry.Wait = func(ctx context.Context, _ time.Duration) error {
+			if ctx.Value(&waits) == nil { // the first may wait too, until the second has looked
+				return retry.Sleep(ctx, time.Millisecond)
+			}
+			waits.Add(1)
+			again.Do(func() { close(release) })
+			<-ended
+			return nil
+		}
+		var one totals
+		go func() { defer close(ended); one = first.run(t.Context(), tasks...) }()
+		<-midst
+		two := second.run(context.WithValue(t.Context(), &waits, true), tasks...)
+		again.Do(func() { close(release) })
+		<-ended
+		what := fmt.Sprintf("%+v, known %v, fails %v", each, known, fails)
+		if waits.Load() == 0 || !two.Whole() || !fails && !one.Whole() {
+			t.Errorf("%s: %d waits, %+v %q and %+v %q", what, waits.Load(), one, first.failures(), two, second.failures())
+		}
+		first.compare(below(files))
+	}
+}
+
+// TestVerifyTree verifies the files of a tree by the lists in it: each is retrieved once besides its own copy, and each
+// directory, with the root, is listed once for that. Lists need no digest themselves.
+func TestVerifyTree(t *testing.T) {
+	for _, wrong := range []bool{false, true} {
+		tree, list := map[string]string{"/t/above/x": "x", "/t/above/y.md5": "is a list"}, ""
+		for i := range 9 {
+			text := fmt.Sprint("file ", i)
+			tree[fmt.Sprintf("/t/d/f%d", i)] = text
+			list += fmt.Sprintf("%x  f%d\n", md5.Sum([]byte(text)), i)
+		}
+		tree["/t/d/md5sum.txt"] = list
+		tree["/t/MD5SUMS"] = fmt.Sprintf("%x  ./above/x\n", md5.Sum([]byte("x")))
+		if wrong {
+			tree["/t/d/f3"] = "FILE 3"
+		}
+		s := newStand(t, tree, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+			if c.Verb == "FEAT" { // it computes no digests
+				return testserver.Reply("211-Features\r\n SIZE\r\n MDTM\r\n211 End")
+			}
+			return nil
+		}})
+		s.options.Each.Verify = true
+		got := s.run(t.Context(), treeOf(t, s.srv.URL("/t/"), batch.Tree{}))
+		if bad := strings.Join(s.failures(), "\n"); strings.Contains(bad, "f3: ") != wrong || got.Failed != 0 && !wrong || got.Complete != 13-got.Failed {
+			t.Errorf("%+v\n%s", got, bad)
+		}
+		sent := strings.Join(s.srv.Commands(), "\n")
+		for command, want := range map[string]int{"RETR md5sum.txt": 2, "RETR MD5SUMS": 2, "NLST": 4} {
+			if n := strings.Count(sent, command); n != want {
+				t.Errorf("%d times %s, want %d", n, command, want)
+			}
+		}
 	}
 }

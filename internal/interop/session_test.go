@@ -3,15 +3,20 @@
 package interop
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/night"
 )
 
 // transfers is how many files one session retrieves in a row: some servers give up on a TLS session after a few.
@@ -177,6 +182,178 @@ func TestTryTLSUnencrypted(t *testing.T) {
 		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
 		if want := s.logins(c); *connections != want || !unencrypted {
 			t.Errorf("%d logins, want %d; noted that it is unencrypted: %v", *connections, want, unencrypted)
+		}
+	})
+}
+
+// fetch retrieves a whole file.
+func fetch(ctx context.Context, c *ftpexec.Client, url string) (*ftpexec.Response, string, error) {
+	r, err := c.Get(ctx, url)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := readAll(r)
+	return r, text, err
+}
+
+func readAll(r *ftpexec.Response) (string, error) {
+	var b bytes.Buffer
+	_, err := io.Copy(&b, r.Body)
+	return b.String(), errors.Join(err, r.Body.Close())
+}
+
+// wantFile compares got with the tree's file path.
+func wantFile(t *testing.T, path, got string) {
+	t.Helper()
+	want, ok := tree.Files[path]
+	if !ok {
+		t.Fatalf("no file %q in the tree", path)
+	}
+	if got != want {
+		t.Errorf("%q: got %s, want %s", path, digest(got), digest(want))
+	}
+}
+
+func digest(contents string) string {
+	if len(contents) < 100 {
+		return fmt.Sprintf("%q", contents)
+	}
+	return fmt.Sprintf("%d bytes, SHA-256 %x", len(contents), sha256.Sum256([]byte(contents)))
+}
+
+// serves reports whether a server can serve a path of the tree at all.
+func (s *Server) serves(path string) bool {
+	return !slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return slices.Contains(s.flavour.refuses, name) })
+}
+
+// urlPath returns the url-path of a path of the tree.
+func urlPath(path string) string { return "/" + strings.ReplaceAll(Escape(path), "%2F", "/") }
+
+// Every file of the tree arrives, whatever its name and those of its directories.
+func TestRetrieve(t *testing.T) {
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		for path, text := range tree.Files {
+			r, got, err := fetch(testContext(t), c, s.URL(urlPath(path)))
+			var e *ftpexec.Error
+			switch plain := !strings.Contains(path, "/odd"); {
+			case !s.serves(path): // aioftp gives up at a name that is not UTF-8
+				if !errors.Is(err, ftpexec.ErrLost) && (!errors.As(err, &e) || e.Code/100 != 5) {
+					t.Errorf("%q: got %v, want a refusal: this server cannot serve it", path, err)
+				}
+			case err != nil:
+				t.Errorf("%q: %v", path, err)
+			case plain && s.flavour.noFacts && (r.Size != -1 || !r.ModTime.IsZero()),
+				plain && !s.flavour.noFacts && (r.Size != int64(len(text)) || !r.ModTime.Equal(modTime)):
+				t.Errorf("%s: got %d bytes, %v", path, r.Size, r.ModTime)
+			default:
+				wantFile(t, path, got)
+			}
+		}
+	})
+}
+
+// opensDirectories are the servers that tell the size of a directory, so it looks like a file that is there, and what
+// follows.
+var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated}
+
+// TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The root that %2F names (RFC 1738,
+// section 3.2.2) is the public tree for anonymous users, who log in to it. An empty segment is a CWD with a null argument:
+// some servers change to the home directory then, others refuse it. vsftpd sends a text as it is on its disk, the others
+// end its lines with CRLF; the client gets the same text.
+func TestOtherURLs(t *testing.T) {
+	tests := []struct {
+		path, file string
+		err        error
+		differs    map[Kind]error
+	}{
+		{"/%2Fpub/a/b%2Fc/file.txt;type=i", "pub/a/b/c/file.txt", nil, nil},
+		{"/pub/text.txt;type=a", "pub/text.txt", nil, map[Kind]error{Twisted: ftpexec.ErrTimeout}},
+		{"/pub/absent.txt", "", ftpexec.ErrNotFound, nil},
+		{"/pub/a", "", ftpexec.ErrNotFound, opensDirectories},
+		{"/pub/absent/file.txt", "", ftpexec.ErrRefused, nil},
+		{"/pub/text.txt/file.txt", "", ftpexec.ErrRefused, nil},
+		{"//pub/text.txt", "pub/text.txt", nil, map[Kind]error{Vsftpd: ftpexec.ErrRefused, Proftpd: ftpexec.ErrRefused,
+			Inetutils: ftpexec.ErrRefused, Netkit: ftpexec.ErrRefused, Globus: ftpexec.ErrRefused}},
+	}
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		c.Timeout = hangTimeout
+		for _, test := range tests {
+			r, got, err := fetch(testContext(t), c, s.URL(test.path))
+			want := test.err
+			if differs := test.differs[s.Kind]; differs != nil {
+				want = differs
+			}
+			if !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", test.path, err, want)
+			}
+			if err == nil {
+				wantFile(t, test.file, got)
+			}
+			if err == nil && strings.HasSuffix(test.path, "type=a") && r.Size != -1 {
+				t.Errorf("%s: size %d, want -1", test.path, r.Size)
+			}
+		}
+	})
+}
+
+// Every kind of data connection delivers the same bytes.
+func TestDataConnections(t *testing.T) {
+	ways := map[string]func(*ftpexec.Client){
+		"EPSV":   func(*ftpexec.Client) {},
+		"PASV":   func(c *ftpexec.Client) { c.NoEPSV = true },
+		"active": func(c *ftpexec.Client) { c.Active = true },
+	}
+	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
+		for name, set := range ways {
+			c := &ftpexec.Client{NoPipelining: c.NoPipelining, Trace: c.Trace}
+			set(c)
+			_, got, err := fetch(testContext(t), c, s.URL("/pub/big.bin"))
+			if c.Active && s.flavour.noActive {
+				if !errors.Is(err, ftpexec.ErrRefused) {
+					t.Errorf("%s: got %v, want %v", name, err, ftpexec.ErrRefused)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			wantFile(t, "pub/big.bin", got)
+		}
+	})
+}
+
+// takesTelnet are the servers that read the control connection as Telnet, as RFC 959 section 3.1 says: two octets 0xFF
+// stand for one.
+var takesTelnet = map[Kind]bool{Proftpd: true, Inetutils: true, Netkit: true}
+
+// TestTelnetOctets finds out how each server takes a name with the octet 0xFF, which is IAC in Telnet, before every other
+// octet: %FF%FF names it on servers that read Telnet, and %FF on the others. Some servers serve no name that is not UTF-8.
+func TestTelnetOctets(t *testing.T) {
+	names := []string{"\xff", "x\xff", "x\xff\xff\xffy"}
+	for b := ' '; b <= 0xff; b += rune(night.Or(11, 1)) {
+		if !strings.ContainsRune("/\\\x7f", b) { // pure-ftpd does not take the last two
+			names = append(names, "x\xff"+string([]byte{byte(b)})+"y")
+		}
+	}
+	files := map[string]string{}
+	for _, name := range names {
+		files["pub/"+name] = "I am " + name
+	}
+	forEachOn(t, plantTree(t, files), func(t *testing.T, s *Server) {
+		c := newClient(t)
+		for _, name := range names {
+			sent := name
+			if takesTelnet[s.Kind] {
+				sent = strings.ReplaceAll(name, "\xff", "\xff\xff")
+			}
+			_, got, err := fetch(testContext(t), c, s.URL("/pub/"+Escape(sent)))
+			switch {
+			case !s.serves(latin1Name) && err == nil:
+				t.Errorf("%q: got %q, want a refusal", name, got)
+			case s.serves(latin1Name) && (err != nil || got != "I am "+name):
+				t.Errorf("%q as %q: got %q, %v", name, sent, got, err)
+			}
 		}
 	})
 }
