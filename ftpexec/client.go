@@ -127,8 +127,10 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		number := int(c.dialled.Add(1))
 		cfg.Trace = func(mark, text string) { c.Trace(Event{mark, text, number}) }
 	}
-	if dial := c.proxy(u.Address()); dial != nil {
-		cfg.Dial, cfg.Proxied = dial, true
+	if c.Proxy != nil {
+		if dial := c.Proxy(u.Address()); dial != nil {
+			cfg.Dial, cfg.Proxied = dial, true
+		}
 	}
 	if cfg.Dial == nil {
 		cfg.Dial, cfg.Direct = new(net.Dialer).DialContext, true
@@ -139,14 +141,6 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		cfg.TLSConfig.ServerName, cfg.TLSConfig.ClientSessionCache = u.Host, sessions{tls.NewLRUClientSessionCache(4)}
 	}
 	return cfg
-}
-
-// proxy returns what takes the place of Dial for a server, or nil.
-func (c *Client) proxy(address string) func(ctx context.Context, network, address string) (net.Conn, error) {
-	if c.Proxy == nil {
-		return nil
-	}
-	return c.Proxy(address)
 }
 
 // tries reports whether the client asks for TLS that u does not require.

@@ -93,7 +93,7 @@ func (c *Client) admit(u *urlparse.URL) error {
 		err = errors.New("MinRate is negative: write bytes per second, or 0 for no limit")
 	case c.MaxConns < 0:
 		err = errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
-	case c.Active && c.proxy(u.Address()) != nil:
+	case c.Active && c.Proxy != nil && c.Proxy(u.Address()) != nil:
 		err = fmt.Errorf("%w: a proxy cannot accept connections", errActive)
 	default:
 		return nil

@@ -321,8 +321,7 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 		}
 		r.features = reply
 	}
-	name := r.url.Name
-	op := withArg("HASH", name)
+	name, op := r.url.Name, withArg("HASH", r.url.Name)
 	var ask []Command
 	if offered(r.features, "HASH", how.hash) {
 		ask = []Command{withArg("OPTS", "HASH "+how.hash), op}

@@ -83,10 +83,10 @@ func login(u *URL, text part) *Error {
 // loginHint is for a port that is not a number, if there is no login.
 const loginHint = "write ftp://user:password@host/ if this is a password"
 
-// userinfo reads user [ ":" password ]. Empty is not absent: section 3.1.
+// userinfo reads user [ ":" password ], each *[ uchar | ";" | "?" | "&" | "=" ]. Empty is not absent: section 3.1.
 func userinfo(u *URL, text part) *Error {
 	before, _, found := strings.Cut(text.s, ":")
-	name, f := user(text.to(len(before)))
+	name, f := userOctets.decode(text.to(len(before)))
 	if u.User = url.User(name); f != nil || !found {
 		return f
 	}
@@ -94,9 +94,6 @@ func userinfo(u *URL, text part) *Error {
 	u.User = url.UserPassword(name, password)
 	return f
 }
-
-// user = *[ uchar | ";" | "?" | "&" | "=" ]; a password has the same grammar.
-func user(text part) (string, *Error) { return userOctets.decode(text) }
 
 // hostport = host [ ":" port ]
 func hostport(u *URL, text part) (f *Error) {
@@ -152,14 +149,9 @@ func urlpath(u *URL, text part) (f *Error) {
 		return f
 	}
 	if u.Name == "" && u.Type != TypeDir {
-		return noFile(u.Type, segments.at+len(segments.s))
+		return segments.fault(len(segments.s), "no file is named before ;type="+string(u.Type), "write ;type=d to list the directory")
 	}
 	return nil
-}
-
-// noFile refuses a typecode of a file if there is no name; it would end at at.
-func noFile(t Typecode, at int) *Error {
-	return part{at: at}.fault(0, "no file is named before ;type="+string(t), "write ;type=d to list the directory")
 }
 
 // splitType cuts off a final ";type=...", in any letter case. It leaves any other ";" for fsegment to refuse.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -146,23 +147,17 @@ func (p *parser) withoutNUL(text string) string {
 		return text
 	}
 	p.warn(1+strings.Count(text[:at], "\n"), "a NUL byte ends the line here: save the file as plain text")
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i], _, _ = strings.Cut(lines[i], "\x00")
-	}
-	return strings.Join(lines, "\n")
+	return regexp.MustCompile(`\x00[^\n]*`).ReplaceAllString(text, "")
 }
 
 func (p *parser) fail(line int, reason string) error {
 	return Unusable(p.path, fmt.Sprintf("line %d: %s", line, reason))
 }
 
-var keywords = []string{"machine", "default", "login", "password", "account", "macdef"}
-
 // statement reads a keyword and what follows it.
 func (p *parser) statement() (err error) {
 	line, word, value := p.line, p.bare(), ""
-	if !slices.Contains(keywords, word) {
+	if !slices.Contains([]string{"machine", "default", "login", "password", "account", "macdef"}, word) {
 		return p.fail(line, "not a netrc keyword; put quotes around a value that contains a space")
 	}
 	if word != "default" {

@@ -18,7 +18,7 @@ var formats = []struct {
 	{Lazy(`^\+([^\t]*)\t(?s:(.*))$`), eplf},
 	{vms, openVMS},
 	{Lazy(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`), dataSet},
-	{Lazy(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`), notMounted},
+	{Lazy(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`), dataSet},
 	{Lazy(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`), member},
 	{Lazy(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`), as400},
 	{Lazy(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`), os2},
@@ -110,24 +110,15 @@ func openVMS(m []string) (item Item, ok bool) {
 	return item, item.setTime(year(m[5]), month(m[4]), number(m[3], 2), m[6])
 }
 
-// dataSet reads a line about a data set of z/OS. A partitioned one is a directory. The date is that of the last use, so it
-// is not taken; nor is the size, which is in tracks.
+// dataSet reads a line about a data set of z/OS, perhaps one that is not mounted. A partitioned one is a directory. The date
+// is that of the last use, so it is not taken; nor is the size, which is in tracks.
 func dataSet(m []string) (Item, bool) {
 	item := Item{Name: strings.Trim(m[2], "'"), Size: -1, Mode: fs.ModeIrregular}
-	switch {
-	case strings.HasPrefix(m[1], "PO"):
+	switch m[1] {
+	case "PO", "PO-E", "Pseudo Directory":
 		item.Mode = fs.ModeDir
-	case m[1] != "":
+	case "PS", "PS-E", "DA", "VS", "IS":
 		item.Mode = 0
-	}
-	return item, true
-}
-
-// notMounted reads a line about a data set of z/OS of which it has only the name.
-func notMounted(m []string) (Item, bool) {
-	item := Item{Name: strings.Trim(m[2], "'"), Size: -1, Mode: fs.ModeIrregular}
-	if m[1] == "Pseudo Directory" {
-		item.Mode = fs.ModeDir
 	}
 	return item, true
 }

@@ -71,13 +71,7 @@ func timedOut(what string, limit time.Duration) error {
 }
 
 // lasting formats a limit as people write it: 2m, not 2m0s.
-func lasting(limit time.Duration) string {
-	text := limit.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	return text
-}
+func lasting(limit time.Duration) string { return strings.Replace(limit.String(), "m0s", "m", 1) }
 
 // because returns an error that is both what and why, and that shows why without its addresses.
 func because(what, why error) error {
