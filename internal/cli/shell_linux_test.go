@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,20 +22,20 @@ import (
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/screen"
 	"example.com/ftpfetch/testserver"
 )
 
 // shell is an interactive shell on a terminal of its own.
 type shell struct {
-	*screen
+	*screen.Screen
 	t        *testing.T
 	keyboard *os.File
 }
 
 func newShell(t *testing.T) *shell {
 	t.Helper()
-	keyboard, c := openTerminal(t)
-	must.Do(t, unix.IoctlSetWinsize(int(keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}))
+	keyboard, c := openTerminal(t, 100, 24)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends every wait
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-i")
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = t.TempDir(), c.In, c.In, c.In
@@ -44,8 +43,8 @@ func newShell(t *testing.T) *shell {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	must.Do(t, cmd.Start())
 	c.Close()
-	j := &shell{screen: newScreen(100), t: t, keyboard: keyboard}
-	go j.read(keyboard)
+	j := &shell{Screen: screen.New(100), t: t, keyboard: keyboard}
+	go j.Show(keyboard)
 	t.Cleanup(func() {
 		j.types("\x03kill -KILL %1; exit\n")
 		cancel()
@@ -64,7 +63,7 @@ func (j *shell) types(keys string) {
 func (j *shell) shows(pattern string) string {
 	j.t.Helper()
 	want := regexp.MustCompile("(?m)" + pattern)
-	text := j.wait(want.MatchString)
+	text := j.Wait(want.MatchString)
 	if !want.MatchString(text) {
 		j.t.Fatalf("the terminal never matches %q:\n%s", pattern, text)
 	}
@@ -120,9 +119,9 @@ func TestPlainTerminals(t *testing.T) {
 		for _, args := range [][]string{{"/f"}, {"/f", "-j", "2"}} {
 			dir := t.TempDir()
 			s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
-			screen, code := terminal(t, t.Context(), tt.width, 24, append(args[1:], "-d", dir, s.URL(args[0]))...)
+			shown, code := terminal(t, t.Context(), tt.width, 24, append(args[1:], "-d", dir, s.URL(args[0]))...)
 			<-code
-			text := screen.wait(func(text string) bool { return strings.HasSuffix(text, " s\n") })
+			text := shown.Wait(func(text string) bool { return strings.HasSuffix(text, " s\n") })
 			if !regexp.MustCompile(`^` + filepath.Join(dir, "f") + `: 8 B in .*\n$`).MatchString(text) {
 				t.Errorf("%q, %d columns: %q", tt.kind, tt.width, text)
 			}
@@ -131,13 +130,11 @@ func TestPlainTerminals(t *testing.T) {
 }
 
 // openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from it returns what the terminal shows.
-func openTerminal(t *testing.T) (keyboard *os.File, c *show.Console) {
+func openTerminal(t *testing.T, width, height int) (keyboard *os.File, c *show.Console) {
 	t.Helper()
-	keyboard = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
+	keyboard, tty, err := screen.Open(width, height)
+	must.Do(t, err)
 	t.Cleanup(func() { keyboard.Close() })
-	must.Do(t, unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0))
-	n := must.Get(unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN))(t)
-	tty := must.Get(os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	return keyboard, &show.Console{In: tty, Out: tty}
 }
 
@@ -184,7 +181,7 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestPromptCanceled(t *testing.T) {
-	keyboard, c := openTerminal(t)
+	keyboard, c := openTerminal(t, 80, 24)
 	before := state(t, c)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p := person(func() (*show.Console, error) { return c, nil })

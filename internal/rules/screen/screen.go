@@ -1,0 +1,116 @@
+// Package screen is as much of a terminal as the command needs: what it shows can be waited for, and drawn.
+package screen
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Screen shows what is written to it. All methods may be used concurrently.
+type Screen struct {
+	width int
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	rows    []string // those that have scrolled away too
+	row     int
+	column  int
+	escape  string
+	over    bool // nothing more comes
+}
+
+// New returns an empty screen of a width in characters.
+func New(width int) *Screen {
+	s := &Screen{width: width, rows: []string{""}}
+	s.changed = sync.NewCond(&s.mu)
+	return s
+}
+
+// Show shows what comes from r, until that ends.
+func (s *Screen) Show(r io.Reader) {
+	_, _ = io.Copy(s, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	s.changed.Broadcast()
+}
+
+// Write shows p, which must be ASCII.
+func (s *Screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range p {
+		s.show(c)
+	}
+	s.over = false
+	s.changed.Broadcast()
+	return len(p), nil
+}
+
+func (s *Screen) show(c byte) {
+	switch {
+	case c == 0x1b:
+		s.escape = "\x1b"
+	case s.escape != "":
+		if s.escape += string(c); c >= 'A' && c <= 'z' && c != '[' {
+			s.control(s.escape)
+			s.escape = ""
+		}
+	case c == '\r':
+		s.column = 0
+	case c == '\n':
+		s.down()
+	default:
+		if s.column == s.width {
+			s.column = 0
+			s.down()
+		}
+		row := s.rows[s.row] + strings.Repeat(" ", max(0, s.column-len(s.rows[s.row])))
+		s.rows[s.row] = row[:s.column] + string(c) + row[min(len(row), s.column+1):]
+		s.column++
+	}
+}
+
+func (s *Screen) down() {
+	if s.row++; s.row == len(s.rows) {
+		s.rows = append(s.rows, "")
+	}
+}
+
+// control moves the cursor up, or clears the screen below it.
+func (s *Screen) control(sequence string) {
+	var n int
+	if _, err := fmt.Sscanf(sequence, "\x1b[%dA", &n); err == nil {
+		s.row = max(0, s.row-n)
+	} else if sequence == "\x1b[J" {
+		s.rows = append(s.rows[:s.row], s.rows[s.row][:min(s.column, len(s.rows[s.row]))])
+	}
+}
+
+// String returns the rows.
+func (s *Screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.rows, "\n")
+}
+
+// Wait waits until the screen shows what enough wants, or nothing more comes, or a minute has passed, and returns what it
+// shows then.
+func (s *Screen) Wait(enough func(text string) bool) string {
+	late := false
+	defer time.AfterFunc(time.Minute, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.changed.Broadcast()
+	}).Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.over && !late && !enough(strings.Join(s.rows, "\n")) {
+		s.changed.Wait()
+	}
+	return strings.Join(s.rows, "\n")
+}
