@@ -76,8 +76,8 @@ func missingScheme(text part) *Error {
 		}
 	}
 	hint := schemeHint(name, rest)
-	if hint == generalHint {
-		hint = cmp.Or(addressHint(rest), copyHint(rest), hint)
+	if hint == generalHint || !strings.ContainsAny(rest, "./:") { // a word is hardly a host
+		hint = cmp.Or(addressHint(rest), copyHint(rest), generalHint)
 	}
 	return text.fault(0, reason, hint)
 }

@@ -159,8 +159,8 @@ type hint struct {
 // hints says what to write instead, for the errors that have such a hint; the first match counts.
 var hints = []hint{
 	{is(localfile.ErrOther), ""},
-	{is(fs.ErrExist), "--overwrite replaces it, --no-clobber skips it"},
-	{is(localfile.ErrName), "-o FILE saves it under another"},
+	{is(fs.ErrExist), "-N updates it, --overwrite replaces it, --no-clobber skips it"},
+	{is(localfile.ErrName), "-o FILE saves it under another name"},
 	{is(download.ErrResume), "--overwrite, without -c, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
 	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
@@ -179,16 +179,18 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 	switch {
 	case u.User == nil && u.WithoutPassword().String() != u.String() && (errors.Is(err, ftpexec.ErrConnect) || as[*net.DNSError](err)):
 		return `if the "/" is part of a password, write %2F for it`
-	case is(ftpexec.ErrLogin, ftpexec.ErrNoCredentials)(err) && u.User == nil && !r.logins.names && r.logins.unusable == nil:
-		if _, ok := r.logins.file.User(u.Host); ok {
+	case errors.Is(err, ftpexec.ErrTLSRequired): // the table has it
+	case is(ftpexec.ErrLogin, ftpexec.ErrNoCredentials)(err) && u.User == nil:
+		if _, ok := r.logins.file.User(u.Host); ok && !r.logins.names && r.logins.unusable == nil {
 			return "-n takes the login for " + u.Host + " from the netrc file"
 		}
+		return "-u NAME logs in as a user of the server"
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
 		return "It is no directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):
 		return "-r tells about what is in it"
 	case errors.Is(err, localfile.ErrName) && r.Many: // which have no -o
-		return "-o FILE saves it under another, if it is fetched alone"
+		return "-o FILE saves it under another name, if it is fetched alone"
 	case errors.Is(err, ftpexec.ErrTLS) && u.Scheme == urlparse.FTPS && !as[*tls.CertificateVerificationError](err):
 		return "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"
 	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=") && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):

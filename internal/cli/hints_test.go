@@ -42,12 +42,12 @@ var (
 
 var misfits = []misfit{
 	// Local files
-	{local: "f=old", args: "URL/f", hint: "--overwrite replaces it, --no-clobber skips it", then: []string{"+--overwrite", "+--no-clobber"}},
+	{local: "f=old", args: "URL/f", hint: "-N updates it, --overwrite replaces it, --no-clobber skips it", then: []string{"+-N", "+--overwrite", "+--no-clobber"}},
 	{local: `f=old l=url\tpath\tsize\nURL/f\tf\t8\n`, args: "--manifest l", hint: "exists with 3 bytes, but the list says 8: --overwrite replaces it", then: []string{"+--overwrite"}},
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c, starts over", then: []string{"-c=>--overwrite"}},
-	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another", then: []string{"+-o FILE"}},
+	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another name", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},
-	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another", then: []string{"-j 2=>-o FILE; URL/f=>"}},
+	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another name", then: []string{"-j 2=>-o FILE; URL/f=>"}},
 	{args: "-o a/b/c.txt URL/f", hint: "there is no directory a/b: write -d a/b -o c.txt", then: []string{"-o a/b/c.txt=>-d a/b -o c.txt"}},
 	{args: "-d new -o b/c.txt URL/f", hint: "write -d new/b -o c.txt", then: []string{"-d new -o b/c.txt=>-d new/b -o c.txt"}},
 	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:HEX"}},
@@ -63,6 +63,9 @@ var misfits = []misfit{
 	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, server: strict, args: "URL/f",
 		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},
 
+	{server: strict, args: "URL/f", hint: "-u NAME logs in as a user of the server", then: []string{"+-u me:secret"}},
+	{args: "-u me,secret URL/f", hint: "write NAME or NAME:PASSWORD, or a name with a comma in the URL", then: []string{"me,secret=>me:secret", "-u me,secret URL=>ftp://me:secret@ADDR"}},
+
 	// Patterns and lists
 	{args: "--glob URL/[de]", hint: "only directories match [de] (-r fetches what is in them)", then: []string{"+-r"}},
 	{args: "-I URL/d/", hint: "-r tells about what is in it", then: []string{"+-r"}},
@@ -70,6 +73,8 @@ var misfits = []misfit{
 	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names", then: []string{"+--glob"}},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
+	{args: "URL/f new.txt", hint: "-d DIR and -o FILE say where to save", then: []string{"new.txt=>-o new.txt", "new.txt=>-d new"}},
+	{args: "-N URL/d/", hint: "-N and -c are for files: write -r for those in a directory", then: []string{"+-r"}},
 	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
 	{args: "URL/d", hint: `End the URL in "/"`, then: []string{"URL/d=>URL/d/"}},

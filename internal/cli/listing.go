@@ -55,10 +55,8 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 	if err == nil && (tree || told) {
 		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
 	}
-	for _, command := range plan {
-		if err == nil {
-			_, err = fmt.Fprintln(r.print.Out, command)
-		}
+	for i := 0; i < len(plan) && err == nil; i++ {
+		_, err = fmt.Fprintln(r.print.Out, plan[i])
 	}
 	if err == nil && (tree || told) {
 		r.print.Note(show.Notice, "", u.Redacted()+": a server without MLSD is sent LIST; what follows depends on the listing")

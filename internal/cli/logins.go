@@ -158,22 +158,19 @@ func anonymous(user string) bool { return user == "anonymous" || user == "ftp" }
 
 // hideSlip hides what follows a colon in a user name: it may be a password whose colon was encoded in the URL by mistake.
 func hideSlip(user string) string {
-	name, slip, _ := strings.Cut(user, ":")
-	if slip == "" {
-		return user
+	if name, slip, _ := strings.Cut(user, ":"); slip != "" {
+		return name + ":***"
 	}
-	return name + ":***"
+	return user
 }
 
 // missing returns the error for a secret that the server wants and ftpfetch does not have. instead says what to write if
 // that is not what the table of hints has.
 func missing(what, why, instead string) error {
 	if what == "account" {
-		what, instead = "n account", cmp.Or(instead, "account NAME in ~/.netrc")
-	} else {
-		what = " " + what
+		instead = cmp.Or(instead, "account NAME in ~/.netrc")
 	}
-	err := fmt.Errorf("the server wants a%s and %s%.0w", what, why, ftpexec.ErrNoCredentials)
+	err := fmt.Errorf("the server wants a%s %s and %s%.0w", map[string]string{"account": "n"}[what], what, why, ftpexec.ErrNoCredentials)
 	if instead != "" {
 		return &hinted{err, instead}
 	}

@@ -285,7 +285,7 @@ func (r *run) many(ctx context.Context) {
 	tell, rest := &teller{source: r.source, run: r}, "; the same command fetches the rest"
 	o := batch.Options{Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) }}
 	switch shard := r.Reading.Shard; {
-	case r.NoLedger:
+	case r.NoLedger, r.Info:
 	case shard[1] != 0:
 		o.Ledger = fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
 	default:
@@ -293,7 +293,7 @@ func (r *run) many(ctx context.Context) {
 	}
 	from := r.source
 	if r.Info {
-		from, o.Ledger, rest = tell, "", ""
+		from, rest = tell, ""
 	}
 	totals, err := batch.Run(ctx, from, r.tasks(ctx), o)
 	switch {

@@ -40,6 +40,9 @@ func read(args []string, program string) *reader {
 			r.long(arg[2:])
 		case isFlag(arg):
 			r.letters(arg[1:])
+		case strings.HasPrefix(arg, "–") || strings.HasPrefix(arg, "—"): // as pages show them
+			r.complain(`a flag begins with "-", not with "%.1s"`, arg)
+			r.args = slices.Insert(r.args, 0, "-"+arg[len("–"):])
 		case len(r.operands) == 0 && (arg == "help" || arg == "version"):
 			r.args = append([]string{"--" + arg}, r.args...)
 		case command != nil && len(r.operands) == 0:
@@ -160,7 +163,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 	case given:
 	case f.bare:
 		value = cmp.Or(map[string]string{"netrc": UsualNetrc}[f.name], "true")
-	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && takesURL["--"+f.name] == "" && f.name != "input" && f.name != "manifest":
+	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && !slices.Contains([]string{"base", "proxy", "input", "manifest"}, f.name):
 		r.complain("%s needs a value: write %s %s%s", f, f, f.value, because("; ", meant))
 		r.swap(meant, "", false)
 		return
@@ -169,7 +172,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 	}
 	r.given[f.name] = true
 	if err := r.set[f.name](value); err != nil {
-		if value == "" {
+		if value == "" || fits("N", value) {
 			meant = nil
 		}
 		r.complain("%s%s", badValue(f.name, value, err), because("; ", meant))
@@ -211,6 +214,9 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 
 // put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
 func (r *reader) put(f foreign, value string) bool {
+	if f.value == "GLOB" && r.program == "wget" && value != "" && !strings.ContainsAny(value, "*?[") { // suffixes
+		value = "*" + strings.ReplaceAll(value, ",", ",*")
+	}
 	if f.value == "GLOB" && strings.Contains(value, ",") {
 		value = "{" + value + "}"
 	}

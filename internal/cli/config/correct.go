@@ -13,7 +13,7 @@ import (
 func correct(args []string) error {
 	var best *Error
 	most := -1
-	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
+	for _, program := range []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone"} {
 		r := read(args, program)
 		command, refused := r.whole()
 		e := &Error{Lines: append(slices.Compact(r.wrong), refused...), Whole: command != ""}
@@ -36,9 +36,10 @@ func (r *reader) whole() (text string, refused []string) {
 	}
 	text = "ftpfetch"
 	for i, word := range r.right {
+		if i > 0 && r.right[i-1] == "-u" { // no password is shown
+			word, _, _ = strings.Cut(word, ":")
+		}
 		switch {
-		case i > 0 && takesURL[r.right[i-1]] != "": // it may hold a password
-			word = takesURL[r.right[i-1]]
 		case strings.Contains(word, "@"):
 			word = "URL"
 		case !plain().MatchString(word):
@@ -49,13 +50,11 @@ func (r *reader) whole() (text string, refused []string) {
 	return text, nil
 }
 
-// takesURL has the flags whose value may hold a password, and what is shown for it.
-var takesURL = map[string]string{"--base": "URL", "--proxy": "URL", "--user": "NAME", "-u": "NAME"}
-
 var (
 	urlStart = compiled(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	number   = compiled(`^-?[0-9][0-9-]*$`)        // of another program's flag, or a range
-	plain    = compiled(`^[A-Za-z0-9_%+=:,./-]+$`) // what needs no quotes in a shell
+	number   = compiled(`^-?[0-9][0-9-]*$`)                      // of another program's flag, or a range
+	aPath    = compiled(`^([^:@/]*/?|[.]{0,2}/.*|[^:@/.]+/.*)$`) // rather than a host with a path
+	plain    = compiled(`^[A-Za-z0-9_%+=:,./@-]+$`)              // what needs no quotes in a shell
 )
 
 // compiled compiles a regular expression when it is first used: a run needs few of them.
@@ -67,7 +66,7 @@ func compiled(text string) func() *regexp.Regexp {
 func badValue(flag, value string, why error) string {
 	text := why.Error()
 	switch {
-	case takesURL["--"+flag] != "":
+	case slices.Contains([]string{"base", "proxy", "user"}, flag):
 		return "--" + flag + ": " + text
 	case value == "":
 		value = `""`
@@ -199,8 +198,6 @@ func fits(placeholder, text string) bool {
 	switch placeholder {
 	case "N", "TIME", "RATE", "SIZE":
 		return digits || text == "-" || text == "inf"
-	case "RANGE":
-		return digits || strings.HasPrefix(text, "-")
 	case "FILE", "DIR":
 		return !digits && (text != "-" || placeholder == "FILE")
 	case "URL", "ADDR":

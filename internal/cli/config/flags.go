@@ -168,6 +168,9 @@ func readLogin(s string) (*url.Userinfo, error) {
 	if name, password, ok := strings.Cut(s, ":"); ok {
 		return url.UserPassword(name, password), nil
 	}
+	if strings.Contains(s, ",") { // lftp's NAME,PASSWORD, which would be shown as a name
+		return nil, errors.New("write NAME or NAME:PASSWORD, or a name with a comma in the URL")
+	}
 	return url.User(s), nil
 }
 

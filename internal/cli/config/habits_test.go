@@ -81,8 +81,13 @@ func TestWrongFlags(t *testing.T) {
 		{"-v -json", `-json has one dash: write --json`},
 		{"-nc", `unknown flag -nc: for wget's write --no-clobber`},
 		{"-OL ftp://h/f", "unknown flag -O: for wget's write -o FILE; for curl's leave it out (a file gets its own name); for aria2's nothing does that here (BitTorrent); for lftp's write -d DIR\nunknown flag -L: for wget's leave it out (a tree stays on its server); for curl's leave it out (HTTP); for lftp's write --follow-links (in trees)\nas one command: ftpfetch ftp://h/f"},
+		{"—help", "a flag begins with \"-\", not with \"—\"\n-help has one dash: write --help\nas one command: ftpfetch -h"},
+		{"–o=f —user=me:secret ftp://h/f", "a flag begins with \"-\", not with \"–\"\na flag begins with \"-\", not with \"—\"\n-user has one dash: write --user\nas one command: ftpfetch -o f -u me ftp://h/f"},
+		{"-avz --partial ftp://h/d/", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's nothing does that here (it retrieves only); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nunknown flag --partial: leave it out (the default)\nas one command: ftpfetch -v -r -N ftp://h/d/"},
+		{"sync ftp://h/d/", "sync is no command: write -r -N\nas one command: ftpfetch -r -N ftp://h/d/"},
+		{"-A gz,txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*gz,*txt}' -r ftp://h/d/"},
 		{"put f ftp://h/f", "put is no command: nothing does that here (it retrieves only)"},
-		{"get ftp://h/f", "get is no command: leave it out (-s N is for segments)\nas one command: ftpfetch ftp://h/f"},
+		{"get ftp://h/f", "get is no command: leave it out\nas one command: ftpfetch ftp://h/f"},
 		{"ls ftp://h/d/", "ls is no command: write -l\nas one command: ftpfetch -l ftp://h/d/"},
 		{"mirror ftp://h/d/", "mirror is no command: write -r\nas one command: ftpfetch -r ftp://h/d/"},
 		{"-rl2 ftp://h/d/", "-l takes no value here; for wget's write --depth N (with -r); for curl's leave it out (a URL that ends in / is listed); for aria2's write -v (with 2>FILE)\nas one command: ftpfetch -r --depth 2 ftp://h/d/"},
@@ -92,18 +97,18 @@ func TestWrongFlags(t *testing.T) {
 		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth N (with -r); for curl's leave it out (a URL that ends in / is listed); for aria2's write -v (with 2>FILE)\n--depth is for trees: write -r too"},
 		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
 		{"-d ftp://h/f", "-d needs a value: write -d DIR; for wget's and lftp's write -v; for curl's nothing does that here (HTTP)\nas one command: ftpfetch -v ftp://h/f"},
-		{"-u -nc -uuser -x -no-ledger", "unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-ledger has one dash: write --no-ledger"},
+		{"-o -nc -uuser -x -no-ledger", "unknown flag -x: for wget's nothing does that here (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-ledger has one dash: write --no-ledger"},
 		{"-T 9 ftp://h/f", "unknown flag -T: for wget's write --timeout TIME; for curl's nothing does that here (it uploads); for aria2's nothing does that here (BitTorrent)\nas one command: ftpfetch --timeout 9 ftp://h/f"},
 		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/"},
-		{"--exclude x", `unknown flag --exclude: for lftp's write --reject GLOB (in trees)`},
+		{"--exclude x", `unknown flag --exclude: for rsync's and rclone's write --reject GLOB (in trees); for lftp's write --reject GLOB (in trees)`},
 		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag --tries: for wget's and curl's and aria2's write --retries N (besides the first try)\nunknown flag --progress-bar: write --progress bar\nas one command: ftpfetch -d dir --retries 3 -q --progress bar URL"},
 		{"--no-check-certificate --proxy http://me:secret@h:1 ftp://h/f", "unknown flag --no-check-certificate: write --insecure\nas one command: ftpfetch --insecure --proxy URL ftp://h/f"},
 		{"-k ftp://h/f", "unknown flag -k: for curl's write --insecure; for wget's nothing does that here (HTML); for aria2's leave it out (automatic)\nas one command: ftpfetch --insecure ftp://h/f"},
 		{"--tpye a --retires 3 ftp://h/f", "unknown flag --tpye: perhaps --type\nunknown flag --retires: perhaps --retries\nas one command: ftpfetch --type a --retries 3 ftp://h/f"},
-		{"--socks5 h:1 --ftp-passwd secret -u me ftp://h/f", "unknown flag --socks5: for curl's write --proxy socks5://ADDR\nunknown flag --ftp-passwd: write --password-stdin (with -u NAME)\nas one command: ftpfetch --proxy URL --password-stdin -u NAME ftp://h/f"},
+		{"--socks5 h:1 --ftp-passwd secret -u me ftp://h/f", "unknown flag --socks5: for curl's write --proxy socks5://ADDR\nunknown flag --ftp-passwd: write --password-stdin (with -u NAME)\nas one command: ftpfetch --proxy socks5://h:1 --password-stdin -u me ftp://h/f"},
 	} {
 		_, err := Parse(strings.Fields(tt.args))
-		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file"); got != tt.want {
+		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input"); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.args, got, tt.want)
 		}
 	}

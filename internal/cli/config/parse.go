@@ -113,29 +113,28 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 
 // targets returns what the URLs of the command line stand for.
 func (l *line) targets(texts []string) (targets []Target) {
-	for _, text := range texts {
+	for i, text := range texts {
 		choices, err := []glob.Choice{{URL: text}}, error(nil)
 		if l.Glob {
 			choices, err = glob.Choices(text)
 		}
 		if err != nil {
 			targets = append(targets, Target{Err: Usage("%v", err)})
-			continue
 		}
 		for _, c := range choices {
 			t := Target{Pattern: c.Pattern}
 			if t.URL, t.Err = l.parseURL(c.URL); t.Err == nil {
 				t.Under = slices.Clone(t.URL.Dirs[len(t.URL.Dirs)-c.Dirs:])
 			}
-			l.hint(c.URL, t.Err)
+			l.hint(c.URL, t.Err, i > 0 && i == len(texts)-1)
 			targets = append(targets, t)
 		}
 	}
 	return targets
 }
 
-// hint lets the refusal of a URL say what the text may have been meant to be: a list, or a pattern of names.
-func (l *line) hint(text string, err error) {
+// hint lets the refusal of a URL say what the text may have been meant to be: a list, a pattern, or, as the last, a place.
+func (l *line) hint(text string, err error, last bool) {
 	var bad *urlparse.Error
 	if !errors.As(err, &bad) {
 		return
@@ -146,6 +145,8 @@ func (l *line) hint(text string, err error) {
 	switch {
 	case !strings.Contains(text, "://") && (marked || serr == nil && info.Mode().IsRegular()):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
+	case last && aPath().MatchString(text):
+		bad.Hint = "-d DIR and -o FILE say where to save"
 	case l.Glob || gerr != nil || choices[0].URL == text:
 	default:
 		if _, err := urlparse.Parse(choices[0].URL); err == nil {

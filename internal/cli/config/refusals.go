@@ -17,8 +17,8 @@ type refusal struct {
 func (l *line) refusals() []refusal {
 	one := len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil) // whose login is known
 	return []refusal{
-		{len(l.Targets) == 0 && !l.lists(),
-			"no URL given: write ftpfetch ftp://host/path/file"},
+		{len(l.Targets) == 0 && !l.lists() && l.Print == "",
+			"no URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input"},
 		// One file, and many
 		{l.Output != "" && !l.Info && (l.Many || l.Output != "-" && len(l.Targets) > 1),
 			"-o names one file: write -d DIR to choose the directory"},
@@ -39,10 +39,8 @@ func (l *line) refusals() []refusal {
 			"-d contradicts -o - and an -o that begins at the root: leave out -d"},
 		{l.Output == "-" && (l.File.Newer || l.File.Continue),
 			"-o - and -N or -c contradict each other: standard output has no file to compare with"},
-		{l.File.Overwrite && l.File.Skip,
-			"--overwrite and --no-clobber contradict each other: leave one out"},
-		{l.File.Newer && l.File.Skip,
-			"-N and --no-clobber contradict each other: leave one out"},
+		{l.File.Skip && (l.File.Overwrite || l.File.Newer),
+			"--no-clobber contradicts --overwrite and -N: leave one out"},
 		{l.File.Continue && (l.File.Overwrite || l.File.Skip),
 			"-c contradicts --overwrite and --no-clobber: leave one out"},
 		// Lists and directories
@@ -58,6 +56,9 @@ func (l *line) refusals() []refusal {
 			"--accept, --reject and --follow-links are for directories: write -r or --glob too"},
 		{l.Tree.Depth > 0 && !l.Recursive,
 			"--depth is for trees: write -r too"},
+		{!l.Many && !l.Long && !l.Info && l.Output == "" && (l.File.Newer || l.File.Continue) && len(l.Targets) > 0 &&
+			!slices.ContainsFunc(l.Targets, func(t Target) bool { return t.Err != nil || !t.URL.IsDir() }),
+			"-N and -c are for files: write -r for those in a directory"},
 		// Logins
 		{l.PasswordStdin && (l.Input == "-" || l.Manifest == "-"),
 			"--password-stdin and a list on standard input contradict each other: write -i FILE or --manifest FILE"},

@@ -29,8 +29,8 @@ var refusalTests = []struct {
 	{"-o /g -d g URL", "-d contradicts -o -", []string{"-d g=>", "/g=>g"}},
 	{"-o - -N URL", "-o - and -N or -c contradict", []string{"-o -=>", "-N=>"}},
 	{"-o - -c URL", "-o - and -N or -c contradict", []string{"-o -=>", "-c=>"}},
-	{"--overwrite --no-clobber URL", "--overwrite and --no-clobber contradict", []string{"--overwrite=>", "--no-clobber=>", "clobber=>clobber=false"}},
-	{"-N --no-clobber URL", "-N and --no-clobber contradict", []string{"-N=>", "--no-clobber=>--overwrite"}},
+	{"--overwrite --no-clobber URL", "--no-clobber contradicts --overwrite and -N", []string{"--overwrite=>", "--no-clobber=>", "clobber=>clobber=false"}},
+	{"-N --no-clobber URL", "--no-clobber contradicts --overwrite and -N", []string{"-N=>", "--no-clobber=>--overwrite"}},
 	{"-c --no-clobber URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--no-clobber=>"}},
 	{"-c --overwrite URL", "-c contradicts --overwrite and --no-clobber", []string{"-c=>", "--overwrite=>"}},
 	{"-i - --manifest -", "-i - and --manifest - contradict", []string{"-i -=>"}},
@@ -44,6 +44,7 @@ var refusalTests = []struct {
 	{"--reject x -i l", "are for directories", []string{"-r"}},
 	{"--follow-links URL/", "are for directories", []string{"-r"}},
 	{"--glob --depth 2 URL*", "--depth is for trees", []string{"-r"}},
+	{"-N URL/", "-N and -c are for files", []string{"-r", "-N=>"}},
 	{"--password-stdin -u me -i -", "--password-stdin and a list on standard input", []string{"-i -=>-i l"}},
 	{"--password-stdin ftp://me:secret@h/f", "--password-stdin and a password in the URL", []string{":secret=>", "--password-stdin=>"}},
 	{"--password-stdin -u me:secret URL", "--password-stdin and a password in -u", []string{":secret=>"}},
@@ -110,8 +111,8 @@ func TestBadValues(t *testing.T) {
 // TestAllAtOnce checks that wrong flags, bad values and contradictions are told together.
 func TestAllAtOnce(t *testing.T) {
 	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --accept x ftp://h/f"))
-	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64; for curl's write -q\n" +
-		"--overwrite and --no-clobber contradict each other: leave one out\n" +
+	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64\n" +
+		"--no-clobber contradicts --overwrite and -N: leave one out\n" +
 		"--accept, --reject and --follow-links are for directories: write -r or --glob too"
 	if fmt.Sprint(err) != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

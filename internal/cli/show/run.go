@@ -23,7 +23,8 @@ type Run struct {
 	mode          Mode
 	known, octets int64 // files and bytes in all; -1 while they are not known
 	began         time.Time
-	stop          func() // ends the drawing
+	stop          func()                     // ends the drawing
+	say           func(e event, text string) // shows what may come for each of many files
 
 	files  []*file         // that are on their way
 	gone   map[string]bool // addresses of the servers that were given up
@@ -78,7 +79,10 @@ func (p *Printer) Run(path string, files, octets int64) *Run {
 	defer p.lock()()
 	r := &Run{
 		p: p, lone: path != "", known: files, octets: octets, mode: p.mode((path == "-" || p.Report == "-") && IsTerminal(p.Out)),
-		began: p.now(), gone: make(map[string]bool), stop: func() {},
+		began: p.now(), gone: make(map[string]bool), stop: func() {}, say: p.say,
+	}
+	if !r.lone {
+		r.say = func(e event, text string) { p.sayFew("", e, text) }
 	}
 	if r.clock.last = r.began; r.mode == Bar {
 		r.stop = p.animate(r)
@@ -168,16 +172,7 @@ func (r *Run) happened(f *file, e download.Event) {
 		told.Attempt, told.Error, told.Code, told.Delay = f.try, OneLine(why), code, seconds(e.Wait)
 	}
 	if r.mode != None {
-		r.each(told, f.name+": "+text)
-	}
-}
-
-// each shows what may come for each of many files.
-func (r *Run) each(e event, text string) {
-	if r.lone {
-		r.p.say(e, text)
-	} else {
-		r.p.sayFew("", e, text)
+		r.say(told, f.name+": "+text)
 	}
 }
 
@@ -249,7 +244,7 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if done.Verified != "" {
 		text += " (verified: " + OneLine(done.Verified) + ")"
 	}
-	r.each(e, f.name+": "+text)
+	r.say(e, f.name+": "+text)
 }
 
 // of returns how many files and bytes there are, as far as that is known.
