@@ -28,7 +28,9 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/claims"
 	"example.com/ftpfetch/internal/ledger"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
@@ -153,7 +155,7 @@ type engine struct {
 	group  *partfile.Group
 	lists  sums.Cache
 	ledger *ledger.Ledger // nil: nothing is remembered
-	paths  *paths         // nil: no two files can have the same
+	paths  *claims.Paths  // nil: no two files can have the same
 	trees  []*job
 
 	telling  sync.Mutex
@@ -224,7 +226,7 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 			task := t
 			j := &job{Task: &task, listed: -1}
 			if t, more = next(); b.paths == nil && (more || j.Tree == nil) {
-				b.paths = newPaths()
+				b.paths = claims.New()
 			}
 			if j.Tree != nil {
 				j.dir, b.trees = top(j.url()), append(b.trees, j)
@@ -244,6 +246,24 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 			}
 		}
 	}
+}
+
+// admit reports whether a job is to be queued. Of two files with the same path only the first is: the same again does not
+// count, and any other fails.
+func (b *engine) admit(j *job) bool {
+	if b.paths == nil || j.dir != nil {
+		return true
+	}
+	settled := *j
+	settled.settle()
+	first, clash, _ := b.paths.Add(settled.Path, settled.URLs, settled.Size, settled.Sum.String(), 0)
+	if clash == "" {
+		return first
+	}
+	b.count(func(c *counts) { c.file(-1, 1) })
+	reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
+	b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason, Err: download.ErrLocal}))
+	return false
 }
 
 // found counts a job that is about to be queued for a server.
