@@ -1,9 +1,12 @@
 package config
 
 import (
+	stdflag "flag"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
 // TestFlagsAreEverywhere checks that the help and the man page name the flags that there are, with their letters and
@@ -83,4 +87,140 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]
 	if got, err := bash.CombinedOutput(); err != nil || string(got) != want {
 		t.Errorf("got %s%v, want %s", got, err, want)
 	}
+}
+
+var update = stdflag.Bool("update", false, "write the scripts of completion")
+
+// TestCompletions checks that the scripts complete the flags that there are. With -update it writes them.
+func TestCompletions(t *testing.T) {
+	for shell := range shells {
+		want := completion(t, shell)
+		if *update {
+			must.Do(t, os.WriteFile("completion/"+shell, []byte(want), 0o666))
+		} else if Text(shell) != want {
+			t.Errorf("the completion of %s is old: go test ./internal/cli/config -run TestCompletions -update", shell)
+		}
+	}
+}
+
+// shells says how each shell completes the value of a flag: one of some words, which stand for %s, a directory, a file,
+// or any text. In the script LINES stands for what line returns for each flag, and FLAGS for the spellings of all.
+var shells = map[string]struct {
+	script, words, dir, file, any string
+	line                          func(f flag, names []string, usage, value string) string
+}{
+	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); return`, `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return", bashLine},
+	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --help=zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
+		"(%s)", "_directories", "_files", " ", zshLine},
+	"fish": {"# Completion of ftpfetch for fish: ftpfetch --help=fish\ncomplete -c ftpfetch -f\nLINES",
+		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
+}
+
+// completion makes the script for a shell. That for bash is for 3.2 or later: if it offers nothing, -o default completes
+// file names.
+func completion(t *testing.T, shell string) string {
+	c, all, lines := shells[shell], "", ""
+	for _, f := range flags() {
+		names := []string{"--" + f.name}
+		if f.letter != "" {
+			names = []string{"-" + f.letter, names[0]}
+		}
+		kind, value := f.value, c.any
+		switch {
+		case f.bare:
+			value = ""
+		case strings.Contains(kind, "|"):
+			value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
+		case kind == "DIR":
+			value = c.dir
+		case kind == "FILE":
+			value = c.file
+		}
+		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, usage(f), value)
+	}
+	if shell == "bash" {
+		c.script = string(must.Get(os.ReadFile("testdata/completion.bash"))(t))
+	}
+	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
+}
+
+// usage returns what the help says of a flag, whose lines after the first are indented.
+func usage(f flag) string {
+	found := regexp.MustCompile(`(?m)^ +(?:-., )?--` + f.name + `\b.*?(?: {2,}|\n {9,})(.*(?:\n {9,}.*)*)`).FindStringSubmatch(helpText[strings.LastIndex(helpText, "---\n"):])
+	return strings.Join(strings.Fields(append(found, "", "")[1]), " ")
+}
+
+func bashLine(_ flag, names []string, _, value string) string {
+	if value == "" {
+		return ""
+	}
+	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
+}
+
+func zshLine(f flag, names []string, usage, value string) string {
+	spelling := strings.Join(names, ",")
+	if value != "" {
+		spelling = strings.Join(names, "+,") + "="
+		value = ":" + strings.ReplaceAll(f.value, ":", `\:`) + ":" + value
+	}
+	if len(names) > 1 {
+		spelling = fmt.Sprintf("'(%s)'{%s}", strings.Join(names, " "), spelling)
+	}
+	usage = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(usage)
+	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
+}
+
+func fishLine(f flag, names []string, usage, value string) string {
+	short := ""
+	if len(names) > 1 {
+		short = " -s " + f.letter
+	}
+	usage = strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(usage)
+	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.name, value, usage)
+}
+
+// recipes is where the recipes are; recipes.md beside it explains them.
+const recipes = "../../../docs/recipes"
+
+// recipeCommand is a call of the command in a shell, a Makefile, a unit, a YAML list or an indented example: up to an
+// operator of the shell, a comment or the end of the line. A line may go on after "\" and, in YAML, after ",".
+var recipeCommand = regexp.MustCompile(`\bftpfetch[ ,]((?:,\n|\\\n|[^\n\\|&;<>#` + "`" + `])*)`)
+
+// recipeSum is a digest that a recipe fills in.
+var recipeSum = regexp.MustCompile(`md5:\$?\{[\w.]+\}`)
+
+// recipeShare is the number of a job of an array, counted from 1.
+var recipeShare = regexp.MustCompile(`\$SLURM_ARRAY_TASK_ID|\$\(\(JOB_COMPLETION_INDEX \+ 1\)\)`)
+
+// TestRecipes checks that the command accepts its flags and their values as the recipes write them, and that recipes.md
+// links every file.
+func TestRecipes(t *testing.T) {
+	about, err := os.ReadFile(recipes + ".md")
+	files, rerr := os.ReadDir(recipes)
+	if err != nil || rerr != nil || len(files) < 10 {
+		t.Fatalf("%v, %v, %d files", err, rerr, len(files))
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(recipes, f.Name()))
+		if n := check(t, string(text)); err != nil || (n == 0) != strings.HasSuffix(f.Name(), ".timer") || !strings.Contains(string(about), "(recipes/"+f.Name()+")") {
+			t.Errorf("%s: %v, or it has no command (%d), or recipes.md does not link it", f.Name(), err, n)
+		}
+	}
+}
+
+// check parses the command lines in a recipe, and returns how many there are.
+func check(t *testing.T, text string) (found int) {
+	for _, match := range recipeCommand.FindAllStringSubmatch(text, -1) {
+		line := recipeShare.ReplaceAllString(match[1], "8")
+		line = recipeSum.ReplaceAllString(strings.ReplaceAll(line, "\\\n", " "), "md5:"+strings.Repeat("0", 32))
+		args := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n,[]'\"", r) })
+		if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+			continue // a name, not a call
+		}
+		found++
+		if _, err := Parse(args); err != nil {
+			t.Errorf("ftpfetch %s: %v", strings.Join(args, " "), err)
+		}
+	}
+	return found
 }
