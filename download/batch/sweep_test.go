@@ -19,7 +19,7 @@ import (
 )
 
 // sweep fetches a few files with three connections again and again, and calls fault for one command after the other (by
-// day every third), greetings included, until a run ends before that command. check looks at the run and the next one,
+// day every fifth), greetings included, until a run ends before that command. check looks at the run and the next one,
 // which nothing disturbs.
 func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, check func(s *sweeper, first, second tally)) {
 	files := randomFiles(6)
@@ -36,7 +36,7 @@ func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, ch
 		tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
 	}
 	most := int64(3 * len(files)) // at least what the run must send
-	step := night.Or(3, 1)
+	step := night.Or(5, 1)
 	for n := int64(1 + len(t.Name())%step); !t.Failed(); n += int64(step) {
 		s.dir = t.TempDir()
 		s.left.Store(n)
@@ -160,7 +160,7 @@ func TestDiskFaults(t *testing.T) {
 	files := randomFiles(6)
 	dead := errors.New("dead")
 	for _, kind := range []error{syscall.EIO, dead} {
-		for at, more := int64(1), true; more; at += int64(night.Or(7, 1)) {
+		for at, more := int64(1), true; more; at += int64(night.Or(17, 1)) {
 			s := &sweeper{stand: newStand(t, files, testserver.Options{})}
 			s.options.Jobs, s.options.PerHost = 3, 3
 			tasks := s.tasks(files)
