@@ -24,7 +24,6 @@ import (
 
 // file retrieves a file, unless it is there already.
 func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
-	stack()
 	j := t.Value
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
@@ -70,12 +69,6 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	return b.next(ctx, j, err, verdict(err))
 }
-
-// stack makes the stack of a new goroutine as large as a small file needs. Otherwise it would be copied again and again as it
-// grows, which takes a twentieth of the file's processor time.
-//
-//go:noinline
-func stack() byte { var frame [16 << 10]byte; return frame[time.Now().Nanosecond()&1] }
 
 // teller is a Source that wants no files, only what listings or else servers tell about them.
 type teller interface {

@@ -89,7 +89,7 @@ func (v Verdict) Then(host string) Verdict { v.next = host; return v }
 // are running. It reads source only a bounded number of jobs ahead.
 func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func(context.Context, *Turn[T]) Verdict) {
 	ctx, end := context.WithCancel(ctx)
-	s := &scheduler[T]{Options: o, ctx: ctx, do: do, hosts: make(map[string]*host[T]), feeding: true}
+	s := &scheduler[T]{Options: o, ctx: ctx, do: do, hosts: make(map[string]*host[T]), launched: make(chan *Turn[T]), feeding: true}
 	s.changed.L = &s.mu
 	s.mu.Lock()
 	s.limit, s.alarm = s.search.Connections(), time.AfterFunc(tick, s.look)
@@ -116,6 +116,7 @@ func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func
 	}
 	s.alarm.Stop()
 	end()
+	close(s.launched) // start starts nothing any more
 }
 
 const (
@@ -128,8 +129,9 @@ const (
 // scheduler holds the state of a run. Every change of it ends in start.
 type scheduler[T any] struct {
 	Options
-	ctx context.Context
-	do  func(context.Context, *Turn[T]) Verdict
+	ctx      context.Context
+	do       func(context.Context, *Turn[T]) Verdict
+	launched chan *Turn[T] // for who has done another
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -235,7 +237,19 @@ func (s *scheduler[T]) launch(h *host[T]) {
 	if t.GivenUp == nil {
 		t.take(1)
 	}
-	go func() { s.ended(t, s.do(s.ctx, t)) }()
+	select {
+	case s.launched <- t:
+	default:
+		go s.work(t)
+	}
+}
+
+// work does t and then what is launched, because the stack of a new goroutine is copied again and again as it grows, which
+// takes a tenth of a small file's processor time.
+func (s *scheduler[T]) work(t *Turn[T]) {
+	for ok := true; ok; t, ok = <-s.launched {
+		s.ended(t, s.do(s.ctx, t))
+	}
 }
 
 // ended takes back a job's tokens and judges how it ended.
