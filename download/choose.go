@@ -8,7 +8,6 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 )
@@ -61,7 +60,7 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	case errors.Is(err, fs.ErrNotExist) && to.Info.Mode().IsRegular():
 		return choice{}, partfile.ErrMoved
 	case err != nil:
-		return choice{}, disk.Failure(to.Path, "cannot be examined", err)
+		return choice{}, localfile.Failure(to.Path, "cannot be examined", err)
 	}
 	info, err := j.ask(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // bufferSize is how many bytes are copied at a time if they do not go straight from the socket to the file.
@@ -37,7 +37,7 @@ func (w *sink) pump(body io.Reader) (err error) {
 			_, err = io.Copy(file, body)
 			_, system := errors.AsType[*fs.PathError](err)
 			if _, server := errors.AsType[*ftpexec.Error](err); system && !server { // the file's own error, not yet marked
-				err = disk.Failure(w.path, "cannot be written", err)
+				err = localfile.Failure(w.path, "cannot be written", err)
 			}
 			return err
 		}
@@ -63,7 +63,7 @@ func (w *sink) Write(p []byte) (int, error) {
 	if w.check != nil {
 		_, _ = w.check.Write(p[:n]) // a hash never fails
 	}
-	return n, disk.Failure(w.path, "cannot be written", err)
+	return n, localfile.Failure(w.path, "cannot be written", err)
 }
 
 // wait waits until the limit allows n bytes. It returns when the context ends, or at once if the context's deadline would

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 )
@@ -143,7 +142,7 @@ func TestLocalErrorText(t *testing.T) {
 			&os.LinkError{Op: "rename", Old: "/d/f.ftpfetch.part", New: "/d/f", Err: errno},
 			fmt.Errorf("while writing: %w", &fs.PathError{Op: "write", Path: "/d/f.ftpfetch.part", Err: os.NewSyscallError("splice", errno)}),
 		} {
-			got := disk.Failure("/d/f.ftpfetch.part", "cannot be written", err)
+			got := localfile.Failure("/d/f.ftpfetch.part", "cannot be written", err)
 			if want := "/d/f.ftpfetch.part: cannot be written: " + errno.Error(); got.Error() != want {
 				t.Errorf("%v: got %q, want %q", err, got, want)
 			}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
@@ -153,7 +153,7 @@ func (j *job) saveStream(ctx context.Context, path string) (r Result, err error)
 		if f, err = openStream(ctx, path); err != nil {
 			return Result{}, err
 		}
-		defer func() { err = cmp.Or(err, disk.Failure(path, "cannot be closed", f.Close())) }()
+		defer func() { err = cmp.Or(err, localfile.Failure(path, "cannot be closed", f.Close())) }()
 	}
 	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
 	r, err = j.to(ctx, f, path)
@@ -181,7 +181,7 @@ func openStream(ctx context.Context, path string) (*os.File, error) {
 		case err == nil:
 			return f, nil
 		case flag == os.O_WRONLY || !errors.Is(err, syscall.ENXIO):
-			return nil, disk.Failure(path, "cannot be opened", err)
+			return nil, localfile.Failure(path, "cannot be opened", err)
 		}
 		if err := retry.Sleep(ctx, readerInterval); err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ import (
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -61,7 +62,7 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	case err == nil && c.at != n:
 		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
-	return disk.Failure(f.Name(), "cannot be read", err)
+	return localfile.Failure(f.Name(), "cannot be read", err)
 }
 
 // same reports whether f has the n bytes that the digest covers.

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-
-	"example.com/ftpfetch/internal/localfile"
 )
 
 // ErrMoved means that a name stands for another file than a moment ago.
@@ -74,10 +72,10 @@ type Reader struct {
 	F   *os.File
 }
 
-// Ready returns an error if nothing more may be read.
+// Ready returns an error if nothing more may be read: the cause of the context's end.
 func (r Reader) Ready() error {
 	if r.Ctx.Err() != nil {
-		return &ended{context.Cause(r.Ctx)}
+		return context.Cause(r.Ctx)
 	}
 	return faulty("read", r.F.Name())
 }
@@ -88,20 +86,4 @@ func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
 		return 0, err
 	}
 	return r.F.ReadAt(p, offset)
-}
-
-// ended means that the context of a [Reader] has ended.
-type ended struct{ cause error }
-
-func (e *ended) Error() string { return e.cause.Error() }
-
-// Ended reports whether err means that the context of a [Reader] has ended.
-func Ended(err error) bool { return errors.As(err, new(*ended)) }
-
-// Failure is [localfile.Failure], but returns the cause of a context that ended.
-func Failure(path, what string, err error) error {
-	if end := (*ended)(nil); errors.As(err, &end) {
-		return end.cause
-	}
-	return localfile.Failure(path, what, err)
 }

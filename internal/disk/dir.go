@@ -6,19 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // Dir is an open directory.
 type Dir struct {
 	root  *os.Root
+	self  *os.File // for what a Root lacks
 	path  string
 	users int
-
-	mu   sync.Mutex
-	self *os.File // for what a Root lacks; nil until that is needed
 }
 
 // open opens a directory: below root, or anywhere if that is nil.
@@ -36,19 +35,13 @@ func open(root *os.Root, path string) (d *Dir, err error) {
 			err = syscall.ENOTDIR
 		}
 	}
-	return d, err
-}
-
-// file returns the directory itself.
-func (d *Dir) file() (f *os.File, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.self == nil {
-		if f, err = d.root.Open("."); err == nil {
-			d.self = f
-		}
+	if err != nil {
+		return nil, err
 	}
-	return d.self, err
+	if d.self, err = d.root.Open("."); err != nil {
+		d.close()
+	}
+	return d, err
 }
 
 func (d *Dir) close() {
@@ -59,13 +52,23 @@ func (d *Dir) close() {
 // shown returns a name as messages show it.
 func (d *Dir) shown(name string) string { return filepath.Join(d.root.Name(), name) }
 
+// in makes a call about a name in a directory. Only a test looks at the whole path.
+func in[T any](d *Dir, call, name string, f func() (T, error)) (T, error) {
+	path := ""
+	if Fault != nil {
+		path = d.shown(name)
+	}
+	return Call(call, path, f)
+}
+
 func (d *Dir) do(call, name string, f func(string) error) error {
-	return Do(call, d.shown(name), func() error { return f(name) })
+	_, err := in(d, call, name, func() (struct{}, error) { return struct{}{}, f(name) })
+	return err
 }
 
 // Lstat examines what has a name.
 func (d *Dir) Lstat(name string) (info fs.FileInfo, err error) {
-	if info, err = Call("lstat", d.shown(name), func() (fs.FileInfo, error) { return d.root.Lstat(name) }); err == nil {
+	if info, err = in(d, "lstat", name, func() (fs.FileInfo, error) { return d.root.Lstat(name) }); err == nil {
 		os.SameFile(info, info) // Windows would look up later which file it is, under a name that may stand for another by then
 	}
 	return info, err
@@ -77,7 +80,7 @@ func (d *Dir) Create(name string, flag int, mode fs.FileMode) (*os.File, error) 
 }
 
 func (d *Dir) open(name string, flag int, mode fs.FileMode) (*os.File, error) {
-	return Call("open", d.shown(name), func() (*os.File, error) { return d.root.OpenFile(name, flag|noFollow, mode) })
+	return in(d, "open", name, func() (*os.File, error) { return d.root.OpenFile(name, flag|noFollow, mode) })
 }
 
 // Write makes a file that holds b and is on the disk, in place of one that a killed run may have left. If that fails there
@@ -146,13 +149,11 @@ func (d *Dir) Rename(from, to string) error {
 // moved reports whether the file has the new name, with an error besides the old one.
 func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 	err = d.do("renameat2", from, func(string) error { return d.renameNew(from, to) })
-	if err != nil && !errors.Is(err, fs.ErrExist) { // not here, perhaps
-		if err = d.do("link", from, func(string) error { return d.root.Link(from, to) }); err == nil {
-			return true, d.RemoveIfThere(from)
-		}
-	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err == nil, err
+	}
+	if err = d.do("link", from, func(string) error { return d.root.Link(from, to) }); err == nil {
+		return true, d.RemoveIfThere(from)
 	}
 	if _, lerr := d.Lstat(to); lerr == nil {
 		return false, fs.ErrExist
@@ -168,12 +169,12 @@ func (d *Dir) SetTime(name string, modTime time.Time) error {
 
 // Flush waits until the names in the directory are on the disk. Windows has no such call.
 func (d *Dir) Flush() error {
-	f, err := d.file()
-	if err == nil && runtime.GOOS != "windows" {
-		err = Flush(f)
+	if runtime.GOOS == "windows" {
+		return nil
 	}
+	err := Flush(d.self)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
 		return nil
 	}
-	return Failure(d.shown(""), "cannot be flushed to disk", err)
+	return localfile.Failure(d.shown(""), "cannot be flushed to disk", err)
 }

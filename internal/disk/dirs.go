@@ -91,7 +91,7 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 		case errors.Is(err, fs.ErrNotExist) && parent != ".": // else the root itself has been removed
 			err = ErrMoved
 		default:
-			err = Failure(Below(root, dir), "cannot be created", err)
+			err = localfile.Failure(Below(root, dir), "cannot be created", err)
 		}
 		if err != nil {
 			break
@@ -137,5 +137,5 @@ func noDirectory(path string, err error) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		return &localfile.Error{Path: path, Reason: "not a directory", Err: err}
 	}
-	return Failure(path, "cannot be examined", err)
+	return localfile.Failure(path, "cannot be examined", err)
 }

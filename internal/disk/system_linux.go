@@ -8,26 +8,18 @@ import (
 
 // renameNew renames a file to a name that does not exist.
 func (d *Dir) renameNew(from, to string) error {
-	self, err := d.file()
-	if err != nil {
-		return err
-	}
-	fd := int(self.Fd())
+	fd := int(d.self.Fd())
 	return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
 }
 
 // setTime sets a file's time. A Root would first look whether the file is a link.
 func (d *Dir) setTime(name string, modTime time.Time) error {
-	self, err := d.file()
-	if err != nil {
-		return err
-	}
 	at, err := unix.TimeToTimespec(modTime)
 	if err != nil {
 		return err
 	}
 	both := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, at}
-	return unix.UtimesNanoAt(int(self.Fd()), name, both, unix.AT_SYMLINK_NOFOLLOW)
+	return unix.UtimesNanoAt(int(d.self.Fd()), name, both, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // OpenFiles returns how many files the process may open.

@@ -5,8 +5,6 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
-
-	"example.com/ftpfetch/internal/disk"
 )
 
 // minBlock is how many bytes a checksum covers at least, so that only damaged blocks must be fetched again.
@@ -80,19 +78,15 @@ func (x *block) read(r io.ReaderAt, end int64) error {
 	return nil
 }
 
-// sound returns those of b whose bytes r still has. It returns an error only if r's context has ended.
-func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
+// sound returns those of b whose bytes r still has.
+func (b blocks) sound(r io.ReaderAt) (good blocks) {
 	for _, x := range b {
 		now := block{Span: Span{x.Start, x.Start}}
-		err := now.read(r, x.End)
-		if disk.Ended(err) {
-			return nil, err
-		}
-		if err == nil && now == x {
+		if err := now.read(r, x.End); err == nil && now == x {
 			good = append(good, x)
 		}
 	}
-	return good, nil
+	return good
 }
 
 // Span is the range of bytes [start, end).

@@ -31,8 +31,8 @@ func TestBlocks(t *testing.T) {
 			if got := b.spans(); !slices.Equal(got, done) {
 				t.Fatalf("blocks of %v, want %v", got, done)
 			}
-			if good, err := b.sound(strings.NewReader(string(text))); err != nil || len(good) != len(b) {
-				t.Fatalf("of %v only %v are sound (%v)", b, good, err)
+			if good := b.sound(strings.NewReader(string(text))); len(good) != len(b) {
+				t.Fatalf("of %v only %v are sound", b, good)
 			}
 		}
 		if len(done) == 0 {
@@ -41,10 +41,10 @@ func TestBlocks(t *testing.T) {
 		x := done[rng.IntN(len(done))]
 		at := x.Start + rng.Int64N(x.Len())
 		text[at] ^= 1 << rng.IntN(8)
-		good, err := b.sound(strings.NewReader(string(text)))
+		good := b.sound(strings.NewReader(string(text)))
 		bad := slices.DeleteFunc(slices.Clone(b), func(x block) bool { return slices.Contains(good, x) })
-		if err != nil || len(bad) != 1 || at < bad[0].Start || at >= bad[0].End || bad[0].Len() > size {
-			t.Fatalf("byte %d changed: damaged are %v, %v", at, bad, err)
+		if len(bad) != 1 || at < bad[0].Start || at >= bad[0].End || bad[0].Len() > size {
+			t.Fatalf("byte %d changed: damaged are %v", at, bad)
 		}
 	}
 }

@@ -52,13 +52,14 @@ func (p *Part) Name() string { return p.shown(p.partial) }
 // File returns the part's own file, to read it.
 func (p *Part) File() *os.File { return p.f }
 
-// Check reads the bytes that Left claims and removes the blocks from it that have changed.
+// Check reads the bytes that Left claims and removes the blocks from it that have changed. The error is the cause of the end
+// of ctx.
 func (p *Part) Check(ctx context.Context) error {
-	good, err := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
-	if err == nil {
+	good := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
+	if ctx.Err() == nil {
 		p.Left.Blocks, p.Left.Done = good, good.spans()
 	}
-	return failure(p.Name(), "cannot be read", err)
+	return context.Cause(ctx)
 }
 
 // Resume takes what Left claims as the start.
@@ -84,7 +85,7 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 		}
 	}
 	if err != io.EOF {
-		return failure(p.Name(), "cannot be written", err)
+		return cmp.Or(context.Cause(ctx), failure(p.Name(), "cannot be written", err))
 	}
 	p.copied = was
 	p.state.Size, p.state.ModTime, p.state.Adopted = size, modTime, was.Size()

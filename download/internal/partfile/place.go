@@ -34,7 +34,7 @@ var (
 	errReplaced = errors.New("was replaced while it was written")
 )
 
-func failure(path, what string, err error) error { return disk.Failure(path, what, err) }
+func failure(path, what string, err error) error { return localfile.Failure(path, what, err) }
 
 func refuse(path, reason string, cause error) error {
 	return &localfile.Error{Path: path, Reason: reason, Err: cause}
@@ -197,7 +197,7 @@ func (p *Place) Copy(ctx context.Context, w io.Writer) error {
 	}
 	defer f.Close()
 	_, err = io.Copy(w, io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, 0, math.MaxInt64))
-	return failure(p.Path, "cannot be read", err)
+	return cmp.Or(context.Cause(ctx), failure(p.Path, "cannot be read", err))
 }
 
 // shown returns a name as messages show it.
