@@ -44,7 +44,7 @@ type Source interface {
 type member interface {
 	Extra() Source          // for all connections of the file but the first
 	Arrived()               // all bytes are there: what follows does not need the source
-	Group() *partfile.Group // of all files
+	Place() *partfile.Place // of the file, which has been looked at
 	Lists() *sums.Cache     // of all files
 }
 

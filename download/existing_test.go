@@ -109,7 +109,7 @@ type arriving struct {
 
 func (a arriving) Arrived()               { a.do() }
 func (a arriving) Extra() Source          { return a.Source }
-func (a arriving) Group() *partfile.Group { return new(partfile.Group) }
+func (a arriving) Place() *partfile.Place { return nil }
 func (a arriving) Lists() *sums.Cache     { return new(sums.Cache) }
 
 // TestNewer checks which targets are retrieved again. With Continue too, one that is shorter and no older is continued.

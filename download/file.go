@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -27,9 +28,11 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	if j.o.Root == nil && standard(path) != nil {
 		return j.saveStream(ctx, path)
 	}
-	to, err := j.group.Find(j.o.Root, path)
-	if err != nil {
-		return Result{}, err
+	to := j.place
+	if to == nil {
+		if to, err = new(partfile.Group).Find(j.o.Root, path); err != nil {
+			return Result{}, err
+		}
 	}
 	defer func() {
 		if to.Close(err != nil); err != nil {
@@ -37,12 +40,10 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 		}
 	}()
 	err = to.Again(func() (err error) {
-		switch err = to.Look(); {
-		case err != nil:
-		case to.Stream:
+		if to.Stream {
 			r, err = j.saveStream(ctx, path)
-		default:
-			r, err = j.file(ctx, to)
+		} else if r, err = j.file(ctx, to); errors.Is(err, partfile.ErrMoved) {
+			err = cmp.Or(to.Look(), err)
 		}
 		return err
 	})

@@ -23,9 +23,9 @@ type job struct {
 	url     string // of u, as journals write it
 	o       *Options
 	retry   *retry.Retrier
-	arrives func() // see member
-	quiet   func() // ends the Progress events; nil before data flows
-	group   *partfile.Group
+	arrives func()          // see member
+	quiet   func()          // ends the Progress events; nil before data flows
+	place   *partfile.Place // has been looked at, or nil
 	lists   *sums.Cache
 	many    bool // it is one of many, of which some may be lists of digests
 }
@@ -35,7 +35,7 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 
 // newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
-	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src, arrives: func() {}, group: new(partfile.Group), lists: new(sums.Cache)}
+	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src, arrives: func() {}, lists: new(sums.Cache)}
 	if o != nil {
 		*j.o = *o
 	}
@@ -49,7 +49,7 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 		j.o.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.o.Retries)), Wait: wait})
 	}
 	if m, ok := src.(member); ok {
-		j.extra, j.arrives, j.group, j.lists, j.many, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Group(), m.Lists(), true, true
+		j.extra, j.arrives, j.place, j.lists, j.many, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Place(), m.Lists(), true, true
 	}
 	j.retry = retry.New(policy)
 	return j

@@ -21,12 +21,12 @@ var fourKiB = noise(4<<10, 9)
 // ofMany is the Source of a file of many.
 type ofMany struct {
 	Source
-	group *partfile.Group
+	place func() *partfile.Place
 }
 
 func (o ofMany) Extra() Source          { return o.Source }
 func (o ofMany) Arrived()               {}
-func (o ofMany) Group() *partfile.Group { return o.group }
+func (o ofMany) Place() *partfile.Place { return o.place() }
 func (o ofMany) Lists() *sums.Cache     { return new(sums.Cache) }
 
 // TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
@@ -43,9 +43,9 @@ func TestSmallFile(t *testing.T) {
 		o               *Options
 		most            int
 	}{
-		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 13},
-		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 13},
-		{ofMany{alone, new(partfile.Group)}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 13},
+		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 12},
+		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 12},
+		{ofMany{alone, func() *partfile.Place { return must.Get(new(partfile.Group).Find(root, "d/g"))(t) }}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 12},
 	} {
 		var calls, flushed []string
 		onCall(t, func(call, path string) error {
@@ -73,17 +73,18 @@ func BenchmarkSmall(b *testing.B) {
 	root := must.Get(os.OpenRoot(dir))(b)
 	defer root.Close()
 	u := urlOf(b, "ftp://h/f")
-	alone := memorySource{contents: fourKiB}
+	alone, of, i := memorySource{contents: fourKiB}, new(partfile.Group), 0
+	place := func() *partfile.Place { return must.Get(of.Find(root, filepath.Join("e", fmt.Sprint(i))))(b) }
 	for _, bb := range []struct {
 		what, dir string
 		src       Source
 		o         *Options
 	}{
 		{"anywhere", dir, alone, nil}, {"root", "d", alone, &Options{Root: root}},
-		{"of many", "e", ofMany{alone, new(partfile.Group)}, &Options{Root: root, Events: func(Event) {}, Commit: func(Result) error { return nil }}},
+		{"of many", "e", ofMany{alone, place}, &Options{Root: root, Events: func(Event) {}, Commit: func(Result) error { return nil }}},
 	} {
 		b.Run(bb.what, func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
+			for i = 0; b.Loop(); i++ {
 				must.Get(File(b.Context(), bb.src, u, filepath.Join(bb.dir, fmt.Sprint(i)), bb.o))(b)
 			}
 		})

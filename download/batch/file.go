@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,13 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if b.teller != nil {
 		return b.ask(bounded, t)
 	}
-	result, there, err := b.there(bounded, j)
+	var result download.Result
+	there := false
+	to, err := b.group.Find(b.root, j.Path)
+	if err == nil {
+		defer to.Close(false)
+		result, there, err = b.there(bounded, j, to)
+	}
 	if b.short(t, err) {
 		return schedule.Short
 	}
@@ -41,7 +48,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if t.GivenUp != nil {
 		return b.next(ctx, j, t.GivenUp, schedule.Untouched)
 	}
-	result, err = b.retrieve(bounded, t)
+	result, err = b.retrieve(bounded, t, to)
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done)
@@ -50,7 +57,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case errors.Is(err, partfile.ErrBusy):
 		return b.wait(ctx, t, err)
 	case errors.Is(err, fs.ErrExist):
-		switch there, nerr := b.named(bounded, j); {
+		switch there, nerr := b.named(bounded, j, to); {
 		case b.short(t, nerr):
 			return schedule.Short
 		case there:
@@ -122,12 +129,12 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 }
 
 // named reports whether another run has named the file since this one looked for it.
-func (b *engine) named(ctx context.Context, j *job) (there bool, err error) {
+func (b *engine) named(ctx context.Context, j *job, to *partfile.Place) (there bool, err error) {
 	if b.ledger == nil {
 		return false, nil
 	}
-	if err = b.ledger.Refresh(); err == nil {
-		_, there, err = b.there(ctx, j)
+	if err = cmp.Or(b.ledger.Refresh(), to.Look()); err == nil {
+		_, there, err = b.there(ctx, j, to)
 	}
 	return there, err
 }
@@ -192,7 +199,7 @@ func (b *engine) left(j *job, what string) {
 }
 
 // retrieve retrieves a file, and counts and tells what happens.
-func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download.Result, error) {
+func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place) (download.Result, error) {
 	j, o := t.Value, b.Each
 	m := &meter{engine: b, sized: j.size() >= 0}
 	o.Segments, o.Size, o.Sum = 1, j.Size, j.Sum
@@ -209,7 +216,7 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job]) (download
 		b.tell(Event{Event: e, Task: j.Task})
 	}
 	b.tell(Event{Event: download.Event{Kind: Started}, Task: j.Task})
-	result, err := download.File(ctx, &first{b.src, t, b.group, &b.lists}, j.url(), j.Path, &o)
+	result, err := download.File(ctx, &first{b.src, t, to, &b.lists}, j.url(), j.Path, &o)
 	m.end(result, err)
 	return result, err
 }
@@ -263,7 +270,7 @@ func (m *meter) end(r download.Result, err error) {
 type first struct {
 	download.Source
 	turn  *schedule.Turn[*job]
-	group *partfile.Group
+	place *partfile.Place
 	lists *sums.Cache
 }
 
@@ -277,8 +284,8 @@ func (f *first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 // Arrived ends the use of the connection: what follows does not need it.
 func (f *first) Arrived() { f.turn.Release() }
 
-// Group gives the files of the run their names.
-func (f *first) Group() *partfile.Group { return f.group }
+// Place is where the file is to be, which has been looked at.
+func (f *first) Place() *partfile.Place { return f.place }
 
 // Lists has the lists of digests that files of the run have needed.
 func (f *first) Lists() *sums.Cache { return f.lists }
@@ -303,23 +310,12 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 
 // there reports whether the file is there and needs no server: because the ledger has it, because its digest is right, or
 // because it is as new as the server's.
-func (b *engine) there(ctx context.Context, j *job) (_ download.Result, ok bool, _ error) {
-	item := j.Item
-	to, err := b.group.Find(b.root, item.Path)
-	if err == nil {
-		defer to.Close(false)
-		err = to.Look()
+func (b *engine) there(ctx context.Context, j *job, to *partfile.Place) (_ download.Result, ok bool, _ error) {
+	if to.Info == nil || !to.Info.Mode().IsRegular() || b.Each.Overwrite {
+		return download.Result{}, false, nil
 	}
-	if scarce(err) {
-		return download.Result{}, false, err
-	}
-	if err != nil || to.Info == nil || !to.Info.Mode().IsRegular() || b.Each.Overwrite {
-		return download.Result{}, false, nil // download.File says what is wrong
-	}
-	info := to.Info
-	result := download.Result{
-		Size: info.Size(), ModTime: info.ModTime(), Left: "already complete",
-	}
+	item, info := j.Item, to.Info
+	result := download.Result{Size: info.Size(), ModTime: info.ModTime(), Left: "already complete"}
 	if item.Size != nil && *item.Size != info.Size() && !b.replaces() {
 		return download.Result{}, false, b.other(item, ftpexec.ErrChanged, "%d bytes, but the list says %d", info.Size(), *item.Size)
 	}

@@ -162,7 +162,7 @@ func TestNamedMeanwhile(t *testing.T) {
 		must.Do(t, other.Add(ledger.Of(item, item.URLs[0], download.Result{Size: 1, ModTime: modified})))
 	}
 	for i, item := range items {
-		if got, err := b.named(t.Context(), &job{Task: &Task{Item: item}, listed: -1}); got != (i < 2) || err != nil {
+		if got, err := b.named(t.Context(), &job{Task: &Task{Item: item}, listed: -1}, must.Get(b.group.Find(b.root, item.Path))(t)); got != (i < 2) || err != nil {
 			t.Errorf("%s: %v, %v", item.Path, got, err)
 		}
 	}

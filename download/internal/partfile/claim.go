@@ -103,7 +103,10 @@ func (p *Part) hold() error {
 	if p.info, err = disk.Stat(p.f); err != nil {
 		return failure(p.Name(), "cannot be examined", err)
 	}
-	switch err = p.ours(); {
+	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it meanwhile
+		err = p.ours()
+	}
+	switch {
 	case errors.Is(err, errReplaced):
 		return ErrMoved
 	case err != nil:

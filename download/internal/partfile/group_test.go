@@ -64,9 +64,6 @@ func (f *flock) run() {
 	var parts []*Part
 	for _, name := range flockNames {
 		p, err := f.group.Find(f.root, name)
-		if err == nil {
-			err = p.Look()
-		}
 		if err != nil {
 			f.Fatal(err)
 		}

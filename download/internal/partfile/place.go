@@ -57,7 +57,8 @@ type Place struct {
 	made  []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path: below root, or anywhere if that is nil. Close must be called.
+// Find returns the place of the target at path, below root, or anywhere if that is nil, and looks at it. Close must be
+// called.
 func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	p := &Place{group: g, root: root}
 	switch {
@@ -80,8 +81,16 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	if why := localfile.Own(name); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
+	var err error
 	if root == nil {
-		return p, p.enter()
+		err = p.enter()
+	}
+	if err == nil {
+		err = p.Look()
+	}
+	if err != nil {
+		p.Close(false)
+		return nil, err
 	}
 	return p, nil
 }
