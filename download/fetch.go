@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,10 +142,7 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 		err = t.compare(resp, t.part.After(x.End, lapSize))
 	}
 	n, ended := t.part.End(s, err == nil)
-	ended = misplaced(ended)
-	if _, wrong := ended.(*anew); wrong || err == nil {
-		err = ended
-	}
+	err = cmp.Or(misplaced(ended), err)
 	if err == nil && n < x.Len() { // unlikely: a Body returns a better error
 		err = ftpexec.ErrTruncated
 	}

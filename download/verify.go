@@ -2,6 +2,7 @@ package download
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,17 +53,13 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at == n {
 		return nil
 	}
-	in := io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
-	_, err := io.CopyBuffer(c, in, buffer[:])
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil && c.at != n:
+	_, err := io.CopyBuffer(c, io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, c.at, n-c.at), buffer[:])
+	if err == nil && c.at != n {
 		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
-	return localfile.Failure(f.Name(), "cannot be read", err)
+	return cmp.Or(context.Cause(ctx), localfile.Failure(f.Name(), "cannot be read", err))
 }
 
 // same reports whether f has the n bytes that the digest covers.

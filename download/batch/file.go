@@ -202,10 +202,7 @@ func (b *engine) left(j *job, what string) {
 func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place) (download.Result, error) {
 	j, o := t.Value, b.Each
 	m := &meter{engine: b, sized: j.size() >= 0}
-	o.Segments, o.Size, o.Sum = 1, j.Size, j.Sum
-	if n := b.Each.Segments - 1; n > 0 {
-		o.Segments += t.Spare(n)
-	}
+	o.Segments, o.Size, o.Sum = 1+t.Spare(b.Each.Segments-1), j.Size, j.Sum
 	if b.ledger != nil {
 		o.Commit = func(r download.Result) error { return b.ledger.Add(ledger.Of(j.Item, j.url(), r)) }
 	}

@@ -24,7 +24,7 @@ func (b *engine) closeIdle() {
 // they are collected.
 func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
-	if !scarce(err) || alone && t.Value.short == 2 {
+	if scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE); !scarce || alone && t.Value.short == 2 {
 		return false
 	}
 	if alone {
@@ -35,13 +35,11 @@ func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	return true
 }
 
-func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
-
 // crowded reports whether the server may accept the connection once there are fewer. Not every server says so: some refuse
 // the connection, or close it without a greeting. That is worth the retries of a file even if there is no other.
 func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
-	var e *ftpexec.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok {
 		return false
 	}
 	times := 0

@@ -81,14 +81,7 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	if why := localfile.Own(name); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
-	var err error
-	if root == nil {
-		err = p.enter()
-	}
-	if err == nil {
-		err = p.Look()
-	}
-	if err != nil {
+	if err := p.Look(); err != nil {
 		p.Close(false)
 		return nil, err
 	}
@@ -122,7 +115,7 @@ func (p *Place) Close(failed bool) {
 // Look examines the target. It refuses what no download can replace.
 func (p *Place) Look() error {
 	p.Info = nil
-	if err := p.enter(); errors.Is(err, fs.ErrNotExist) {
+	if err := p.enter(); p.root != nil && errors.Is(err, fs.ErrNotExist) {
 		return nil // Claim makes the directory
 	} else if err != nil {
 		return err
