@@ -229,8 +229,7 @@ func (r *run) announce(st step) (string, error) {
 var errNoEntries = errors.New("no entries")
 
 func (r *run) began(st step, reply wire.Reply) error {
-	op := st.Command
-	told := r.answer(st, reply)
+	op, told := st.Command, r.answer(st, reply)
 	if r.spurned = 0; reply.First() <= 2 {
 		r.conn.Began(reply, verbs[op.Verb].lists)
 		r.file.info.opened(told, r.goal.offset)

@@ -63,8 +63,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 	}
 	for try := 1; ; try++ {
 		reused := s.serves(u)
-		err = r.attempt(!reused, work)
-		if err == nil {
+		if err = r.attempt(!reused, work); err == nil {
 			return nil
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
@@ -85,10 +84,9 @@ func (c *Client) admit(u *urlparse.URL) error {
 	if err == nil && !c.AllowPort {
 		err = u.BadPort()
 	}
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case c.MinRate.Bytes < 0:
 		err = errors.New("MinRate is negative: write bytes per second, or 0 for no limit")
 	case c.MaxConns < 0:
@@ -157,8 +155,7 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 		r.out, r.queue = r.queue[:1:1], r.queue[1:]
 	}
 	if r.goal.asks != nil {
-		err := r.runTo("")
-		if err != nil || work == nil {
+		if err := r.runTo(""); err != nil || work == nil {
 			return err
 		}
 	}
@@ -167,9 +164,8 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 
 // course returns what the steps of this run depend on.
 func (r *run) course(fresh bool) course {
-	c := course{goal: r.goal, fresh: fresh, auth: r.client.tries(r.url), once: r.once, place: r.place, typ: r.typ, advance: r.advance, setUp: r.setUp()}
-	c.inClear = r.client.Active || r.url.Scheme == urlparse.FTP // under TLS no firewall can read it
-	return c
+	return course{goal: r.goal, fresh: fresh, auth: r.client.tries(r.url), once: r.once, place: r.place, typ: r.typ, advance: r.advance, setUp: r.setUp(),
+		inClear: r.client.Active || r.url.Scheme == urlparse.FTP} // under TLS no firewall can read it
 }
 
 // runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "". It

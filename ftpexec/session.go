@@ -132,8 +132,7 @@ type habits struct {
 	abrupt     bool // it ends data under TLS without close_notify
 }
 
-func (c *Client) maxIdle() int { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
-
+func (c *Client) maxIdle() int  { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
 func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt) }
 
 func (c *Client) server(u *urlparse.URL) *server {

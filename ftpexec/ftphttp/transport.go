@@ -229,11 +229,9 @@ func respond(status int, u *urlparse.URL, length int64, modTime time.Time, conte
 // statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
 func statusOf(err error) int {
 	e := (*ftpexec.Error)(nil)
-	if !errors.As(err, &e) || e.Code == 0 && !errors.Is(err, ftpexec.ErrNoCredentials) { // which follows a 331 or 332
-		return 0
-	}
-	switch is := func(target error) bool { return errors.Is(err, target) }; {
-	case is(ftpexec.ErrProtocol), is(ftpexec.ErrTruncated):
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case !errors.As(err, &e) || e.Code == 0 && !is(ftpexec.ErrNoCredentials), is(ftpexec.ErrProtocol), is(ftpexec.ErrTruncated): // that follows a 331 or 332
 		return 0
 	case is(ftpexec.ErrTLSRequired):
 		return http.StatusForbidden
@@ -241,11 +239,9 @@ func statusOf(err error) int {
 		return http.StatusServiceUnavailable
 	case is(ftpexec.ErrLogin), is(ftpexec.ErrNoCredentials): // with a password too: another one may be right
 		return http.StatusUnauthorized
-	case is(fs.ErrPermission):
-		return http.StatusForbidden
-	case is(fs.ErrNotExist), e.Code == 550 && e.Stage == "directory":
+	case is(fs.ErrNotExist), e.Code == 550 && e.Stage == "directory" && !is(fs.ErrPermission):
 		return http.StatusNotFound
-	case e.Code == 550 && e.Stage == "transfer":
+	case is(fs.ErrPermission), e.Code == 550 && e.Stage == "transfer":
 		return http.StatusForbidden
 	case e.Code == 530:
 		return http.StatusUnauthorized
