@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -62,11 +63,11 @@ var servers = []flavour{
 	{kind: Vsftpd, pkg: "vsftpd", configure: configureVsftpd, banner: "vsFTPd", tls: true, implicit: true, caps: true},
 	{kind: Proftpd, pkg: "proftpd-core", configure: configureProftpd, banner: "ProFTPD", tls: true, implicit: true, caps: true},
 	{kind: PureFTPd, pkg: "pure-ftpd", configure: configurePureFTPd, banner: "Pure-FTPd", tls: true, caps: true, refuses: []string{backslashName}},
-	{kind: Pyftpdlib, pkg: "python3-pyftpdlib", configure: configurePyftpdlib, banner: "pyftpdlib", tls: true, caps: true, refuses: []string{latin1Name}},
+	{kind: Pyftpdlib, pkg: "python3-pyftpdlib", configure: python(pyftpdlibServer), banner: "pyftpdlib", tls: true, caps: true, refuses: []string{latin1Name}},
 	{kind: Inetutils, pkg: "inetutils-ftpd", configure: configureInetutils, banner: "GNU inetutils", inetd: true},
 	{kind: Netkit, pkg: "ftpd-ssl", configure: configureNetkit, banner: "Linux-ftpd", inetd: true, takesAUTH: true},
-	{kind: Twisted, pkg: "python3-twisted", configure: configureTwisted, banner: "Twisted", caps: true, noRest: true, noASCII: true, breaksOff: true, refuses: []string{unicodeName, latin1Name}},
-	{kind: Aioftp, pkg: "python3-aioftp", configure: configureAioftp, banner: "220 welcome", implicit: true, caps: true, noFacts: true, noActive: true, noSquid: true, breaksOff: true, disorder: true, refuses: []string{latin1Name}},
+	{kind: Twisted, pkg: "python3-twisted", configure: python(twistedServer), banner: "Twisted", caps: true, noRest: true, noASCII: true, breaksOff: true, refuses: []string{unicodeName, latin1Name}},
+	{kind: Aioftp, pkg: "python3-aioftp", configure: python(aioftpServer), banner: "220 welcome", implicit: true, caps: true, noFacts: true, noActive: true, noSquid: true, breaksOff: true, disorder: true, refuses: []string{latin1Name}},
 	{kind: Globus, pkg: "globus-gridftp-server-progs", configure: configureGlobus, banner: "GridFTP", noSquid: true, noUser: true, caps: true, refuses: []string{unicodeName, latin1Name}},
 	{kind: Library, configure: configureLibrary, banner: "ftpserverlib", noSquid: true, tls: true, implicit: true},
 }
@@ -113,10 +114,11 @@ const startTimeout = 2 * time.Minute
 
 // Start runs a server and returns when it greets. The caller must close it. ctx bounds only the start.
 func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, error) {
-	f, err := lookup(kind)
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(servers, func(f flavour) bool { return f.kind == kind })
+	if i < 0 {
+		return nil, fmt.Errorf("interop: no server %q", kind)
 	}
+	f := servers[i]
 	if o.TLS && !o.Implicit && !f.tls || o.Implicit && !f.implicit {
 		return nil, fmt.Errorf("interop: no TLS set-up for %s", kind)
 	}
@@ -157,38 +159,24 @@ func New(tb testing.TB, kind Kind, tree *Tree, o Options) *Server {
 	return s
 }
 
-func lookup(kind Kind) (flavour, error) {
-	for _, f := range servers {
-		if f.kind == kind {
-			return f, nil
-		}
-	}
-	return flavour{}, fmt.Errorf("interop: no server %q", kind)
-}
-
-func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, error) {
+// startOnce configures and runs the server, and waits for its greeting.
+func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (s *Server, err error) {
 	st, err := newSite(tree, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, implicit: o.Implicit, dir: st.dir}
-	if err := s.begin(ctx, st); err != nil {
-		err = fmt.Errorf("%w\n%s", err, s.log())
-		return nil, errors.Join(err, s.Close())
+	s = &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, implicit: o.Implicit, dir: st.dir}
+	p := f.configure(st)
+	if err = st.err; err == nil {
+		err = s.run(p)
+	}
+	if err == nil {
+		err = s.awaitGreeting(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w\n%s", err, s.log()), s.Close())
 	}
 	return s, nil
-}
-
-// begin configures and runs the server, and waits for its greeting.
-func (s *Server) begin(ctx context.Context, st *site) error {
-	p := s.flavour.configure(st)
-	if st.err != nil {
-		return st.err
-	}
-	if err := s.run(p); err != nil {
-		return err
-	}
-	return s.awaitGreeting(ctx)
 }
 
 func (s *Server) run(p program) (err error) {

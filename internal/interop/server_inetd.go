@@ -3,9 +3,8 @@
 package interop
 
 import (
-	"errors"
+	"fmt"
 	"net"
-	"os"
 	"sync"
 )
 
@@ -16,7 +15,6 @@ type inetd struct {
 	procs    *group
 	program  program
 	wait     sync.WaitGroup
-	err      error // why accepting ended; read after wait
 }
 
 func listenInetd(addr string, procs *group, p program) (*inetd, error) {
@@ -25,21 +23,18 @@ func listenInetd(addr string, procs *group, p program) (*inetd, error) {
 		return nil, err
 	}
 	d := &inetd{listener: l.(*net.TCPListener), procs: procs, program: p}
-	d.wait.Go(func() { d.err = d.accept() })
+	d.wait.Go(d.accept)
 	return d, nil
 }
 
-func (d *inetd) accept() error {
+func (d *inetd) accept() {
 	for {
 		conn, err := d.listener.AcceptTCP()
-		if errors.Is(err, net.ErrClosed) {
-			return nil
-		}
-		if err == nil {
-			err = d.serve(conn)
-		}
 		if err != nil {
-			return err
+			return
+		}
+		if err := d.serve(conn); err != nil {
+			fmt.Fprintln(d.procs.log, err)
 		}
 	}
 }
@@ -58,8 +53,5 @@ func (d *inetd) serve(conn *net.TCPConn) error {
 func (d *inetd) close() error {
 	err := d.listener.Close()
 	d.wait.Wait()
-	if errors.Is(d.err, os.ErrClosed) {
-		d.err = nil // the group was closed first
-	}
-	return errors.Join(err, d.err)
+	return err
 }
