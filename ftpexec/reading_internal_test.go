@@ -65,16 +65,8 @@ func TestWordings(t *testing.T) {
 
 // Servers use similar words for other things.
 func TestNoSuchWording(t *testing.T) {
-	for _, text := range []string{
-		"421 Too many authentication failures", "530 Not logged in, too many tries with incorrect password.", "530 Maximum login attempts. Disconnecting.",
-		"530 Maximum number of login attempts exceeded", "501 Too many parameters", "550 /a: Too many levels of symbolic links", "550 Too many open files",
-		"421 Login timeout (60 seconds): closing control connection", "530 Login incorrect.", "550 Sorry, maximum number of GETs reached for this session.",
-		"530 Anonymous sessions may not use encryption.", "234 AUTH TLS OK.", "534 Fallback to [C]", "522 SSL connection failed: session reuse required",
-		"425 No data connection", "500 TLS not understood", "550 disk full, empty the trash", "550 Directory not empty", "226 No files found.",
-		"550 No files found; the disk is broken", "550 No files found in the cache", "451 No files found", "226 Transfer done", "500 RETR: command not found",
-		"226 10000 \xd3\xcf\xd7\xd0\xc1\xc4\xc5\xce\xc9\xca", "226 10000 \xb0\xa1 \xc0\xcf\xc4\xa1\xb5\xca", "226 \xd7\xdc\xb9\xb2 10000 \xb7\xfb\xba\xcf", "226 \xc1`\xa6@ 10000 \xb2\xc5\xa6X",
-		"550 Too many users", "226 Too many users", "200 TLS is required", "550 x/empty: no", "550 SSL/TLS requirements: none",
-	} {
+	for _, row := range table.Rows(t, "replies.txt", "none") {
+		text := row[0]
 		if got := meanings(said(Command{Verb: "LIST"}, "ftp://h/d/", text)); got != nil {
 			t.Errorf("%q means %v", text, got)
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"example.com/ftpfetch/internal/rules/table"
 )
 
 // findAll returns a line "LINE URL" or "LINE error COLUMN TEXT" for each hit.
@@ -24,65 +26,18 @@ func findAll(r io.Reader) (lines []string, err error) {
 }
 
 // TestAppendixFind tests the wrapper in free text.
-func TestAppendixFind(t *testing.T) {
-	testFind(t, []findCase{
-		{"the Appendix's example",
-			"Yes, Jim, I found it under <URL:ftp://info.cern.ch/pub/www/doc;\n      type=d> but you can probably pick it up from <URL:ftp://ds.in\n" +
-				"      ternic.net/rfc>.  Note the warning in <URL:http://ds.internic.\n      net/instructions/overview.html#WARNING>.\n",
-			[]string{"1 ftp://info.cern.ch/pub/www/doc;type=d", "2 ftp://ds.internic.net/rfc"}},
-		{"any case", "<url:FTP://H/a><Url:ftp://h/b>", []string{"1 ftp://h/a", "1 ftp://h/b"}},
-		{"no space before", "see<URL:ftp://h/a>x", []string{"1 ftp://h/a"}},
-		{"spaces, tabs, CR LF", "\n<URL: ftp://h/a \t\r\n /b\v\f >", []string{"2 ftp://h/a/b"}},
-		{"hyphen before a break stays", "<URL:ftp://h/a-\n b>", []string{"1 ftp://h/a-b"}},
-		{"URL holds what ends a bare one", `<URL:ftp://h/a(b),.>`, []string{"1 ftp://h/a(b),."}},
-		{"other schemes", "<URL:http://h/> <URL:news:x> <URL:h\nttp://h>", nil},
-		{"malformed, then another", "<URL:ftp://h/a\n#b> <URL:ftp://h/c>", []string{"1 error 16 ftp://h/a#b", "2 ftp://h/c"}},
-		{"no scheme", "<URL:h/a>", []string{"1 error 6 h/a"}},
-		{"not closed before another", "<URL:ftp://h/a <URL:ftp://h/b>", []string{"1 error 16 ftp://h/a", "1 ftp://h/b"}},
-		{"not closed", "x\n<URL:ftp://u:secret@h/a b", []string{"2 error 26 ftp://u:***@h/ab"}},
-		{"not closed, other scheme", "<URL:http://h/a", nil},
-		{"password", "<URL:ftp://u:se\ncret@h/a>", []string{"1 ftp://u:secret@h/a"}},
-		{"nothing", "URL <URL ftp: ftp:/ <ftp", nil},
-		{"empty", "", nil},
-	})
-}
+func TestAppendixFind(t *testing.T) { testFind(t, "wrapped") }
 
 // TestFindBare tests URLs without a wrapper.
-func TestFindBare(t *testing.T) {
-	testFind(t, []findCase{
-		{"alone on lines", "ftp://h/a\n  ftps://h/b  \r\n\nftpes://h/c", []string{"1 ftp://h/a", "2 ftps://h/b", "4 ftpes://h/c"}},
-		{"alone: taken whole", "ftp://h/a.\nftp://h/b,c)\t\nURL:ftp://h/d;type=d\n", []string{"1 ftp://h/a.", "2 ftp://h/b,c)", "3 ftp://h/d;type=d"}},
-		{"in a sentence", "See ftp://h/a, ftp://h/b. And (ftp://h/c). Or ftp://h/d!?: yes",
-			[]string{"1 ftp://h/a", "1 ftp://h/b", "1 ftp://h/c", "1 ftp://h/d"}},
-		{"bracket of the URL", "see ftp://h/a(1). [see ftp://h/b(2)] {ftp://[::1]}",
-			[]string{"1 ftp://h/a(1)", "1 ftp://h/b(2)", "1 ftp://[::1]/"}},
-		{"quotes", `a="ftp://h/a." 'ftp://h/it' ` + "`ftp://h/c`", []string{"1 ftp://h/a.", "1 ftp://h/it", "1 ftp://h/c"}},
-		{"apostrophe within", "see ftp://h/it's there", []string{"1 ftp://h/it's"}},
-		{"typographic quotes", "“ftp://h/a” and «ftp://h/b»", []string{"1 ftp://h/a", "1 ftp://h/b"}},
-		{"angle brackets", "<ftp://h/a.> <a>ftp://h/b</a>", []string{"1 ftp://h/a.", "1 ftp://h/b"}},
-		{"not closed", "x <ftp://h/a b> \"ftp://h/c d\"", []string{"1 error 10 ftp://h/a", "1 error 10 ftp://h/c"}},
-		{"prefix", "URL:ftp://h/a or url:FTP://h/b.", []string{"1 ftp://h/a", "1 ftp://h/b"}},
-		{"not at a boundary", "sftp://h/a xftp://h/b http://h/?ftp://h/c a,ftp://h/d CURL:ftp://h/e", nil},
-		{"a mere scheme", "ftp:// or ftp://... are no URLs", nil},
-		{"a mere scheme alone", "ftp://", []string{"1 error 7 ftp://"}},
-		{"malformed", "get ftp://u:secret@h/a#b, ftp://h/c", []string{"1 error 19 ftp://u:***@h/a#b", "1 ftp://h/c"}},
-		{"malformed alone", "ftp://h:x/\nftp://h/b", []string{"1 error 9 ftp://h:***/", "2 ftp://h/b"}},
-		{"another on the line", "ftp://h/a. ftp://h/b.\n", []string{"1 ftp://h/a", "1 ftp://h/b"}},
-		{"slashes at the end", "see ftp://h// now", []string{"1 ftp://h//"}},
-	})
-}
+func TestFindBare(t *testing.T) { testFind(t, "bare") }
 
-type findCase struct {
-	name, in string
-	want     []string
-}
-
-func testFind(t *testing.T, cases []findCase) {
+func testFind(t *testing.T, section string) {
 	t.Helper()
-	for _, c := range cases {
-		for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {
-			if got, err := findAll(r); !slices.Equal(got, c.want) || err != nil {
-				t.Errorf("%s:\n got %q, %v\nwant %q", c.name, got, err, c.want)
+	for _, row := range table.Rows(t, "found.txt", section) {
+		name, in, want := row[0], row[1], row[2:]
+		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)), iotest.DataErrReader(strings.NewReader(in))} {
+			if got, err := findAll(r); !slices.Equal(got, want) || err != nil {
+				t.Errorf("%s:\n got %q, %v\nwant %q", name, got, err, want)
 			}
 		}
 	}

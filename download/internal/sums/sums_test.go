@@ -13,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/internal/rules/table"
 )
 
 // abc has the digests of the three bytes "abc".
@@ -41,50 +42,28 @@ func find(l List, r io.Reader, name string) (digest.Sum, error) {
 	return d.Find(name)
 }
 
-func TestFindForms(t *testing.T) {
-	h := abc["sha256"]
-	tests := []struct{ name, list string }{
-		{"f", h + "  f\n"},
-		{"f", h + "  f"}, // no line end
-		{"f", h + " *f\n"},
-		{"f", h + " f\n"},
-		{"f", h + "\tf\n"},
-		{"f", h + "  f\r\n"},
-		{"f", h + "  ./f\n"},
-		{"f", h + "  /nfs/pub/d/f\n"}, // of the file's own list
-		{"f", "\ufeff" + h + "  f\n"},
-		{"f", strings.ToUpper(h) + "  f\n"},
-		{"f", "SHA256 (f) = " + h + "\n"},
-		{"f", "SHA256(f)= " + h + "\n"},
-		{"f", "SHA2-256(f)= " + h + "\n"},
-		{"f", h + "\n"},
-		{"f", "\n" + h + " \r\n\n"},
-		{"f", h + "  -\n"},
-		{"f", other + "  g\n" + h + "  f\n" + other + "  h\n"},
-		{"f", h + "  f\n" + h + "  f\n"}, // twice the same
-		{"f", h + "  f\nSHA256 (f) = " + h + "\n"},
-		{"f", "# a comment\n; another\n\n" + h + "  f\n"},
-		{"f", "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n" + h + "  f\n-----BEGIN PGP SIGNATURE-----\n"},
-		{"f", "MD5 (f) = " + abc["md5"] + "\nSHA256 (f) = " + h + "\n"},
-		{"a b", h + "  a b\n"},
-		{" f", h + "   f\n"},
-		{"*f", h + " **f\n"},
-		{"f(1)", "SHA256 (f(1)) = " + h + "\n"},
-		{"f) = 00", "SHA256 (f) = 00) = " + h + "\n"},
-		{"a\nb", `\` + h + `  a\nb` + "\n"},
-		{`a\b`, `\` + h + `  a\\b` + "\n"},
-		{"a\rb", `\SHA256 (a\rb) = ` + h + "\n"},
-		{`a\nb`, h + `  a\nb` + "\n"}, // without the mark there is no escape
-		{"caf\xe9", h + "  caf\xe9\n"},
-		{"-", h + "  -\n"},
-		{"notes (v2)=beef", h + "  notes (v2)=beef\n"}, // looks like the end of the tagged form
-		{"notes (v2) = beef", h + "  notes (v2) = beef\n"},
-		{"SHA256 (x) = ab", h + "  SHA256 (x) = ab\n"},
+// lists returns the rows of a section of testdata/lists.txt.
+func lists(t *testing.T, section string) [][]string {
+	t.Helper()
+	words := []string{"{other}", other, "{cut}", abc["sha256"][1:]}
+	for name, hex := range abc {
+		words = append(words, "{"+name+"}", hex, "{"+strings.ToUpper(name)+"}", strings.ToUpper(hex))
 	}
-	for _, tt := range tests {
-		got, err := find(of("sha256"), strings.NewReader(tt.list), tt.name)
-		if err != nil || got.String() != "sha256:"+h {
-			t.Errorf("%q in %q: got %s, %v", tt.name, tt.list, got, err)
+	rows := table.Rows(t, "lists.txt", section)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = strings.NewReplacer(words...).Replace(row[i])
+		}
+	}
+	return rows
+}
+
+func TestFindForms(t *testing.T) {
+	for _, row := range lists(t, "forms") {
+		name, list := row[0], row[1]
+		got, err := find(of("sha256"), strings.NewReader(list), name)
+		if err != nil || got.String() != "sha256:"+abc["sha256"] {
+			t.Errorf("%q in %q: got %s, %v", name, list, got, err)
 		}
 	}
 }
@@ -104,63 +83,28 @@ func TestFindAlgorithms(t *testing.T) {
 
 // TestFindAny checks lines that tell the algorithm.
 func TestFindAny(t *testing.T) {
-	tests := []struct {
-		list string
-		want string // "" means none
-	}{
-		{"SHA256 (f) = " + abc["sha256"], "sha256"},
-		{"MD5 (f) = " + abc["md5"] + "\nSHA512 (f) = " + abc["sha512"] + "\nSHA1 (f) = " + abc["sha1"], "sha512"},
-		{abc["md5"] + "  f", "md5"},
-		{abc["sha256"] + "  f", "sha256"},
-		{abc["sha256"], "sha256"},
-		{abc["sha512"] + "  f", ""}, // or BLAKE2b
-		{abc["crc32"] + "  f", ""},  // or a date
-		{"CRC32 (f) = " + abc["crc32"], "crc32"},
-		{"34567 12345 f", "bsdsum"},
-		{"MD5 (f) = " + abc["md5"] + "\n34567 1 f", "md5"},
-		{"65536 1 f", ""}, {"4567 1 f", ""}, {"34567 1 f g", ""}, {"34567 -1 f", ""}, {"34567 x f", ""}, {"34567 4294967296 f", ""},
-	}
-	for _, tt := range tests {
-		got, err := find(of(""), strings.NewReader(tt.list), "f")
-		if got.Algorithm != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("%q: got %s, %v", tt.list, got, err)
+	for _, row := range lists(t, "any algorithm") {
+		list, want := row[0], row[1]
+		got, err := find(of(""), strings.NewReader(list), "f")
+		if got.Algorithm != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %s, %v", list, got, err)
 		}
 	}
 }
 
 func TestFindErrors(t *testing.T) {
-	h := abc["sha256"]
-	broken := errors.New("broken")
-	tests := []struct {
-		list io.Reader
-		name string
-		want error
-	}{
-		{strings.NewReader(""), "f", ErrNotListed},
-		{strings.NewReader(h + "  g\n"), "f", ErrNotListed},
-		{strings.NewReader(h + "  f \n"), "f", ErrNotListed},
-		{strings.NewReader(h + "0  f\n"), "f", ErrNotListed},
-		{strings.NewReader(h[1:] + "  f\n"), "f", ErrNotListed},
-		{strings.NewReader(abc["md5"] + "  f\n"), "f", ErrNotListed},
-		{strings.NewReader("BLAKE2s (f) = " + h + "\n"), "f", ErrNotListed},
-		{strings.NewReader("SHA256 (f) " + h + "\n"), "f", ErrNotListed},
-		{strings.NewReader("SHA256 () = " + h + "\n"), "f", ErrNotListed},
-		{strings.NewReader(`\` + h + `  f\x` + "\n"), `f\x`, ErrNotListed},
-		{strings.NewReader(`\` + h + `  f\`), `f\`, ErrNotListed},
-		{strings.NewReader(h + "\n" + h + "  g\n"), "f", ErrNotListed},
-		{strings.NewReader(h + "\n" + other + "\n"), "f", ErrNotListed},
-		{strings.NewReader(h + "  f\n" + other + "  f\n"), "f", ErrAmbiguous},
-		{strings.NewReader(h + "  f\n" + other + "  ./f\n"), "f", ErrAmbiguous},
-		{strings.NewReader(h + "  f\nSHA256 (f) = " + other + "\n"), "f", ErrAmbiguous},
-		{strings.NewReader(h + "  " + strings.Repeat("f", MaxLine)), "f", ErrTooLarge},
-		{strings.NewReader(h + "  f\n" + strings.Repeat("x", MaxLine)), "f", ErrTooLarge},
-		{io.MultiReader(strings.NewReader(h+"  f\n"), iotest.ErrReader(broken)), "f", broken},
-	}
-	for i, tt := range tests {
-		if got, err := find(of("sha256"), tt.list, tt.name); !errors.Is(err, tt.want) || got.Algorithm != "" {
-			t.Errorf("case %d: got %s, %v, want %v", i, got, err, tt.want)
+	check := func(name string, list io.Reader, want error) {
+		if got, err := find(of("sha256"), list, name); !errors.Is(err, want) || got.Algorithm != "" {
+			t.Errorf("%q: got %s, %v, want %v", name, got, err, want)
 		}
 	}
+	for _, row := range lists(t, "errors") {
+		check(row[0], strings.NewReader(row[1]), map[string]error{"not-listed": ErrNotListed, "ambiguous": ErrAmbiguous}[row[2]])
+	}
+	broken, line := errors.New("broken"), abc["sha256"]+"  f\n"
+	check("f", strings.NewReader(line[:66]+strings.Repeat("f", MaxLine)), ErrTooLarge)
+	check("f", strings.NewReader(line+strings.Repeat("x", MaxLine)), ErrTooLarge)
+	check("f", io.MultiReader(strings.NewReader(line), iotest.ErrReader(broken)), broken)
 }
 
 // TestFindLimit reads lists of exactly the limit and of one byte more.
