@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxSize is the largest size of a file, in bytes.
@@ -112,6 +113,9 @@ type parser struct {
 	line int    // of the start of text, from 1
 }
 
+// fromNUL matches a NUL and the rest of its line.
+var fromNUL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x00[^\n]*`) })
+
 // Parse reads a netrc file from r. Errors name path.
 func Parse(r io.Reader, path string) (*File, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
@@ -121,8 +125,11 @@ func Parse(r io.Reader, path string) (*File, error) {
 	case len(text) > maxSize:
 		return nil, Unusable(path, "is too long")
 	}
-	p := &parser{File: File{path: path}, line: 1}
-	p.text = p.withoutNUL(string(text))
+	p := &parser{File: File{path: path}, text: string(text), line: 1}
+	if before, _, found := strings.Cut(p.text, "\x00"); found { // where C programs end a line
+		p.warn(1+strings.Count(before, "\n"), "a NUL byte ends the line here: save the file as plain text")
+		p.text = fromNUL().ReplaceAllString(p.text, "")
+	}
 	for p.space(); p.text != ""; p.space() {
 		if p.text[0] == '#' { // a comment, but only where a keyword may be
 			p.rest()
@@ -138,16 +145,6 @@ func Parse(r io.Reader, path string) (*File, error) {
 
 func (p *parser) warn(line int, reason string) {
 	p.Warnings = append(p.Warnings, p.fail(line, reason).Error())
-}
-
-// withoutNUL returns text with each line up to its first NUL, where C programs end it, and warns of the first.
-func (p *parser) withoutNUL(text string) string {
-	at := strings.IndexByte(text, 0)
-	if at < 0 {
-		return text
-	}
-	p.warn(1+strings.Count(text[:at], "\n"), "a NUL byte ends the line here: save the file as plain text")
-	return regexp.MustCompile(`\x00[^\n]*`).ReplaceAllString(text, "")
 }
 
 func (p *parser) fail(line int, reason string) error {
@@ -214,10 +211,9 @@ func (p *parser) space() {
 // rest returns the rest of the line and skips its end.
 func (p *parser) rest() (line string) {
 	line, rest, ended := strings.Cut(p.text, "\n")
-	if ended {
+	if p.text = rest; ended {
 		p.line++
 	}
-	p.text = rest
 	return line
 }
 

@@ -7,6 +7,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -177,10 +178,7 @@ func (p *Proxy) Dialer(forward DialFunc) DialFunc {
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
 		err = ask(conn, network, address)
 		stop()
-		if ctx.Err() != nil { // check ctx itself: a context derived from it may have ended first
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(ctx.Err(), err); err != nil { // a context derived from ctx may have ended first
 			conn.Close()
 			return nil, err
 		}
@@ -218,10 +216,7 @@ func (p *Proxy) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	if cert := (*tls.CertificateVerificationError)(nil); errors.As(err, &cert) { // its text has the names in the certificate
 		reason = "its certificate is not trusted, or for another host"
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return nil, p.Refusal(0, "TLS handshake failed: "+reason, ErrRefused)
+	return nil, cmp.Or(ctx.Err(), error(p.Refusal(0, "TLS handshake failed: "+reason, ErrRefused)))
 }
 
 // askSOCKS asks a SOCKS5 proxy to connect conn to address. The proxy resolves the name of the host.
@@ -271,36 +266,28 @@ func (p *Proxy) Header() http.Header {
 // MaxHeader is the largest header of a proxy's answer, in bytes, with all 1xx answers before it.
 const MaxHeader = 16 << 10
 
-// finalStatus reads answers up to the first that is not 1xx. It reads nothing after it: the server beyond
-// the proxy may have spoken already.
+// finalStatus reads answers up to the first that is not 1xx, byte by byte: the server beyond the proxy may have spoken
+// already.
 func finalStatus(conn io.Reader) (int, error) {
-	limited := &io.LimitedReader{R: conn, N: MaxHeader}
-	one := &oneByOne{Reader: limited}
-	for r := bufio.NewReader(one); ; {
-		a, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
-		switch {
-		case err == nil && a.StatusCode/100 == 1:
-		case err == nil:
-			return a.StatusCode, nil
-		case limited.N == 0:
-			return 0, errors.New("its answer is not HTTP: its header is too long")
-		case one.err != nil:
-			return 0, errors.New("no answer: " + innermost(one.err).Error())
-		default: // err quotes the proxy
+	var header []byte
+	last := 0 // where the last answer begins
+	for one := make([]byte, 1); len(header) < MaxHeader; {
+		if _, err := io.ReadFull(conn, one); err != nil {
+			return 0, errors.New("no answer: " + innermost(err).Error())
+		}
+		header = append(header, one...)
+		if !bytes.HasSuffix(header, []byte("\n\r\n")) && !bytes.HasSuffix(header, []byte("\n\n")) && (len(header) != 5 || string(header) == "HTTP/") {
+			continue
+		}
+		a, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(header[last:])), &http.Request{Method: http.MethodConnect})
+		if err != nil { // it quotes the proxy
 			return 0, errors.New("its answer is not HTTP")
 		}
+		if last = len(header); a.StatusCode/100 != 1 {
+			return a.StatusCode, nil
+		}
 	}
-}
-
-// oneByOne reads byte by byte, so that a [bufio.Reader] takes no more than it is asked for.
-type oneByOne struct {
-	io.Reader
-	err error
-}
-
-func (o *oneByOne) Read(b []byte) (n int, err error) {
-	n, o.err = o.Reader.Read(b[:min(1, len(b))])
-	return n, o.err
+	return 0, errors.New("its answer is not HTTP: its header is too long")
 }
 
 // innermost returns what err holds, without the addresses and the names of calls that package net adds.
