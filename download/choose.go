@@ -48,7 +48,7 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	never := "" // why the target is the start of no file
 	switch {
 	case j.text() || !to.Info.Mode().IsRegular():
-		never = "only a regular file in image type can be resumed"
+		never = "only a regular file can be resumed, and not as text (;type=a)"
 	case !owner.Ours(to.Info):
 		never = "cannot be resumed: it belongs to another user"
 	}

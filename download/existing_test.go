@@ -80,10 +80,10 @@ func TestReplacedPart(t *testing.T) {
 		return // an open file cannot be replaced there
 	}
 	for what, do := range map[string]func(part string) error{
-		"was replaced while it was written": func(part string) error {
+		"another program replaced it: run the command again": func(part string) error {
 			return errors.Join(os.Remove(part), os.WriteFile(part, []byte("theirs"), 0o644))
 		},
-		"holds 2 bytes, but 300000 were written": func(part string) error { return os.Truncate(part, 2) },
+		"holds 2 bytes, but 300000 were written: another program changed it": func(part string) error { return os.Truncate(part, 2) },
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		src := arriving{k.c, func() {

@@ -80,7 +80,7 @@ func (p *Part) open() (err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMoved
 	case errors.Is(err, disk.ErrNotRegular):
-		return refuse(p.Name(), "is in the way and is not a regular file", nil)
+		return refuse(p.Name(), "is in the way, and is no regular file: remove it, or choose another place", nil)
 	case err != nil && !errors.Is(err, ErrMoved):
 		return failure(p.Name(), "cannot be opened", err)
 	case err == nil:

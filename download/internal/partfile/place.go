@@ -31,7 +31,7 @@ var (
 	ErrDiffers = errors.New("other bytes than those that are there")
 	ErrBeyond  = errors.New("more bytes than the span has")
 
-	errReplaced = errors.New("was replaced while it was written")
+	errReplaced = errors.New("another program replaced it: run the command again")
 )
 
 func failure(path, what string, err error) error { return localfile.Failure(path, what, err) }
@@ -40,7 +40,7 @@ func refuse(path, reason string, cause error) error {
 	return &localfile.Error{Path: path, Reason: reason, Err: cause}
 }
 
-func busy(path string) error { return refuse(path, "is being written by another run", ErrBusy) }
+func busy(path string) error { return refuse(path, "another run writes it: wait for its end", ErrBusy) }
 
 // Place is where a file is to be. All its names are in one directory, which stays open.
 type Place struct {
@@ -164,7 +164,7 @@ func (p *Place) separate() error {
 	if taken, _ := disk.Lock(f); taken || err != nil || !os.SameFile(part, p.Info) {
 		return nil
 	}
-	return failure(p.Path, "cannot lose its other name "+p.partial, p.dir.RemoveIfThere(p.partial))
+	return failure(p.Path, "keeps its other name "+p.partial, p.dir.RemoveIfThere(p.partial))
 }
 
 // Stat examines the target and follows links, below a root only to what is there.

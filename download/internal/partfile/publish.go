@@ -26,7 +26,7 @@ func (p *Part) settle(n *naming) error {
 	case err != nil:
 		return failure(p.Name(), "cannot be examined", err)
 	case info.Size() < size:
-		return refuse(p.Name(), fmt.Sprintf("holds %d bytes, but %d were written", info.Size(), size), nil)
+		return refuse(p.Name(), fmt.Sprintf("holds %d bytes, but %d were written: another program changed it", info.Size(), size), nil)
 	case info.Size() > size:
 		if err := disk.Truncate(p.f, size); err != nil {
 			return failure(p.Name(), "cannot be resized", err)
