@@ -71,6 +71,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return schedule.Full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
 		b.count(func(c *counts) { c.file(j.size(), -1) })
+		j.in.note(func(h *haul) { h.wanted, h.links = h.wanted-1, h.links+1 })
 		b.left(j, j.link)
 		return schedule.Done
 	}
@@ -84,7 +85,7 @@ type teller interface {
 
 // tells tells about a file of a listing.
 func (b *engine) tells(j *job, e ftpexec.Entry) {
-	j.in.note(func(h *haul) { h.wanted = true })
+	j.in.note(func(h *haul) { h.wanted++ })
 	b.count(func(c *counts) { c.file(e.Size, 1); c.Complete++ })
 	b.telling.Lock()
 	defer b.telling.Unlock()

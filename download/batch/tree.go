@@ -65,7 +65,7 @@ func (j *job) asFile() *job {
 	task := *j.Task
 	task.Path = cmp.Or(task.Path, v.Name)
 	task.URLs = []*urlparse.URL{&v}
-	return &job{Task: &task, listed: -1, link: j.link}
+	return &job{Task: &task, in: j, listed: -1, link: j.link}
 }
 
 // list lists a directory and queues what is in it.
@@ -113,7 +113,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 // queue queues a job that the listing of t has shown.
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	if j.dir == nil {
-		t.Value.note(func(h *haul) { h.wanted = true })
+		t.Value.note(func(h *haul) { h.wanted++ })
 	}
 	if b.admit(j) {
 		t.Add(b.found(j, t.Host))

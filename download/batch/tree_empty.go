@@ -16,7 +16,7 @@ import (
 // the server has none.
 type haul struct {
 	mu       sync.Mutex
-	wanted   bool  // a file is fetched
+	wanted   int64 // files that are fetched, without those that links name in vain
 	lost     bool  // something failed, which is told
 	named    bool  // something matches Tree.Names
 	shown    bool  // there is something
@@ -41,7 +41,7 @@ func (j *job) leave(e entry) {
 	pattern, last := j.Tree.level(j.dir.depth)
 	j.note(func(h *haul) {
 		switch {
-		case h.wanted:
+		case h.wanted > 0:
 			return
 		case glob.Match(j.Tree.Reject, below):
 			h.rejected = true
@@ -74,7 +74,7 @@ func (e barren) Is(target error) bool { return target == ftpexec.ErrNotFound }
 func (h *haul) wanting(t *Tree) error {
 	text := "nothing matches " + strings.Join(t.patterns(), " or ")
 	switch {
-	case h.wanted || h.lost:
+	case h.wanted > 0 || h.lost:
 		return nil
 	case t.Names != "" && !h.named:
 		text = "nothing matches " + t.Names
@@ -126,12 +126,10 @@ func (b *engine) hauls(ctx context.Context) {
 			b.ended(Event{Event: download.Event{Err: err}, Task: j.Task})
 		case h.deeper > 0:
 			b.note(pause, j.url().Redacted()+": "+h.unread(j.Tree))
-		case !h.wanted && !h.lost && j.Tree.Names != "":
+		case h.wanted == 0 && !h.lost && j.Tree.Names != "":
 			b.note(pause, j.url().Redacted()+": no file in what matches "+j.Tree.Names)
-		case !h.wanted && !h.lost && h.shown:
-			b.note(pause, j.url().Redacted()+": no file in it")
-		case !h.wanted && !h.lost:
-			b.note(pause, j.url().Redacted()+": empty")
+		case h.wanted == 0 && !h.lost:
+			b.note(pause, j.url().Redacted()+": "+map[bool]string{true: "no file in it", false: "empty"}[h.shown])
 		}
 	}
 }

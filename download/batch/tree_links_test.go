@@ -28,6 +28,7 @@ func TestTreeLinks(t *testing.T) {
 			"/pub/a": lines(file("f"), link("circle", ".."), link("self", "."), link("b", "../b"), link("abs", "/pub/b")),
 			"/pub/b": lines(file("g"), link("a", "../a"), link("gone", "nothing")),
 			"/":      lines(file("secret")),
+			"/vain":  lines(link("gone", "nothing")),
 		},
 		files: map[string]string{"/pub/a/f": "f", "/pub/b/g": "g", "/secret": "s", "/etc/passwd": "p"},
 	}
@@ -45,6 +46,7 @@ func TestTreeLinks(t *testing.T) {
 		{"from the root", "%2Fpub/", batch.Tree{FollowLinks: true}, map[string]string{
 			"a/f": "f", "b/g": "g", "toB/g": "g", "toFile": "f", "toB/a/f": "f", "a/b/g": "g", "b/a/f": "f", "a/abs/g": "g",
 		}, 18, 0},
+		{"in vain", "vain/", batch.Tree{FollowLinks: true}, nil, 1, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

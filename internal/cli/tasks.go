@@ -83,6 +83,8 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			switch {
 			case r.ended(ctx):
 				return false
+			case err == nil && t.Path != "" && filepath.Join(r.Dir, t.Path) == filepath.Clean(r.Report):
+				err = &localfile.Error{Path: r.Report, Reason: "is the place of the report: write another name for --report", Err: download.ErrLocal}
 			case err == nil:
 				return yield(t)
 			}
