@@ -12,7 +12,7 @@ import (
 // has nothing either, which is said too.
 func TestNothingFetched(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{
-		"/d/a.gz": "a", "/d/b.gz": "b", "/d/sub/c.txt": "c", "/d/sub/d.TXT": "d", "/d/sub/deep/e": "e", "/top/one/f": "f", "/top/two/": "", "/empty/": "", "/none/sub/": "",
+		"/d/a.gz": "a", "/d/b.gz": "b", "/d/sub/c.txt": "c", "/d/sub/d.TXT": "d", "/d/sub/deep/e": "e", "/top/one/f": "f", "/top/two/": "", "/empty/": "", "/mix/f": "f", "/mix/g/h": "h", "/mix/i/j": "j", "/none/sub/": "",
 	}})
 	for _, tt := range []struct {
 		args string // U is the server's URL
@@ -29,6 +29,8 @@ func TestNothingFetched(t *testing.T) {
 		{"-r --depth 1 U/top/", 78, "no file; 2 directories below level 1 are not read (--depth 2 reads more)"},
 		{"-r --depth 1 U/d/", 0, "1 directory below level 1 is not read"},
 		{"--glob U/d/s*", 78, "only directories match s* (-r fetches what is in them)"},
+		{"--glob U/mix/*", 0, "2 directories that match are not fetched (-r fetches what is in them)"},
+		{"--glob U/mix/[fg]", 0, "1 directory that matches is not fetched (-r fetches what is in it)"},
 		{"--glob U/d/*.GZ", 78, "nothing matches *.GZ (write '*.gz', which matches 2)"},
 		{"--glob -r U/top/two*", 0, "no file in what matches two*"},
 		{"--glob -r --accept x U/d/s*", 78, "nothing matches x (write '*x*', which matches 1)"},

@@ -105,6 +105,9 @@ func TestDescribe(t *testing.T) {
 	if got, _ := explain(err); got != "login refused (library's hint)" {
 		t.Errorf("got %s", got)
 	}
+	if got, _ := explain(syscall.ENOBUFS); got != syscall.ENOBUFS.Error()+" (a smaller -j or -s needs less memory)" {
+		t.Errorf("got %s", got)
+	}
 }
 
 // TestExitCodesAreDocumented finds each code in the help and the man page.

@@ -39,26 +39,20 @@ func directory(u *urlparse.URL) *urlparse.URL {
 	return &v
 }
 
-// told reports whether the listing of u is to tell types: for -l, and to mark directories on a terminal unless the URL says
-// ";type=d", which is NLST.
-func (r *run) told(u *urlparse.URL, terminal bool) bool {
-	return r.Long || terminal && u.Type != urlparse.TypeDir
-}
-
 // plan prints the commands that u means, and of a tree those of its first listing.
 func (r *run) plan(u *urlparse.URL, tree bool) error {
-	told := u.IsDir() && r.told(u, show.IsTerminal(r.print.Out))
+	told := tree || u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
 	if tree {
 		u = directory(u)
 	}
 	plan, err := ftpexec.Plan(u)
-	if err == nil && (tree || told) {
+	if err == nil && told {
 		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
 	}
 	for i := 0; i < len(plan) && err == nil; i++ {
 		_, err = fmt.Fprintln(r.print.Out, plan[i])
 	}
-	if err == nil && (tree || told) {
+	if err == nil && told {
 		r.print.Note(show.Notice, "", u.Redacted()+": a server without MLSD is sent LIST; what follows depends on the listing")
 	}
 	return err
@@ -82,7 +76,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 	return r.again(ctx, func() error {
 		out := bufio.NewWriter(w)
 		entries, sort := r.source.List, "none"
-		if r.told(u, terminal) {
+		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" is NLST
 			entries, sort = r.source.Entries, cmp.Or(r.Sort, "name")
 		}
 		var odd error

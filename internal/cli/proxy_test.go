@@ -116,9 +116,9 @@ func TestProxyFailures(t *testing.T) {
 		{"unreachable", "", []string{"--retries", "0", "--proxy", "socks5://127.0.0.1:1"}, 7, "proxy socks5://127.0.0.1:1"},
 		{"not resolved", "", []string{"--proxy", "socks5://no..where"}, 5, "proxy socks5://no..where:1080: cannot find its host"},
 		{"malformed", "", []string{"--proxy", "socks4://h"}, 2, "--proxy: its scheme must be "},
-		{"malformed variable", "socks4://h", nil, 2, "the variable ALL_PROXY: its scheme must be "},
+		{"malformed variable", "socks4://h", nil, 2, " (--proxy none ignores it)"},
 		{"active", "", []string{"--mode", "active", "--proxy", "socks5://h"}, 2, "--mode active does not work through a proxy"},
-		{"active and variable", "socks5://h", []string{"--mode", "active"}, 2, "--mode active does not work through the proxy socks5://h:1080"},
+		{"active and variable", "socks5://h", []string{"--mode", "active"}, 2, "--mode active does not work through the proxy socks5://h:1080: leave out --mode, or write --proxy none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("ALL_PROXY", tt.env)
@@ -146,7 +146,7 @@ func newGetter(t *testing.T) (p *proxytest.Proxy, passwords *atomic.Int64) {
 	}}), passwords
 }
 
-const fetchesItself = "fetches the file itself: nothing shows that it asks the server for exactly this path"
+const fetchesItself = "fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right"
 
 // TestProxyGet checks that files come through a proxy that refuses CONNECT, and that standard error says once what that
 // means.
@@ -165,6 +165,7 @@ func TestProxyGet(t *testing.T) {
 		{"quiet", []string{"-q", "ftp://ftp.test/a"}, 0, 1, 1, ""},
 		{"several at once", []string{"-j", "1", "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 1, "2 of 2 complete"},
 		{"--proxy get+", []string{"--proxy", "get+" + p.URL(), "ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 0, 1, ""},
+		{"digest", []string{"--proxy", "get+" + p.URL(), "--checksum", "md5:98bf7d8c15784f0a3d63204441e1e2aa", "ftp://ftp.test/a"}, 0, 0, 1, ""},
 		{"segments", []string{"--proxy", "get+" + p.URL(), "-s", "4", "ftp://ftp.test/a"}, 0, 0, 1, ""},
 		{"dialogue", []string{"-v", "ftp://ftp.test/a"}, 0, 1, 1, "(HTTP status 403): asking it to fetch files itself\n> GET ftp://ftp.test/a;type=i\n< HTTP 200 OK\n"},
 		{"not found", []string{"ftp://ftp.test/none"}, 78, 1, 0, "not found (HTTP status 404)"},
@@ -226,9 +227,9 @@ func TestProxyGetUsage(t *testing.T) {
 	}{
 		{"get+none", "ftp://ftp.test/a", "only an HTTP proxy"},
 		{"get+socks5://h", "ftp://ftp.test/a", "only an HTTP proxy"},
-		{"get+" + p.URL(), "ftp://ftp.test/d/", "write the URL of a file"},
+		{"get+" + p.URL(), "ftp://ftp.test/d/", "--proxy get+ fetches files, and lists no directories: write the URL of a file, or leave out get+"},
 		{"get+" + p.URL(), "ftp://ftp.test/d;type=d", "write the URL of a file"},
-		{"get+" + p.URL(), "ftp://ftp.test/a;type=a", "leave out ;type=a"},
+		{"get+" + p.URL(), "ftp://ftp.test/a;type=a", "--proxy get+ fetches files as they are: leave out ;type=a, or get+"},
 	} {
 		code, out, err := run(t, "--proxy", tt.proxy, tt.url)
 		if code != 2 || out != "" || !strings.Contains(err, tt.want) || len(p.Targets()) > 0 {

@@ -115,6 +115,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			if r.at = i; err == nil {
 				from = t.URL.Redacted()
 				task, err = r.task(t)
+				err = r.explained(ctx, t.URL, err)
 			}
 			if !next(from, task, err) {
 				return

@@ -94,10 +94,10 @@ func (r *reader) long(text string) {
 // wget's -nc leaves alone. What follows a letter that nobody knows may be a password, and is not shown.
 func (r *reader) letters(text string) {
 	name, value, given := strings.Cut(text, "=")
-	for i, f := range flags() { // with or without its inner dashes: -dryrun is no -d
+	for _, f := range flags() { // with or without its inner dashes: -dryrun is no -d
 		if strings.ReplaceAll(f.name, "-", "") == strings.ReplaceAll(name, "-", "") {
 			r.complain("-%s has one dash: write --%s", name, f.name)
-			r.own(&flags()[i], value, given)
+			r.own(f, value, given)
 			return
 		}
 	}

@@ -87,12 +87,12 @@ func closest(name string) (best *flag) {
 	}
 	var begin []*flag
 	least := max(1, len(name)/4) + 1
-	for i, f := range flags() {
+	for _, f := range flags() {
 		for ; within(least-1, name, f.name); least-- {
-			best = &flags()[i]
+			best = f
 		}
 		if len(name) > 3 && strings.HasPrefix(f.name, name) {
-			begin = append(begin, &flags()[i])
+			begin = append(begin, f)
 		}
 	}
 	if best == nil && len(begin) == 1 {

@@ -107,7 +107,7 @@ func TestCompletions(t *testing.T) {
 // or any text. In the script LINES stands for what line returns for each flag, and FLAGS for the spellings of all.
 var shells = map[string]struct {
 	script, words, dir, file, any string
-	line                          func(f flag, names []string, usage, value string) string
+	line                          func(f *flag, names []string, usage, value string) string
 }{
 	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); return`, `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return", bashLine},
 	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --help=zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
@@ -145,19 +145,19 @@ func completion(t *testing.T, shell string) string {
 }
 
 // usage returns what the help says of a flag, whose lines after the first are indented.
-func usage(f flag) string {
+func usage(f *flag) string {
 	found := regexp.MustCompile(`(?m)^ +(?:-., )?--` + f.name + `\b.*?(?: {2,}|\n {9,})(.*(?:\n {9,}.*)*)`).FindStringSubmatch(helpText[strings.LastIndex(helpText, "---\n"):])
 	return strings.Join(strings.Fields(append(found, "", "")[1]), " ")
 }
 
-func bashLine(_ flag, names []string, _, value string) string {
+func bashLine(_ *flag, names []string, _, value string) string {
 	if value == "" {
 		return ""
 	}
 	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
 }
 
-func zshLine(f flag, names []string, usage, value string) string {
+func zshLine(f *flag, names []string, usage, value string) string {
 	spelling := strings.Join(names, ",")
 	if value != "" {
 		spelling = strings.Join(names, "+,") + "="
@@ -170,7 +170,7 @@ func zshLine(f flag, names []string, usage, value string) string {
 	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
 }
 
-func fishLine(f flag, names []string, usage, value string) string {
+func fishLine(f *flag, names []string, usage, value string) string {
 	short := ""
 	if len(names) > 1 {
 		short = " -s " + f.letter

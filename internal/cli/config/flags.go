@@ -2,23 +2,71 @@ package config
 
 import (
 	"cmp"
+	"embed"
 	"errors"
 	"fmt"
 	"math"
 	"net/netip"
 	"net/url"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/retry"
 )
+
+// helpText is the help in three parts: its beginning, what only -h prints then, and what only --help prints. The last one
+// is also the one table of the flags.
+//
+//go:embed help.txt
+var helpText string
+
+// Text returns what [Config.Print] asks for.
+func Text(print string) string {
+	parts := strings.Split(helpText, "---\n")
+	switch print {
+	case "short":
+		return parts[0] + parts[1]
+	case "help":
+		return parts[0] + parts[2]
+	case "version":
+		return version()
+	case "man":
+		return docs.Man
+	}
+	script, _ := completions.ReadFile("completion/" + print)
+	return string(script)
+}
+
+// completions are the scripts for shells, which TestCompletions writes.
+//
+//go:embed completion
+var completions embed.FS
+
+// release is the version of a build from an archive of the source, which has no version control to tell it. Who
+// packages ftpfetch sets it with
+//
+//	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
+var release string
+
+// version returns what --version prints: the version, which between releases has the time and the commit in it, and the Go
+// release and the system of the build.
+func version() string {
+	of := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		of = info.Main.Version
+	}
+	return "ftpfetch " + cmp.Or(release, of, "(devel)") + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+}
 
 // flag is one that the help describes. Its row there is
 //
@@ -29,7 +77,7 @@ type flag struct {
 }
 
 // flags has all of them, in the order of the help.
-var flags = sync.OnceValue(func() (all []flag) {
+var flags = sync.OnceValue(func() (all []*flag) {
 	for line := range strings.Lines(strings.Split(helpText, "---\n")[2]) {
 		text := strings.TrimSpace(line)
 		if indent := strings.Index(line, text); indent > 6 || !strings.HasPrefix(text, "-") {
@@ -39,18 +87,19 @@ var flags = sync.OnceValue(func() (all []flag) {
 		letter, long, _ := strings.Cut(row, "--")
 		name, value, takes := strings.Cut(long, " ")
 		name, optional, _ := strings.Cut(name, "[=")
-		all = append(all, flag{name, strings.Trim(letter, "-, "), value + strings.TrimSuffix(optional, "]"), !takes})
+		all = append(all, &flag{name, strings.Trim(letter, "-, "), value + strings.TrimSuffix(optional, "]"), !takes})
 	}
 	return all
 })
 
 // lookup returns the flag with a spelling, such as -o or --output, or nil.
 func lookup(spelling string) *flag {
-	i := slices.IndexFunc(flags(), func(f flag) bool { return spelling == "--"+f.name || len(spelling) == 2 && spelling[1:] == f.letter })
-	if i < 0 {
-		return nil
+	for _, f := range flags() {
+		if spelling == "--"+f.name || f.letter != "" && spelling == "-"+f.letter {
+			return f
+		}
 	}
-	return &flags()[i]
+	return nil
 }
 
 // String returns the shorter spelling.
