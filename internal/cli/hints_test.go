@@ -121,7 +121,7 @@ func TestHints(t *testing.T) {
 // tables of packages config, batch and manifest, or in a script.
 func TestEveryHint(t *testing.T) {
 	tests := ""
-	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../download/*/*_test.go", "../gateway/*_test.go", "../glob/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../download/*/*_test.go", "../../download/*/testdata/*.t*", "../gateway/*_test.go", "../glob/*_test.go"} {
 		for _, file := range must.Get(filepath.Glob(pattern))(t) {
 			tests += strings.NewReplacer(`\`, "").Replace(string(must.Get(os.ReadFile(file))(t)))
 		}
