@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
@@ -54,6 +55,11 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	}
 	if never != "" && !j.o.Newer {
 		return refuse("%s", never)
+	}
+	for _, suffix := range []string{".aria2", ".lftp-pget-status"} { // whose files have their full size from the start
+		if _, err := os.Lstat(to.Path + suffix); err == nil {
+			return refuse("lacks pieces, as %s%s tells", to.Path, suffix)
+		}
 	}
 	local, err := to.Stat()
 	switch {

@@ -71,9 +71,6 @@ var errOmitted = because(ftpexec.ErrChanged, "the server no longer reports the f
 
 // compare reads the bytes of a lap from resp and compares them with what is there, or will be.
 func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
-	if lap.Len() == 0 {
-		return nil
-	}
 	b, err := readLap(resp, lap.Len())
 	if err != nil {
 		return err

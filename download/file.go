@@ -84,13 +84,12 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	s := t.part.Snapshot()
 	size := s.Done.Octets()
 	result := Result{Size: size, ModTime: s.ModTime, Resumed: t.resumed}
-	if err := t.sized("what arrived has", size); err != nil {
-		return Result{}, err
+	err := t.sized("what arrived has", size)
+	if err == nil && t.check != nil {
+		err = t.verify(ctx, size, &result)
 	}
-	if t.check != nil {
-		if err := t.verify(ctx, size, &result); err != nil {
-			return Result{}, err
-		}
+	if err != nil {
+		return Result{}, err
 	}
 	last := partfile.Finish{Overwrite: overwrite, Note: t.o.note}
 	if t.o.Commit != nil {
@@ -99,7 +98,7 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 			return t.o.Commit(result)
 		}
 	}
-	err := t.part.Publish(last)
+	err = t.part.Publish(last)
 	if t.o.Skip && errors.Is(err, fs.ErrExist) {
 		t.part.Discard()
 		return Result{Left: leftExists, Size: to.Size()}, nil
@@ -119,8 +118,7 @@ func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (R
 	if err != nil || c == nil {
 		return result, err
 	}
-	err = to.Copy(ctx, c)
-	if err == nil {
+	if err = to.Copy(ctx, c); err == nil {
 		err = c.compare(&result)
 	}
 	return result, err

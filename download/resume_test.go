@@ -148,6 +148,7 @@ func TestContinue(t *testing.T) {
 		{"nothing", nil, nil, nil, map[string]string{"f": body}, nil},
 		{"half", map[string]string{"f": half}, nil, nil, map[string]string{"f": body}, []string{"150000"}},
 		{"all", map[string]string{"f": body}, nil, nil, map[string]string{"f": body}, nil},
+		{"all but aria2's pieces", map[string]string{"f": body, "f.aria2": ""}, nil, ErrResume, map[string]string{"f": body, "f.aria2": ""}, nil},
 		{"empty", map[string]string{"f": ""}, nil, nil, map[string]string{"f": body}, nil},
 		{"too much", map[string]string{"f": body + "x"}, nil, ErrResume, map[string]string{"f": body + "x"}, nil},
 		{"no REST", map[string]string{"f": half}, replies("REST", "502 What?"), ErrResume, map[string]string{"f": half}, nil},

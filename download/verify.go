@@ -213,10 +213,7 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, name s
 func (j *job) computed(ctx context.Context) (*digestCheck, error) {
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5", "crc32"} {
 		var d []byte
-		err := j.retry.Do(ctx, func() (err error) {
-			d, err = j.src.Hash(ctx, j.u, a)
-			return err
-		})
+		err := j.retry.Do(ctx, func() (err error) { d, err = j.src.Hash(ctx, j.u, a); return err })
 		switch {
 		case err == nil:
 			return newCheck(digest.Sum{Algorithm: a, Digest: d}, a+" from the server"), nil

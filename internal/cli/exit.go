@@ -166,7 +166,7 @@ var hints = []hint{
 	{is(localfile.ErrOther), ""},
 	{is(fs.ErrExist), "-N updates it, --overwrite replaces it, --no-clobber skips it"},
 	{is(localfile.ErrName), "-o FILE saves it under another name"},
-	{is(download.ErrResume), "--overwrite, without -c, starts over"},
+	{is(download.ErrResume), "--overwrite, without -c or -N, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
 	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
 	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},

@@ -197,7 +197,7 @@ func fits(placeholder, text string) bool {
 	digits := text != "" && text[0] >= '0' && text[0] <= '9'
 	switch placeholder {
 	case "N", "TIME", "RATE", "SIZE":
-		return digits || text == "-" || text == "inf"
+		return digits || placeholder == "N" && (text == "-" || text == "inf")
 	case "FILE", "DIR":
 		return !digits && (text != "-" || placeholder == "FILE")
 	case "URL", "ADDR":
