@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
@@ -260,45 +259,6 @@ func TestEntriesURLs(t *testing.T) {
 		for _, dir := range dirs {
 			if count(s.Commands(), "CWD "+dir) != 1 {
 				t.Errorf("%s: sent %q, without CWD %s", path, s.Commands(), dir)
-			}
-		}
-	}
-}
-
-// The embedded server: MLSD, then LIST, and files of the same session between them.
-func TestEntriesEmbedded(t *testing.T) {
-	when := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
-	files := map[string]string{"d/file": "contents", "d/ lead": "x", "d/-x": "", "d/sub/": "", "d/s;e mi": "12", "d/ünï": "1", "empty/": ""}
-	for _, fault := range []string{"", "502 No."} {
-		for _, active := range []bool{false, true} {
-			s := testserver.New(t, &testserver.Options{Tree: files, ModTime: when, Fault: func(p *testserver.Conn) testserver.Action {
-				if p.Verb == "MLSD" {
-					return testserver.Reply(fault)
-				}
-				return nil
-			}})
-			session := &ftpexec.Client{Active: active}
-			for range 2 {
-				got, lines, err := entriesOf(t.Context(), session, parse(t, s.URL("/d/")))
-				slices.Sort(got)
-				if want := []string{"-  lead 1", "- -x 0", "- file 8", "- s;e mi 2", "- ünï 1", "d sub"}; err != nil || len(lines) > 0 || !slices.Equal(got, want) {
-					t.Errorf("%q: got %q, %v, %v, want %q", fault, got, lines, err, want)
-				}
-				if text, err := read(t.Context(), session, parse(t, s.URL("/d/file"))); text != "contents" || err != nil {
-					t.Errorf("%q: got %q, %v", fault, text, err)
-				}
-				if got, lines, err := entriesOf(t.Context(), session, parse(t, s.URL("/empty/"))); len(got) > 0 || len(lines) > 0 || err != nil {
-					t.Errorf("%q: empty: got %q, %v, %v", fault, got, lines, err)
-				}
-			}
-			for e, err := range session.Entries(t.Context(), parse(t, s.URL("/d/"))) {
-				if want := when.Truncate(e.Precision); err != nil || e.Mode.IsRegular() && (!e.ModTime.Equal(want) || e.Local != (fault != "") || e.HasPerm != (fault != "")) {
-					t.Errorf("%q: %+v, %v, want the time %v", fault, e, err, want)
-				}
-			}
-			session.CloseIdleConnections()
-			if s.Connections() != 1 {
-				t.Errorf("%q: %d connections, want 1", fault, s.Connections())
 			}
 		}
 	}

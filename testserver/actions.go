@@ -116,7 +116,7 @@ func (c *Conn) endData(e Ending) {
 // wish is what [Final] and [Cut] want of the honest server.
 type wish struct {
 	final  []Action // in place of the final reply
-	ending Ending   // of the passive data connection
+	ending Ending   // of the data connection
 	room   int64    // bytes before that
 }
 
@@ -129,9 +129,8 @@ func Final(actions ...Action) Action {
 	}
 }
 
-// Cut lets the honest server handle the command, and ends the passive data connection once octets bytes have been sent on
-// it: under TLS, bytes of TLS records, and no close_notify. The server itself does not notice and sends 226: use Final for
-// a truthful 426.
+// Cut lets the honest server handle the command, and ends the data connection once octets bytes of the contents have been
+// sent on it, under TLS without close_notify. The server does not notice and sends 226: use Final for a truthful 426.
 func Cut(octets int64, e Ending) Action {
 	return func(c *Conn) error {
 		c.ending, c.room = e, octets

@@ -149,11 +149,8 @@ func (c *Conn) accept() (net.Conn, *wire) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.below, c.data = w, w
-	if c.ending != intact {
-		c.data = &bounded{wire: w, ending: c.ending, room: c.room}
-	}
 	if c.private {
-		c.data = tls.Server(c.data, c.srv.dataTLS)
+		c.data = tls.Server(w, c.srv.dataTLS)
 	}
 	if c.ended || c.dead {
 		_ = w.Close()

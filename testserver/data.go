@@ -2,7 +2,6 @@ package testserver
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -65,57 +64,34 @@ func (c caller) Accept() (net.Conn, error) { return net.DialTimeout("tcp", strin
 func (c caller) Close() error              { return nil }
 func (c caller) Addr() net.Addr            { return nil }
 
-// transfer sends contents on the data connection, and returns the final reply.
+// transfer sends contents on the data connection, as far as [Cut] lets it, and returns the final reply.
 func (h *session) transfer(contents io.Reader) string {
-	data, _ := h.accept()
+	const broken = "426 The transfer is broken off."
+	data, below := h.accept()
 	if data == nil {
 		return "425 No data connection."
 	}
 	defer h.dropData()
 	if _, err := h.Write([]byte("150 Here it comes.\r\n")); err != nil {
-		return "426 " + err.Error()
+		return broken
 	}
-	if secure, ok := data.(*tls.Conn); ok { // even if nothing is to be sent
-		if err := secure.Handshake(); err != nil {
-			return "426 " + err.Error()
-		}
+	if secure, ok := data.(*tls.Conn); ok && secure.Handshake() != nil { // even if nothing is to be sent
+		return broken
 	}
-	if _, err := io.Copy(data, contents); err != nil {
-		return "426 The transfer is broken off."
+	if h.ending != intact {
+		contents = io.LimitReader(contents, h.room)
 	}
-	_ = data.Close()
-	return "226 Transfer complete."
-}
-
-// bounded is a data connection that ends early, because [Cut] says so.
-type bounded struct {
-	*wire
-	ending Ending
-	room   int64 // bytes left before that
-	over   bool
-}
-
-// Write sends what there is room for. After a cut the rest vanishes without an error, so the server sends a lying 226.
-func (b *bounded) Write(p []byte) (int, error) {
+	n, err := io.Copy(data, contents)
 	switch {
-	case b.over:
-		return len(p), nil
-	case int64(len(p)) < b.room:
-		b.room -= int64(len(p))
-		return b.wire.Write(p)
+	case err != nil:
+		return broken
+	case h.ending == intact || n < h.room:
+		_ = data.Close()
+	case h.ending == Reset:
+		below.reset()
+	case h.ending == Stalled:
+		_, _ = io.Copy(io.Discard, below.Conn) // until the client or the server ends the connection
+		return broken
 	}
-	b.over = true
-	if n, err := b.wire.Write(p[:b.room]); err != nil {
-		return n, err
-	}
-	switch b.ending {
-	case Reset:
-		b.wire.reset()
-	case Stalled:
-		_, _ = io.Copy(io.Discard, b.wire.Conn) // until the client or the server ends the connection
-		return 0, errors.New("stalled")
-	default:
-		_ = b.wire.Close()
-	}
-	return len(p), nil
+	return "226 Transfer complete."
 }

@@ -120,8 +120,7 @@ func (r *recorder) Connections() int {
 	return r.control
 }
 
-// DataConnections returns the number of data connections accepted. The honest server does not count active ones (PORT,
-// EPRT).
+// DataConnections returns the number of data connections.
 func (r *recorder) DataConnections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
