@@ -6,20 +6,28 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/gateway"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/netrc"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
 )
@@ -136,4 +144,161 @@ func newLimiter(limit int64, now time.Time) *rate.Limiter {
 	l := rate.NewLimiter(rate.Limit(limit), burst)
 	l.AllowN(now, burst)
 	return l
+}
+
+// logins is the source of the command's credentials. It answers a server that asks for a password or account that neither
+// the URL nor -u gives, from --password-stdin, the netrc file or the person at the terminal, in this order.
+type logins struct {
+	*config.Config
+	piped    func() (string, error) // the password on standard input, which is read once
+	alone    func(f func())         // calls f while nothing else is drawn on the terminal; nil if nobody may be asked
+	file     *netrc.File            // empty if there is none; nil if it is unusable
+	unusable error                  // concerns only a URL that needs the file
+	names    bool                   // the file gives users too, not only passwords
+	warn     func()                 // says what of the file was not read
+	open     func() (*show.Console, error)
+
+	mu    sync.Mutex
+	typed map[login]string // what the person has answered, for the other URLs of the run
+}
+
+// login says which secret an answer is.
+type login struct{ what, host, user string }
+
+func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
+	if show.IsNull(in) {
+		alone = nil
+	}
+	return &logins{
+		Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
+		names: c.Netrc != "" && c.Netrc != config.NoNetrc, warn: func() {}, open: show.OpenConsole, alone: alone, typed: make(map[login]string),
+	}
+}
+
+// readPiped reads the password on standard input.
+func readPiped(in io.Reader) (string, error) {
+	if show.IsTerminal(in) {
+		return "", missing("password", "standard input is a terminal", "leave out --password-stdin to be asked")
+	}
+	line, err := show.ReadLine(in)
+	if errors.Is(err, io.EOF) {
+		return "", missing("password", "standard input is empty", "write the password on its first line")
+	} else if err != nil {
+		return "", missing("password", "standard input cannot be read: "+localfile.Cause(err).Error(), "")
+	}
+	return line, nil
+}
+
+// load reads the file that --netrc names, which must be there, or else that in the variable NETRC or the home directory, if
+// there is one.
+func (l *logins) load() {
+	switch {
+	case l.Netrc == config.NoNetrc:
+		return
+	case l.names && l.Netrc != config.UsualNetrc:
+		l.file, l.unusable = netrc.Load(l.Netrc)
+		return
+	}
+	paths := []string{os.Getenv("NETRC")}
+	if home, err := os.UserHomeDir(); paths[0] == "" && err == nil {
+		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} // the second is that of Windows
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
+			l.file, l.unusable = nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
+			return
+		}
+		if file, err := netrc.Load(path); !errors.Is(err, os.ErrNotExist) {
+			l.file, l.unusable = file, err
+			return
+		}
+	}
+}
+
+// supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the login is
+// anonymous: its password is no secret.
+func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
+	if what == "password" && l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
+		var line string
+		if err := await(ctx, func() (err error) { line, err = l.piped(); return err }); err != nil {
+			return "", err
+		}
+		return line, nil
+	}
+	if l.unusable != nil {
+		return "", l.unusable
+	}
+	l.warn()
+	if text, ok := l.file.Secret(host, user, what); ok && anonymous(user) {
+		return text, nil
+	} else if ok {
+		return text, l.file.Private()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := login{what, host, user}
+	text, ok := l.typed[of]
+	if !ok {
+		if text, err = l.ask(ctx, of); err == nil {
+			l.typed[of] = text
+		}
+	}
+	return text, err
+}
+
+// forget drops what the person has answered, after a refused login.
+func (l *logins) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.typed)
+}
+
+func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
+	if l.alone == nil {
+		return "", missing(of.what, "standard input is "+os.DevNull+", so nobody is asked", "")
+	}
+	c, err := l.open()
+	if err != nil {
+		return "", missing(of.what, "there is no terminal to ask on", "")
+	}
+	l.alone(func() {
+		what := strings.ToUpper(of.what[:1]) + of.what[1:]
+		text, err = c.ReadSecret(ctx, fmt.Sprintf("%s for %s at %s: ", what, printable.Line(hideSlip(of.user)), printable.Line(of.host)))
+	})
+	if err == nil || ctx.Err() != nil {
+		return text, err
+	}
+	return "", missing(of.what, "the terminal failed: "+localfile.Cause(err).Error(), "")
+}
+
+// shows reports whether a login holds what may be a secret. An empty password does not count, nor does that of an
+// anonymous login.
+func shows(login *url.Userinfo) bool {
+	user := login.Username()
+	password, _ := login.Password()
+	return (password != "" || hideSlip(user) != user) && !anonymous(user)
+}
+
+// anonymous reports whether user is a name of the anonymous user, whose password is no secret.
+func anonymous(user string) bool { return user == "anonymous" || user == "ftp" }
+
+// hideSlip hides what follows a colon in a user name: it may be a password whose colon was encoded in the URL by mistake.
+func hideSlip(user string) string {
+	if name, slip, _ := strings.Cut(user, ":"); slip != "" {
+		return name + ":***"
+	}
+	return user
+}
+
+// missing returns the error for a secret that the server wants and ftpfetch does not have. instead says what to write if
+// that is not what the table of hints has.
+func missing(what, why, instead string) error {
+	if what == "account" {
+		instead = cmp.Or(instead, "account NAME in ~/.netrc")
+	}
+	err := fmt.Errorf("the server wants a%s %s and %s%.0w", map[string]string{"account": "n"}[what], what, why, ftpexec.ErrNoCredentials)
+	if instead != "" {
+		return &hinted{err, instead}
+	}
+	return err
 }

@@ -113,9 +113,7 @@ func exitCode(err error) int {
 		return exitOK
 	}
 	if ended, ok := errors.AsType[*SignalError](err); ok {
-		if signal, ok := ended.Signal.(syscall.Signal); ok {
-			return 128 + int(signal) // as a shell reports it
-		}
+		return 128 + int(ended.Signal.(syscall.Signal)) // as a shell reports it
 	}
 	for _, e := range exits {
 		if e.are(err) {

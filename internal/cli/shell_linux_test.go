@@ -42,7 +42,7 @@ func newShell(t *testing.T) *shell {
 	cmd.Env = append(os.Environ(), "PS1=$ ", "ENV=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	must.Do(t, cmd.Start())
-	c.Close()
+	c.In.Close()
 	j := &shell{Screen: screen.New(100), t: t, keyboard: keyboard}
 	go j.Show(keyboard)
 	t.Cleanup(func() {

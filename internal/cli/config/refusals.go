@@ -83,7 +83,6 @@ func hasPassword(login *url.Userinfo) bool {
 	return ok
 }
 
-// refused returns the texts of the refusals that apply to the line.
 func (l *line) refused() (texts []string) {
 	for _, r := range l.refusals() {
 		if r.says {

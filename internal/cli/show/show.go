@@ -82,13 +82,12 @@ func IsTerminal(stream any) bool {
 
 // IsNull reports whether a stream is the null device, io.Discard or nil.
 func IsNull(stream any) bool {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return stream == nil || stream == io.Discard
+	if f, ok := stream.(*os.File); ok {
+		info, _ := f.Stat()
+		null, err := os.Stat(os.DevNull)
+		return err == nil && os.SameFile(info, null)
 	}
-	info, err := f.Stat()
-	null, nerr := os.Stat(os.DevNull)
-	return err == nil && nerr == nil && os.SameFile(info, null)
+	return stream == nil || stream == io.Discard
 }
 
 // output marks the errors of standard output as local ones.

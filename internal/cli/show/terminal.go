@@ -112,19 +112,12 @@ func OpenConsole() (*Console, error) {
 	return &Console{in, out}, err
 }
 
-// Close closes the console.
-func (c *Console) Close() {
-	c.In.Close()
-	c.Out.Close() // perhaps again
-}
-
-// ReadSecret shows prompt, reads a line without echo and closes the console. If ctx ends first, it turns the echo back
+// ReadSecret shows prompt and reads a line without echo. If ctx ends first, it turns the echo back
 // on and leaves the read to end with the process: not every system can cancel a read of a terminal.
 func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, err error) {
 	fd := int(c.In.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		c.Close()
 		return "", err
 	}
 	read := make(chan func() (string, error), 1)
@@ -136,7 +129,6 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 	}()
 	select {
 	case answer := <-read:
-		defer c.Close()
 		line, err = answer()
 	case <-ctx.Done():
 		_ = term.Restore(fd, before)
