@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
@@ -115,81 +117,40 @@ func factsIn(r wire.Reply) (item listing.Item, ok bool) {
 }
 
 // meaning is what a server says in words alone, because RFC 959 has no code of its own for it.
-type meaning int
+type meaning string
 
 const (
-	full     meaning = iota // too many connections, logins or transfers
-	needsTLS                // the client has to use TLS
-	empty                   // the directory has no files
-	unopened                // the directory could not be opened
-	partial                 // not all names are listed, although the code is 226
-	aborted                 // the transfer was not whole, although the code is 226
-	done                    // the listing is whole, although the code is not 226
-	absent                  // there is no such file or directory
-	denied                  // access is denied
+	full     meaning = "full"     // too many connections, logins or transfers
+	needsTLS meaning = "needsTLS" // the client has to use TLS
+	empty    meaning = "empty"    // the directory has no files
+	unopened meaning = "unopened" // the directory could not be opened
+	partial  meaning = "partial"  // not all names are listed, although the code is 226
+	aborted  meaning = "aborted"  // the transfer was not whole, although the code is 226
+	done     meaning = "done"     // the listing is whole, although the code is not 226
+	absent   meaning = "absent"   // there is no such file or directory
+	denied   meaning = "denied"   // access is denied
 )
 
-// wording is how servers say it: a code and a phrase, in lower case.
-type wording struct {
-	meaning
-	pattern func() *regexp.Regexp
-}
+//go:embed wordings.txt
+var wordingsText string
 
-// clause is a phrase that stands alone between punctuation marks, names and the ends of the reply.
-func clause(m meaning, codes, phrase string) wording {
-	return wording{m, listing.Lazy(`(?s)^(?:` + codes + `) (?:.*[-*.,:;!\])\n] *)?(?:` + phrase + `)(?: *[-*.,:;!(\n].*)?$`)}
-}
-
-// whole is a phrase that is all of the reply.
-func whole(m meaning, codes, phrase string) wording {
-	return wording{m, listing.Lazy(`^(?:` + codes + `) (?:` + phrase + `)\.?$`)}
-}
-
-// wordings are the phrases of real servers; testdata/replies.txt has their replies, with the sources.
-var wordings = []wording{
-	clause(full, `4\d\d|530`, `(?:there are )?too many (?:connected |anonymous )?(?:users|connections|transfers)(?: \(\d+\))?`+
-		`(?: (?:are connected|right now|logged in for this account|from (?:this ip|your internet address)))?`), // vsftpd, pure-ftpd, pyftpdlib, aioftp, FileZilla, Twisted, proftpd's mod_xfer
-	clause(full, `4\d\d|530`, `the maximum number of (?:allowed )?(?:clients|users|hosts|connections|data transfers) \(\d+\)`+
-		`[a-z ]* (?:already connected|currently being used)`), // proftpd
-	clause(full, `421`, `\d+ users? \(the maximum\) are already logged in`),           // pure-ftpd
-	clause(full, `421`, `i can't accept more than \d+ connections? as the same user`), // pure-ftpd
-	clause(full, `421`, `maximum (?:anonymous )?login limit has been reached`),        // Apache FtpServer
-	clause(full, `421`, `no more connections allowed from your ip`),                   // FileZilla Server 0.9
-	clause(full, `530`, `only (?:\d+|one) sessions? from same ip allowed [a-z *]*`),   // Serv-U
-	clause(full, `530`, `your system may not connect more than \d+ times`),            // not known
-	clause(full, `421`, `maximum clients reached`),                                    // Windows NT
-	clause(full, `530`, `max(?:imum)? \d+ users`),                                     // ftp.ptree.jaxa.jp
-	clause(full, `530`, `you have exceeded the (?:maximum )?number of connections`),   // not known
-	clause(full, `421`, `connection limit (?:reached|exceeded)`),                      // Globus
-	clause(needsTLS, `421|5\d\d`, `(?:ssl|tls) (?:is )?required`+
-		`(?: on the (?:control|data) channel| to connect to this account)?`), // proftpd, ftpserverlib, FileZilla Server 0.9, Files.com
-	clause(needsTLS, `530`, `non-anonymous sessions must use encryption`),                                    // vsftpd
-	clause(needsTLS, `522`, `data connections must be encrypted`),                                            // vsftpd
-	clause(needsTLS, `421`, `cleartext sessions (?:and weak ciphers )?are not accepted(?: on this server)?`), // pure-ftpd, CycloneTCP
-	clause(needsTLS, `530`, `this server does not allow plain ftp`),                                          // FileZilla Server 0.9
-	clause(needsTLS, `503|530`, `use auth (?:tls )?first`),                                                   // FileZilla Server 1
-	clause(needsTLS, `521`, `prot p required`),                                                               // FileZilla Server 0.9
-	clause(needsTLS, `534`, `policy requires ssl`),                                                           // IIS
-	clause(needsTLS, `530`, `need secure connection`),                                                        // Serv-U
-	clause(needsTLS, `425`, `server requires protected data connection`),                                     // not known
-	clause(needsTLS, `534`, `secure data connection required`),                                               // Serv-U
-	whole(empty, `450|550`, `no (?:files|members|data sets) found`),                                          // ftpd of BSD and its heirs, proftpd 1.2, z/OS
-	whole(unopened, `226|250`, `transfer done \(but failed to open directory\)`),                             // vsftpd
-	clause(unopened, `226|250`, `[^\n]*\[\.\][^\n]*`),                                                        // pure-ftpd in any language
-	clause(partial, `226|250`, `(?:output truncated to|data afrundet til|anzeige auf|salida truncada a|sortie tronquee a|je t'en file|kimenet|`+
-		`output troncato a|output afgekort naar|resultat er avkortet til|wyj.cie obci.te do|resultado truncado em|rezultat trunchiat la|`+
-		`v.stup (?:zkr.cen|skrateny) na|rezultati i shkurtuar ne|utdata trunkeras till|[^\n]+kt. k.saltmas.|`+
-		`вывод обрезан до|\? \? \?|\?ض̵\?|\?x\?i\?u\?|[输輸]出截短到) \d+[^\n]*|\d+ (?:개의 결과 표시|\? \? ǥ\?)`), // pure-ftpd; "?" for what is not UTF-8
-	clause(partial, `226|250`, `(?:out of memory|read error) during globbing of .*`),                            // pure-ftpd
-	whole(done, `200`, `mlsd transfer done`),                                                                    // aioftp
-	clause(aborted, `226|250`, `transfer (?:aborted|failed)[^\n]*`),                                             // uFTP
-	clause(absent, `500`, `no such file or directory|no such file`),                                             // Globus
-	clause(absent, `450|5[1-9]\d`, `[^*.,:;!\n]*\b(?:no such|not found|not exists?|cannot find)\b[^*.,:;!\n]*`), // most, as strerror(3) and Windows do
-	clause(denied, `4\d\d|5\d\d`, `[^*.,:;!\n]*\b(?:denied|permissions?|not permitted)\b[^*.,:;!\n]*`),          // most
-}
+// wordings are how servers say each meaning: a code and a phrase, which is all of the reply or stands alone between
+// punctuation marks, names and the ends of the reply.
+var wordings = sync.OnceValue(func() map[meaning][]func() *regexp.Regexp {
+	all := make(map[meaning][]func() *regexp.Regexp)
+	for line := range strings.Lines(wordingsText) {
+		row := append(strings.SplitN(strings.TrimSpace(line), " ", 4), "", "", "")
+		pattern := `^(?:` + row[2] + `) (?:` + row[3] + `)\.?$`
+		if row[1] == "clause" {
+			pattern = `(?s)^(?:` + row[2] + `) (?:.*[-*.,:;!\])\n] *)?(?:` + row[3] + `)(?: *[-*.,:;!(\n].*)?$`
+		}
+		all[meaning(row[0])] = append(all[meaning(row[0])], listing.Lazy(pattern))
+	}
+	return all
+})
 
 func (a answer) means(m meaning) bool {
-	return slices.ContainsFunc(wordings, func(w wording) bool { return w.meaning == m && w.pattern().MatchString(a()) })
+	return slices.ContainsFunc(wordings()[m], func(pattern func() *regexp.Regexp) bool { return pattern().MatchString(a()) })
 }
 
 // encryption is what a server that refuses a login may want, if none of the wordings says so.

@@ -34,7 +34,7 @@ func said(op Command, url, text string) answer {
 
 // meanings returns what a reply means.
 func meanings(r answer) (all []meaning) {
-	for m := full; m <= denied; m++ {
+	for m := range sections {
 		if r.means(m) {
 			all = append(all, m)
 		}
@@ -44,21 +44,26 @@ func meanings(r answer) (all []meaning) {
 
 // Every reply has its own meaning alone, and every wording is in a reply.
 func TestWordings(t *testing.T) {
-	used := map[int]bool{}
+	used := map[string]bool{}
 	for m, section := range sections {
 		for _, row := range table.Rows(t, "replies.txt", section) {
 			if got := meanings(said(Command{Verb: "LIST"}, "ftp://h/d/", row[0])); !slices.Equal(got, []meaning{m}) {
 				t.Errorf("%q means %v, want %v", row[0], got, m)
 			}
 			it := said(Command{}, "ftp://h/", row[0])
-			for i, w := range wordings {
-				used[i] = used[i] || w.pattern().MatchString(it())
+			for _, pattern := range wordings()[m] {
+				used[pattern().String()] = used[pattern().String()] || pattern().MatchString(it())
 			}
 		}
 	}
-	for i, w := range wordings {
-		if !used[i] {
-			t.Errorf("no reply for wording %d, which means %v", i, w.meaning)
+	for m, patterns := range wordings() {
+		if _, known := sections[m]; !known && m != "" && m != "#" {
+			t.Errorf("nothing means %s", m)
+		}
+		for _, pattern := range patterns {
+			if m != "" && m != "#" && !used[pattern().String()] {
+				t.Errorf("no reply for a wording that means %s: %s", m, pattern())
+			}
 		}
 	}
 }
