@@ -123,9 +123,9 @@ func exitCode(err error) int {
 	return exitOther
 }
 
-// explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the printer
+// Explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the printer
 // adds, and has a hint: one about flags replaces the library's own. A closed standard output is not worth a text.
-func explain(err error) (text string, code int) {
+func Explain(err error) (text string, code int) {
 	if code = exitCode(err); err == nil || code == exitClosed {
 		return "", code
 	}

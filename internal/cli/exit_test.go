@@ -98,14 +98,14 @@ func TestDescribe(t *testing.T) {
 		Err: fmt.Errorf("%w: no terminal", ftpexec.ErrNoCredentials),
 	}
 	want := ftpexec.ErrNoCredentials.Error() + ": no terminal (--password-stdin or ~/.netrc)"
-	if got, _ := explain(err); got != want {
+	if got, _ := Explain(err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	err.Err = ftpexec.ErrLogin
-	if got, _ := explain(err); got != "login refused (library's hint)" {
+	if got, _ := Explain(err); got != "login refused (library's hint)" {
 		t.Errorf("got %s", got)
 	}
-	if got, _ := explain(syscall.ENOBUFS); got != syscall.ENOBUFS.Error()+" (a smaller -j or -s needs less memory)" {
+	if got, _ := Explain(syscall.ENOBUFS); got != syscall.ENOBUFS.Error()+" (a smaller -j or -s needs less memory)" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -58,15 +58,11 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 	return err
 }
 
-// orders are those of --sort.
+// orders are those of --sort. Of what is equal the names decide.
 var orders = map[string]func(a, b ftpexec.Entry) int{
 	"name": func(a, b ftpexec.Entry) int { return strings.Compare(a.Name, b.Name) },
-	"time": func(a, b ftpexec.Entry) int {
-		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Name, b.Name))
-	},
-	"size": func(a, b ftpexec.Entry) int {
-		return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.Name, b.Name))
-	},
+	"time": func(a, b ftpexec.Entry) int { return b.ModTime.Compare(a.ModTime) },
+	"size": func(a, b ftpexec.Entry) int { return cmp.Compare(b.Size, a.Size) },
 }
 
 // listDir writes a directory to w, an entry a line: the names, or with -l all that the server tells. What it tries again
@@ -100,6 +96,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				return errors.Join(err, out.Flush())
 			}
 		}
+		slices.SortStableFunc(all, orders["name"])
 		slices.SortStableFunc(all, orders[sort])
 		for _, e := range all {
 			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
@@ -160,8 +157,7 @@ type row struct {
 }
 
 func rowOf(e ftpexec.Entry) row {
-	x := row{Name: e.Name, URL: e.URL.WithoutPassword().String(), Target: e.Target, Local: e.Local}
-	x.Type = cmp.Or(kinds[e.Mode.Type()].name, "special")
+	x := row{Name: e.Name, URL: e.URL.WithoutPassword().String(), Type: cmp.Or(kinds[e.Mode.Type()].name, "special"), Target: e.Target, Local: e.Local}
 	if e.Size >= 0 {
 		x.Size = &e.Size
 	}
@@ -347,6 +343,7 @@ func (i *teller) print(e ftpexec.Entry) {
 // end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
+	slices.SortStableFunc(i.all, orders["name"])
 	slices.SortStableFunc(i.all, orders[r.Sort])
 	for _, e := range i.all {
 		i.print(e)

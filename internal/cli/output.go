@@ -86,7 +86,7 @@ func (r *run) reports(e batch.Event) {
 	if r.report == nil {
 		return
 	}
-	text, code := explain(e.Err)
+	text, code := Explain(e.Err)
 	if err := r.report.Add(e, show.OneLine(text), code); err != nil {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", err))
 		r.report.Close()

@@ -28,11 +28,12 @@ import (
 )
 
 // IO holds the standard streams of a run. A stream is a terminal if it is an [*os.File] on one or if its method
-// IsTerminal() bool returns true.
+// IsTerminal() bool returns true. Batch, if not nil, takes the place of batch.Run.
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Confine  bool // the process does nothing else: put it under Landlock
+	Batch    func(context.Context, download.Source, iter.Seq[batch.Task], batch.Options) (batch.Totals, error)
 }
 
 // Standard returns the streams of the process.
@@ -57,7 +58,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 }
 
 func newRun(c *config.Config, stdio IO) *run {
-	p := show.New(stdio.Out, stdio.Err, explain)
+	p := show.New(stdio.Out, stdio.Err, Explain)
 	p.Verbose, p.Quiet, p.Progress, p.Dir, p.Report = c.Verbose, c.Quiet, show.Mode(c.Progress), c.Dir, c.Report
 	if len(c.Targets) == 1 {
 		p.Tree = c.Targets[0].URL
@@ -140,11 +141,10 @@ func (r *run) all(ctx context.Context) {
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 		defer runtime.KeepAlive(make([]byte, 20<<20))
 	}
-	if r.check(ctx); r.code.Load() != exitOK {
-		return
+	if r.check(ctx); r.code.Load() == exitOK {
+		r.fail("", r.open())
 	}
-	if err := r.open(); err != nil {
-		r.fail("", err)
+	if r.code.Load() != exitOK {
 		return
 	}
 	r.fence(ctx)
@@ -295,7 +295,10 @@ func (r *run) many(ctx context.Context) {
 	if r.Info {
 		from, rest = tell, ""
 	}
-	totals, err := batch.Run(ctx, from, r.tasks(ctx), o)
+	if r.Batch == nil {
+		r.Batch = batch.Run
+	}
+	totals, err := r.Batch(ctx, from, r.tasks(ctx), o)
 	switch {
 	case ctx.Err() != nil:
 		r.print.Failed("", context.Cause(ctx), rest)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -35,18 +36,13 @@ func Confine(dirs, files, parents []string) (note string) {
 	var rules []landlock.Rule
 	allow := func(access landlock.AccessFSSet, paths ...string) { // as far as they exist
 		for _, path := range paths {
-			switch info, err := os.Stat(path); {
-			case err != nil:
-			case info.IsDir():
-				rules = append(rules, landlock.PathAccess(access, path).IgnoreIfMissing())
-			default:
-				rules = append(rules, landlock.PathAccess(access&toFile, path).IgnoreIfMissing())
+			if info, err := os.Stat(path); err == nil {
+				may := map[bool]landlock.AccessFSSet{true: toWrite, false: toFile}[info.IsDir()]
+				rules = append(rules, landlock.PathAccess(access&may, path).IgnoreIfMissing())
 			}
 		}
 	}
-	allow(toRead, needed...)
-	allow(toRead, os.Getenv("SSL_CERT_FILE"))
-	allow(toRead, filepath.SplitList(os.Getenv("SSL_CERT_DIR"))...)
+	allow(toRead, slices.Concat(needed, []string{os.Getenv("SSL_CERT_FILE")}, filepath.SplitList(os.Getenv("SSL_CERT_DIR")))...)
 	if conf, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
 		allow(toRead, filepath.Dir(conf))
 	}

@@ -2,6 +2,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -16,7 +17,7 @@ import (
 
 // File is a report: an object of JSON for each file, one a line, or a table.
 type File struct {
-	io.Writer
+	to    io.Writer
 	dir   string // that of -d
 	table bool
 }
@@ -35,7 +36,7 @@ func Create(name, dir string, stdout io.Writer) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Writer = file; f.table {
+	if f.to = file; f.table {
 		_, err = file.WriteString(heading)
 	}
 	return f, err
@@ -55,30 +56,31 @@ func isReport(name string) bool {
 	return string(text) == heading || strings.HasPrefix(string(text), `{"version":`)
 }
 
-type row struct {
-	Version  int    `json:"version"`
-	Line     int    `json:"line,omitempty"`
-	URL      string `json:"url"`
-	Path     string `json:"path,omitempty"`
-	Status   string `json:"status"` // complete, before, failed or link
-	Size     *int64 `json:"size,omitempty"`
-	Sum      string `json:"sum,omitempty"`
-	Verified string `json:"verified,omitempty"`
-	Checked  string `json:"checked,omitempty"` // when
-	Error    string `json:"error,omitempty"`
-	Code     int    `json:"code,omitempty"`
+// Row is what happened to a file, or to a link that was not followed.
+type Row struct {
+	Version  int         `json:"version"`
+	Line     int         `json:"line,omitempty"`
+	URL      string      `json:"url"`
+	Path     string      `json:"path,omitempty"`
+	Status   string      `json:"status"` // complete, before, failed or link
+	Size     json.Number `json:"size,omitempty"`
+	Sum      string      `json:"sum,omitempty"`
+	Verified string      `json:"verified,omitempty"`
+	Checked  string      `json:"checked,omitempty"` // when
+	Error    string      `json:"error,omitempty"`
+	Code     int         `json:"code,omitempty"`
 }
 
 // Add writes the row for the end of a task. text and code are those of its error. It shows no password.
 func (f *File) Add(e batch.Event, text string, code int) error {
-	x, size := row{Version: 1, Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: filepath.Join(f.dir, e.Task.Path), Status: "complete"}, ""
+	x := Row{Version: 1, Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: filepath.Join(f.dir, e.Task.Path), Status: "complete"}
 	switch {
 	case e.Err == nil && e.Text != "":
 		x.Status, x.Error = "link", "leads to "+e.Text
 	case e.Err != nil:
 		x.Status, x.Error, x.Code = "failed", text, code
 	default:
-		x.Size, x.Sum, x.Verified, size = &e.Result.Size, e.Result.Sum.String(), e.Result.Verified, strconv.FormatInt(e.Result.Size, 10)
+		x.Size, x.Sum, x.Verified = json.Number(strconv.FormatInt(e.Result.Size, 10)), e.Result.Sum.String(), e.Result.Verified
 		if !e.Result.Checked.IsZero() {
 			x.Checked = e.Result.Checked.Format(time.RFC3339)
 		}
@@ -86,21 +88,26 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 			x.Status = "before"
 		}
 	}
+	return f.Write(x)
+}
+
+// Write writes a row.
+func (f *File) Write(x Row) error {
 	line := printable.JSON(x)
 	if f.table {
-		cells := []string{strconv.Itoa(x.Line), x.URL, x.Path, x.Status, size, x.Sum, x.Verified, x.Error, strconv.Itoa(x.Code), x.Checked}
+		cells := []string{strconv.Itoa(x.Line), x.URL, x.Path, x.Status, x.Size.String(), x.Sum, x.Verified, x.Error, strconv.Itoa(x.Code), x.Checked}
 		for i, cell := range cells {
 			cells[i] = printable.Line(cell)
 		}
 		line = []byte(strings.Join(cells, "\t") + "\n")
 	}
-	_, err := f.Write(line)
+	_, err := f.to.Write(line)
 	return err
 }
 
 // Close closes the file.
 func (f *File) Close() error {
-	if file, ok := f.Writer.(*os.File); ok {
+	if file, ok := f.to.(*os.File); ok {
 		return file.Close()
 	}
 	return nil

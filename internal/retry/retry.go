@@ -97,16 +97,13 @@ func (r *Retrier) temporary(err error) bool {
 
 // Do calls f until it succeeds or fails for good.
 func (r *Retrier) Do(ctx context.Context, f func() error) error {
-	for {
-		err := f()
-		if err == nil {
-			r.Reached.Store(true)
-			return nil
-		}
+	for err := f(); err != nil; err = f() {
 		if err := r.Again(ctx, err, false); err != nil {
 			return err
 		}
 	}
+	r.Reached.Store(true)
+	return nil
 }
 
 // NoService reports whether err is about the server rather than about one file: it cannot be reached, nobody gets in, or
