@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/report"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// TestJob has a list fetched by two workers that see each other's files, and by two that do not.
+func TestJob(t *testing.T) {
+	const files = 600
+	for _, shared := range []bool{true, false} {
+		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
+			t.Parallel()
+			s, srv := newStand(t), newFTP(t, files, 3, testserver.Options{})
+			id := s.want(0, "add", "--per-host", "3", srv.list(t, files, srv.URL("/d/nothere")))
+			if got := s.want(0, "status", id); !strings.Contains(got, "0 of 601 files") {
+				t.Errorf("status: %s", got)
+			}
+			root := t.TempDir()
+			var all sync.WaitGroup
+			for _, name := range []string{"a", "b"} {
+				args := []string{"-d", filepath.Join(root, name), "--name", name, "--egress", "e", "--idle", "3s", "-j", "2"}
+				if shared {
+					args = append(args, "-d", root, "--shared")
+				}
+				all.Go(func() { s.do("work", args...) })
+			}
+			first := s.want(78, "wait", "--json")
+			all.Wait()
+			if second := s.want(78, "wait", id, "--json"); facts(second) != facts(first) {
+				t.Errorf("a second wait tells\n%s, the first one\n%s", second, first)
+			}
+			if got := facts(first); got != "done 601 600 1 78" {
+				t.Errorf("got %s", got)
+			}
+			table := filepath.Join(t.TempDir(), "r.tsv")
+			s.want(0, "report", id, "-o", table)
+			if n := strings.Count(string(must.Get(os.ReadFile(table))(t)), "\n"); n != files+2 {
+				t.Errorf("the table has %d lines", n)
+			}
+			right := make(map[string]bool)
+			for line := range strings.Lines(s.want(0, "report", id)) {
+				var row report.Row
+				must.Do(t, json.Unmarshal([]byte(line), &row))
+				name, path, named := strings.Cut(row.Path, ":")
+				if named == shared {
+					t.Fatalf("the row names the worker, or does not: %s", line)
+				}
+				if row.Status == "failed" {
+					continue
+				}
+				if shared {
+					path = name
+				}
+				i := 0
+				must.Get(fmt.Sscanf(filepath.Base(path), "%06d", &i))(t)
+				if got, err := os.ReadFile(path); err != nil || string(got) != contents(i) {
+					t.Errorf("%s is wrong: %v", path, err)
+				}
+				right[filepath.Base(path)] = true
+			}
+			if len(right) != files || srv.peak.Load() > 3 || srv.refused.Load() > 0 {
+				t.Errorf("%d files, %d connections at once, %d refused", len(right), srv.peak.Load(), srv.refused.Load())
+			}
+		})
+	}
+}
+
+// facts returns what must be the same for all who wait.
+func facts(text string) string {
+	var s state
+	_ = json.Unmarshal([]byte(text), &s)
+	return fmt.Sprint(s.State, " ", s.Files, " ", s.Complete, " ", s.Failed, " ", s.Code)
+}
+
+// TestFull has a server that takes fewer connections than it may: the ceiling falls once, to what it takes, and no file
+// fails. Then it rises.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	const files = 1200
+	hold := make(chan struct{})
+	s, srv := newStand(t), newFTP(t, files, 3, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" && c.Transfer < 4 { // until the others were refused
+			<-hold
+		}
+		return nil
+	}})
+	s.want(0, "add", "--per-host", "6", srv.list(t, files))
+	var all sync.WaitGroup
+	all.Go(func() { s.do("work", "-d", t.TempDir(), "--egress", "here", "-j", "6", "--idle", "3s") })
+	w := s.worker("looks")
+	key := hostKey(srv.Addr())
+	eventually(t, "a ceiling of 3", func() bool { return srv.refused.Load() > 0 && w.limit(key) == 3 })
+	close(hold)
+	if got := facts(s.want(0, "wait", "--json")); got != "done 1200 1200 0 0" {
+		t.Errorf("got %s", got)
+	}
+	all.Wait()
+	w.setCeiling(t.Context(), "here."+key, func(c *ceiling) bool { c.Patient = 0; return true })
+	eventually(t, "a ceiling of 4", func() bool { w.raise(t.Context(), key); return w.limit(key) >= 4 })
+	w.lower(t.Context(), key)
+	eventually(t, "the ceiling of no slot", func() bool { return w.limit(key) == 1 })
+	var c ceiling
+	w.caps.get("here."+key, &c)
+	if c.Patient != 2*firstProbe || c.Probing {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestSlot checks who has a slot when answers are lost, when it is taken away, and when the server is gone.
+func TestSlot(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	w := s.worker("w")
+	key := hostKey("h:21")
+	must.Do(t, w.meet(t.Context(), host{"h:21", 2}))
+	eventually(t, "the host", func() bool { return w.limit(key) == 2 })
+	a, b := w.acquire(t.Context(), key), w.acquire(t.Context(), key)
+	if a == nil || b == nil || w.acquire(t.Context(), key) != nil {
+		t.Fatal("not two slots")
+	}
+	// An answer to a renewal is lost: the revision is another, and the nonce the same.
+	must.Get(w.fleet.slots.Put(t.Context(), a.key(), []byte(a.nonce)))(t)
+	// Somebody else has the slot.
+	must.Get(w.fleet.slots.Put(t.Context(), b.key(), []byte("thief")))(t)
+	eventually(t, "the end of a stolen slot", func() bool { return b.ctx.Err() != nil })
+	b.release()
+	<-time.After(2 * slotTTL)
+	if a.ctx.Err() != nil {
+		t.Fatal("an answer was lost, and the slot with it")
+	}
+	a.release()
+	eventually(t, "a free slot", func() bool { return w.free(key) >= 1 })
+	c := w.acquire(t.Context(), key)
+	at := time.Now()
+	s.hub.stop()
+	<-c.ctx.Done()
+	if took := time.Since(at); took > slotTTL {
+		t.Errorf("without a server the slot was kept for %v", took)
+	}
+	address := s.hub.join.Address
+	s.serve(address) // knows the slot, which has not expired or has, and nobody has two
+	c.release()
+	eventually(t, "two free slots", func() bool { return w.free(key) == 2 })
+}
+
+// TestResult checks that a chunk has one result, whoever fetches it and how often.
+func TestResult(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	a, b := s.worker("a"), s.worker("b")
+	c := &chunk{Job: "job", N: 1}
+	if a.known(c) {
+		t.Error("known before")
+	}
+	for i, w := range []*worker{a, b, a} {
+		o := newOutcome(w, c)
+		o.tally = tally{Ended: int64(i + 1), Complete: int64(i + 1)}
+		if !w.publish(c, o) {
+			t.Error("not published")
+		}
+	}
+	sum := newSum()
+	must.Do(t, sum.read(t.Context(), a.fleet, "job"))
+	if sum.results != 1 || sum.Complete != 1 || !b.known(c) {
+		t.Errorf("got %+v", sum)
+	}
+}
+
+// TestCancel cancels a job that nobody has begun, and a list that cannot be added.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	id := s.want(0, "add", newFTP(t, 0, 9, testserver.Options{}).list(t, 600))
+	s.want(0, "cancel", id)
+	if got := s.want(43, "wait"); !strings.Contains(got, "cancelled") {
+		t.Errorf("got %s", got)
+	}
+	w := s.worker("w")
+	if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 {
+		t.Errorf("%d chunks are left", info.State.Msgs)
+	}
+	for _, tt := range []struct {
+		code int
+		args []string
+	}{
+		{2, []string{"add", "-r", "ftp://h/d/"}}, {2, []string{"wait", "nojob"}}, {2, []string{"work"}}, {2, []string{"work", "-d", ".", "-j", "0"}},
+		{23, []string{"add", "/no/such/list"}}, {3, []string{"add", newFTP(t, 0, 1, testserver.Options{}).list(t, 0, "ftp://h/%zz")}},
+		{2, []string{"serve", "--dir", "d", "--listen", "nowhere"}}, {2, []string{"nothing"}}, {2, []string{"status", "--nothing"}},
+	} {
+		s.want(tt.code, tt.args[0], tt.args[1:]...)
+	}
+}
+
+// TestRun fetches a list in one process.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	srv, dir := newFTP(t, 300, 2, testserver.Options{}), t.TempDir()
+	var out, errs strings.Builder
+	c := &command{in: strings.NewReader(""), out: &out, err: &errs}
+	code := execute(t.Context(), []string{"run", "-j", "2", "--report", "-", "-d", dir, srv.list(t, 300, srv.URL("/d/none"))}, c)
+	if rows := strings.Count(out.String(), "\n"); code != 78 || rows != 301 || !strings.Contains(errs.String(), "300 of 301 complete in ") || srv.peak.Load() > 2 {
+		t.Errorf("exit code %d, %d rows, %d connections: %s", code, rows, srv.peak.Load(), errs.String())
+	}
+	for i := range 300 {
+		if got := string(must.Get(os.ReadFile(filepath.Join(dir, fmt.Sprintf("%06d", i))))(t)); got != contents(i) {
+			t.Fatalf("file %d is %q", i, got)
+		}
+	}
+}
+
+// TestChunks checks what a chunk holds and how items travel.
+func TestChunks(t *testing.T) {
+	big, small := int64(600<<20), int64(1)
+	task := func(url, path string, size *int64) (task batch.Task) {
+		task.URLs, task.Path, task.Size, task.Line = []*urlparse.URL{must.Get(urlparse.Parse(url))(t)}, path, size, 7
+		return task
+	}
+	for name, tt := range map[string]struct {
+		n    int
+		task batch.Task
+		want int
+	}{
+		"files": {600, task("ftp://u:secret@h/%2Fa/b;type=a", "p", &small), 3},
+		"bytes": {4, task("ftp://h/a", "p\xff", &big), 4},
+		"text":  {12, task("ftp://h/"+strings.Repeat("x", 100<<10), "p", nil), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, files := &job{ID: "j"}, 0
+			for c, err := range j.chunks(func(yield func(batch.Task) bool) {
+				for range tt.n {
+					if !yield(tt.task) {
+						return
+					}
+				}
+			}, terms{}) {
+				must.Do(t, err)
+				files += len(c.Items)
+				text := must.Get(json.Marshal(c))(t)
+				var back chunk
+				must.Do(t, json.Unmarshal(text, &back))
+				got := must.Get(back.Items[0].unpack())(t)
+				want := tt.task.Item
+				if len(text) > mostText+1000 || strings.Contains(string(text), "secret") || got.Path != want.Path || got.Line != 7 ||
+					got.URLs[0].String() != want.URLs[0].WithoutPassword().String() || (got.Size == nil) != (want.Size == nil) {
+					t.Errorf("%d bytes: %+v, want %+v", len(text), got, want)
+				}
+			}
+			if j.Chunks != tt.want || files != tt.n || j.Files != int64(tt.n) {
+				t.Errorf("%d chunks of %d files, want %d of %d", j.Chunks, files, tt.want, tt.n)
+			}
+		})
+	}
+}
+
+// TestOtherHost has files whose first place has gone: the second is another host, of which the lane takes a slot too.
+func TestOtherHost(t *testing.T) {
+	t.Parallel()
+	s, a, b := newStand(t), newFTP(t, 1, 9, testserver.Options{}), newFTP(t, 20, 1, testserver.Options{})
+	lines := []string{"urls\tpath"}
+	for i := range 20 {
+		lines = append(lines, fmt.Sprintf("%s %s\t%d", a.URL("/d/none"), b.URL(fmt.Sprintf("/d/%06d", i)), i))
+	}
+	list := filepath.Join(t.TempDir(), "list.tsv")
+	must.Do(t, os.WriteFile(list, []byte(strings.Join(lines, "\n")), 0o600))
+	s.want(0, "add", "--per-host", "1", list)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	all.Go(func() {
+		execute(ctx, []string{"work", "--join", s.file, "-d", t.TempDir(), "-j", "3", "--idle", "2s"}, &command{err: s.Output()})
+	})
+	s.want(0, "wait")
+	all.Wait()
+	if b.peak.Load() != 1 {
+		t.Errorf("%d connections at once", b.peak.Load())
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"example.com/ftpfetch/internal/owner"
+)
+
+// join is what a JOIN file says: where the server is, and what shows that each is the one that the other means.
+type join struct {
+	Address     string `json:"address"`               // host:port, or the URL of an existing NATS
+	Token       string `json:"token,omitempty"`       // 256 bits
+	Credentials string `json:"credentials,omitempty"` // in place of Token: a file with the NKey and JWT of a user of an existing NATS
+	Certificate string `json:"certificate,omitempty"` // in PEM form; the server has just this one. Without it the system's authorities count
+}
+
+func (j *join) write(name string) error {
+	text, err := json.MarshalIndent(j, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeSecret(name, append(text, '\n'))
+}
+
+// writeSecret writes a file that only this user may read. It gets its name when it is whole.
+func writeSecret(name string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(name), ".secret-") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // fails once it has its name
+	if _, err = file.Write(text); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	return err
+}
+
+// readJoin reads a JOIN file. It refuses one that other users can read or have written: who has the token may fetch, cancel
+// and read everything.
+func readJoin(name string) (*join, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !owner.Ours(info) || info.Mode().Perm()&0o077 != 0 {
+		return nil, usage("%s holds a token and is open to other users: run chmod 600 %s as its owner", name, name)
+	}
+	j := new(join)
+	if err := json.NewDecoder(file).Decode(j); err != nil || j.Address == "" {
+		return nil, usage("%s is no file that ftpfetch-fleet serve has written", name)
+	}
+	return j, nil
+}
+
+var errForeign = errors.New("the server shows another certificate than the JOIN file has: it is not the one that wrote the file")
+
+// connect connects to the server. If patient, it goes on trying: the server may start later than a worker.
+func (j *join) connect(name string, patient bool, again func()) (*nats.Conn, error) {
+	o := []nats.Option{
+		nats.Name(name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second / 2),
+		nats.RetryOnFailedConnect(patient), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectHandler(func(*nats.Conn) { again() }), nats.ConnectHandler(func(*nats.Conn) { again() }),
+		nats.ReconnectBufSize(-1), // what is sent late says what was true once
+	}
+	if j.Token != "" {
+		o = append(o, nats.Token(j.Token))
+	}
+	if j.Credentials != "" {
+		o = append(o, nats.UserCredentials(j.Credentials))
+	}
+	if j.Certificate != "" {
+		pinned, err := pin(j.Certificate)
+		if err != nil {
+			return nil, err
+		}
+		// The handshake comes first: the token goes to nobody else, and nothing is sent in plain text.
+		o = append(o, nats.Secure(pinned), nats.TLSHandshakeFirst())
+	}
+	return nats.Connect(j.Address, o...)
+}
+
+// pin returns a configuration that accepts just one certificate, whatever names and times it has.
+func pin(text string) (*tls.Config, error) {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return nil, usage("the certificate of the JOIN file is not in PEM form")
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // in place of names and authorities:
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
+				return errForeign
+			}
+			return nil
+		},
+	}, nil
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+)
+
+// TestMain runs the command in place of the tests in the processes that a test starts. Everything that expires does so
+// sooner.
+func TestMain(m *testing.M) {
+	slotTTL, ackWait = 2*time.Second, 4*time.Second
+	if os.Getenv("FLEET_TEST") != "" {
+		os.Exit(execute(context.Background(), os.Args[1:], &command{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	}
+	os.Exit(m.Run())
+}
+
+// ftpServer counts what it is asked for. It takes most connections at once.
+type ftpServer struct {
+	*testserver.Server
+	open, peak, refused, files atomic.Int64
+}
+
+func contents(i int) string { return strings.Repeat(fmt.Sprintf("%06d\n", i), 1+i%50) }
+
+func newFTP(t *testing.T, files int, most int, fault testserver.Options) *ftpServer {
+	s, o := new(ftpServer), fault
+	o.Tree, o.ModTime = make(map[string]string), time.Unix(1e9, 0)
+	for i := range files {
+		o.Tree[fmt.Sprintf("/d/%06d", i)] = contents(i)
+	}
+	o.Fault = func(c *testserver.Conn) testserver.Action {
+		switch open := int64(c.Open); {
+		case c.Verb == "" && open > int64(most):
+			s.refused.Add(1)
+			return testserver.Do(testserver.Reply("421 Too many connections from this IP"), testserver.End(testserver.Closed))
+		case c.Verb == "":
+			for p := s.peak.Load(); open > p && !s.peak.CompareAndSwap(p, open); p = s.peak.Load() {
+			}
+		case c.Verb == "RETR":
+			s.files.Add(1)
+		}
+		if fault.Fault != nil {
+			return fault.Fault(c)
+		}
+		return nil
+	}
+	s.Server = testserver.New(t, &o)
+	return s
+}
+
+// list writes a list of the server's files, and other lines.
+func (s *ftpServer) list(t *testing.T, files int, more ...string) string {
+	var text strings.Builder
+	for i := range files {
+		fmt.Fprintln(&text, s.URL(fmt.Sprintf("/d/%06d", i)))
+	}
+	text.WriteString(strings.Join(more, "\n"))
+	name := filepath.Join(t.TempDir(), "list")
+	must.Do(t, os.WriteFile(name, []byte(text.String()), 0o600))
+	return name
+}
+
+// listenAgain returns an address at which a server can be started again: no system gives its port to a client meanwhile.
+func listenAgain(t *testing.T) string {
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+		t.Log(err)
+	}
+}
+
+// stand is a server of a fleet and who uses it.
+type stand struct {
+	*testing.T
+	hub         *hub
+	state, file string // its directory and JOIN file
+}
+
+func newStand(t *testing.T) *stand {
+	s := &stand{T: t, state: filepath.Join(t.TempDir(), "state"), file: filepath.Join(t.TempDir(), "join")}
+	s.serve(listenAgain(t))
+	t.Cleanup(func() { s.hub.stop() })
+	return s
+}
+
+func (s *stand) serve(listen string) {
+	s.Helper()
+	s.hub = must.Get(startHub(s.state, listen, s.Logf))(s.T)
+	must.Do(s.T, s.hub.join.write(s.file))
+}
+
+// do runs a command and returns what it prints and its exit code.
+func (s *stand) do(name string, args ...string) (out, errs string, code int) {
+	var o, e bytes.Buffer
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+	defer cancel()
+	code = execute(ctx, append([]string{name, "--join", s.file}, args...), &command{in: strings.NewReader(""), out: &o, err: &e})
+	return o.String(), e.String(), code
+}
+
+// want runs a command that must have this exit code.
+func (s *stand) want(code int, name string, args ...string) string {
+	s.Helper()
+	out, errs, got := s.do(name, args...)
+	if got != code {
+		s.Fatalf("%s: exit code %d, want %d: %s%s", name, got, code, out, errs)
+	}
+	return strings.TrimSpace(out)
+}
+
+// worker is one without lanes.
+func (s *stand) worker(name string) *worker {
+	w := must.Get(newWorker(&command{dir: filepath.Join(s.TempDir(), "d"), name: name, egress: "here", err: s.Output()}))(s.T)
+	r := newBell()
+	w.fleet = must.Get(dial(s.Context(), s.file, name, true, r.ring))(s.T)
+	w.ctx, w.stop = context.WithCancelCause(context.Background())
+	var all sync.WaitGroup
+	w.watch(&all, r)
+	s.Cleanup(func() { w.stop(nil); all.Wait(); w.Close(); w.root.Close() })
+	return w
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,163 @@
+// Command ftpfetch-fleet fetches lists of files with many machines, which together make no more connections to a server
+// than it bears. docs/fleet.md describes it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/pflag"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/show"
+)
+
+const help = `ftpfetch-fleet fetches lists of files with many machines, which together make no more
+connections to a server than it bears.
+
+  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE
+                     run the server; FILE lets others join
+  ftpfetch-fleet add --join FILE [--per-host N] [flags of ftpfetch for lists] LIST
+                     add a list, from a file or URL, and print its job
+  ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME]
+                     fetch, on every machine, with N connections (default 4)
+  ftpfetch-fleet status --join FILE [JOB] [--json]
+  ftpfetch-fleet wait --join FILE [JOB] [--json] [--progress bar|plain|json|none]
+                     wait for a job, by default the last one
+  ftpfetch-fleet report --join FILE [JOB] [-o FILE]
+                     print what became of each file: a table if FILE ends in .tsv
+  ftpfetch-fleet cancel --join FILE [JOB]
+  ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST
+                     all of it in one process
+
+  --egress NAME   machines behind one address have the same, by default the host's
+  --shared        all workers have the same DIR: the report names no worker
+  --idle TIME     end when there was nothing to do for so long
+
+A worker takes passwords from ~/.netrc. Exit codes are those of ftpfetch.
+`
+
+// command is a command line.
+type command struct {
+	dir, join, listen, name, egress, output, progress string
+	jobs                                              int
+	idle                                              time.Duration
+	shared, json                                      bool
+	args                                              []string // what is left
+
+	in       io.Reader
+	out, err io.Writer
+}
+
+func (c *command) operand() string { return strings.Join(c.args, " ") }
+
+// line writes a line for people.
+func (c *command) line(format string, args ...any) {
+	fmt.Fprintf(c.err, "ftpfetch-fleet: %s\n", show.OneLine(fmt.Sprintf(format, args...)))
+}
+
+// exit is the exit code of a failure that was told.
+type exit int
+
+func (exit) Error() string { return "" }
+
+func usage(format string, args ...any) error { return config.Usage(format, args...) }
+
+func main() {
+	ctx, stop := cli.NotifyContext(context.Background())
+	code := execute(ctx, os.Args[1:], &command{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// commands are the words after the program's name.
+var commands = map[string]func(context.Context, *command) error{
+	"serve": serve, "add": add, "work": work, "status": status, "wait": waitFor, "report": writeReport, "cancel": cancel, "run": run,
+}
+
+// execute runs a command line and returns its exit code.
+func execute(ctx context.Context, args []string, c *command) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
+		_, _ = io.WriteString(c.out, help)
+		return 0
+	}
+	err := usage("there is no command %s; try ftpfetch-fleet --help", args[0])
+	if run, ok := commands[args[0]]; ok {
+		if err = c.parse(args[0], args[1:]); err == nil {
+			err = run(ctx, c)
+		}
+	}
+	if told, ok := errors.AsType[exit](err); ok {
+		return int(told)
+	}
+	text, code := explain(err)
+	if text != "" {
+		c.line("%s", text)
+	}
+	return code
+}
+
+// explain is that of ftpfetch, for the errors of this program too.
+func explain(err error) (text string, code int) {
+	text, code = cli.Explain(err)
+	switch {
+	case err == nil || code != exitOther:
+	case errors.Is(err, errForeign):
+		code = 60
+	case errors.Is(err, nats.ErrAuthorization):
+		text, code = "the server refuses the token of the JOIN file", 67
+	case errors.Is(err, nats.ErrNoServers):
+		text, code = "no server answers at the address of the JOIN file", 7
+	}
+	return text, code
+}
+
+// parse reads the flags of a command. Those of add and run are for ftpfetch, but for --join and --json.
+func (c *command) parse(name string, args []string) error {
+	if name == "add" || name == "run" {
+		for i := 0; i < len(args); i++ {
+			file, named := strings.CutPrefix(args[i], "--join=")
+			switch {
+			case named:
+				c.join = file
+			case args[i] == "--join" && i+1 < len(args):
+				i++
+				c.join = args[i]
+			case args[i] == "--json" && name == "add":
+				c.json = true
+			default:
+				c.args = append(c.args, args[i])
+			}
+		}
+		return nil
+	}
+	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	fs.StringVar(&c.join, "join", "", "")
+	fs.BoolVar(&c.json, "json", false, "")
+	fs.StringVar(&c.listen, "listen", "127.0.0.1:4222", "")
+	fs.StringVarP(&c.dir, "dir", "d", "", "")
+	fs.StringVar(&c.name, "name", "", "")
+	fs.StringVar(&c.egress, "egress", "", "")
+	fs.StringVar(&c.progress, "progress", "", "")
+	fs.StringVarP(&c.output, "output", "o", "-", "")
+	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
+	fs.DurationVar(&c.idle, "idle", 0, "")
+	fs.BoolVar(&c.shared, "shared", false, "")
+	if err := fs.Parse(args); err != nil {
+		return usage("%s: %v; try ftpfetch-fleet --help", name, err)
+	}
+	if c.args = fs.Args(); len(c.args) > 1 || len(c.args) == 1 && (name == "serve" || name == "work") {
+		return usage("%s: %s is too much; try ftpfetch-fleet --help", name, c.args[len(c.args)-1])
+	}
+	if c.jobs < 1 || c.jobs > config.MostJobs {
+		return usage("-j %d: write a whole number from 1 to %d", c.jobs, config.MostJobs)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/owner"
+)
+
+// hub is an embedded server.
+type hub struct {
+	*server.Server
+	lock *os.File
+	join join
+}
+
+const (
+	mostStored  = 16 << 30
+	mostMemory  = 64 << 20 // nothing is kept in memory alone; the rest is for the heap
+	mostPayload = 4 << 20
+)
+
+// serve runs the server until ctx ends.
+func serve(ctx context.Context, c *command) error {
+	if c.dir == "" || c.join == "" {
+		return usage("serve needs --dir STATE and --join FILE")
+	}
+	debug.SetMemoryLimit(mostMemory)
+	h, err := startHub(c.dir, c.listen, c.line)
+	if err != nil {
+		return err
+	}
+	defer h.stop()
+	if err := h.join.write(c.join); err != nil {
+		return err
+	}
+	c.line("serving %s; %s lets others join", h.join.Address, c.join)
+	<-ctx.Done()
+	return nil
+}
+
+// startHub starts a server whose state is in dir. The state outlives it: the jobs, and its certificate and token, so that
+// JOIN files stay valid.
+func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error) {
+	probe, err := net.Listen("tcp", listen) // the server itself would only log why it cannot
+	if err != nil {
+		return nil, usage("--listen %s: %v: write HOST:PORT, such as 10.0.0.5:4222", listen, err)
+	}
+	host, port, _ := net.SplitHostPort(listen)
+	number := probe.Addr().(*net.TCPAddr).Port
+	if probe.Close(); port == "0" {
+		number = server.RANDOM_PORT
+	}
+	h := new(hub)
+	if h.lock, err = own(dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			h.lock.Close()
+		}
+	}()
+	identity, err := h.identify(dir)
+	if err != nil {
+		return nil, err
+	}
+	// With its defaults the server listens everywhere, to everybody, in plain text.
+	h.Server, err = server.NewServer(&server.Options{
+		Host: host, Port: number, Authorization: h.join.Token, // compared in constant time
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{identity}}, TLSHandshakeFirst: true, TLSTimeout: 5,
+		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
+		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one a host; the default is 1,000
+		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.SetLoggerV2(serverLog(line), false, false, false)
+	go h.Start()
+	if !h.ReadyForConnections(20 * time.Second) {
+		h.Shutdown()
+		return nil, errors.New("the server does not start")
+	}
+	at := h.Addr().(*net.TCPAddr)
+	if at.IP.IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			return nil, err
+		}
+	}
+	h.join.Address = net.JoinHostPort(host, strconv.Itoa(at.Port))
+	return h, nil
+}
+
+func (h *hub) stop() {
+	h.Shutdown()
+	h.WaitForShutdown()
+	h.lock.Close()
+}
+
+// own makes the directory of the state, which nobody else may read, and locks it: two servers would destroy it.
+func own(dir string) (lock *os.File, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !owner.Ours(info) || info.Mode().Perm()&0o077 != 0 {
+		return nil, usage("%s holds secrets and is open to other users: run chmod 700 %s as its owner", dir, dir)
+	}
+	if lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, err
+	}
+	if taken, _ := disk.Lock(lock); taken {
+		lock.Close()
+		return nil, fmt.Errorf("another server uses %s", dir)
+	}
+	return lock, nil
+}
+
+// identify reads the token, the certificate and its key, or makes them. It fills h.join.
+func (h *hub) identify(dir string) (identity tls.Certificate, err error) {
+	name := filepath.Join(dir, "identity.pem")
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		if text, err = newIdentity(); err == nil {
+			err = writeSecret(name, text)
+		}
+	}
+	if err != nil {
+		return identity, err
+	}
+	if identity, err = tls.X509KeyPair(text, text); err != nil {
+		return identity, fmt.Errorf("%s: %w", name, err)
+	}
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		switch block.Type {
+		case "CERTIFICATE":
+			h.join.Certificate = string(pem.EncodeToMemory(block))
+		case "TOKEN":
+			h.join.Token = hex.EncodeToString(block.Bytes)
+		}
+	}
+	if len(h.join.Token) != 64 { // without a token the server would be open
+		err = fmt.Errorf("%s holds no token: remove it for a new one", name)
+	}
+	return identity, err
+}
+
+// newIdentity makes a certificate with its key, and a token of 256 bits.
+func newIdentity() (text []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	// Who pins it looks at no name and no time.
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0)}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	token := make([]byte, 32)
+	_, _ = rand.Read(token) // never fails
+	for _, b := range []pem.Block{{Type: "CERTIFICATE", Bytes: certificate}, {Type: "PRIVATE KEY", Bytes: private}, {Type: "TOKEN", Bytes: token}} {
+		text = append(text, pem.EncodeToMemory(&b)...)
+	}
+	return text, err
+}
+
+// serverLog shows what the server says about failures.
+type serverLog func(format string, args ...any)
+
+func (l serverLog) Fatalf(format string, v ...any) { l("server: "+format, v...) }
+func (l serverLog) Errorf(format string, v ...any) { l("server: "+format, v...) }
+func (l serverLog) Warnf(string, ...any)           {}
+func (l serverLog) Noticef(string, ...any)         {}
+func (l serverLog) Debugf(string, ...any)          {}
+func (l serverLog) Tracef(string, ...any)          {}

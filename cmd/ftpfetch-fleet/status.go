@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/printable"
+)
+
+// state is how far a job is, and who works.
+type state struct {
+	job
+	tally
+	Results int         `json:"results"` // chunks that have one
+	Workers int         `json:"workers"`
+	Rate    int64       `json:"rate"` // bytes a second
+	Hosts   []hostState `json:"hosts"`
+}
+
+type hostState struct {
+	Host   string `json:"host"`
+	Egress string `json:"egress"`
+	Slots  int    `json:"slots"` // in use
+	Cap    int    `json:"cap"`
+}
+
+// readAll returns what a bucket holds now.
+func readAll(ctx context.Context, kv jetstream.KeyValue) (map[string][]byte, error) {
+	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = w.Stop() }()
+	all := make(map[string][]byte)
+	for {
+		select {
+		case e := <-w.Updates():
+			if e == nil { // that was all
+				return all, nil
+			}
+			all[e.Key()] = e.Value()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(asking):
+			return nil, context.DeadlineExceeded
+		}
+	}
+}
+
+// jobsNow returns all jobs, the last one first.
+func (f *fleet) jobsNow(ctx context.Context) (jobs []job, err error) {
+	texts, err := readAll(ctx, f.jobs)
+	for _, text := range texts {
+		var j job
+		if json.Unmarshal(text, &j) == nil {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b job) int { return b.Added.Compare(a.Added) })
+	return jobs, err
+}
+
+// find returns the job called id, or the last one that was added.
+func (f *fleet) find(ctx context.Context, id string) (job, error) {
+	jobs, err := f.jobsNow(ctx)
+	i := slices.IndexFunc(jobs, func(j job) bool { return id == "" || j.ID == id })
+	switch {
+	case err != nil:
+		return job{}, err
+	case i >= 0:
+		return jobs[i], nil
+	case id == "":
+		return job{}, usage("no job was added: ftpfetch-fleet add --join FILE LIST adds one")
+	}
+	return job{}, usage("there is no job %s: ftpfetch-fleet status names them", id)
+}
+
+// look returns the state of a job whose results so far bring t.
+func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
+	s := &state{job: j, tally: t.tally, Results: t.results, Hosts: []hostState{}}
+	if s.over() && j.State == "ready" {
+		s.State = "done"
+		s.Files = t.Ended // some may have been named twice
+	}
+	var all [4]map[string][]byte
+	for i, kv := range []jetstream.KeyValue{f.hosts, f.slots, f.caps, f.workers} {
+		var err error
+		if all[i], err = readAll(ctx, kv); err != nil {
+			return nil, err
+		}
+	}
+	hosts, slots, caps, pulses := all[0], all[1], all[2], all[3]
+	for _, text := range pulses {
+		var p pulse
+		if json.Unmarshal(text, &p) == nil {
+			s.Workers++
+			s.Rate += p.Rate
+		}
+	}
+	used := make(map[string]int)
+	for key := range slots {
+		used[key[:strings.LastIndexByte(key, '.')]]++
+	}
+	for at, n := range used {
+		egress, key, _ := strings.Cut(at, ".")
+		var h host
+		_ = json.Unmarshal(hosts[key], &h)
+		c := ceiling{Most: h.PerHost}
+		_ = json.Unmarshal(caps[at], &c)
+		s.Hosts = append(s.Hosts, hostState{h.Address, egress, n, min(c.Most, h.PerHost)})
+	}
+	slices.SortFunc(s.Hosts, func(a, b hostState) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Egress, b.Egress))
+	})
+	return s, nil
+}
+
+// over reports whether nothing more will come.
+func (s *state) over() bool {
+	return s.State == "cancelled" || s.State != "adding" && s.Results >= s.Chunks
+}
+
+// text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 3.2 MiB/s, 5 workers; ftp.example.org:21 4 of 8".
+func (s *state) text() string {
+	text := fmt.Sprintf("%d of %d files", s.Complete, s.Files)
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	if text += ", " + printable.Size(float64(s.Bytes)); s.Size > 0 {
+		text += " of " + printable.Size(float64(s.Size))
+	}
+	if s.over() {
+		return text + ", " + s.State
+	}
+	text += fmt.Sprintf(", %s/s, %s", printable.Size(float64(s.Rate)), printable.Count(int64(s.Workers), "worker", "workers"))
+	for _, h := range s.Hosts {
+		text += fmt.Sprintf("; %s from %s: %d of %d", h.Host, h.Egress, h.Slots, h.Cap)
+	}
+	return show.OneLine(text)
+}
+
+func status(ctx context.Context, c *command) error {
+	f, err := dial(ctx, c.join, "status", false, func() {})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	jobs, err := f.jobsNow(ctx)
+	if id := c.operand(); err == nil && id != "" {
+		jobs = make([]job, 1)
+		jobs[0], err = f.find(ctx, id)
+	}
+	for i := 0; err == nil && i < len(jobs); i++ {
+		var s *state
+		sum := newSum()
+		if err = sum.read(ctx, f, jobs[i].ID); err == nil {
+			s, err = f.look(ctx, jobs[i], sum)
+		}
+		if err == nil {
+			err = c.say(s)
+		}
+	}
+	return err
+}
+
+// say prints a state on standard output.
+func (c *command) say(s *state) (err error) {
+	if c.json {
+		_, err = c.out.Write(printable.JSON(s))
+	} else {
+		_, err = fmt.Fprintf(c.out, "%s: %s\n", s.ID, s.text())
+	}
+	return err
+}
+
+// cancel takes back what no worker has begun.
+func cancel(ctx context.Context, c *command) error {
+	f, err := dial(ctx, c.join, "cancel", false, func() {})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	j, err := f.find(ctx, c.operand())
+	if err != nil {
+		return err
+	}
+	j.State = "cancelled"
+	if _, err = f.jobs.Put(ctx, j.ID, j.text()); err != nil {
+		return err
+	}
+	return f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+j.ID+".>"))
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// These are variables for tests.
+var (
+	slotTTL = 10 * time.Second // how long a slot lasts that is not renewed
+	ackWait = time.Minute      // how long a chunk may be silent before another worker gets it
+)
+
+const (
+	asking = 5 * time.Second // for an answer
+	beat   = 2 * time.Second // between two signs of life of a worker
+)
+
+// fleet is everything that the server holds.
+type fleet struct {
+	*nats.Conn
+	js jetstream.JetStream
+
+	work    jetstream.Stream // work.JOB.HOST: chunks, until they are acknowledged
+	results jetstream.Stream // results.JOB.CHUNK: what became of them, for ever
+
+	hosts    jetstream.KeyValue // HOST: a host
+	jobs     jetstream.KeyValue // JOB: a job
+	slots    jetstream.KeyValue // EGRESS.HOST.I: the nonce of who has the slot
+	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
+	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
+	workers  jetstream.KeyValue // NAME: a pulse
+}
+
+// dial reads a JOIN file and opens what the server holds. If patient, it waits for the server.
+func dial(ctx context.Context, file, name string, patient bool, again func()) (*fleet, error) {
+	if file == "" {
+		return nil, usage("write --join FILE: the file that ftpfetch-fleet serve has written")
+	}
+	j, err := readJoin(file)
+	if err != nil {
+		return nil, err
+	}
+	return j.open(ctx, name, patient, again)
+}
+
+func (j *join) open(ctx context.Context, name string, patient bool, again func()) (*fleet, error) {
+	conn, err := j.connect(name, patient, again)
+	if err != nil {
+		return nil, err
+	}
+	f := &fleet{Conn: conn}
+	for f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(asking)); err == nil; {
+		if err = f.prepare(ctx); err == nil {
+			return f, nil
+		}
+		if !patient || !wait(ctx, time.Second) {
+			break
+		}
+		err = nil
+	}
+	conn.Close()
+	return nil, err
+}
+
+// prepare makes the streams and buckets that are not there.
+func (f *fleet) prepare(ctx context.Context) (err error) {
+	stream := func(c jetstream.StreamConfig) jetstream.Stream {
+		c.Storage, c.Compression, c.MaxConsumers = jetstream.FileStorage, jetstream.S2Compression, -1
+		s, serr := f.js.CreateOrUpdateStream(ctx, c)
+		err = errors.Join(err, serr)
+		return s
+	}
+	bucket := func(name string, ttl time.Duration) jetstream.KeyValue {
+		// In memory a server that is killed would forget who has which slot, and grant it twice.
+		c := jetstream.KeyValueConfig{Bucket: name, TTL: ttl, Storage: jetstream.FileStorage}
+		if ttl > 0 {
+			c.LimitMarkerTTL = max(ttl, time.Second) // so that a watch tells what has expired
+		}
+		kv, kerr := f.js.CreateOrUpdateKeyValue(ctx, c)
+		err = errors.Join(err, kerr)
+		return kv
+	}
+	f.work = stream(jetstream.StreamConfig{Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy})
+	if err != nil {
+		return err
+	}
+	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
+	f.hosts, f.jobs, f.caps = bucket("HOSTS", 0), bucket("JOBS", 0), bucket("CAPS", 0)
+	f.slots, f.refusals, f.workers = bucket("SLOTS", slotTTL), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
+	return err
+}
+
+// wait waits, and reports whether ctx still goes on.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err() == nil
+}
+
+// bell tells all who wait that something has happened.
+type bell struct {
+	mu sync.Mutex
+	c  chan struct{}
+}
+
+func newBell() *bell { return &bell{c: make(chan struct{})} }
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.c)
+	b.c = make(chan struct{})
+}
+
+// next returns a channel that is closed when the bell rings.
+func (b *bell) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.c
+}
+
+// mirror is what a bucket holds, as far as its watch has told.
+type mirror struct {
+	kv jetstream.KeyValue
+
+	mu      sync.Mutex
+	held    map[string]held
+	changed *bell
+}
+
+type held struct {
+	value []byte
+	rev   uint64
+	seen  time.Time // here, so that no two clocks are compared
+}
+
+func newMirror(kv jetstream.KeyValue) *mirror {
+	return &mirror{kv: kv, held: make(map[string]held), changed: newBell()}
+}
+
+// rewatch is how often a watch begins anew although nothing seems to be wrong. After a reconnect it is blind for seconds.
+const rewatch = 30 * time.Second
+
+// follow keeps m up to date until ctx ends. It begins anew when reconnected rings, and regularly. What m holds stays until
+// all is known again: without a ceiling in between a lane would pass it.
+func (m *mirror) follow(ctx context.Context, reconnected *bell) {
+	for ctx.Err() == nil {
+		stale, fresh := reconnected.next(), make(map[string]held)
+		w, err := m.kv.WatchAll(ctx)
+		if err != nil {
+			wait(ctx, time.Second)
+			continue
+		}
+		for poll, going := time.After(rewatch), true; going; {
+			select {
+			case e, ok := <-w.Updates():
+				going = ok
+				m.take(e, &fresh)
+			case <-stale:
+				going = false
+			case <-poll:
+				going = false
+			case <-ctx.Done():
+				going = false
+			}
+		}
+		_ = w.Stop()
+	}
+}
+
+// take takes what a watch tells. The first nil means that all was told.
+func (m *mirror) take(e jetstream.KeyValueEntry, fresh *map[string]held) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	to := m.held
+	if *fresh != nil {
+		to = *fresh
+	}
+	switch {
+	case e == nil:
+		m.held, *fresh = to, nil
+	case e.Operation() != jetstream.KeyValuePut:
+		delete(to, e.Key())
+	case m.held[e.Key()].rev == e.Revision():
+		to[e.Key()] = m.held[e.Key()]
+	default:
+		to[e.Key()] = held{e.Value(), e.Revision(), time.Now()}
+	}
+	m.changed.ring()
+}
+
+// get reads the value of a key into *to, and reports whether there is one.
+func (m *mirror) get(key string, to any) (held, bool) {
+	m.mu.Lock()
+	h, ok := m.held[key]
+	m.mu.Unlock()
+	return h, ok && json.Unmarshal(h.value, to) == nil
+}
+
+// keys returns the keys that are held.
+func (m *mirror) keys() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.held))
+}
+
+func (m *mirror) has(key string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.held[key]
+	return ok
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/printable"
+)
+
+// waitFor shows how far a job is until it is over. The exit code is that of its first failure, for all who wait.
+func waitFor(ctx context.Context, c *command) error {
+	f, err := dial(ctx, c.join, "wait", false, func() {})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	j, err := f.find(ctx, c.operand())
+	if err != nil {
+		return err
+	}
+	s, err := f.follow(ctx, j.ID, newTicker(c).tick)
+	if err != nil {
+		return err
+	}
+	if err := c.say(s); err != nil {
+		return err
+	}
+	switch {
+	case s.Code != 0:
+		return exit(s.Code)
+	case s.Complete != s.Files || s.State == "cancelled":
+		return exit(exitOther)
+	}
+	return nil
+}
+
+// exitOther is what ftpfetch ends with if no other code fits.
+const exitOther = 43
+
+// follow looks at a job every second, and returns its last state. What fails meanwhile is tried again: the server may be
+// restarted.
+func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*state, error) {
+	for s := newSum(); ; wait(ctx, time.Second) {
+		bounded, cancel := context.WithTimeout(ctx, 4*asking)
+		err := s.read(bounded, f, id)
+		var j job
+		if err == nil {
+			j, err = f.find(bounded, id)
+		}
+		var now *state
+		if err == nil {
+			now, err = f.look(bounded, j, s)
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return now, context.Cause(ctx)
+		}
+		if err == nil {
+			if tick(now); now.over() {
+				return now, nil
+			}
+		}
+	}
+}
+
+// ticker shows states on standard error as ftpfetch shows its runs: a line that is drawn again on a terminal, or else lines
+// in growing intervals, or objects of JSON every second.
+type ticker struct {
+	c     *command
+	mode  show.Mode
+	shown time.Time
+	pause time.Duration
+}
+
+func newTicker(c *command) *ticker {
+	t := &ticker{c: c, mode: show.Mode(c.progress), pause: 10 * time.Second, shown: time.Now()}
+	if t.mode == show.Auto && show.IsTerminal(c.err) {
+		t.mode = show.Bar
+	}
+	return t
+}
+
+func (t *ticker) tick(s *state) {
+	switch now := time.Now(); {
+	case t.mode == show.JSON:
+		_, _ = t.c.err.Write(printable.JSON(s))
+	case t.mode == show.Bar && s.over():
+		fmt.Fprint(t.c.err, "\r\x1b[K")
+	case t.mode == show.Bar:
+		fmt.Fprintf(t.c.err, "\r%.*s\x1b[K", 160, s.text())
+	case t.mode != show.None && now.Sub(t.shown) >= t.pause && !s.over():
+		fmt.Fprintln(t.c.err, s.text())
+		t.shown, t.pause = now, min(2*t.pause, 2*time.Minute)
+	}
+}

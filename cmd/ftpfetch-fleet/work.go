@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/netrc"
+	"example.com/ftpfetch/internal/proxy"
+)
+
+// worker fetches chunks, in lanes.
+type worker struct {
+	*fleet
+	ctx          context.Context
+	stop         context.CancelCauseFunc
+	name, egress string
+	root         *os.Root
+	where        string // of the files, for the report: DIR, or NAME:DIR if nobody else can see it
+	line         func(string, ...any)
+	events       func(batch.Event) // of the files; nil: nobody wants to know
+	netrc        *netrc.File
+	via          *proxy.Proxy
+
+	hosts, slots, caps *mirror
+	dry                sync.Map // when a host had no chunks, by key
+	files, failed      atomic.Int64
+	bytes              atomic.Int64
+	telling            sync.Mutex
+	busy               atomic.Int64 // lanes that have a chunk
+	last               atomic.Int64 // when a lane had one, in Unix nanoseconds
+}
+
+// work runs a worker until ctx ends, or until there was nothing to do for --idle.
+func work(ctx context.Context, c *command) (err error) {
+	if c.dir == "" {
+		return usage("work needs -d DIR, where the files are saved")
+	}
+	w, err := newWorker(c)
+	if err != nil {
+		return err
+	}
+	defer w.root.Close()
+	reconnects := newBell()
+	if w.fleet, err = dial(ctx, c.join, "worker "+w.name, true, reconnects.ring); err != nil {
+		return err
+	}
+	defer w.Close()
+	if err = w.run(ctx, c.jobs, c.idle, reconnects); ctx.Err() != nil {
+		err = nil // it was asked to end: its chunks are others' now
+	}
+	return err
+}
+
+// newWorker makes a worker of what its command line says, without a connection.
+func newWorker(c *command) (w *worker, err error) {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line}
+	dir, err := filepath.Abs(c.dir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o777)
+	}
+	if err != nil {
+		return nil, localfile.Failure(c.dir, "cannot be created", err)
+	}
+	if w.root, err = os.OpenRoot(dir); err != nil {
+		return nil, localfile.Failure(c.dir, "cannot be opened", err)
+	}
+	if w.where = dir; !c.shared {
+		w.where = w.name + ":" + dir
+	}
+	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
+		return nil, usage("%v", err)
+	}
+	return w, w.loadNetrc()
+}
+
+// loadNetrc reads the logins of this machine: no password comes from the server.
+func (w *worker) loadNetrc() (err error) {
+	name := os.Getenv("NETRC")
+	if home, herr := os.UserHomeDir(); name == "" && herr == nil {
+		name = filepath.Join(home, ".netrc")
+	}
+	if w.netrc, err = netrc.Load(name); errors.Is(err, os.ErrNotExist) {
+		w.netrc, err = new(netrc.File), nil
+	}
+	return err
+}
+
+// tell passes an event on. Calls do not overlap.
+func (w *worker) tell(e batch.Event) {
+	if w.events != nil {
+		w.telling.Lock()
+		defer w.telling.Unlock()
+		w.events(e)
+	}
+}
+
+// client returns a Client for one connection.
+func (w *worker) client() *ftpexec.Client {
+	dial := new(net.Dialer).DialContext
+	return &ftpexec.Client{
+		MaxConns: 1, MaxIdle: 1,
+		Credentials: func(_ context.Context, host, user, what string) (string, error) {
+			text, ok := w.netrc.Secret(host, user, what)
+			if !ok {
+				return "", ftpexec.ErrNoCredentials
+			}
+			return text, w.netrc.Private()
+		},
+		Proxy: func(address string) func(context.Context, string, string) (net.Conn, error) {
+			if !w.via.For(address) {
+				return nil
+			}
+			return w.via.Dialer(dial)
+		},
+	}
+}
+
+// run runs the lanes.
+func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell) error {
+	w.ctx, w.stop = context.WithCancelCause(ctx)
+	defer w.stop(nil)
+	var all sync.WaitGroup
+	w.watch(&all, r)
+	all.Go(w.pulse)
+	w.last.Store(time.Now().UnixNano())
+	for range lanes {
+		all.Go(w.lane)
+	}
+	for wait(w.ctx, slotTTL/20) {
+		if quiet := time.Since(time.Unix(0, w.last.Load())); idle > 0 && w.busy.Load() == 0 && quiet > idle {
+			break
+		}
+	}
+	err := context.Cause(w.ctx)
+	w.stop(nil)
+	all.Wait()
+	return err
+}
+
+// watch keeps what the lanes look at up to date.
+func (w *worker) watch(all *sync.WaitGroup, r *bell) {
+	w.hosts, w.slots, w.caps = newMirror(w.fleet.hosts), newMirror(w.fleet.slots), newMirror(w.fleet.caps)
+	for _, m := range []*mirror{w.hosts, w.slots, w.caps} {
+		all.Go(func() { m.follow(w.ctx, r) })
+	}
+}
+
+// pulse is a sign of life.
+type pulse struct {
+	Rate int64 `json:"rate"` // bytes a second
+}
+
+func (w *worker) pulse() {
+	for then, at := int64(0), time.Now(); ; {
+		now, took := w.bytes.Load(), max(time.Millisecond, time.Since(at))
+		text, _ := json.Marshal(pulse{int64(float64(now-then) / took.Seconds())})
+		then, at = now, time.Now()
+		ctx, cancel := context.WithTimeout(w.ctx, beat)
+		_, _ = w.workers.Put(ctx, keyOf(w.name), text)
+		cancel()
+		if !wait(w.ctx, beat) {
+			break
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), beat)
+	defer cancel()
+	_ = w.workers.Delete(ctx, keyOf(w.name))
+}
+
+// keyOf makes a name one that a key may have.
+func keyOf(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, name)
+}
