@@ -58,20 +58,19 @@ var (
 
 // reply handles the command and returns the final reply.
 func (h *session) reply() string {
-	verb := strings.TrimLeft(h.Verb, "\xff\xf2\xf4") // Telnet's signals before ABOR: RFC 959 section 4.1.3
-	if text, ok := always[verb]; ok {
+	if text, ok := always[h.Verb]; ok {
 		return text
 	}
-	if do, ok := logins[verb]; ok {
+	if do, ok := logins[h.Verb]; ok {
 		return do(h)
 	}
-	do, ok := members[verb]
+	do, ok := members[h.Verb]
 	switch {
 	case !h.inside:
 		return "530 USER and PASS come first."
 	case !ok:
 		return "500 Unknown command."
-	case isTransfer(verb) && h.srv.opts.Scheme == "ftpes" && !h.private:
+	case isTransfer(h.Verb) && h.srv.opts.Scheme == "ftpes" && !h.private:
 		return "521 Data connections need PROT P."
 	}
 	return do(h)

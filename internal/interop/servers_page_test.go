@@ -51,7 +51,7 @@ recursive listings, Serv-U nothing was found.
 Debian 12 has no package of bftpd, uftpd, tnftpd or Apache FtpServer, and its busybox is built without ftpd. ftp-srv needs
 some forty packages of Node.js. FileZilla Server, IIS, Serv-U, z/OS and other servers that do not run on Linux or are not free
 are known here only by their replies: the scripts in ` + "`ftpexec/hostile_test.go`" + ` and the wordings in
-` + "`ftpexec/reading.go`" + ` come from their sources, manuals and users' reports.
+` + "`ftpexec/testdata/replies.txt`" + ` come from their sources, manuals and users' reports.
 `
 
 // serversPage returns docs/servers.md.
