@@ -45,16 +45,7 @@ const mostLinks = 8
 
 // top returns the node of a tree's own directory, which may be a file if its URL does not end as one of a directory.
 func top(u *urlparse.URL) *node {
-	return &node{root: directory(u), haul: new(haul), guess: !u.IsDir(), kind: u.Type}
-}
-
-// directory returns the URL of the directory that u names, as a file or by ";type=d", with a CWD for it.
-func directory(u *urlparse.URL) *urlparse.URL {
-	v := *u
-	if v.Type = ""; v.Name != "" {
-		v.Dirs, v.Name = append(slices.Clone(v.Dirs), v.Name), ""
-	}
-	return &v
+	return &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}
 }
 
 // asFile returns the job for an entry that turned out to be no directory.
@@ -332,7 +323,7 @@ func (b *engine) descend(parent, next *job, e entry) bool {
 		root: d.root, below: path.Join(d.below, e.name), depth: d.depth + 1, real: path.Join(d.real, e.name),
 		up: d, haul: d.haul, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
 	}
-	next.URLs[0] = directory(u)
+	next.URLs[0] = u.Child("", "")
 	switch {
 	case e.mode == fs.ModeSymlink:
 		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.target) {

@@ -30,20 +30,11 @@ func (r *run) again(ctx context.Context, f func() error) error {
 	return retry.New(policy).Do(ctx, f)
 }
 
-// directory returns the URL of the directory that u names, as if it ended in "/".
-func directory(u *urlparse.URL) *urlparse.URL {
-	v := *u
-	if v.Type = ""; v.Name != "" {
-		v.Dirs, v.Name = append(slices.Clone(v.Dirs), v.Name), ""
-	}
-	return &v
-}
-
 // plan prints the commands that u means, and of a tree those of its first listing.
 func (r *run) plan(u *urlparse.URL, tree bool) error {
 	told := tree || u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
 	if tree {
-		u = directory(u)
+		u = u.Child("", "")
 	}
 	plan, err := ftpexec.Plan(u)
 	if err == nil && told {

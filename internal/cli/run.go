@@ -233,7 +233,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	u := t.URLs[0]
 	o, from := r.File, download.Source(first{r.source, r})
 	if r.Long {
-		u = directory(u)
+		u = u.Child("", "") // as if it ended in "/"
 	}
 	switch {
 	case r.DryRun:
