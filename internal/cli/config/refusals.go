@@ -25,7 +25,7 @@ func (l *line) refusals() []refusal {
 		{l.File.Sum.Algorithm != "" && (l.Many || len(l.Targets) > 1),
 			"--checksum is for one file: give digests in a --manifest, or use --verify"},
 		{l.Long && l.Many,
-			"-l lists directories: write their URLs, and leave out -i, --manifest, -r, --glob and -j"},
+			"-l lists directories: write their URLs, and leave out -i, --manifest, -r, --glob and -j (-I -r lists a tree)"},
 		{l.JSON && l.Many && !l.Info,
 			"--json is for -I and for listings: write -I too, or --report FILE for what happened to each file"},
 		{l.Report != "" && !l.Many,

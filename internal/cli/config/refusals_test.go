@@ -19,6 +19,7 @@ var refusalTests = []struct {
 	{"--checksum md5:HEX URL URL", "--checksum is for one file", []string{" URL URL=> URL", "--checksum md5:HEX=>--verify"}},
 	{"--checksum md5:HEX -i l", "--checksum is for one file", []string{"--checksum md5:HEX=>--verify"}},
 	{"-l -j 2 URL/ URL/", "-l lists directories", []string{"-j 2=>"}},
+	{"-l -r URL/", "(-I -r lists a tree)", []string{"-l=>-I", "-r =>"}},
 	{"--json -i l", "--json is for -I and for listings", []string{"-I", "--json=>--report r"}},
 	{"--report r -j 2 URL", "--report is for many files", []string{"-r", "URL"}},
 	{"--report r -I -i l", "-I and --dry-run fetch nothing", []string{"--report r=>", "-I=>"}},
