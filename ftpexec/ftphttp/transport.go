@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -169,7 +170,7 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part, date str
 	switch ranged := end > 0 && r.Size > 0 && (date == "" || date == a.Header.Get("Last-Modified")); {
 	case ranged && first >= r.Size:
 		r.Body.Close()
-		a = message(http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the file has %d bytes", r.Size))
+		a = message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes"))
 		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
 	case ranged && first == from:
 		end = min(end, r.Size)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
 )
@@ -335,11 +336,11 @@ func (b *body) Read(p []byte) (n int, err error) {
 		b.err = err
 		return n, err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("%w: cut off after %d bytes", ftpexec.ErrTruncated, b.n)
+		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, printable.Count(b.n, "byte", "bytes"))
 	case !inTime:
 		err = fmt.Errorf("%w: no data for %v", ftpexec.ErrTimeout, wait)
 	default:
-		err = fmt.Errorf("%w: after %d bytes", ftpexec.ErrLost, b.n)
+		err = fmt.Errorf("%w: after %s", ftpexec.ErrLost, printable.Count(b.n, "byte", "bytes"))
 	}
 	b.err = b.source.fail(b.ctx, b.url, "transfer", err)
 	b.Close()

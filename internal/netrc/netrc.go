@@ -4,6 +4,7 @@
 package netrc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // maxSize is the largest size of a file, in bytes.
@@ -64,10 +67,7 @@ func Load(path string) (*File, error) {
 }
 
 func unreadable(path string, err error) error {
-	if naming, ok := errors.AsType[*os.PathError](err); ok {
-		err = naming.Err
-	}
-	return fmt.Errorf("%s: cannot be read: %w%.0w", path, err, ErrUnusable)
+	return fmt.Errorf("%s: cannot be read: %w%.0w", path, localfile.Cause(err), ErrUnusable)
 }
 
 // Secret returns the word, "password" or "account", of the first entry for user on host: its machine is host, or it is
@@ -109,8 +109,7 @@ func (f *File) Private() error {
 // parser parses a file.
 type parser struct {
 	File
-	text string // the unread rest
-	line int    // of the start of text, from 1
+	all, text string // the file, and the unread rest of it
 }
 
 // fromNUL matches a NUL and the rest of its line.
@@ -125,10 +124,11 @@ func Parse(r io.Reader, path string) (*File, error) {
 	case len(text) > maxSize:
 		return nil, Unusable(path, "is too long")
 	}
-	p := &parser{File: File{path: path}, text: string(text), line: 1}
-	if before, _, found := strings.Cut(p.text, "\x00"); found { // where C programs end a line
-		p.warn(1+strings.Count(before, "\n"), "a NUL byte ends the line here: save the file as plain text")
-		p.text = fromNUL().ReplaceAllString(p.text, "")
+	p := &parser{File: File{path: path}, all: string(text), text: string(text)}
+	if at := strings.IndexByte(p.text, 0); at >= 0 { // where C programs end a line
+		p.warn(p.text[at:], "a NUL byte ends the line here: save the file as plain text")
+		p.all = fromNUL().ReplaceAllString(p.all, "")
+		p.text = p.all
 	}
 	for p.space(); p.text != ""; p.space() {
 		if p.text[0] == '#' { // a comment, but only where a keyword may be
@@ -143,19 +143,20 @@ func Parse(r io.Reader, path string) (*File, error) {
 	return &p.File, nil
 }
 
-func (p *parser) warn(line int, reason string) {
-	p.Warnings = append(p.Warnings, p.fail(line, reason).Error())
+func (p *parser) warn(from, reason string) {
+	p.Warnings = append(p.Warnings, p.fail(from, reason).Error())
 }
 
-func (p *parser) fail(line int, reason string) error {
-	return Unusable(p.path, fmt.Sprintf("line %d: %s", line, reason))
+// fail returns the error for the line in which from, a rest of the file, begins.
+func (p *parser) fail(from, reason string) error {
+	return Unusable(p.path, fmt.Sprintf("line %d: %s", 1+strings.Count(strings.TrimSuffix(p.all, from), "\n"), reason))
 }
 
 // statement reads a keyword and what follows it.
 func (p *parser) statement() (err error) {
-	line, word, value := p.line, p.bare(), ""
+	from, word, value := p.text, p.bare(), ""
 	if !slices.Contains([]string{"machine", "default", "login", "password", "account", "macdef"}, word) {
-		return p.fail(line, "not a netrc keyword; put quotes around a value that contains a space")
+		return p.fail(from, "not a netrc keyword; put quotes around a value that contains a space")
 	}
 	if word != "default" {
 		if value, err = p.value(word); err != nil {
@@ -173,13 +174,13 @@ func (p *parser) statement() (err error) {
 		}
 	case begins:
 		if last.rest && !slices.ContainsFunc(p.entries[:len(p.entries)-1], func(e entry) bool { return e.rest }) {
-			p.warn(line, "what follows the default entry is never used: put default last")
+			p.warn(from, "what follows the default entry is never used: put default last")
 		}
 		p.entries = append(p.entries, entry{value, word == "default", make(map[string]string)})
 	case last.words == nil:
-		return p.fail(line, word+" comes before the first machine")
+		return p.fail(from, word+" comes before the first machine")
 	case twice:
-		return p.fail(line, "a second "+word+" for one machine: write a machine entry for each login")
+		return p.fail(from, "a second "+word+" for one machine: write a machine entry for each login")
 	default:
 		last.words[word] = value
 	}
@@ -188,11 +189,11 @@ func (p *parser) statement() (err error) {
 
 // value reads the value of word, up to white space or in quotes. A "#" is part of it.
 func (p *parser) value(word string) (string, error) {
-	line := p.line
+	from := p.text
 	p.space()
 	switch {
 	case p.text == "":
-		return "", p.fail(line, word+" has no value")
+		return "", p.fail(from, word+" has no value")
 	case p.text[0] == '"':
 		return p.quoted()
 	}
@@ -202,18 +203,11 @@ func (p *parser) value(word string) (string, error) {
 // blanks is the white space between words.
 const blanks = " \t\r\n"
 
-func (p *parser) space() {
-	rest := strings.TrimLeft(p.text, blanks)
-	p.line += strings.Count(p.text[:len(p.text)-len(rest)], "\n")
-	p.text = rest
-}
+func (p *parser) space() { p.text = strings.TrimLeft(p.text, blanks) }
 
 // rest returns the rest of the line and skips its end.
 func (p *parser) rest() (line string) {
-	line, rest, ended := strings.Cut(p.text, "\n")
-	if p.text = rest; ended {
-		p.line++
-	}
+	line, p.text, _ = strings.Cut(p.text, "\n")
 	return line
 }
 
@@ -234,18 +228,15 @@ func (p *parser) quoted() (string, error) {
 		c := p.text[i]
 		if c == '"' {
 			if p.text = p.text[i+1:]; p.text != "" && !strings.ContainsRune(blanks, rune(p.text[0])) {
-				return "", p.fail(p.line, "no space after a closing quote")
+				return "", p.fail(p.text, "no space after a closing quote")
 			}
 			return b.String(), nil
 		}
 		if c == '\\' && i+1 < len(p.text) && p.text[i+1] != '\n' {
 			i++
-			c = p.text[i]
-			if at := strings.IndexByte("nrt", c); at >= 0 {
-				c = "\n\r\t"[at]
-			}
+			c = cmp.Or(map[byte]byte{'n': '\n', 'r': '\r', 't': '\t'}[p.text[i]], p.text[i])
 		}
 		b.WriteByte(c)
 	}
-	return "", p.fail(p.line, "a quote that is not closed on its line")
+	return "", p.fail(p.text, "a quote that is not closed on its line")
 }

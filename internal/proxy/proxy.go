@@ -19,7 +19,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
@@ -290,13 +289,10 @@ func finalStatus(conn io.Reader) (int, error) {
 	return 0, errors.New("its answer is not HTTP: its header is too long")
 }
 
-// innermost returns what err holds, without the addresses and the names of calls that package net adds.
+// innermost returns the first cause of err, without the addresses and the names of calls that package net adds.
 func innermost(err error) error {
-	for op := (*net.OpError)(nil); errors.As(err, &op); {
-		err = op.Err
-	}
-	if call, ok := errors.AsType[*os.SyscallError](err); ok {
-		err = call.Err
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		err = cause
 	}
 	return err
 }
