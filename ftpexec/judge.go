@@ -229,14 +229,16 @@ func (r *run) announce(st step) (string, error) {
 var errNoEntries = errors.New("no entries")
 
 func (r *run) began(st step, reply wire.Reply) error {
-	op, told := st.Command, r.answer(st, reply)
+	op := st.Command
 	if r.spurned = 0; reply.First() <= 2 {
 		r.conn.Began(reply, verbs[op.Verb].lists)
-		r.file.info.opened(told, r.goal.offset)
+		if info := &r.file.info; info.Size < 0 && r.goal.offset == 0 { // else the number may be that of the rest
+			info.opened(r.answer(st, reply))
+		}
 		return nil
 	}
 	r.spurned = r.port
-	if verbs[op.Verb].lists && told.means(empty) {
+	if verbs[op.Verb].lists && r.answer(st, reply).means(empty) {
 		return errNoEntries
 	}
 	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
@@ -252,17 +254,21 @@ func (r *run) began(st step, reply wire.Reply) error {
 
 // finish judges the final reply to a transfer of n bytes, which it returns; nil if none came. alone means that nothing else
 // tells whether the data is whole.
-func (r *run) finish(n int64, alone bool) (final *wire.Reply, err *Error) {
+func (r *run) finish(n int64, alone bool) (final *wire.Reply, err error) {
 	st, op := step{Command: r.goal.op}, r.goal.op
 	reply, failed := r.conn.Finish(alone)
 	if failed != nil {
 		return nil, r.failure(st, failed)
 	}
-	told, lists, hint := r.answer(st, reply), verbs[op.Verb].lists, ""
-	low, cause := strings.ToLower(reply.Raw()), error(nil) // means takes long
+	lists, low := verbs[op.Verb].lists, strings.ToLower(reply.Raw())
+	aborts := strings.Contains(low, "abort") || strings.Contains(low, "fail") // means takes long
+	if reply.Ends() && !lists && !aborts {
+		return &reply, nil
+	}
+	told, hint, cause := r.answer(st, reply), "", error(nil)
 	switch {
 	case reply.First() == 5 && n == 0: // refused, although 150 came first
-	case !reply.Ends() && !told.means(done), (strings.Contains(low, "abort") || strings.Contains(low, "fail")) && told.means(aborted):
+	case !reply.Ends() && !told.means(done), aborts && told.means(aborted):
 		cause = ErrTruncated
 	case op.Verb == "NLST" && told.means(unopened):
 		cause = ErrNotFound

@@ -124,10 +124,8 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 func (r *run) lines() (l listed, err error) {
 	l = r.listed()
 	l.lines, err = r.library.list(r, func() error {
-		if _, e := r.finish(r.library.data.Received(), true); e != nil {
-			return e
-		}
-		return nil
+		_, err := r.finish(r.library.data.Received(), true)
+		return err
 	})
 	if errors.Is(err, errNoEntries) {
 		return listed{op: l.op, none: true}, r.conn.Ended()
@@ -365,12 +363,8 @@ func (e *Entry) learn(verb string, r wire.Reply) {
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
 var announced = listing.Lazy(`\((\d{1,18}) bytes\)`)
 
-// opened takes the size from the first reply to RETR, if SIZE has not told it. With an offset the number may be that of
-// the rest of the file, so it does not count.
-func (e *Entry) opened(reply answer, offset int64) {
-	if e.Size >= 0 || offset > 0 {
-		return
-	}
+// opened takes the size from the first reply to RETR.
+func (e *Entry) opened(reply answer) {
 	if m := announced().FindAllStringSubmatch(reply(), -1); m != nil {
 		e.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
 	}

@@ -117,7 +117,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 						e.refuse(op)
 						e.readLimits(op, false)
 						info := Entry{Size: -1}
-						info.opened(r, 0)
+						info.opened(r)
 						return fmt.Sprint(meanings(r), e.Err, e.Hint, errors.Is(e, fs.ErrPermission), errors.Is(e, fs.ErrNotExist), unlisted(op, e), info), answer
 					}
 					got, answer := judged(name, escaped)

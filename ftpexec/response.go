@@ -8,12 +8,14 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -127,7 +129,7 @@ func (b *body) advance(n int, err error) error {
 	switch {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
-		b.fail(fmt.Errorf("%w: more than the %d bytes announced", ErrTruncated, b.size))
+		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, printable.Count(b.size, "byte", "bytes")))
 	case err == io.EOF:
 		b.complete()
 	case err != nil:
@@ -179,7 +181,7 @@ func (b *body) sendInAdvance() string {
 // short returns an error if the body does not have size bytes. A size of -1 is unknown.
 func (b *body) short(size int64) error {
 	if size >= 0 && b.n != size {
-		return fmt.Errorf("%w: %d of %d bytes", ErrTruncated, b.n, size)
+		return fmt.Errorf("%w: %d of %s", ErrTruncated, b.n, printable.Count(size, "byte", "bytes"))
 	}
 	return nil
 }
@@ -306,11 +308,10 @@ func socketError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) {
 		return err
 	}
-	for _, errno := range []error{syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
-		syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN} {
-		if errors.Is(err, errno) {
-			return &net.OpError{Op: "read", Net: "tcp", Err: errno}
-		}
+	errno, ok := errors.AsType[syscall.Errno](err)
+	if ok && slices.Contains([]syscall.Errno{syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
+		syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN}, errno) {
+		return &net.OpError{Op: "read", Net: "tcp", Err: errno}
 	}
 	return nil
 }

@@ -62,9 +62,7 @@ func (s *session) close() {
 		s.conn.Quit()
 	}
 	if s.admitted {
-		s.client.mu.Lock()
-		defer s.client.mu.Unlock()
-		s.host.shut = time.Now()
+		s.learn(func(h *habits) { h.shut = time.Now() })
 	}
 }
 
@@ -117,26 +115,30 @@ type server struct {
 	slots *semaphore.Weighted // calls that wait for one get theirs in the order in which they came
 	busy  int                 // slots taken
 	idle  []*session          // the one that has been idle longest comes first
-	shut  time.Time           // when a connection that the server had admitted was last closed
 	habits
 }
 
 // habits are what the Client has learned about a server.
 type habits struct {
-	sequential bool // it loses commands sent ahead of replies
-	noEPSV     bool // its EPSV ports cannot be reached
-	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
-	how        int  // the first of ways to list a directory that it may give
-	listed     bool // that way has listed something
-	noMLST     bool // it does not know MLST
-	abrupt     bool // it ends data under TLS without close_notify
+	sequential bool      // it loses commands sent ahead of replies
+	noEPSV     bool      // its EPSV ports cannot be reached
+	late       bool      // it accepts EPSV or PASV only after the final reply of a transfer
+	how        int       // the first of ways to list a directory that it may give
+	listed     bool      // that way has listed something
+	noMLST     bool      // it does not know MLST
+	abrupt     bool      // it ends data under TLS without close_notify
+	shut       time.Time // when a connection that it had admitted was last closed
 }
 
 func (c *Client) maxIdle() int  { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
 func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt) }
 
 func (c *Client) server(u *urlparse.URL) *server {
-	host, _ := c.servers.LoadOrStore(u.Address(), &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
+	address := u.Address()
+	host, ok := c.servers.Load(address)
+	if !ok {
+		host, _ = c.servers.LoadOrStore(address, &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
+	}
 	return host.(*server)
 }
 
@@ -263,10 +265,7 @@ const settling = time.Second
 // outlasts waits, and returns true, if the server has refused the connection while it may still count one that the Client
 // has closed.
 func (r *run) outlasts(e *Error) bool {
-	r.client.mu.Lock()
-	shut := r.host.shut
-	r.client.mu.Unlock()
-	if !errors.Is(e, ErrTooMany) || e.Stage == "directory" || e.Stage == "transfer" || r.ctx.Err() != nil || time.Since(shut) >= settling {
+	if !errors.Is(e, ErrTooMany) || e.Stage == "directory" || e.Stage == "transfer" || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
 		return false
 	}
 	r.conn.Note("the server may still count a connection that has been closed: trying again")
