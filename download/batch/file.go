@@ -221,7 +221,7 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partf
 
 func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if b.Timeout == 0 {
-		return context.WithCancel(ctx)
+		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, b.Timeout, schedule.ErrLate)
 }
