@@ -76,7 +76,7 @@ const (
 
 // Target is a URL of the command line.
 type Target struct {
-	URL     *urlparse.URL // nil if Err is set
+	URL     *urlparse.URL // unless Err is set
 	Pattern string        // of paths below the directory URL; "" if there is none
 	Under   []string      // the directories of URL that patterns chose: it is saved in such
 	Err     error         // why the text is not a URL
@@ -176,10 +176,7 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 	if err == nil && !l.Client.AllowPort {
 		err = u.BadPort()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return u, nil
+	return u, err
 }
 
 // targets returns what the URLs of the command line stand for.
