@@ -29,7 +29,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Exit codes that the code refers to by name.
 const (
 	exitOK     = 0
 	exitUsage  = 2
@@ -207,10 +206,7 @@ type SignalError struct{ Signal os.Signal }
 
 // Error returns "interrupted" or names the signal.
 func (e *SignalError) Error() string {
-	if e.Signal == os.Interrupt {
-		return "interrupted"
-	}
-	return "stopped by " + map[os.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[e.Signal]
+	return map[os.Signal]string{os.Interrupt: "interrupted", syscall.SIGTERM: "stopped by SIGTERM", syscall.SIGHUP: "stopped by SIGHUP"}[e.Signal]
 }
 
 // Is reports whether target is context.Canceled.

@@ -125,11 +125,14 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 	case r.JSON:
 		return printable.JSON(rowOf(e))
 	case r.Long:
-		mode := "?????????" // as ls(1) writes permissions
+		kind, mode := cmp.Or(kinds[e.Mode.Type()].letter, "?"), "?????????" // as in ls(1)
 		if e.HasPerm {
 			mode = e.Mode.Perm().String()[1:]
 		}
-		return fmt.Appendf(nil, "%s%s %12s  %-20s  %s\n", cmp.Or(kinds[e.Mode.Type()].letter, "?"), mode, r.size(e.Size), timeOf(e), name)
+		if terminal && r.print.Narrow() {
+			return fmt.Appendf(nil, "%s %9s  %s\n", kind, r.size(e.Size), name)
+		}
+		return fmt.Appendf(nil, "%s%s %12s  %-20s  %s\n", kind, mode, r.size(e.Size), timeOf(e), name)
 	}
 	return []byte(name + "\n")
 }

@@ -203,3 +203,13 @@ func TestPromptCanceled(t *testing.T) {
 		t.Error("the terminal is left without echo")
 	}
 }
+
+// TestNarrowListing lists a directory on a terminal where whole lines would wrap.
+func TestNarrowListing(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "contents", "/d/b/c": ""}})
+	keyboard, c := openTerminal(t, 40, 24)
+	if code := Run(t.Context(), []string{"-l", s.URL("/d/")}, IO{Out: c.In, Err: io.Discard}); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	shown(t, keyboard, "-         8  a\r\nd         -  b/\r\n")
+}

@@ -98,10 +98,7 @@ func members(text string) (all []string, err error) {
 	}
 	first, err := strconv.Atoi(part[2])
 	last, lerr := strconv.Atoi(part[3])
-	step := 1
-	if part[4] != "" {
-		step, _ = strconv.Atoi(part[4])
-	}
+	step, _ := strconv.Atoi(cmp.Or(part[4], "1"))
 	switch {
 	case err != nil || lerr != nil || step == 0 || last < first:
 		return nil, fmt.Errorf("the range %s is none: write [1-20], [01-20] or [1-20:2]", text)
@@ -116,7 +113,6 @@ func members(text string) (all []string, err error) {
 
 // decoded returns the pattern of segments of a URL. A range of more than single digits becomes alternatives.
 func decoded(segments []string) (string, error) {
-	segments = slices.Clone(segments)
 	if last := len(segments) - 1; last > 0 && segments[last] == "" { // the directories that match
 		segments = segments[:last]
 	}

@@ -72,6 +72,8 @@ func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) 
 // IsTerminal reports whether a stream is a terminal, or says so by a method IsTerminal() bool.
 func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
+	case output:
+		return IsTerminal(s.Writer)
 	case interface{ IsTerminal() bool }:
 		return s.IsTerminal()
 	case *os.File:
@@ -100,9 +102,6 @@ func (o output) Write(b []byte) (int, error) {
 	}
 	return n, err
 }
-
-// IsTerminal reports whether standard output is a terminal.
-func (o output) IsTerminal() bool { return IsTerminal(o.Writer) }
 
 // mode applies -q and resolves auto. toTerminal says that data goes to the terminal, where a line that is drawn again and
 // again would garble it.

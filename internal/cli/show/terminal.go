@@ -78,6 +78,12 @@ func (p *Printer) draw(text string) {
 	p.painted = time.Now()
 }
 
+// Narrow reports whether standard output is a terminal on which long lines of listings would wrap.
+func (p *Printer) Narrow() bool {
+	width, _ := size(p.Out.(output).Writer)
+	return width < 60 && IsTerminal(p.Out)
+}
+
 // size returns the size of the terminal, or what is usual for one.
 func size(out io.Writer) (width, height int) {
 	if f, ok := out.(*os.File); ok {
