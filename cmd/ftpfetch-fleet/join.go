@@ -78,6 +78,7 @@ func (j *join) connect(name string, patient bool, again func()) (*nats.Conn, err
 		nats.RetryOnFailedConnect(patient), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ReconnectHandler(func(*nats.Conn) { again() }), nats.ConnectHandler(func(*nats.Conn) { again() }),
 		nats.ReconnectBufSize(-1), // what is sent late says what was true once
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // which would write to standard error; the calls tell
 	}
 	if j.Token != "" {
 		o = append(o, nats.Token(j.Token))
