@@ -1,19 +1,20 @@
 package config
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // reader reads a command line. It goes on behind what is wrong, so that everything is told at once, and gathers the
 // command as it should be.
 type reader struct {
 	*line
-	set      map[string]func(string) error
-	given    map[string]bool
+	all      *pflag.FlagSet
 	program  string // whose flags those are that are not ours
 	args     []string
 	operands []string
@@ -26,8 +27,8 @@ type reader struct {
 
 // read reads args, which exclude the program's name.
 func read(args []string, program string) *reader {
-	r := &reader{line: new(line), given: make(map[string]bool), program: program, args: args}
-	r.set = r.setters()
+	r := &reader{line: new(line), program: program, args: args}
+	r.all = r.declare()
 	r.without(os.Getenv("FTPFETCH_WITHOUT"))
 	for len(r.args) > 0 {
 		arg := r.next()
@@ -162,7 +163,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 		return
 	case given:
 	case f.bare:
-		value = cmp.Or(map[string]string{"netrc": UsualNetrc}[f.name], "true")
+		value = r.all.Lookup(f.name).NoOptDefVal
 	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && !slices.Contains([]string{"base", "proxy", "input", "manifest"}, f.name):
 		r.complain("%s needs a value: write %s %s%s", f, f, f.value, because("; ", meant))
 		r.swap(meant, "", false)
@@ -170,12 +171,11 @@ func (r *reader) own(f *flag, value string, given bool) {
 	default:
 		value = r.next()
 	}
-	r.given[f.name] = true
-	if err := r.set[f.name](value); err != nil {
+	if err := r.all.Set(f.name, value); err != nil {
 		if value == "" || fits("N", value) {
 			meant = nil
 		}
-		r.complain("%s%s", badValue(f.name, value, err), because("; ", meant))
+		r.complain("%s%s", badValue(f.name, value, errors.Unwrap(err)), because("; ", meant))
 		r.lost = true
 		return
 	}

@@ -139,10 +139,10 @@ func (l *line) lists() bool { return l.Input != "" || l.Manifest != "" }
 // settle sets what follows from the flags and the URLs together.
 func (r *reader) settle() {
 	l := r.line
-	l.Targets, l.File.RetryConnect = l.targets(r.operands), r.given["retries"]
-	together := r.given["jobs"]
+	l.Targets, l.File.RetryConnect = l.targets(r.operands), r.all.Changed("retries")
+	together := r.all.Changed("jobs")
 	l.Many = l.lists() || l.Recursive || l.Glob || together && len(l.Targets) > 1
-	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.given["sort"])
+	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.all.Changed("sort"))
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
 	switch {
 	case l.PerHost != 0 || l.Jobs == 0:

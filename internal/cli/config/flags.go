@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
@@ -110,11 +112,11 @@ func (f *flag) String() string {
 	return "--" + f.name
 }
 
-// setters returns what reads the value of each flag.
-func (l *line) setters() map[string]func(string) error {
+// declare declares the flags of the help.
+func (l *line) declare() *pflag.FlagSet {
 	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
 	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
-	all := map[string]func(string) error{
+	values := map[string]func(string) error{
 		"output":          into(&l.Output, readName),
 		"dir":             into(&l.Dir, readName),
 		"sort":            into(&l.Sort, word("sort", "")),
@@ -151,15 +153,25 @@ func (l *line) setters() map[string]func(string) error {
 		"help":            into(&l.Print, readHelp),
 		"version":         func(string) error { l.Print = "version"; return nil },
 	}
-	for name, to := range map[string]*bool{
+	switches := map[string]*bool{
 		"newer": &l.File.Newer, "continue": &l.File.Continue, "overwrite": &l.File.Overwrite,
 		"no-clobber": &l.File.Skip, "long": &l.Long, "info": &l.Info, "json": &l.JSON,
 		"dry-run": &l.DryRun, "keep-dirs": &l.Reading.KeepDirs, "no-ledger": &l.NoLedger, "recursive": &l.Recursive,
 		"glob": &l.Glob, "follow-links": &l.Tree.FollowLinks, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
 		"insecure": &l.Insecure, "verbose": &l.Verbose, "quiet": &l.Quiet,
-	} {
-		all[name] = into(to, strconv.ParseBool)
 	}
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, f := range flags() {
+		switch set, to := values[f.name], switches[f.name]; {
+		case to != nil:
+			all.BoolVarP(to, f.name, f.letter, false, "")
+		case f.bare:
+			all.BoolFuncP(f.name, f.letter, "", set)
+		default:
+			all.FuncP(f.name, f.letter, "", set)
+		}
+	}
+	all.Lookup("netrc").NoOptDefVal = UsualNetrc
 	return all
 }
 
