@@ -4,11 +4,16 @@ package ftpfetch_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	ftpserver "github.com/fclairamb/ftpserverlib"
+	"github.com/spf13/afero"
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
@@ -202,6 +207,45 @@ func TestSection3_2_1_Logins(t *testing.T) {
 		got := slices.DeleteFunc(s.Commands(), func(line string) bool { return !isLogin(line) })
 		if strings.Join(got, "|") != tt.login || ask.asked != tt.asked {
 			t.Errorf("%s: server received %q, want %q; the password was asked for %d times, want %d", tt.url, got, tt.login, ask.asked, tt.asked)
+		}
+	}
+}
+
+// library is an ftpserverlib for anonymous users, with a tree in memory.
+type library struct{ afero.Fs }
+
+func (library) GetSettings() (*ftpserver.Settings, error) {
+	return &ftpserver.Settings{ListenAddr: "127.0.0.1:0"}, nil
+}
+func (library) ClientConnected(ftpserver.ClientContext) (string, error) { return "ready", nil }
+func (library) ClientDisconnected(ftpserver.ClientContext)              {}
+func (library) GetTLSConfig() (*tls.Config, error)                      { return nil, errors.ErrUnsupported }
+func (l library) AuthUser(ftpserver.ClientContext, string, string) (ftpserver.ClientDriver, error) {
+	return l.Fs, nil
+}
+
+// TestSection3_2_NamesOnAnotherServer retrieves the same names from a server that somebody else has written.
+func TestSection3_2_NamesOnAnotherServer(t *testing.T) {
+	files := afero.NewMemMapFs()
+	for name, text := range tree() {
+		must.Do(t, afero.WriteFile(files, name, []byte(text), 0o644))
+	}
+	server := ftpserver.NewFtpServer(library{files})
+	must.Do(t, server.Listen())
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve() })
+	defer serving.Wait()
+	defer func() { _ = server.Stop() }()
+	var c ftpexec.Client
+	defer c.CloseIdleConnections()
+	root := must.Get(urlparse.Parse("ftp://" + server.Addr() + "/odd/"))(t)
+	for _, name := range names {
+		for u, want := range map[*urlparse.URL]string{
+			root.Child(name, ""): "file " + name, root.Child("dir "+name, urlparse.TypeDir).Child(name, ""): "inside " + name,
+		} {
+			if got, err := run(&c, u); err != nil || got != want {
+				t.Errorf("%s: got %q, %v, want %q", u, got, err, want)
+			}
 		}
 	}
 }
