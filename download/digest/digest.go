@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/ftpfetch/download/internal/algorithm"
@@ -43,11 +44,11 @@ func Parse(s string) (Sum, error) {
 	} else if fits := ofLength(len(s)); len(fits) == 1 && notHex(s) < 0 {
 		name = fits[0]
 	} else {
-		return Sum{}, withoutAlgorithm(s)
+		return Sum{}, withoutAlgorithm(s, fits)
 	}
 	a := algorithm.Named(name)
 	if a == "" {
-		return Sum{}, fmt.Errorf("unknown digest algorithm %q: write %s", shorten(name), alternatives(algorithm.Names(), ""))
+		return Sum{}, fmt.Errorf("unknown digest algorithm %.40q: write %s", name, alternatives(algorithm.Names(), ""))
 	}
 	if i := notHex(digits); i >= 0 {
 		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
@@ -63,33 +64,26 @@ func Parse(s string) (Sum, error) {
 	return Sum{a, digest}, err
 }
 
-// withoutAlgorithm says what to write for a text without a colon.
-func withoutAlgorithm(s string) error {
-	switch fits := ofLength(len(s)); {
+// withoutAlgorithm says what to write for a text without a colon, whose length fits some algorithms.
+func withoutAlgorithm(s string, fits []string) error {
+	switch {
 	case s == "":
 		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
 	case notHex(s) >= 0 || len(fits) == 0:
-		return fmt.Errorf("%q has no algorithm: write ALGO:HEX, where ALGO is %s", shorten(s), alternatives(algorithm.Names(), ""))
+		return fmt.Errorf("%.40q has no algorithm: write ALGO:HEX, where ALGO is %s", s, alternatives(algorithm.Names(), ""))
 	default:
 		return fmt.Errorf("the digest has no algorithm: write %s in front of the digits", alternatives(fits, ":"))
 	}
 }
 
 // ofLength returns the algorithms whose digests have that many digits.
-func ofLength(digits int) (fits []string) {
-	for _, a := range algorithm.Names() {
-		if 2*algorithm.New(a).Size() == digits {
-			fits = append(fits, a)
-		}
-	}
-	return fits
+func ofLength(digits int) []string {
+	return slices.DeleteFunc(algorithm.Names(), func(a string) bool { return 2*algorithm.New(a).Size() != digits })
 }
 
 // notHex returns the index of the first byte that is not a hexadecimal digit, or -1.
 func notHex(s string) int {
-	return strings.IndexFunc(s, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'f') && (r < 'A' || r > 'F')
-	})
+	return strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
 }
 
 // alternatives returns the names as "a, b or c", each with the ending.
@@ -99,12 +93,4 @@ func alternatives(list []string, ending string) string {
 		return text[:i] + " or " + text[i+2:]
 	}
 	return text
-}
-
-func shorten(s string) string {
-	const most = 40
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
 }

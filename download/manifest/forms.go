@@ -24,7 +24,7 @@ type form struct {
 
 // forms are all forms, in the order in which the beginning of a list tells them.
 var forms = []form{
-	{"tsv", func(b *beginning) bool { return b.heads("\t") }, func(r *reader) { r.readTable("\t", r.tabs) }},
+	{"tsv", func(b *beginning) bool { return b.heads("\t") }, func(r *reader) { r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t"), nil }) }},
 	{"csv", func(b *beginning) bool { return b.heads(",") }, func(r *reader) { r.readTable(",", r.record) }},
 	{"json", (*beginning).document, (*reader).readJSON},
 	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, func(r *reader) { r.each(r.object) }},
@@ -71,10 +71,7 @@ func (b *beginning) heads(separator string) bool {
 // document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.
 func (b *beginning) document() bool {
 	names, _, _ := members(b.first)
-	for i, name := range names {
-		names[i] = plain(name)
-	}
-	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") && !b.isHeader(names, false)
+	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") && !b.isHeader(plain(names...), false)
 }
 
 // form skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
@@ -139,10 +136,8 @@ func (r *reader) guess(text string) string {
 }
 
 func hasScheme(text string) bool {
-	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{"ftp://", "ftps://", "ftpes://", "url:"}, func(prefix string) bool {
-		return strings.HasPrefix(text, prefix)
-	})
+	scheme, rest, ok := strings.Cut(strings.ToLower(text), ":")
+	return ok && (scheme == "url" || strings.HasPrefix(rest, "//") && slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme))
 }
 
 // line yields the file of a line of a list of URLs, which may lack what Base has. A "#" within the line is not a comment: the

@@ -109,7 +109,7 @@ func (r *reader) object(line int, text string) {
 		case string, json.Number:
 			cells[i] = fmt.Sprint(value)
 		default:
-			if err == nil && t.reads(i) {
+			if err == nil && slices.ContainsFunc(slices.Concat(t.files...), func(c column) bool { return c.at == i }) {
 				err = fmt.Errorf("%s is neither a string nor a number: write it as a string", names[i])
 			}
 		}

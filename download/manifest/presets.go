@@ -29,8 +29,13 @@ const ftpPath, enaURLs = "ftp_path", "_ftp"
 // urlColumns are what archives call their columns of URLs: IGSR, ArrayExpress, SDRF-Proteomics, PRIDE and Argo.
 var urlColumns = []string{"url", "urls", ftpPath, "fastq_file", "ena_file_path", "comment[fastq_uri]", "comment[fileuri]", "uri", "file"}
 
-// plain returns the name of a column without what archives vary.
-func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
+// plain returns the names of columns without what archives vary.
+func plain(names ...string) (plain []string) {
+	for _, name := range names {
+		plain = append(plain, strings.ToLower(strings.ReplaceAll(name, " ", "")))
+	}
+	return plain
+}
 
 // isHeader reports whether one of the names is that of a column of URLs. In a comment "file" and "uri" are words.
 func (r *reader) isHeader(names []string, commented bool) bool {
@@ -50,14 +55,15 @@ func newMapping(text string) (m mapping, err error) {
 	archive, files, preset := strings.Cut(text, ":")
 	switch {
 	case preset && archive == "ena":
-		stem := strings.TrimSuffix(plain(files), enaURLs)
+		stem := strings.TrimSuffix(plain(files)[0], enaURLs)
 		return mapping{cells: []cell{{"url", stem + enaURLs, false}, {"md5", stem + "_md5", true}, {"size", stem + "_bytes", true}}}, nil
 	case preset && archive == "ncbi" && files != "":
 		return mapping{[]cell{{"url", ftpPath, false}}, files}, nil
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		as, column, _ := strings.Cut(part, "=")
-		c := cell{as: plain(as), column: plain(column)}
+		names := plain(as, column)
+		c := cell{as: names[0], column: names[1]}
 		switch {
 		case c.column == "" || cellOf(c.as) == nil || c.as == "urls":
 			return m, fmt.Errorf("the map %q: %q is no cell: write url=COLUMN, and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",

@@ -44,20 +44,20 @@ func cellOf(name string) func(i *Item, text string) error {
 
 // header returns the names in a header as they compare. A "#" before the first does not count.
 func header(line, separator string) []string {
-	names := strings.Split(strings.TrimLeft(strings.TrimRight(line, "\r\n"), "# "), separator)
-	for i, name := range names {
-		names[i] = plain(unquote(name))
-	}
-	return names
+	return plain(cells(strings.TrimLeft(line, "# "), separator)...)
 }
 
-// unquote removes white space and one pair of quotes around a cell.
-func unquote(cell string) string {
-	cell = strings.TrimSpace(cell)
-	if len(cell) >= 2 && cell[0] == '"' && cell[len(cell)-1] == '"' {
-		return strings.ReplaceAll(cell[1:len(cell)-1], `""`, `"`)
+// cells returns the cells of a line without the white space and one pair of quotes around each.
+func cells(line, separator string) []string {
+	cells := strings.Split(line, separator)
+	for i, cell := range cells {
+		cell = strings.TrimSpace(cell)
+		if len(cell) >= 2 && cell[0] == '"' && cell[len(cell)-1] == '"' {
+			cell = strings.ReplaceAll(cell[1:len(cell)-1], `""`, `"`)
+		}
+		cells[i] = cell
 	}
-	return cell
+	return cells
 }
 
 // table is what the header of a table says.
@@ -66,11 +66,6 @@ type table struct {
 	needed int        // cells that a row must have
 	files  [][]column // the columns of each file in a row
 	mapped bool       // an archive's: cells are lists, and a row may be longer than the header or lack what does not count
-}
-
-// reads reports whether the cells of a column count.
-func (t *table) reads(at int) bool {
-	return slices.ContainsFunc(slices.Concat(t.files...), func(c column) bool { return c.at == at })
 }
 
 // column is a column of a table, and what its cells tell.
@@ -84,10 +79,7 @@ var errNoHeader = errors.New("the first line names no column url, and none that 
 
 // newTable returns the meaning of a header.
 func (r *reader) newTable(header []string) (*table, error) {
-	names := slices.Clone(header)
-	for i, name := range names {
-		names[i] = plain(name)
-	}
+	names := plain(header...)
 	t := &table{width: len(names), needed: len(names), mapped: true}
 	maps := r.maps
 	if maps == nil {
@@ -107,15 +99,6 @@ func (r *reader) newTable(header []string) (*table, error) {
 		t.needed = 1 + slices.MaxFunc(slices.Concat(t.files...), func(a, b column) int { return a.at - b.at }).at
 	}
 	return t, nil
-}
-
-// tabs returns the cells of the current line, which tabs separate.
-func (r *reader) tabs() ([]string, error) {
-	cells := strings.Split(r.in.text, "\t")
-	for i, cell := range cells {
-		cells[i] = unquote(cell)
-	}
-	return cells, nil
 }
 
 // readTable reads a table with a header. The header may be a comment, which has a name of a column of URLs, or as many
