@@ -85,7 +85,7 @@ func newWorker(c *command) (w *worker, err error) {
 		w.where = w.name + ":" + dir
 	}
 	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
-		return nil, usage("%v", err)
+		return nil, usage("malformed proxy URL: %v", err)
 	}
 	return w, w.loadNetrc()
 }

@@ -47,9 +47,6 @@ func (r *run) connect() (err error) {
 	// The flag applies to all hosts: NO_PROXY limits only the variables.
 	if r.via = r.Config.Proxy; r.via == nil && !r.NoProxy {
 		if r.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
-			if bad, ok := errors.AsType[*proxy.Error](err); ok {
-				err = errors.New(bad.Reason)
-			}
 			return config.Usage("%s (--proxy none ignores it)", err)
 		}
 	}
@@ -219,11 +216,10 @@ func (l *logins) load() {
 // anonymous: its password is no secret.
 func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
 	if what == "password" && l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
-		var line string
-		if err := await(ctx, func() (err error) { line, err = l.piped(); return err }); err != nil {
+		if err := await(ctx, func() error { _, err := l.piped(); return err }); err != nil {
 			return "", err
 		}
-		return line, nil
+		return l.piped()
 	}
 	if l.unusable != nil {
 		return "", l.unusable

@@ -32,7 +32,6 @@ import (
 const (
 	exitOK     = 0
 	exitUsage  = 2
-	exitURL    = 3
 	exitOther  = 43       // an error that is not in the table
 	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
@@ -48,9 +47,9 @@ var exits = []struct {
 	{exitUsage, func(err error) bool {
 		return as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
 	}},
-	{exitURL, is(manifest.ErrLine)},
+	{3, is(manifest.ErrLine)},
 	{1, is(urlparse.ErrScheme)},
-	{exitURL, as[*urlparse.Error]},
+	{3, as[*urlparse.Error]},
 	{exitClosed, outputClosed},
 	{23, is(download.ErrLocal)},
 	{23, func(err error) bool { return as[*ftpexec.Error](err) && localfile.Failed(err) }},

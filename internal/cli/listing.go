@@ -70,17 +70,13 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 		var all []ftpexec.Entry
 		for e, err := range entries(ctx, u) {
 			if errors.Is(err, ftpexec.ErrLine) {
-				if odd != nil {
-					r.print.Failed(u.Redacted(), odd, "")
-				}
+				r.print.Failed(u.Redacted(), odd, "") // nothing, if it is nil
 				odd = err
 				continue
 			}
-			switch {
-			case err != nil:
-			case sort != "none":
+			if sort != "none" {
 				all = append(all, e)
-			default:
+			} else if err == nil {
 				_, err = out.Write(r.lineOf(e, terminal))
 			}
 			if err != nil {

@@ -136,16 +136,19 @@ func (r *run) astray() {
 	r.print.Note(show.Notice, "", text)
 }
 
-// readable is a terminal on which a file is shown. It refuses one whose beginning is no text.
-type readable struct {
-	io.Writer
-	begun bool
-}
+// writer writes by a call.
+type writer func([]byte) (int, error)
 
-func (s *readable) Write(data []byte) (int, error) {
-	if !s.begun && bytes.IndexByte(data, 0) >= 0 {
-		return 0, errors.New("it is a terminal, and the file is no text (-o FILE saves it, -o /dev/tty shows it)")
-	}
-	s.begun = true
-	return s.Writer.Write(data)
+func (w writer) Write(data []byte) (int, error) { return w(data) }
+
+// readable returns the terminal on which a file is shown. It refuses one whose beginning is no text.
+func readable(terminal io.Writer) io.Writer {
+	begun := false
+	return writer(func(data []byte) (int, error) {
+		if !begun && bytes.IndexByte(data, 0) >= 0 {
+			return 0, errors.New("it is a terminal, and the file is no text (-o FILE saves it, -o /dev/tty shows it)")
+		}
+		begun = true
+		return terminal.Write(data)
+	})
 }

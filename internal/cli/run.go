@@ -253,7 +253,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	if t.Path == "-" {
 		out := r.print.Out
 		if show.IsTerminal(out) {
-			out = &readable{Writer: out}
+			out = readable(out)
 		}
 		end.Result, end.Err = download.To(ctx, from, u, out, &o)
 	} else {

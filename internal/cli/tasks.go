@@ -349,21 +349,15 @@ func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
 	}
 	_ = os.Remove(file.Name()) // fails on Windows while the file is open
 	l.file, l.copied = file, true
-	return await(ctx, func() error { return write(&bounded{file, mostPiped}) })
+	left := mostPiped
+	bounded := writer(func(text []byte) (int, error) {
+		if left -= len(text); left < 0 {
+			return 0, errors.New("it is longer than 1 GiB: save it as a file")
+		}
+		return file.Write(text)
+	})
+	return await(ctx, func() error { return write(bounded) })
 }
 
 // mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
 var mostPiped = 1 << 30
-
-// bounded writes at most left bytes.
-type bounded struct {
-	io.Writer
-	left int
-}
-
-func (b *bounded) Write(text []byte) (int, error) {
-	if b.left -= len(text); b.left < 0 {
-		return 0, errors.New("it is longer than 1 GiB: save it as a file")
-	}
-	return b.Writer.Write(text)
-}

@@ -47,7 +47,7 @@ type Error struct {
 // Error returns one line.
 func (e *Error) Error() string {
 	if e.Proxy == "" {
-		return e.Err.Error() + ": " + e.Reason
+		return e.Reason
 	}
 	return fmt.Sprintf("proxy %s: %s", e.Proxy, e.Reason)
 }

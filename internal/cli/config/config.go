@@ -215,8 +215,7 @@ func (l *line) hint(text string, err error, last bool) {
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case last && aPath().MatchString(text):
 		bad.Hint = "-d DIR and -o FILE say where to save"
-	case l.Glob || gerr != nil || choices[0].URL == text:
-	default:
+	case !l.Glob && gerr == nil && choices[0].URL != text:
 		if _, err := urlparse.Parse(choices[0].URL); err == nil {
 			bad.Hint = "--glob takes it as a pattern of names"
 		}

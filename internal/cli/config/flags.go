@@ -253,9 +253,6 @@ func (l *line) readProxy(s string) (*proxy.Proxy, error) {
 	if l.ProxyGet && (l.NoProxy || err == nil && !p.HTTP()) {
 		return nil, errors.New("only an HTTP proxy fetches files itself: write get+http://host:port")
 	}
-	if bad, ok := errors.AsType[*proxy.Error](err); ok {
-		err = errors.New(bad.Reason)
-	}
 	return p, err
 }
 

@@ -106,18 +106,15 @@ const leastName = 18
 // facts returns, for example, "  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01  try 2", or in a narrow terminal what of it
 // matters most beside the name. The percentage is rounded down, so that 100 means all.
 func (f *file) facts(width int) (text string) {
-	percent, left, try := "", "", ""
+	percent, try := "", ""
 	if f.total > 0 {
 		percent = fmt.Sprintf("%d %%", int64(float64(f.done)/float64(f.total)*100))
-	}
-	if d := f.speed.left(f.done, f.total); d >= 0 {
-		left = clockTime(d)
 	}
 	if f.try > 1 {
 		try = fmt.Sprintf("  try %d", f.try)
 	}
 	facts := []string{fmt.Sprintf("%19s", amount(f.done, f.total, " / ")), fmt.Sprintf("%6s", percent),
-		fmt.Sprintf("%10s/s", printable.Size(f.speed.rate)), fmt.Sprintf("%8s", left), try}
+		fmt.Sprintf("%10s/s", printable.Size(f.speed.rate)), fmt.Sprintf("%8s", f.speed.left(f.done, f.total)), try}
 	room, shown := width-leastName-1, make([]string, len(facts))
 	for _, i := range []int{3, 1, 2, 0, 4} {
 		if strings.TrimSpace(facts[i]) != "" || width >= 80 {
@@ -159,19 +156,19 @@ func (s *speed) update(done int64, now time.Time) {
 	s.last, s.at = done, now
 }
 
-// left returns the time that the rest takes at the current rate, or -1 if that is unknown.
-func (s *speed) left(done, total int64) time.Duration {
+// left returns the time that the rest takes at the current rate, or "" if that is unknown.
+func (s *speed) left(done, total int64) string {
 	seconds := float64(total-done) / s.rate
 	if total < done || s.rate <= 0 || seconds > 1e8 {
-		return -1
+		return ""
 	}
-	return time.Duration(seconds * float64(time.Second))
+	return clockTime(time.Duration(seconds * float64(time.Second)))
 }
 
 // parts returns, for example, "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB".
 func (s *speed) parts(done, total int64) (parts []string) {
-	if left := s.left(done, total); left >= 0 {
-		parts = append(parts, clockTime(left)+" left")
+	if left := s.left(done, total); left != "" {
+		parts = append(parts, left+" left")
 	}
 	return append(parts, printable.Size(s.rate)+"/s", amount(done, total, " of "))
 }

@@ -148,12 +148,12 @@ func TestSpeed(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	left := func(rate float64, done, total int64) string {
-		return fmt.Sprint((&speed{rate: rate}).left(done, total))
+		return (&speed{rate: rate}).left(done, total)
 	}
 	for _, tt := range []struct{ got, want string }{
 		{fmt.Sprint(*seconds(1343736168)), "1.344"}, // not nine digits
-		{left(100, 0, 1000), "10s"}, {left(100, 1000, 1000), "0s"}, {left(0, 0, 1000), "-1ns"}, {left(100, 0, -1), "-1ns"},
-		{left(100, 10, 5), "-1ns"}, {left(1e-9, 0, 1<<40), "-1ns"},
+		{left(100, 0, 1000), "0:10"}, {left(100, 1000, 1000), "0:00"}, {left(0, 0, 1000), ""}, {left(100, 0, -1), ""},
+		{left(100, 10, 5), ""}, {left(1e-9, 0, 1<<40), ""},
 		{clockTime(0), "0:00"}, {clockTime(1), "0:01"}, {clockTime(61 * time.Second), "1:01"},
 		{clockTime(59*time.Minute + 59*time.Second), "59:59"}, {clockTime(25*time.Hour + time.Second), "25:00:01"},
 		{lasted(99 * time.Second), "99.0 s"}, {lasted(3599600 * time.Millisecond), "1 h 0 min"}, {lasted(100 * time.Second), "1 min 40 s"},
