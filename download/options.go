@@ -1,6 +1,7 @@
 package download
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -105,15 +106,12 @@ func (o *Options) check() error {
 	if o == nil {
 		return nil
 	}
-	for _, both := range []struct {
-		set  bool
-		a, b string
-	}{
-		{o.Overwrite && o.Skip, "Overwrite", "Skip"}, {o.Newer && o.Skip, "Newer", "Skip"}, {o.Continue && o.Skip, "Continue", "Skip"},
-		{o.Continue && o.Overwrite, "Continue", "Overwrite"}, {o.Continue && o.NoResume, "Continue", "NoResume"},
+	for both, set := range map[string]bool{
+		"Overwrite and Skip": o.Overwrite && o.Skip, "Newer and Skip": o.Newer && o.Skip, "Continue and Skip": o.Continue && o.Skip,
+		"Continue and Overwrite": o.Continue && o.Overwrite, "Continue and NoResume": o.Continue && o.NoResume,
 	} {
-		if both.set {
-			return fmt.Errorf("%s and %s contradict each other: leave one out", both.a, both.b)
+		if set {
+			return errors.New(both + " contradict each other: leave one out")
 		}
 	}
 	if o.Segments < 0 || o.Segments > maxSegments {

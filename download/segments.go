@@ -54,11 +54,18 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 }
 
 // work fetches x and then one piece after another, over one connection at a time. After a failure it continues as long as
-// each try brings bytes.
+// each try brings bytes. resp has been opened for x, or is nil.
 func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) error {
 	useful := false
 	for {
-		n, err := f.piece(ctx, src, resp, x)
+		n, err := int64(0), error(nil)
+		if resp == nil {
+			resp, err = f.open(ctx, src, f.part.Snapshot(), x.Start)
+		}
+		if err == nil {
+			n, err = f.fetch(ctx, resp, x, nil)
+			resp.Body.Close()
+		}
 		resp = nil
 		if n > 0 && !useful {
 			useful = true
@@ -83,17 +90,6 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, x 
 			return nil
 		}
 	}
-}
-
-// piece fetches x and returns how many of its bytes are there. resp has been opened for it, or is nil.
-func (f *fleet) piece(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) (n int64, err error) {
-	if resp == nil {
-		if resp, err = f.open(ctx, src, f.part.Snapshot(), x.Start); err != nil {
-			return 0, err
-		}
-	}
-	defer resp.Body.Close()
-	return f.fetch(ctx, resp, x, nil)
 }
 
 // split cuts s into about n pieces of about the same length, but none shorter than minSegment.

@@ -156,14 +156,11 @@ func (s Spans) UpTo(n int64) Spans {
 func (s Spans) Missing(size int64) Spans {
 	var out Spans
 	at := int64(0)
-	for _, x := range s {
+	for _, x := range append(slices.Clone(s), Span{size, size}) {
 		if x.Start > at {
 			out = append(out, Span{at, x.Start})
 		}
 		at = x.End
-	}
-	if at < size {
-		out = append(out, Span{at, size})
 	}
 	return out
 }
