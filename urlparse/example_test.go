@@ -2,7 +2,6 @@ package urlparse_test
 
 import (
 	"fmt"
-	"strings"
 
 	"example.com/ftpfetch/urlparse"
 )
@@ -32,16 +31,4 @@ func ExampleParse_refused() {
 	// Output:
 	// ftp://joe:***@host.dom/pub: column 14: "#" cannot stand unencoded in a password; write %23
 	// ftp.example.org/pub: the scheme is missing; write ftp://ftp.example.org/pub
-}
-
-func ExampleFind() {
-	text := "I found it under <URL:ftp://info.cern.ch/pub/www/doc;\n" +
-		"   type=d>, and in ftp://ds.internic.net/rfc, too.\n"
-	_ = urlparse.Find(strings.NewReader(text), func(line int, u *urlparse.URL, err error) bool {
-		fmt.Println(line, u, err)
-		return true
-	})
-	// Output:
-	// 1 ftp://info.cern.ch/pub/www/doc;type=d <nil>
-	// 2 ftp://ds.internic.net/rfc <nil>
 }

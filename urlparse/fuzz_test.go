@@ -109,29 +109,6 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-func FuzzFind(f *testing.F) {
-	for _, in := range seeds {
-		f.Add("x <URL:" + in + "> \"" + in + "\" " + in + "\n" + in)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		last := 1
-		_ = Find(strings.NewReader(text), func(line int, u *URL, err error) bool {
-			if line < last || line > 1+strings.Count(text, "\n") {
-				t.Errorf("%q: line %d after %d", text, line, last)
-			}
-			last = line
-			if e, ok := errors.AsType[*Error](err); err != nil {
-				if !ok || u != nil || e.column < 1 || e.column > len(text)+1 {
-					t.Errorf("%q: %v, %v", text, u, err)
-				}
-				return true
-			}
-			checkValue(t, u)
-			return true
-		})
-	})
-}
-
 var seeds = []string{
 	"", "ftp://h", "ftp://h/", "FTP://u:p@h:2121/a/b;type=D", "ftp://@h/", "ftp://:@h/", "ftp://u:@h//etc/motd", "ftp://u@h/%2Fetc/motd",
 	"ftps://[2001:DB8::1]:990/~joe/é%FF", "ftpes://münchen.example./", "ftp://010.1.1.1/", "ftp://256.1.1.1/", "ftp://127.1/",

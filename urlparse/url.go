@@ -1,6 +1,6 @@
 // Package urlparse turns the text of an FTP URL into a value and back, as RFC 1738 defines it.
 //
-// Call [Parse] for one URL, and [Find] for URLs in free text. The grammar is that of RFC 1738 section 5:
+// The grammar of [Parse] is that of RFC 1738 section 5:
 //
 //	ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //

@@ -30,7 +30,6 @@ var forms = []form{
 	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, func(r *reader) { r.each(r.object) }},
 	{"list", func(b *beginning) bool { return hasScheme(b.first) }, func(r *reader) { r.each(r.line) }},
 	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, func(r *reader) { r.each(r.listed) }},
-	{"text", func(b *beginning) bool { return slices.ContainsFunc(strings.Split(b.text, "<")[1:], hasScheme) }, (*reader).readText},
 }
 
 func formats() (names []string) {
@@ -46,13 +45,12 @@ const peekSize = 64 << 10
 // beginning is the beginning of a list.
 type beginning struct {
 	*reader
-	text  string
 	first string   // the first line that is neither empty nor a comment
 	head  []string // the lines up to that one
 }
 
 func (r *reader) beginning(text string) *beginning {
-	b := &beginning{reader: r, text: text}
+	b := &beginning{reader: r}
 	for line := range strings.Lines(text) {
 		b.head = append(b.head, strings.TrimSpace(line))
 		if !comment(line) {
@@ -162,13 +160,6 @@ func (r *reader) line(line int, text string) {
 		}
 	}
 	r.single(line, u, err)
-}
-
-func (r *reader) readText() {
-	r.in.err = urlparse.Find(r.in.r, func(line int, u *urlparse.URL, err error) bool {
-		r.single(line, u, err)
-		return !r.done
-	})
 }
 
 // listed yields the file of a line of a list of digests, which is below Base.

@@ -85,7 +85,6 @@ func FuzzRead(f *testing.F) {
 		{Options{}, []string{"", "ftp://h/a\n# x\r\n\n" + secret + "#x", "<URL:" + secret + "\n>", "url\tpath\n" + secret + "\tx", "url,size\n" + secret + ",1", "{\"url\":\"" + secret + "\"}", "[{}]",
 			"#ftp_path\n" + secret, md5a + "  a", "x_ftp\tx_md5\nh/a;h/b\t;", "\xff\xfe", "\x1f\x8b", "\ufeffurl\n"}},
 		{Options{Format: "list", KeepDirs: true}, []string{secret, "ftp://h/a," + secret + "/", secret + " x\n\n#\nURL:ftp://h//a/../b\n", "<URL:" + secret + ">\n", "http://joe:hunter2hunter2@h/"}},
-		{Options{Format: "text"}, []string{"<URL:" + secret + "\n#>", "see " + secret + ", or <" + secret + " x>"}},
 		{Options{Format: "tsv"}, []string{"url\tpath\tsize\tmd5\tsha256\tchecksum\turls\n" + secret + "\ta/b\t1\t" + md5a + "\t\tmd5:" + md5a + "\t" + secret + " " + secret + "\n",
 			"size\turl\tmd5\n" + secret + "\t1\t2\n", "url\tpath\nftp://h/x\t" + secret + "\n", "url\tchecksum\tsize\nftp://h/x\t" + secret + "\t" + secret + "\n" + secret}},
 		{Options{Format: "csv"}, []string{"url,path\n" + secret + ",\"a\nb\"\n", "\"url\",\"x\"\"y\"\n\"" + secret + ",\n" + secret + ",\"\n", secret + ",\"x\n"}},

@@ -179,7 +179,6 @@ func TestGuess(t *testing.T) {
 		"ftp://h/a":                   "list",
 		"nonsense":                    "list",
 		"ftp://h/a\n<URL:ftp://h/b>":  "list",
-		"x < y <ftp://h/a>":           "text",
 		"url":                         "tsv",
 		"a\tfastq_ftp":                "tsv",
 		"_ftp":                        "list",
