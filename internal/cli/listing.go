@@ -52,8 +52,8 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 // orders are those of --sort. Of what is equal the names decide.
 var orders = map[string]func(a, b ftpexec.Entry) int{
 	"name": func(a, b ftpexec.Entry) int { return strings.Compare(a.Name, b.Name) },
-	"time": func(a, b ftpexec.Entry) int { return b.ModTime.Compare(a.ModTime) },
-	"size": func(a, b ftpexec.Entry) int { return cmp.Compare(b.Size, a.Size) },
+	"time": func(a, b ftpexec.Entry) int { return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Name, b.Name)) },
+	"size": func(a, b ftpexec.Entry) int { return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name)) },
 }
 
 // listDir writes a directory to w, an entry a line: the names, or with -l all that the server tells. What it tries again
@@ -83,7 +83,6 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				return errors.Join(err, out.Flush())
 			}
 		}
-		slices.SortStableFunc(all, orders["name"])
 		slices.SortStableFunc(all, orders[sort])
 		for _, e := range all {
 			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
@@ -333,7 +332,6 @@ func (i *teller) print(e ftpexec.Entry) {
 // end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
-	slices.SortStableFunc(i.all, orders["name"])
 	slices.SortStableFunc(i.all, orders[r.Sort])
 	for _, e := range i.all {
 		i.print(e)

@@ -239,10 +239,7 @@ type list struct {
 func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
 
 func (l *list) close() {
-	if l.file == nil {
-		return
-	}
-	l.file.Close()
+	l.file.Close() // which may be nil
 	if l.copied {
 		_ = os.Remove(l.file.Name())
 	}
