@@ -15,15 +15,10 @@ import (
 
 // choice says what to do about the target.
 type choice struct {
-	skip      string // why to leave it alone; "" means not to
-	overwrite bool   // it may be replaced
-	start     *start // not nil: it is the start of the file
-}
-
-// start is a target that Continue takes as the start of the server's file.
-type start struct {
-	fs.FileInfo
-	whole *ftpexec.Entry
+	skip      string         // why to leave it alone; "" means not to
+	overwrite bool           // it may be replaced
+	start     fs.FileInfo    // not nil: Continue takes it as the start of the server's file,
+	whole     *ftpexec.Entry // which is this
 }
 
 // choose decides what to do about the target. It asks the server if Newer or Continue make that depend on the server's
@@ -95,7 +90,7 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	case local.Size() == info.Size:
 		return choice{skip: leftComplete}, nil
 	}
-	return choice{overwrite: true, start: &start{local, info}}, nil
+	return choice{overwrite: true, start: local, whole: info}, nil
 }
 
 // find claims the part of the target, and takes what it holds as the start if this run may.
@@ -105,7 +100,7 @@ func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer
 		return nil, err
 	}
 	t := &transfer{job: j, part: p, segments: max(1, j.o.Segments)}
-	if err = t.take(ctx, c.start); err == nil && c.overwrite {
+	if err = t.take(ctx, c); err == nil && c.overwrite {
 		err = p.Like(to.Info)
 	}
 	if err != nil {
@@ -115,19 +110,19 @@ func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer
 	return t, nil
 }
 
-// take decides about what the part holds. from is the target that Continue takes as the start of the file, or nil.
-func (t *transfer) take(ctx context.Context, from *start) error {
+// take decides about what the part holds, and may take the target in its place.
+func (t *transfer) take(ctx context.Context, c choice) error {
 	p := t.part
-	why, err := t.useless(ctx, from)
+	why, err := t.useless(ctx, c.start)
 	switch {
 	case err != nil:
 		return err
 	case why == "" && len(p.Left.Done) > 0:
 		t.retry.Reached.Store(true) // the bytes came from the server, so the address is right
 		p.Resume()
-	case from != nil:
-		t.o.reading(p.Path, from.Size())
-		return p.Copy(ctx, from.FileInfo, from.whole.Size, from.whole.ModTime)
+	case c.start != nil:
+		t.o.reading(p.Path, c.start.Size())
+		return p.Copy(ctx, c.start, c.whole.Size, c.whole.ModTime)
 	case why != "":
 		t.stale = p.Name() + ": " + why
 	}
@@ -135,7 +130,7 @@ func (t *transfer) take(ctx context.Context, from *start) error {
 }
 
 // useless says why a run cannot resume from the part, or "". It removes damaged blocks from what is left.
-func (t *transfer) useless(ctx context.Context, from *start) (why string, err error) {
+func (t *transfer) useless(ctx context.Context, from fs.FileInfo) (why string, err error) {
 	p, s := t.part, &t.part.Left
 	switch {
 	case p.LeftErr != nil:

@@ -24,7 +24,8 @@ type job struct {
 	o       *Options
 	retry   *retry.Retrier
 	arrives func()          // see member
-	quiet   func()          // ends the Progress events; nil before data flows
+	reports bool            // there are Progress events,
+	quiet   func()          // which this ends
 	place   *partfile.Place // has been looked at, or nil
 	lists   *sums.Cache
 	many    bool // it is one of many, of which some may be lists of digests
@@ -35,7 +36,7 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 
 // newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
-	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src, arrives: func() {}, lists: new(sums.Cache)}
+	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src, arrives: func() {}, quiet: func() {}, lists: new(sums.Cache)}
 	if o != nil {
 		*j.o = *o
 	}
@@ -89,12 +90,13 @@ func (j *job) ask(ctx context.Context) (info *ftpexec.Entry, err error) {
 	return info, err
 }
 
-// report tells the result of count at each progressInterval from the first call on, until reported is called. It only
+// report tells the result of count at each progressInterval from the first call on, until quiet is called. It only
 // reads counters and does not slow the data down.
 func (j *job) report(count func() (done, total int64)) {
-	if j.o.Events == nil || j.quiet != nil {
+	if j.o.Events == nil || j.reports {
 		return
 	}
+	j.reports = true
 	tell := func() {
 		done, total := count()
 		j.o.Events(Event{Kind: Progress, Done: done, Total: total})
@@ -102,10 +104,4 @@ func (j *job) report(count func() (done, total int64)) {
 	tell()
 	end := retry.Every(progressInterval, tell)
 	j.quiet = func() { end(); tell() }
-}
-
-func (j *job) reported() {
-	if j.quiet != nil {
-		j.quiet()
-	}
 }

@@ -62,7 +62,7 @@ type stream struct {
 }
 
 func (s *stream) run(ctx context.Context) error {
-	defer s.reported()
+	defer func() { s.quiet() }()
 	for {
 		begun := s.n.Load()
 		err := s.piece(ctx)
@@ -71,10 +71,10 @@ func (s *stream) run(ctx context.Context) error {
 			return nil
 		case err == nil:
 			info, err := s.ask(ctx)
-			if err != nil {
-				return err
+			if err == nil {
+				err = s.same(info.Size, info.ModTime)
 			}
-			return s.same(info.Size, info.ModTime)
+			return err
 		case s.n.Load() > 0 && (s.text() || s.size.Load() < 0 || !s.dated(s.modTime)):
 			return err // it cannot be resumed
 		}

@@ -65,15 +65,12 @@ var (
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
 	defer retry.Every(t.o.checkpoint, func() { _ = t.part.Checkpoint() })()
-	defer t.reported()
+	defer func() { t.quiet() }()
 	high, _ := t.count()
 	for {
 		err := t.try(ctx)
-		if failed := t.part.Health(); failed != nil {
+		if failed := t.part.Health(); failed != nil || err == nil {
 			return failed
-		}
-		if err == nil {
-			return nil
 		}
 		n, _ := t.count()
 		if over, ok := errors.AsType[*anew](err); ok {

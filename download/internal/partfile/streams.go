@@ -44,12 +44,10 @@ func (s *Stream) at() int64 {
 // brought returns the bytes of s.span that s has written if it is at at, but not the last one before the span is known to be whole: no
 // run may take it for that.
 func (s *Stream) brought(at int64) Span {
-	end := s.span.End
-	if end >= 0 && !s.whole {
-		end--
-	}
-	if end >= 0 {
+	if end := s.span.End; s.whole && end >= 0 {
 		at = min(at, end)
+	} else if end >= 0 {
+		at = min(at, end-1)
 	}
 	return Span{s.span.Start, at}
 }
