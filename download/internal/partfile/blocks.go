@@ -24,7 +24,6 @@ type block struct {
 func (x block) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]int64{x.Start, x.End, int64(x.sum)})
 }
-
 func (x *block) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&x.Start, &x.End, &x.sum})
 }

@@ -199,28 +199,24 @@ var withTag = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func tagged(text string) (algo, name, digits string) {
-	if !strings.Contains(text, "(") {
-		return "", "", ""
+	if strings.Contains(text, "(") {
+		if m := withTag().FindStringSubmatch(text); m != nil && algorithm.Named(m[1]) != "" { // else a plain name may look like its end
+			return algorithm.Named(m[1]), m[2], m[3]
+		}
 	}
-	m := withTag().FindStringSubmatch(text)
-	if m == nil || algorithm.Named(m[1]) == "" { // a name of the plain form may look like the end of this one
-		return "", "", ""
-	}
-	return algorithm.Named(m[1]), m[2], m[3]
+	return "", "", ""
 }
 
 // blocks reads what BSD's sum(1) prints: "12345 67 name".
 func blocks(text string) (algo, name, digits string) {
 	var sum uint16
 	var kib uint32
-	words := strings.Fields(text)
-	if len(words) != 3 || len(words[0]) != 5 {
-		return "", "", ""
+	if words := strings.Fields(text); len(words) == 3 && len(words[0]) == 5 {
+		if n, _ := fmt.Sscanf(text, "%d %d", &sum, &kib); n == 2 {
+			return "bsdsum", words[2], fmt.Sprintf("%04x%08x", sum, kib)
+		}
 	}
-	if n, err := fmt.Sscanf(text, "%d %d", &sum, &kib); n != 2 || err != nil {
-		return "", "", ""
-	}
-	return "bsdsum", words[2], fmt.Sprintf("%04x%08x", sum, kib)
+	return "", "", ""
 }
 
 // plain reads "hex  name", "hex *name", "hex name" and "hex". There are no digits if text has another form.
