@@ -50,8 +50,7 @@ type member interface {
 
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
 var (
-	ErrLocal = localfile.ErrLocal
-
+	ErrLocal      = localfile.ErrLocal
 	ErrResume     = errors.New("cannot resume") // as Continue asks for
 	ErrDigest     = errors.New("digest mismatch")
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify

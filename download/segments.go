@@ -17,10 +17,9 @@ const minSegment = 1 << 20
 // fleet fetches one file over several connections.
 type fleet struct {
 	*transfer
-	pieces chan partfile.Span      // not yet taken by a connection; it has room for all
-	cancel context.CancelCauseFunc // with an error that makes the other connections pointless
-
-	useful, failed atomic.Int32 // connections that brought bytes, and that ended with an error
+	pieces         chan partfile.Span      // not yet taken by a connection; it has room for all
+	cancel         context.CancelCauseFunc // with an error that makes the other connections pointless
+	useful, failed atomic.Int32            // connections that brought bytes, and that ended with an error
 }
 
 // parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first missing

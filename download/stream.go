@@ -51,9 +51,8 @@ func (j *job) to(ctx context.Context, w io.Writer, path string) (r Result, err e
 // stream is a transfer that can resume but not start over.
 type stream struct {
 	*job
-	w   io.Writer
-	out sink
-
+	w       io.Writer
+	out     sink
 	n       atomic.Int64 // bytes written
 	lap     []byte       // the last of them
 	size    atomic.Int64
