@@ -75,6 +75,9 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				continue
 			}
 			if sort != "none" {
+				if !r.JSON {
+					e.URL = nil // the largest part of an entry, which only JSON shows
+				}
 				all = append(all, e)
 			} else if err == nil {
 				_, err = out.Write(r.lineOf(e, terminal))
@@ -336,7 +339,7 @@ func (i *teller) end(ctx context.Context, whole bool) {
 	for _, e := range i.all {
 		i.print(e)
 	}
-	text := fmt.Sprintf("%s, %s (%d bytes)", printable.Count(i.files, "file", "files"), printable.Size(float64(i.octets)), i.octets)
+	text := fmt.Sprintf("%s, %s (%s)", printable.Count(i.files, "file", "files"), printable.Size(float64(i.octets)), printable.Count(i.octets, "byte", "bytes"))
 	if i.unknown > 0 {
 		text += fmt.Sprintf(", %d of them of unknown size", i.unknown)
 	}
