@@ -138,7 +138,8 @@ func TestRange(t *testing.T) {
 			switch {
 			case n == 0 || last < first: // nothing to ask for, or malformed: ignored (RFC 9110 section 14.2)
 			case first >= n:
-				want = fmt.Sprintf("416 Requested Range Not Satisfiable|21|bytes */%d|the file has %d bytes\n", n, n)
+				said := fmt.Sprintf("the file has %d byte%s\n", n, map[bool]string{n > 1: "s"}[true])
+				want = fmt.Sprintf("416 Requested Range Not Satisfiable|%d|bytes */%d|%s", len(said), n, said)
 			default:
 				want = fmt.Sprintf("206 Partial Content|%d|bytes %d-%d/%d|%s", end-first, first, end-1, n, file[first:end])
 			}
