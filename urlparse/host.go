@@ -133,8 +133,7 @@ func notNumber(text part) *Error {
 	return text.fault(topStart(text.s), "the last label of a host name does not start with a digit, and an IPv4 address has four groups of digits", hint)
 }
 
-// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). A zone has a meaning on one machine only, so
-// it is refused.
+// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). It refuses a zone, which one machine knows alone.
 func ipv6(text part) (string, *Error) {
 	if !strings.HasSuffix(text.s, "]") {
 		return "", text.fault(len(text.s), `"]" is missing after the IPv6 address`, "")

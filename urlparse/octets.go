@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// part is a piece of the text, and where it begins in the whole. Smaller parts know their place too, so that an error can
-// name the column.
+// part is a piece of the text, and where it begins in the whole, so that an error can name the column.
 type part struct {
 	s  string
 	at int // octets before it
@@ -19,7 +18,6 @@ type part struct {
 func (p part) from(i int) part { return part{p.s[i:], p.at + i} }
 func (p part) to(i int) part   { return part{p.s[:i], p.at} }
 
-// fault returns the refusal of octet i of the part.
 func (p part) fault(i int, reason, hint string) *Error {
 	return &Error{Hint: hint, column: p.at + i + 1, reason: reason}
 }
@@ -130,7 +128,6 @@ func encode(octets string) string {
 	return b.String()
 }
 
-// visible names one character for a message.
 func visible(octets string) string {
 	r, n := utf8.DecodeRuneInString(octets)
 	switch {

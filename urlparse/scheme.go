@@ -47,8 +47,7 @@ func drivePath(s string) bool {
 	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
 }
 
-// hostBeforeColon reports whether name, before the first ":", looks like a host or a user name, although the grammar would
-// allow it as a scheme.
+// hostBeforeColon reports whether name, before the first ":", looks like a host or a user name rather than a scheme.
 func hostBeforeColon(name, rest string) bool {
 	if strings.HasPrefix(rest, "//") || strings.EqualFold(name, "mailto") || known(strings.ToLower(name)) {
 		return false
@@ -56,7 +55,6 @@ func hostBeforeColon(name, rest string) bool {
 	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
 }
 
-// missingScheme returns the refusal of a text without a scheme.
 func missingScheme(text part) *Error {
 	reason := "the scheme is missing"
 	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
@@ -78,6 +76,9 @@ func missingScheme(text part) *Error {
 	hint := schemeHint(name, rest)
 	if hint == generalHint || !strings.ContainsAny(rest, "./:") { // a word is hardly a host
 		hint = cmp.Or(addressHint(rest), copyHint(rest), generalHint)
+	}
+	if hint != generalHint && strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@") { // or the name of a file
+		hint = hostHint(rest, "")
 	}
 	return text.fault(0, reason, hint)
 }
@@ -137,4 +138,67 @@ func schemeHint(name, rest string) string {
 		return generalHint
 	}
 	return "write " + redact(proposal)
+}
+
+// space is the white space that the Appendix ignores inside a wrapper.
+const space = " \t\n\v\f\r"
+
+// unwrap removes the prefix "URL:" or the wrapper "<URL:" ">", in any letter case: RFC 1738, Appendix.
+func unwrap(raw string) (string, *Error) {
+	whole, trimmed, end := part{s: raw}, strings.Trim(raw, space), strings.IndexByte(raw, '>')
+	switch wrapped := hasPrefixFold(raw, "<URL:"); {
+	case wrapped && end < 0:
+		return "", whole.fault(len(raw), `"<URL:" has no ">" after the URL`, "write > after it")
+	case wrapped && end != len(raw)-1:
+		return "", whole.fault(end+1, `text follows the ">" that ends the URL`, "")
+	case wrapped, hasPrefixFold(raw, "URL:"):
+	case strings.HasPrefix(raw, "<"):
+		return "", whole.fault(0, `"<" does not begin a URL`, angleHint(raw))
+	case trimmed == "":
+		return "", whole.fault(0, "the URL is empty", generalHint)
+	case strings.HasPrefix(raw, trimmed) && trimmed != raw:
+		return "", whole.fault(len(trimmed), "white space around the URL", "write "+redact(trimmed))
+	case trimmed != raw:
+		return "", whole.fault(0, "white space around the URL", "write "+redact(trimmed))
+	}
+	return inner(raw), nil
+}
+
+// inner returns a URL without "URL:", or without its wrapper and the white space in that. A hyphen before a line break
+// stays: it may be part of the URL, and a guess could name another file.
+func inner(raw string) string {
+	switch {
+	case hasPrefixFold(raw, "URL:"):
+		return raw[len("URL:"):]
+	case !hasPrefixFold(raw, "<URL:"):
+		return raw
+	}
+	text := strings.TrimSuffix(raw[len("<URL:"):], ">")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(space, r) }), "")
+}
+
+// outer returns the column in raw that column is in inner(raw).
+func outer(raw string, column int) int {
+	switch {
+	case hasPrefixFold(raw, "URL:"):
+		return column + len("URL:")
+	case !hasPrefixFold(raw, "<URL:"):
+		return column
+	}
+	i := len("<URL:")
+	for ; column > 0; i++ {
+		if strings.IndexByte(space, raw[i]) < 0 {
+			column--
+		}
+	}
+	return i
+}
+
+// angleHint completes a wrapper that lacks its "URL:".
+func angleHint(raw string) string {
+	text := strings.TrimSuffix(raw[1:], ">")
+	if _, _, f := scheme(part{s: text}); f != nil || text+">" != raw[1:] {
+		return "write <URL:ftp://host/path>"
+	}
+	return "write <URL:" + redact(text) + ">"
 }
