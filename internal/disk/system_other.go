@@ -4,7 +4,6 @@ package disk
 
 import "io/fs"
 
-// noFollow has no counterpart here.
 const noFollow = 0
 
 // Links returns 1: the number is unknown here.

@@ -10,8 +10,7 @@ import (
 
 type key struct{}
 
-// With returns a context for a listing. tell is called with each entry as it comes, and again if the listing is tried
-// again.
+// With returns a context for a listing. tell is called with each entry as it comes, in every try. With nil nobody is told.
 func With[E any](ctx context.Context, tell func(E)) context.Context {
 	return context.WithValue(ctx, key{}, tell)
 }
@@ -19,7 +18,7 @@ func With[E any](ctx context.Context, tell func(E)) context.Context {
 // Watch returns a connection that tells the entries of the lines that are read from conn, if ctx is from With.
 func Watch[E any](ctx context.Context, conn net.Conn, entries func(line string) iter.Seq2[E, error]) net.Conn {
 	tell, ok := ctx.Value(key{}).(func(E))
-	if !ok {
+	if !ok || tell == nil {
 		return conn
 	}
 	return &watched{Conn: conn, line: func(line string) {

@@ -52,8 +52,8 @@ func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
 	return out
 }
 
-// path returns the path as it was given.
-func (r Record) path() string {
+// Local returns the path as it was given.
+func (r Record) Local() string {
 	if r.Raw != nil {
 		return string(r.Raw)
 	}
@@ -62,7 +62,7 @@ func (r Record) path() string {
 
 // about reports whether r is about the file that item names and info describes, and is of no time before newest.
 func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
-	if r.path() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= Slack {
+	if r.Local() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= Slack {
 		return false
 	}
 	if item.Sum.Algorithm != "" {
@@ -102,7 +102,6 @@ type position struct {
 
 const offsetBits = 48
 
-// maxRecord bounds the bytes of a record.
 const maxRecord = 256 << 10
 
 // Slack is how much of a second some file systems lose.
@@ -114,7 +113,7 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 	l := &Ledger{root: root, names: [...]string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}, late: make(map[uint64]uint64)}
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
-		switch uerr := l.use(n, func(p position) { l.index = append(l.index, p) }); {
+		switch uerr := l.use(n, func(_ Record, p position) { l.index = append(l.index, p) }); {
 		case errors.Is(uerr, errForeign):
 			l.Ignored = append(l.Ignored, n)
 		default:
@@ -130,7 +129,7 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 }
 
 // use opens and reads one of the ledgers. If it is that of this run, the run adds to it.
-func (l *Ledger) use(name string, add func(position)) error {
+func (l *Ledger) use(name string, add func(Record, position)) error {
 	flag, mine := os.O_RDONLY, l.own == nil && slices.Contains(l.names[:], name)
 	if mine {
 		flag = os.O_RDWR | os.O_APPEND
@@ -154,8 +153,7 @@ func (l *Ledger) use(name string, add func(position)) error {
 	return err
 }
 
-// begin opens the ledger to which the run adds, and makes it if it is not there. If there are only others' of its names,
-// nothing is remembered.
+// begin opens the ledger to which the run adds, or makes it. If others own all of its names, nothing is remembered.
 func (l *Ledger) begin(create bool) error {
 	for i := 0; l.own == nil && i < len(l.names); i++ {
 		name, err := l.names[i], error(nil)
@@ -166,7 +164,7 @@ func (l *Ledger) begin(create bool) error {
 			}
 		}
 		if err == nil || errors.Is(err, fs.ErrExist) {
-			err = l.use(name, func(p position) { l.late[p.hash] = p.at })
+			err = l.use(name, func(_ Record, p position) { l.late[p.hash] = p.at })
 		}
 		if err != nil && !errors.Is(err, errForeign) && (create || !errors.Is(err, fs.ErrNotExist)) {
 			return localfile.Failure(name, "the ledger cannot be used", err)
@@ -199,7 +197,7 @@ func open(root *os.Root, name string, flag int) (*os.File, error) {
 
 // load reads l.files[n] from at on, and returns where its last line ends. Lines that are not records, such as an
 // unfinished last one, do not count.
-func (l *Ledger) load(n int, at int64, add func(position)) (end int64, err error) {
+func (l *Ledger) load(n int, at int64, add func(Record, position)) (end int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -208,12 +206,22 @@ func (l *Ledger) load(n int, at int64, add func(position)) (end int64, err error
 		}
 		var r Record
 		if err == nil && json.Unmarshal(line, &r) == nil {
-			add(position{l.key(r.path()), uint64(n)<<offsetBits | uint64(at)})
+			add(r, position{l.key(r.Local()), uint64(n)<<offsetBits | uint64(at)})
 		}
 		if at += int64(len(line)); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return at, err
 		}
 	}
+}
+
+// Each calls f with all records that were there when the ledger was opened, older ones of the same path too.
+func (l *Ledger) Each(f func(Record)) error {
+	for n := range l.files {
+		if _, err := l.load(n, 0, func(r Record, _ position) { f(r) }); err != nil {
+			return localfile.Failure(l.files[n].Name(), "the ledger cannot be read", err)
+		}
+	}
+	return nil
 }
 
 // Refresh reads what has been added to the ledger since, by any run.
@@ -222,7 +230,7 @@ func (l *Ledger) Refresh() error {
 	defer l.mu.Unlock()
 	err := l.begin(false)
 	if err == nil && l.own != nil {
-		l.end, err = l.load(l.mine, l.end, func(p position) { l.late[p.hash] = p.at })
+		l.end, err = l.load(l.mine, l.end, func(_ Record, p position) { l.late[p.hash] = p.at })
 	}
 	return err
 }

@@ -2,7 +2,12 @@
 package localfile
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
 	"runtime"
@@ -10,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 )
 
 var goos = runtime.GOOS // but for tests
@@ -30,6 +36,39 @@ func Own(name string) string {
 		return "has a name that ftpfetch gives its own files"
 	}
 	return ""
+}
+
+type attempt struct{}
+
+// WithAttempt returns a context for one of several attempts at the same files at once. Its name is in those of their parts.
+func WithAttempt(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, attempt{}, name)
+}
+
+// Attempt returns the name of the attempt, or "".
+func Attempt(ctx context.Context) string {
+	name, _ := ctx.Value(attempt{}).(string)
+	return name
+}
+
+// mostName is how many bytes a name may have. Systems allow 255 bytes or UTF-16 units, of which no name has more.
+const mostName = 255 - len(".ftpfetch.json~")
+
+// Beside returns what comes before ".ftpfetch" in the names beside a file: its name and who, or the start and a hash.
+func Beside(name, who string) string {
+	stem := name
+	if who != "" {
+		stem += "~" + who
+	}
+	if len(stem) <= mostName {
+		return stem
+	}
+	sum := sha256.Sum256([]byte(stem))
+	hash := "~" + hex.EncodeToString(sum[:8])
+	if stem = stem[:mostName-len(hash)]; utf8.ValidString(name) {
+		stem = strings.ToValidUTF8(stem, "") // without half a letter at its end
+	}
+	return stem + hash
 }
 
 // Key returns the same key for paths of the same file. The file systems of Windows and macOS usually ignore case.
@@ -66,8 +105,25 @@ func Unusable(name string) string {
 	return ""
 }
 
-// Cause returns the system's own error inside err, without the name of a system call: a full disk is no failure of
-// splice(2).
+// CheckPath checks a path from outside. It stays below its directory as long as no symbolic link leads out of it.
+func CheckPath(path string) error {
+	if strings.HasPrefix(path, "/") {
+		return errors.New("is absolute: write it relative to the output directory")
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		switch why := Unusable(name); {
+		case name == "":
+			return errors.New("has an empty component: write a name before and after each /")
+		case name == ".", name == "..":
+			return errors.New(`has "." or ".." as a component: write it without them, relative to the output directory`)
+		case why != "":
+			return errors.New(why + ": write another name")
+		}
+	}
+	return nil
+}
+
+// Cause returns the system's own error inside err, without a system call's name: a full disk is no failure of splice(2).
 func Cause(err error) error {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return number
@@ -88,3 +144,38 @@ func Failed(err error) bool {
 // Shortages are the errors of a system call for which this process or this system has too little of something. The last
 // two are WSAEMFILE and WSAENOBUFS of Windows.
 var Shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.Errno(10024), syscall.Errno(10055)}
+
+// ErrLocal is every [Error] of the local side. The others tell causes apart.
+var (
+	ErrLocal = errors.New("local file error")
+	ErrName  = errors.New("no usable local file name")
+	ErrOther = fmt.Errorf("%w", fs.ErrExist) // and is not the one to retrieve; the Reason says what to do
+)
+
+// Error says why something failed, unless the transfer itself failed.
+type Error struct {
+	Path      string // the file or directory; "" if there is none
+	Reason    string // one line, unless a file name in it has line ends
+	Err       error  // the cause
+	Elsewhere bool   // the local side is not at fault
+}
+
+// Error returns "path: reason".
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Reason
+	}
+	return e.Path + ": " + e.Reason
+}
+
+func (e *Error) Unwrap() error        { return e.Err }
+func (e *Error) Is(target error) bool { return target == ErrLocal && !e.Elsewhere }
+
+// Failure wraps a system error in an [Error] about path: its Reason is what, such as "cannot be written", and why, without
+// the path and the operation in the system's own text. It returns nil for nil.
+func Failure(path, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Path: path, Reason: what + ": " + Cause(err).Error(), Err: err}
+}
