@@ -29,6 +29,8 @@ const (
 	defaultRateTime       = 30 * time.Second
 	defaultMaxIdle        = 2
 	idleTimeout           = 60 * time.Second       // how long a connection is kept without work
+	idleAdmitted          = time.Second            // the same with Admit
+	admittedTime          = 30 * time.Second       // how long after Admit a connection takes further work
 	email                 = "ftpfetch@example.com" // the password for anonymous logins (RFC 1738 section 3.2.1)
 	defaultMaxListing     = 256 << 20              // bytes of memory: those that the server sends, and some more for each line
 )
@@ -61,6 +63,11 @@ type Client struct {
 	// them in use waits for one, in the order of the calls, or until ctx ends. A Response holds its connection until its Body
 	// is read to the end or closed. Package download/batch needs no MaxConns.
 	MaxConns int
+	// Admit, if not nil, is called before a call opens its connection to address (host:port), and release once that is closed.
+	// Admit may wait for connections that other programs have; ConnectTimeout does not count that. So that others get their
+	// turn too, the Client then keeps a connection for only a second without work, and starts nothing more on one that was
+	// admitted half a minute ago.
+	Admit func(ctx context.Context, address string) (release func(), err error)
 
 	AllowPort    bool // the ports of other protocols too; see [urlparse.URL.BadPort]
 	NoPipelining bool // send one command at a time
@@ -109,7 +116,6 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Do(ctx, &Request{URL: u})
 }
 
-// config returns the configuration of one connection to u's server.
 func (c *Client) config(u *urlparse.URL) wire.Config {
 	cfg := wire.Config{
 		Host:           u.Host,

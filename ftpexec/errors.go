@@ -124,7 +124,6 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// cut returns what an error shows of a line.
 func cut(s string) string {
 	if len(s) > 300 {
 		return strings.ToValidUTF8(s[:300], "") + "..."
@@ -155,7 +154,6 @@ func (e *Error) Timeout() bool {
 	return errors.Is(e.Err, ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded) || errors.As(e.Err, &cause) && cause.Timeout()
 }
 
-// newError returns err as that of a command about u.
 func newError(op Command, u *urlparse.URL, err error) *Error {
 	return &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: u.Redacted(), Err: err}
 }

@@ -24,5 +24,7 @@ const (
 	DefaultConnectTimeout = defaultConnectTimeout
 	DefaultMaxIdle        = defaultMaxIdle
 	IdleTimeout           = idleTimeout
+	IdleAdmitted          = idleAdmitted
+	AdmittedTime          = admittedTime
 	Email                 = email
 )

@@ -17,9 +17,7 @@ import (
 )
 
 // roundTrips counts the round trips of a transfer by what the server saw: the TCP handshake, the greeting, every flight
-// on the control connection, and those from the data connection's handshake to the first byte of data, which are one in
-// clear and every flight of the handshake under TLS. TestDataConnectionIsOpenedMeanwhile checks that the data
-// connection's TCP handshake costs no round trip of its own.
+// on the control connection, and those from the data connection's handshake to the first byte of data.
 func roundTrips(s *testserver.Server) int {
 	data := len(s.Flights(0))
 	return 2*s.Connections() + len(s.Flights()) - data + max(data, s.DataConnections())

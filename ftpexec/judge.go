@@ -11,7 +11,6 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// verb is what the client knows about a command.
 type verb struct {
 	stage   string // see [Error]
 	refused error  // what a refusal means; nil if the server may refuse the command
@@ -99,7 +98,6 @@ func (r *run) needless(st step) bool {
 	return v.needless != nil && v.needless(r, st)
 }
 
-// located keeps the working directory that PWD tells.
 func (r *run) located(_ step, reply wire.Reply) {
 	switch name := directoryIn(reply); {
 	case len(r.dirs) == 0:

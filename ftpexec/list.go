@@ -45,7 +45,6 @@ func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, err
 	return c.listing(ctx, u, (*session).list)
 }
 
-// listing returns an iterator over the entries of the directory dir.
 func (c *Client) listing(ctx context.Context, dir *urlparse.URL, list func(*session, context.Context, *urlparse.URL) (listed, error)) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var l listed
@@ -62,7 +61,6 @@ func (c *Client) listing(ctx context.Context, dir *urlparse.URL, list func(*sess
 	}
 }
 
-// list asks for the names in the directory that u names.
 func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{listing: true}, func(r *run) error {
 		l, err = r.lines()
@@ -197,7 +195,6 @@ func (s *session) entries(ctx context.Context, u *urlparse.URL) (l listed, err e
 	return l, err
 }
 
-// listed is what a server has listed.
 type listed struct {
 	op     Command // NLST, or another of ways
 	lines  []string
@@ -285,7 +282,7 @@ func (l listed) readable() bool {
 	if l.op.Arg != "" && len(l.lines) == 1 && strings.HasSuffix(l.lines[0], " "+l.op.Arg) {
 		return false
 	}
-	for _, err := range l.items() {
+	for _, err := range l.items(false) {
 		if !errors.Is(err, listing.ErrUnknown) {
 			return true
 		}
@@ -293,8 +290,9 @@ func (l listed) readable() bool {
 	return false
 }
 
-// items yields what the lines of MLSD or LIST tell. It yields the names of NLST as they are.
-func (l listed) items() iter.Seq2[listing.Item, error] {
+// items yields what the lines of MLSD or LIST tell. It yields the names of NLST as they are. With take it takes the
+// lines out of l: there may be a million.
+func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
 	lines, parse := l.lines, listing.MLSD
 	switch l.op.Verb {
 	case "LIST":
@@ -305,7 +303,10 @@ func (l listed) items() iter.Seq2[listing.Item, error] {
 		}
 	}
 	return func(yield func(listing.Item, error) bool) {
-		for _, line := range lines {
+		for i, line := range lines {
+			if take {
+				lines[i] = ""
+			}
 			item, err := parse(line)
 			if err != nil {
 				item.Name = line
@@ -320,7 +321,7 @@ func (l listed) items() iter.Seq2[listing.Item, error] {
 // entries yields the entries of the directory dir, and the lines that are not understood as errors.
 func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for item, err := range l.items() {
+		for item, err := range l.items(true) {
 			name, paths := strings.TrimSuffix(item.Name, "/"), l.op.Verb == "NLST"
 			if paths {
 				name = base(item.Name)
@@ -349,7 +350,6 @@ func untold(u *urlparse.URL) Entry {
 	return Entry{Name: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
 }
 
-// learn takes the value from a reply to SIZE or MDTM.
 func (e *Entry) learn(verb string, r wire.Reply) {
 	if verb == "SIZE" {
 		if n, ok := sizeIn(r); ok {
@@ -363,7 +363,6 @@ func (e *Entry) learn(verb string, r wire.Reply) {
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
 var announced = listing.Lazy(`\((\d{1,18}) bytes\)`)
 
-// opened takes the size from the first reply to RETR.
 func (e *Entry) opened(reply answer) {
 	if m := announced().FindAllStringSubmatch(reply(), -1); m != nil {
 		e.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)

@@ -233,9 +233,8 @@ func TestNamesOfNone(t *testing.T) {
 	}
 }
 
-// TestListingCutAtEveryByte ends a listing after each number of bytes. Whatever shows that it was cut is an error, and then
-// there are no entries. RFC 3659 section 7.2 ends every line of MLSD with CRLF. RFC 959 section 4.1.3 only separates the names
-// of NLST, so without such a sign its last line, and that of LIST, may do without.
+// TestListingCutAtEveryByte ends a listing after each number of bytes. What shows that it was cut is an error. RFC 3659 section
+// 7.2 ends every line of MLSD with CRLF. RFC 959 section 4.1.3 only separates the names of NLST: the last may do without.
 func TestListingCutAtEveryByte(t *testing.T) {
 	texts := map[string]string{
 		"MLSD": "type=file;size=7; one\r\ntype=dir; two\r\ntype=file; three\r\n",

@@ -28,6 +28,8 @@ type exchange struct {
 	address string
 	max     int // MaxIdle of the Client
 	most    int // its MaxConns
+	total   int // what its Admit lets in together; 0 if it has none
+	free    int // of them
 
 	mu    sync.Mutex
 	users int // calls that may hold a connection
@@ -55,6 +57,9 @@ func (x *exchange) count(users, open int) {
 	if open > 0 && x.most > 0 && x.open > x.most {
 		x.wrong = append(x.wrong, fmt.Sprintf("%d connections, with MaxConns %d", x.open, x.most))
 	}
+	if open > 0 && x.total > 0 && x.open > x.total-x.free {
+		x.wrong = append(x.wrong, fmt.Sprintf("%d connections, and only %d were admitted", x.open, x.total-x.free))
+	}
 	if open > 0 && x.open > max(x.max, x.users) {
 		x.wrong = append(x.wrong, fmt.Sprintf("%d connections for %d users, with MaxIdle %d", x.open, x.users, x.max))
 	}
@@ -65,6 +70,30 @@ func (x *exchange) now() (dials, open int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.dials, x.open
+}
+
+// admit is an Admit that lets in what is free.
+func (x *exchange) admit(ctx context.Context, _ string) (release func(), err error) {
+	for {
+		x.mu.Lock()
+		if x.free > 0 {
+			x.free--
+			x.mu.Unlock()
+			return x.release, nil
+		}
+		x.mu.Unlock()
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (x *exchange) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.free++
 }
 
 func (x *exchange) fault(err error) {
@@ -183,6 +212,36 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
+// With Admit, an idle connection is closed after IdleAdmitted, and after AdmittedTime it takes no further work. Time in
+// Admit is no time to connect. An Admit that fails is asked nothing more.
+func TestAdmit(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"))
+		c, x := pooled(2, s, network.Dial)
+		c.Admit, x.free, c.ConnectTimeout = x.admit, 0, time.Second
+		time.AfterFunc(time.Hour, x.release)
+		for range ftpexec.AdmittedTime/ftpexec.IdleAdmitted + 1 {
+			must.Get(read(t.Context(), c, parse(t, s.URL("/a/f"))))(t)
+			if dials, _ := x.now(); dials != 1 {
+				t.Fatalf("%d dials, want 1", dials)
+			}
+			<-time.After(ftpexec.IdleAdmitted - 1)
+		}
+		must.Get(read(t.Context(), c, parse(t, s.URL("/a/f"))))(t)
+		<-time.After(ftpexec.IdleAdmitted)
+		synctest.Wait()
+		if x.dials != 2 || x.open != 0 || x.free != 1 {
+			t.Errorf("%d dials, %d open, %d free; want 2, 0, 1", x.dials, x.open, x.free)
+		}
+		why := errors.New("no")
+		c.Admit = func(context.Context, string) (func(), error) { return func() { t.Error("released") }, why }
+		var e *ftpexec.Error
+		if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); !errors.As(err, &e) || e.Stage != "connect" || !errors.Is(err, why) {
+			t.Errorf("got %v, want the error of Admit", err)
+		}
+	})
+}
+
 // If the server has closed an idle connection, the Client makes a new one.
 func TestPoolAfterTheServerHungUp(t *testing.T) {
 	for _, end := range []testserver.Action{testserver.End(testserver.Closed), testserver.End(testserver.Reset), testserver.Reply("421 too long idle")} {
@@ -250,13 +309,17 @@ func TestPoolModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		idle := rapid.IntRange(-1, 4).Draw(rt, "MaxIdle")
 		most := rapid.IntRange(0, 3).Draw(rt, "MaxConns")
+		free := rapid.IntRange(0, 3).Draw(rt, "admitted")
 		hangUp := rapid.IntRange(2, 6).Draw(rt, "the server hangs up at this EPSV")
 		users := rapid.SliceOfN(rapid.SliceOfN(one, 0, 6), 1, 6).Draw(rt, "users")
 		var wrong []string
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.On(fmt.Sprintf("#%d EPSV", hangUp), testserver.End(testserver.Closed)))
 			c, x := pooled(idle, s, network.Dial)
-			c.MaxConns, x.most = most, most
+			c.MaxConns, x.most, x.total, x.free = most, most, free, free
+			if free > 0 {
+				c.Admit = x.admit
+			}
 			var all sync.WaitGroup
 			for _, calls := range users {
 				all.Go(func() {
@@ -278,6 +341,9 @@ func TestPoolModel(t *testing.T) {
 			synctest.Wait()
 			if _, open := x.now(); open != 0 {
 				x.fault(fmt.Errorf("%d connections left", open))
+			}
+			if x.free != free {
+				x.fault(fmt.Errorf("%d are free in the end, want %d", x.free, free))
 			}
 			wrong = x.wrong
 		})

@@ -67,7 +67,6 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 	return response, err
 }
 
-// retrieve runs the plan to its end, a RETR.
 func (r *run) retrieve() (*Response, error) {
 	data, conn, err := r.library.retrieve(r)
 	if err == nil {
@@ -210,7 +209,6 @@ func (b *body) confirm() error {
 	return err
 }
 
-// end ends the body and gives the session back.
 func (b *body) end(err error) {
 	b.err = err
 	b.over.Store(true) // first, so that Close leaves alone what another call may use then
@@ -301,8 +299,7 @@ func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err err
 	return written, nil
 }
 
-// socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both in the same
-// way.
+// socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.
 func socketError(err error) error {
 	var op *net.OpError
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) {
@@ -345,7 +342,6 @@ func (t *textBody) Read(p []byte) (int, error) {
 
 var lineEnd = map[bool]string{true: "\r\n", false: "\n"}[runtime.GOOS == "windows"]
 
-// convert appends the local text of data to text.
 func (t *textBody) convert(text, data []byte) []byte {
 	for _, c := range data {
 		after := t.cr

@@ -12,7 +12,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// goal is the purpose of a run, beyond its plan.
 type goal struct {
 	offset   int64       // where RETR starts
 	more     func() bool // Request.More
@@ -162,7 +161,6 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 	return work(r)
 }
 
-// course returns what the steps of this run depend on.
 func (r *run) course(fresh bool) course {
 	return course{goal: r.goal, fresh: fresh, auth: r.client.tries(r.url), once: r.once, place: r.place, typ: r.typ, advance: r.advance, setUp: r.setUp(),
 		inClear: r.client.Active || r.url.Scheme == urlparse.FTP} // under TLS no firewall can read it
@@ -199,8 +197,7 @@ func (r *run) due(verb string) bool {
 	return slices.ContainsFunc(r.out, due) || slices.ContainsFunc(r.queue, due)
 }
 
-// send sends the next flight. With an error it returns the step that failed, which is the first one of the flight if the
-// connection failed.
+// send sends the next flight. With an error it returns the step that failed: the first one if the connection failed.
 func (r *run) send() (step, error) {
 	flight := make([]wire.Line, 0, len(r.queue))
 	r.out = slices.Grow(r.out, len(r.queue))
@@ -252,7 +249,6 @@ func (r *run) insert(st step) error {
 	return nil
 }
 
-// user returns the argument of USER, which may hold a password.
 func (r *run) user(st step) (string, error) {
 	_, slip, _ := strings.Cut(st.Arg, ":")
 	r.client.secrets.Add(slip)

@@ -25,10 +25,11 @@ type session struct {
 	host   *server     // of the Client's pool, which takes the session back
 	once   bool        // for one URL only: it sends nothing for the sake of a second one
 	end    *time.Timer // closes it while it is idle
+	leave  func()      // what Admit returned
+	since  time.Time   // when that was
 	link
 }
 
-// link is a connection and what is known about its server.
 type link struct {
 	conn     *wire.Conn // nil if there is none
 	library  *library
@@ -47,7 +48,6 @@ type link struct {
 	listens  int           // active mode: the port that EPRT or PORT names
 }
 
-// dial replaces the connection by one for u.
 func (s *session) dial(u *urlparse.URL, noEPSV bool) {
 	s.close()
 	s.link = link{conn: wire.New(s.client.config(u)), login: u, utf8: needsUTF8(u), spent: true, noEPSV: noEPSV}
@@ -66,12 +66,17 @@ func (s *session) close() {
 	}
 }
 
+// drop closes the connection, and no other follows.
+func (s *session) drop() {
+	s.close()
+	s.leave()
+}
+
 // serves reports whether the plan of u can run on the connection.
 func (l *link) serves(u *urlparse.URL) bool {
 	return l.usable() && l.login.SameLogin(u) && (l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u)) && l.reaches(u.Dirs)
 }
 
-// usable reports whether the connection may serve another URL.
 func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
 
 var passive, active = []string{"EPSV", "PASV"}, []string{"EPRT", "PORT"}
@@ -118,7 +123,6 @@ type server struct {
 	habits
 }
 
-// habits are what the Client has learned about a server.
 type habits struct {
 	sequential bool      // it loses commands sent ahead of replies
 	noEPSV     bool      // its EPSV ports cannot be reached
@@ -186,20 +190,34 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	}
 	c.mu.Unlock()
 	for _, s := range old {
-		s.close()
+		s.drop()
 	}
-	return &session{client: c, host: host, once: c.maxIdle() == 0}, nil
+	s := &session{client: c, host: host, once: c.maxIdle() == 0, leave: func() {}}
+	if c.Admit == nil {
+		return s, nil
+	}
+	leave, err := c.Admit(ctx, u.Address())
+	if err != nil {
+		c.put(s)
+		return nil, newError(Command{Verb: "connect"}, u, err)
+	}
+	s.leave, s.since = leave, time.Now()
+	return s, nil
 }
 
 // put takes back a session of take. It keeps the connection if it can serve another URL and there is room.
 func (c *Client) put(s *session) {
+	keep := idleTimeout
+	if c.Admit != nil {
+		keep = min(idleAdmitted, admittedTime-time.Since(s.since))
+	}
 	c.mu.Lock()
-	if s.usable() && (!s.lost || s.home != "") && len(s.host.idle)+s.host.busy <= c.maxIdle() {
-		s.end = time.AfterFunc(idleTimeout, func() { c.expire(s) })
+	if s.usable() && (!s.lost || s.home != "") && len(s.host.idle)+s.host.busy <= c.maxIdle() && keep > 0 {
+		s.end = time.AfterFunc(keep, func() { c.expire(s) })
 		s.host.idle = append(s.host.idle, s)
 	} else {
 		c.mu.Unlock()
-		s.close()
+		s.drop()
 		c.mu.Lock()
 	}
 	s.host.busy--
@@ -231,7 +249,7 @@ func (c *Client) expire(s *session) {
 	}
 	c.mu.Unlock()
 	if mine {
-		s.close()
+		s.drop()
 	}
 	if slot {
 		s.host.slots.Release(1)
@@ -262,8 +280,7 @@ func (host *server) remove(s *session) bool {
 // settling is how long a server may still count a connection that has been closed.
 const settling = time.Second
 
-// outlasts waits, and returns true, if the server has refused the connection while it may still count one that the Client
-// has closed.
+// outlasts waits, and returns true, if the server has refused the connection while it may still count a closed one.
 func (r *run) outlasts(e *Error) bool {
 	if !errors.Is(e, ErrTooMany) || e.Stage == "directory" || e.Stage == "transfer" || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
 		return false

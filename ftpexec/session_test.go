@@ -222,8 +222,7 @@ func TestCredentialsError(t *testing.T) {
 }
 
 // TestReuseNeedsTheSame retrieves two files that differ in one field of the URL, or with two Clients that differ in one
-// field, and counts the connections: a login, TLS settings and proxies are never another's. A new field must be classified
-// here.
+// field, and counts the connections. A new field must be classified here.
 func TestReuseNeedsTheSame(t *testing.T) {
 	other := testserver.New(t, nil, testserver.Honest("contents"))
 	urls := map[string]struct {
@@ -246,6 +245,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		"Credentials": fixed("other"), "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1},
 		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
+		"Admit": func(context.Context, string) (func(), error) { return func() {}, nil },
 		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {
 			return new(net.Dialer).DialContext
 		},

@@ -140,7 +140,6 @@ func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []
 	return asks, nil
 }
 
-// answer returns what StatAll yields about the file.
 func (q *question) answer() (Entry, error) {
 	if q.gone != nil || q.absent == len(q.asks) {
 		return Entry{}, q.err
@@ -148,7 +147,6 @@ func (q *question) answer() (Entry, error) {
 	return q.info, nil
 }
 
-// tell records a reply to SIZE, MDTM or MLST.
 func (r *run) tell(st step, reply wire.Reply) {
 	q := r.about(st)
 	q.told++
@@ -165,7 +163,6 @@ func (r *run) tell(st step, reply wire.Reply) {
 	}
 }
 
-// about returns what a step asks about.
 func (r *run) about(st step) *question { return cmp.Or(st.about, &r.file) }
 
 // lose records that the CWD dir on the way to q's file was refused with e: for this file, and for those after it in the
@@ -182,7 +179,6 @@ func (r *run) lose(q *question, dir string, e *Error) {
 	}
 }
 
-// within reports whether the CWDs dirs begin with those of outer.
 func within(dirs, outer []string) bool {
 	return len(dirs) >= len(outer) && slices.Equal(dirs[:len(outer)], outer)
 }
@@ -247,7 +243,6 @@ func (s *session) ask(ctx context.Context, q *question, work func(*run) error) e
 	return err
 }
 
-// entry returns what the reply to MLST tells.
 func (q *question) entry() Entry {
 	item, ok := factsIn(q.facts)
 	if !ok {
@@ -258,7 +253,6 @@ func (q *question) entry() Entry {
 	return e
 }
 
-// verdict returns what the replies to SIZE, MDTM and CWD tell.
 func (q *question) verdict() (Entry, error) {
 	e := q.info
 	switch {

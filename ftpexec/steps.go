@@ -99,7 +99,6 @@ func (c Command) shown() string {
 	return c.display()
 }
 
-// step is one command of a run.
 type step struct {
 	Command
 	waits   string    // why it is not sent before all earlier replies have come; "" if it may be
@@ -343,12 +342,10 @@ func loginSteps(u *urlparse.URL, c course) (list []step) {
 	return list
 }
 
-// names returns what commands send of u.
 func names(u *urlparse.URL) []string {
 	return slices.Concat(u.Dirs, []string{u.Name, u.User.Username()})
 }
 
-// isASCII reports whether all names are ASCII.
 func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyondASCII) }
 
 // needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT tells whether the server wants OPTS UTF8 ON.

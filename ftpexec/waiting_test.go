@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -201,4 +203,169 @@ func (c *leaving) Close() error {
 		}
 	})
 	return c.Conn.Close()
+}
+
+// transfers are the ways to transfer something. without are the commands that tell a size.
+var transfers = []struct{ verb, path, data, without string }{
+	{"RETR", "/d/f", "contents", ""},
+	{"RETR", "/d/f", "contents", "^(SIZE|MLST)"},
+	{"RETR", "/d/f", "contents", "^SIZE"}, // MLST tells it
+	{"RETR", "/d/f;type=a", "contents", "^(SIZE|MLST)"},
+	{"MLSD", "/d/", "type=file;size=7; one\r\n", ""},
+	{"LIST", "/d/", line("one"), "^(MLSD|NLST)"},
+	{"NLST", "/d/", "one\r\n", "^(MLSD|LIST)"},
+	{"NLST", "/d;type=d", "one\r\n", ""},
+}
+
+// ending retrieves transfers[i] from a server that ends it with the actions, and then a file in the same session. It
+// returns how many connections there were, and the error of each.
+func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (connections int, err, next error) {
+	tr := transfers[i]
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		steps := []testserver.Step{testserver.Honest("contents"), testserver.On("MLST", testserver.Reply("250-x\r\n size=8; f\r\n250 End"))}
+		if tr.without != "" {
+			steps = append(steps, testserver.OnConn(1, testserver.On(tr.without, testserver.Reply("502 No."))))
+		}
+		match := "^" + tr.verb + "( d| -a| f)?$"
+		s := network.NewScript(t, append(steps, testserver.On(match, append([]testserver.Action{testserver.Reply("150 x"), testserver.Data(tr.data)}, actions...)...))...)
+		c := closing(t, &ftpexec.Client{Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}})
+		url := func(path string) string {
+			if secure {
+				return strings.Replace(s.URL(path), "ftp:", "ftpes:", 1)
+			}
+			return s.URL(path)
+		}
+		var got string
+		var names []string
+		switch u := parse(t, url(tr.path)); {
+		case tr.verb == "RETR":
+			got, err = read(t.Context(), c, u)
+		case u.Type != "" || tr.verb == "NLST":
+			for e, lerr := range c.List(t.Context(), u) {
+				names, err = append(names, e.Name), lerr
+			}
+		default:
+			for e, lerr := range c.Entries(t.Context(), u) {
+				names, err = append(names, e.Name), lerr
+			}
+		}
+		if err == nil && got != "contents" && !slices.Equal(names, []string{"one"}) {
+			t.Errorf("%+v: got %q, %q and no error", tr, got, names)
+		}
+		if got, next = read(t.Context(), c, parse(t, url("/d/next"))); next == nil && got != "contents" {
+			t.Errorf("%+v: then got %q and no error", tr, got)
+		}
+		connections = s.Connections()
+	})
+	return connections, err, next
+}
+
+// TestEveryEnd sweeps the final replies of a transfer, and what waits behind them. 226, 250 and a code 2yz that answers no other
+// command are its end. If nothing tells the size, nothing that takes this back may follow. The next file is there in any case.
+func TestEveryEnd(t *testing.T) {
+	ends, cases := []int{226, 250, 251, 299}, 0
+	codes := append(slices.Clone(ends), 200, 202, 211, 212, 213, 214, 215, 220, 221, 225, 227, 228, 229, 230, 232, 234, 257, 300, 331, 350, 421, 425, 426, 450, 451, 503, 550, 552)
+	behind := map[string]bool{"": true, "226 again": true, "250 again": true, "150 mark\r\n226 x": true, "426 x": false, "451 x": false, "421 x": false, "550 x": false, "229 (|||9|)": false, "noise": false, "226 x\r\n426 y": false}
+	for i, tr := range transfers {
+		for _, code := range codes {
+			for more, harmless := range behind {
+				if !slices.Contains(ends, code) && more != "" && more != "226 again" {
+					continue
+				}
+				for _, secure := range []bool{false, true} {
+					if cases++; cases%night.Or(23, 1) != 0 {
+						continue
+					}
+					n, err, next := ending(t, i, secure, testserver.Data("", testserver.Closed), testserver.Reply(strings.TrimSuffix(fmt.Sprintf("%d x\r\n%s", code, more), "\r\n")))
+					want := slices.Contains(ends, code) && (harmless || tr.verb == "RETR" && tr.without == "")
+					if (err == nil) != want || next != nil || n > 2 {
+						t.Errorf("%+v, TLS %v: %d, then %q: got %v, want success %v; next %v on connection %d", tr, secure, code, more, err, want, next, n)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+	if _, err, _ := ending(t, 4, false, testserver.Data("", testserver.Closed), testserver.Reply("200 mlsd transfer done")); err != nil {
+		t.Errorf("the end of a listing by aioftp: %v", err)
+	}
+}
+
+// A reply that comes late stands where the next command expects its own. That costs one connection.
+func TestLateSecondEnd(t *testing.T) {
+	for _, second := range []string{"226 again", "426 x", "226 a\r\n226 b"} {
+		for _, at := range []string{"SIZE", "MDTM", "EPSV", "TYPE", "CWD"} {
+			s := testserver.New(t, nil, testserver.Honest("contents"), testserver.OnConn(1,
+				testserver.On("#2 "+at, testserver.Reply(second), testserver.Reply("213 8"))))
+			session := &ftpexec.Client{}
+			for _, name := range []string{"/f", "/d/next;type=a", "/last"} {
+				if got, err := read(t.Context(), session, parse(t, s.URL(name))); err != nil || got != "contents" || s.Connections() > 2 {
+					t.Errorf("%s before the reply to %s: %s: %q, %v on %d connections", second, at, name, got, err, s.Connections())
+				}
+			}
+			session.CloseIdleConnections()
+		}
+	}
+}
+
+// TestDenials sweeps the wordings with which a positive reply says that something is missing, in all ways to list.
+func TestDenials(t *testing.T) {
+	for i, tr := range transfers {
+		for kind, replies := range map[string][]string{"partial": repliesOf(t, "partial"), "aborted": repliesOf(t, "aborted"),
+			"unopened": {"226 Transfer done (but failed to open directory).", "226-Sorry, we were unable to read [.]\r\n226 0 matches total"}} {
+			for _, reply := range replies {
+				for _, code := range []string{"226", "250"} {
+					_, err, next := ending(t, i, false, testserver.Data("", testserver.Closed), testserver.Reply(strings.ReplaceAll(reply, "226", code)))
+					var e *ftpexec.Error
+					known := errors.As(err, &e)
+					switch {
+					case tr.verb == "RETR" && kind != "aborted":
+						if err != nil {
+							t.Errorf("%+v: %q: %v", tr, reply, err)
+						}
+					case next != nil, !known, kind == "partial" && (!errors.Is(err, ftpexec.ErrTruncated) || e.Temporary() || e.Hint == ""),
+						kind == "unopened" && !isAny(err, errors.Join(ftpexec.ErrNotFound, ftpexec.ErrRefused)),
+						kind == "aborted" && (!errors.Is(err, ftpexec.ErrTruncated) || !e.Temporary()):
+						t.Errorf("%+v: %q: got %v, then %v", tr, reply, err, next)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAbruptEnd ends data under TLS without close_notify. A file without a size is then no whole file, unless one with a
+// size has ended so. A listing counts if it comes a second time.
+func TestAbruptEnd(t *testing.T) {
+	for i, tr := range transfers {
+		for _, cut := range []bool{false, true} {
+			data := []testserver.Action{ftptest.CutData(), testserver.Reply("226 x")}
+			if !cut {
+				data[0] = testserver.Data("", testserver.Closed)
+			}
+			n, err, _ := ending(t, i, true, data...)
+			unsized := strings.Contains(tr.without, "MLST")
+			switch {
+			case !cut && (err != nil || n != 1), cut && unsized && !errors.Is(err, ftpexec.ErrTruncated), cut && !unsized && err != nil:
+				t.Errorf("%+v, cut %v: %v on %d connections", tr, cut, err, n)
+			case cut && tr.verb != "RETR" && n != 2:
+				t.Errorf("%+v: %d connections, want 2", tr, n)
+			}
+		}
+	}
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^(SIZE|MLST) (first|third)", testserver.Reply("502 No.")),
+			testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents"), ftptest.CutData(), testserver.Reply("226 x")))
+		notes := 0
+		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Trace: func(e ftpexec.Event) { notes += strings.Count(e.Text, "close_notify") }}
+		for _, name := range []string{"first", "second", "third", "second"} {
+			_, err := read(t.Context(), c, parse(t, strings.Replace(s.URL("/"+name), "ftp:", "ftpes:", 1)))
+			if (err != nil) != (name == "first") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if notes != 1 {
+			t.Errorf("said %d times that close_notify is missing, want once", notes)
+		}
+	})
 }

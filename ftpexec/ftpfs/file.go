@@ -15,7 +15,6 @@ import (
 // takes some six round trips.
 const readOver = 256 << 10
 
-// file is a file or directory that FS.Open has opened.
 type file struct {
 	info   *info
 	ctx    context.Context // Close ends it with fs.ErrClosed

@@ -244,7 +244,6 @@ func failed(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// info is a [fs.FileInfo] and a [fs.DirEntry].
 type info struct {
 	fsys *FS
 	path string // in fsys

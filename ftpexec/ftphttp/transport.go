@@ -206,8 +206,7 @@ func message(status int, line string) *http.Response {
 	return respond(status, nil, int64(len(line))+1, time.Time{}, io.NopCloser(strings.NewReader(line+"\n")))
 }
 
-// respond returns a response with length bytes of the file that u names, or of text. length is -1, and modTime zero, if it
-// is not known.
+// respond returns a response with length bytes of the file that u names, or of text. -1 and the zero modTime are unknown.
 func respond(status int, u *urlparse.URL, length int64, modTime time.Time, contents io.ReadCloser) *http.Response {
 	r := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), ContentLength: length, Body: contents,
 		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}},

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,4 +113,117 @@ func size(text string) int64 {
 		return -1
 	}
 	return int64(n)
+}
+
+const day = 24 * time.Hour
+
+type stamp struct {
+	t    time.Time
+	unit time.Duration // its precision
+	utc  bool
+}
+
+func (s stamp) on(item *Item) { item.Time, item.Precision, item.UTC = s.t, s.unit, s.utc }
+
+// date returns a time of a day, or the day alone if clock is the zero stamp. It returns false if there is no such day.
+func date(year, month, dayOfMonth int, clock stamp) (stamp, bool) {
+	t := time.Date(year, time.Month(month), dayOfMonth, 0, 0, 0, 0, time.UTC)
+	ok := t.Day() == dayOfMonth && int(t.Month()) == month && !t.IsZero()
+	if clock.unit == 0 {
+		return stamp{t: t, unit: day}, ok
+	}
+	return stamp{t: t.Add(clock.t.Sub(clock.t.Truncate(day))), unit: clock.unit}, ok
+}
+
+// setTime takes a day, and a time of that day if clockTime is not "". It returns false if there is no such time.
+func (item *Item) setTime(year, month, dayOfMonth int, clockTime string) bool {
+	c, timed := clock(clockTime)
+	s, ok := date(year, month, dayOfMonth, c)
+	if ok = ok && (timed || clockTime == ""); ok {
+		s.on(item)
+	}
+	return ok
+}
+
+// recent returns the last such day, at time c, before now. A day is added to now, because the server's clock may be
+// ahead and its time zone is not known.
+func recent(month, dayOfMonth int, c stamp, now time.Time) (stamp, bool) {
+	limit := now.UTC().Add(day)
+	for year := limit.Year(); year > limit.Year()-9; year-- { // two leap years are at most 8 years apart
+		if s, ok := date(year, month, dayOfMonth, c); ok && !s.t.After(limit) {
+			return s, true
+		}
+	}
+	return stamp{}, false
+}
+
+// clock reads "15:04", "15:04:05" or "15:04:05.123", and "3:04PM" or "3:04p".
+func clock(text string) (stamp, bool) {
+	if !strings.Contains(text, ":") {
+		return stamp{}, false
+	}
+	text = strings.ToUpper(text)
+	if strings.HasSuffix(text, "A") || strings.HasSuffix(text, "P") {
+		text += "M"
+	}
+	for layout, unit := range map[string]time.Duration{"15:04": time.Minute, "3:04PM": time.Minute, "15:04:05": secondsIn(text), "3:04:05PM": secondsIn(text)} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return stamp{t: t, unit: unit}, true
+		}
+	}
+	return stamp{}, false
+}
+
+// secondsIn returns the unit of the last digit of a time with seconds.
+func secondsIn(text string) time.Duration {
+	_, decimals, _ := strings.Cut(text, ".")
+	unit := time.Second
+	for range min(len(decimals), 9) {
+		unit /= 10
+	}
+	return unit
+}
+
+// number returns the value of 1 to most digits, or -1.
+func number(text string, most int) int {
+	if text == "" || len(text) > most || strings.Trim(text, "0123456789") != "" {
+		return -1
+	}
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+func year(text string) int {
+	if len(text) != 4 {
+		return -1
+	}
+	return number(text, 4)
+}
+
+// century returns the year that two to four digits mean: from 1970 on, and "103" for 2003, as some OS/2 servers write.
+func century(text string) int {
+	n := number(text, 4)
+	switch {
+	case len(text) == 2 && n < 70:
+		return 2000 + n
+	case len(text) < 4:
+		return 1900 + n
+	}
+	return n
+}
+
+// monthNames are the abbreviations of the months in English, German, French, Spanish, Italian, Portuguese, Dutch and the
+// Scandinavian languages, for each month, in lower case with a space on either side.
+var monthNames = [12]string{
+	" jan januar janv jän ene gen ", " feb fév févr fev ", " mar mär märz mrz mars mrt ", " apr april avr avril abr ", " may mai mei mag maj ",
+	" jun june juni juin giu ", " jul july juli juil lug ", " aug août aoû ago ", " sep sept set ", " oct okt ott out ", " nov ", " dec dez déc dic des ",
+}
+
+// month returns the number of a month, from 1, or 0. "4月" is Chinese and Japanese.
+func month(text string) int {
+	if n, ok := strings.CutSuffix(text, "月"); ok {
+		return max(0, min(number(n, 2), 12))
+	}
+	name := " " + strings.TrimRight(strings.ToLower(text), ".,") + " "
+	return 1 + slices.IndexFunc(monthNames[:], func(names string) bool { return strings.Contains(names, name) })
 }

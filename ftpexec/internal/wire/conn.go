@@ -74,15 +74,18 @@ type Conn struct {
 // New returns a Conn that is not connected yet; see [Conn.Connect].
 func New(cfg Config) *Conn { return &Conn{cfg: cfg, ctx: context.Background()} }
 
-// Begin starts an operation under ctx: the end of ctx closes both connections. The caller must call stop at the end of
-// the operation.
+// Begin starts an operation under ctx: the end of ctx closes both connections. The caller calls stop at its end.
 func (c *Conn) Begin(ctx context.Context) (stop func()) {
 	c.ctx = ctx
 	c.mu.Lock()
 	c.dataErr = nil // the failure of an earlier transfer does not concern this one
 	c.mu.Unlock()
 	end := context.AfterFunc(ctx, c.Close)
-	return func() { end() }
+	return func() {
+		if !end() { // Close may come later
+			c.fail(ErrLost)
+		}
+	}
 }
 
 // Connect opens the control connection and returns the greeting.
@@ -150,7 +153,6 @@ func (c *Conn) adopt(conn net.Conn) error {
 // maxDelays bounds how often a server may say "ready in nnn minutes" (RFC 959 section 5.4).
 const maxDelays = 8
 
-// greeting waits for the 220 and passes over any 120.
 func (c *Conn) greeting() (Reply, error) {
 	for range maxDelays {
 		r, err := c.read(c.cfg.Timeout)

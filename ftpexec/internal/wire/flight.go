@@ -1,11 +1,16 @@
 package wire
 
 import (
+	"context"
 	"errors"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // Line is a command as it is sent.
@@ -22,8 +27,7 @@ const aheadTimeout = 10 * time.Second
 // ErrUnsendable means a command with CR, LF or NUL in its argument, which would start another command.
 var ErrUnsendable = errors.New("the argument contains CR, LF or NUL, which FTP cannot send")
 
-// Send sends commands in one write, a flight. It first receives and discards the replies that an earlier operation has
-// left.
+// Send sends commands in one write, a flight. It first discards the replies that an earlier operation has left.
 func (c *Conn) Send(flight ...Line) error {
 	for len(c.out) > 0 {
 		if _, err := c.Receive(); err != nil {
@@ -113,7 +117,6 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 	return r, c.fail(err)
 }
 
-// patience returns the timeout for the next reply.
 func (c *Conn) patience() time.Duration {
 	if len(c.out) < c.flightSize && !c.out[0].Transfer {
 		return min(c.cfg.Timeout, aheadTimeout)
@@ -130,4 +133,176 @@ func (c *Conn) lost(err error) error {
 		return &AheadError{explain(err)}
 	}
 	return err
+}
+
+// OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
+// connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
+func (c *Conn) OpenData(port int) (*Data, error) {
+	l, dial, host := c.listener, c.cfg.Dial, c.cfg.Host
+	if c.cfg.Direct { // no keep-alives: the connection is never idle for long
+		dial = (&net.Dialer{KeepAlive: -1}).DialContext
+	}
+	if !c.cfg.Proxied { // else only the proxy knows the address
+		host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
+	}
+	open := func(ctx context.Context) (net.Conn, error) {
+		return dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	}
+	if l != nil {
+		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		c.Unlisten()
+		return nil, ErrLost
+	}
+	c.final, c.dataErr = nil, nil
+	c.data = c.openData(c.ctx, open)
+	return c.data, nil
+}
+
+// Listen opens a port for the server to connect to and returns its address. OpenData or Unlisten closes it.
+func (c *Conn) Listen() (*net.TCPAddr, error) {
+	c.Unlisten()
+	local := tcpAddr(c.conn.LocalAddr()).IP
+	l, err := new(net.ListenConfig).Listen(c.ctx, "tcp", net.JoinHostPort(local.String(), "0"))
+	if err != nil {
+		return nil, err
+	}
+	c.listener = l
+	return &net.TCPAddr{IP: local, Port: tcpAddr(l.Addr()).Port}, nil
+}
+
+// Unlisten closes the port that Listen opened.
+func (c *Conn) Unlisten() {
+	if c.listener != nil {
+		c.listener.Close()
+		c.listener = nil
+	}
+}
+
+// accept waits for a connection from the server's address and closes all others.
+func (c *Conn) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
+	defer l.Close()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if tcpAddr(conn.RemoteAddr()).IP.Equal(c.RemoteAddr().IP) {
+			return conn, nil
+		}
+		conn.Close()
+	}
+}
+
+// Began tells c that the server has accepted the command of a transfer with r. Some servers leave out the preliminary
+// reply; then r is the final one, before or after the data.
+func (c *Conn) Began(r Reply, listing bool) {
+	if r.OK() {
+		c.final, c.data.finished = &r, true
+	}
+	if listing {
+		c.data.listing, c.data.left = true, c.cfg.MaxListing
+	}
+}
+
+// Finish returns the final reply of a transfer whose data has ended. After one that is not positive the connection
+// cannot be used again, because servers may send several (426, 226). Every transfer must end with Finish. If alone is set,
+// only the reply tells that the data is whole: then what has come behind it counts too (226, 426).
+func (c *Conn) Finish(alone bool) (Reply, error) {
+	if err := c.Err(); err != nil {
+		return Reply{}, err
+	}
+	if c.data.listing && !c.data.ended {
+		return Reply{}, c.fail(ErrListing)
+	}
+	r, err := c.finalReply()
+	for range maxDelays {
+		if err != nil || !alone || !r.Ends() || c.br.Buffered() == 0 {
+			break
+		}
+		r, err = c.readFinal(c.cfg.Timeout)
+	}
+	if err == nil {
+		err = c.Ended()
+	}
+	if err == nil && !r.Ends() {
+		c.fail(&ReplyError{r, ErrTruncated})
+	}
+	return r, c.fail(err)
+}
+
+// Advance sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next Receive
+// returns its reply. An error of Advance shows in Finish or Receive.
+func (c *Conn) Advance(line Line) {
+	c.out, c.flightSize = []Line{line}, 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
+	_ = c.write(c.out)
+}
+
+// refusals are the codes with which a server may refuse EPSV or PASV because a transfer is not over. It reports the
+// failure of a transfer whose data has come with others: 426, 451, 551 and so on.
+var refusals = []int{425, 450, 500, 501, 502, 503, 504, 522, 530}
+
+// finalReply returns the final reply of the transfer. Some servers answer the command that Advance sent before it: with a
+// port, or with a refusal, which counts as one if a positive final reply follows.
+func (c *Conn) finalReply() (Reply, error) {
+	if c.final != nil {
+		return *c.final, nil
+	}
+	first, err := c.readFinal(c.cfg.Timeout)
+	if err != nil || len(c.out) == 0 || !first.opens() && !slices.Contains(refusals, first.Code) {
+		return first, err
+	}
+	limit := c.cfg.Timeout
+	if !first.opens() {
+		limit = min(limit, aheadTimeout)
+	}
+	final, err := c.readFinal(limit)
+	if !first.opens() && (err != nil || !final.OK() || final.opens()) {
+		return first, nil
+	}
+	c.advanceReply = &first
+	return final, err
+}
+
+// readFinal reads a reply and passes over preliminary ones, such as restart markers (RFC 959 section 5.4).
+func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
+	for range maxDelays {
+		if r, err := c.read(limit); err != nil || r.First() != 1 {
+			return r, err
+		}
+	}
+	return Reply{}, senseless("no final reply but preliminary ones", "")
+}
+
+// grace returns how long Conn waits for a reply after the data connection has failed with err. A server that refuses a
+// transfer may close its data port before its reply arrives. It cannot explain what failed on this machine.
+func grace(err error) time.Duration {
+	if localfile.Failed(err) {
+		return 0
+	}
+	return time.Second
+}
+
+// DataFailure ends the data connection of a transfer that the server has refused, and returns why it could not be opened.
+func (c *Conn) DataFailure() error {
+	c.mu.Lock()
+	d := c.data
+	c.mu.Unlock()
+	if d == nil {
+		return nil
+	}
+	d.Close()
+	return d.err
+}
+
+// dataFailed shortens the wait for a reply, because the server may wait for the data connection in vain.
+func (c *Conn) dataFailed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dataErr = err
+	c.conn.SetReadDeadline(time.Now().Add(grace(err)))
 }
