@@ -21,7 +21,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"time"
 
+	"golang.org/x/time/rate"
+
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
@@ -39,8 +44,7 @@ type Source interface {
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] // of package batch, for trees
 }
 
-// member is what package batch's Source for one file of many has besides. An error that is [ftpexec.ErrTooMany] goes back
-// to it.
+// member is what package batch's Source for one file of many has besides. [ftpexec.ErrTooMany] goes back to it.
 type member interface {
 	Extra() Source          // for all connections of the file but the first
 	Arrived()               // all bytes are there: what follows does not need the source
@@ -56,7 +60,144 @@ var (
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )
 
-// because returns an error with this text that is not [ErrLocal].
 func because(cause error, format string, args ...any) error {
 	return &localfile.Error{Reason: fmt.Sprintf(format, args...), Err: cause, Elsewhere: true}
+}
+
+// progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
+const (
+	progressInterval   = 100 * time.Millisecond
+	checkpointInterval = time.Second
+)
+
+const maxSegments = 64
+
+// Options changes how a file is retrieved. The zero value and nil refuse an existing target ([fs.ErrExist]), resume a
+// partial file of an earlier call, and retry five times.
+type Options struct {
+	// Overwrite replaces an existing target once the new file is whole: a symbolic link itself, not what it points to.
+	Overwrite bool
+	// Skip leaves an existing target as it is and reports success.
+	Skip bool
+	// Newer retrieves a file only if the target is missing, or if the server's file is newer or of another size. It then
+	// replaces the target. With Continue, a target that is no older and shorter is resumed instead.
+	Newer bool
+	// Continue uses the target as the start of the file and retrieves the rest. It checks only its length, its time and its
+	// last bytes: see Sum. The target is copied, and stays until the whole file replaces it. A call that would have to
+	// start over ends with [ErrResume].
+	Continue bool
+	// NoResume starts over even if there is a part that could be resumed.
+	NoResume bool
+
+	// Root, if not nil, is the directory that the download must not leave: the path is relative to it, and no symbolic
+	// link leads out of it. Missing directories below Root are made, with mode 0777 less umask; a run that fails removes
+	// those that it made and that are empty. A device or FIFO is refused. The caller closes Root.
+	Root *os.Root
+
+	// Retries is how many times in a row, without progress, a failure that may pass is retried; 0: five, less: never.
+	Retries int
+	// RetryConnect retries too if the server was never reached: it refuses the connection, or does not answer, or no route
+	// leads to it. Without it that is taken for a wrong address. A host without an address in DNS is not retried.
+	RetryConnect bool
+
+	// Segments is how many connections fetch one file at the same time, at most 64; less than 2 means one.
+	Segments int
+
+	// Size is the size that the file must have, in bytes; nil means any. Not in ASCII type. The error is [ftpexec.ErrChanged].
+	Size *int64
+	// Sum is the digest that the file must have; the zero value means any.
+	Sum digest.Sum
+	// Verify looks on the server for a digest that the file must have: in lists beside it, then by HASH and similar
+	// commands. If there is none the error is [ErrUnverified]. If Sum is set, only Sum counts.
+	Verify bool
+
+	// Limit limits the bytes per second of all downloads that share it; nil means no limit.
+	Limit *rate.Limiter
+
+	// Events, if set, is called with what happens. Calls do not overlap, and none comes after the function that was given
+	// it has returned.
+	Events func(Event)
+	// Commit, if set, is called when a file is complete, verified and flushed to the disk, just before it gets its name.
+	// The Result is the one that [File] is about to return. The caller may record the file there: a file that File has
+	// named is always one that Commit was called for. The opposite does not hold: if the process is killed, or the name
+	// cannot be given, the record speaks of a file that does not exist yet, or of an earlier one; the next run calls
+	// Commit again. An error of Commit fails the download, which returns it as it is. The part stays as after any failure,
+	// so that the next run resumes. Commit is not called for a target that is left alone, nor by [To], nor for a device or
+	// FIFO.
+	Commit func(Result) error
+
+	checkpoint time.Duration // time between two journals; 0 means checkpointInterval
+}
+
+// EventKind says what an [Event] is about.
+type EventKind int
+
+const (
+	// Noted is something worth a line. If Wait is not 0 a try has failed with Err, and the next one follows after Wait.
+	Noted EventKind = iota
+	// Progress comes regularly and once at the end. Done includes bytes from earlier runs; it falls if a transfer starts over.
+	Progress
+)
+
+// Event is something that happens during a download, for Options.Events.
+type Event struct {
+	Kind  EventKind
+	Text  string // one line, unless a file name in it has line ends; with Wait: which retry in a row without progress this is, "1 of 5"
+	Done  int64  // bytes that are there
+	Total int64  // bytes of the file; -1 if the server did not tell
+	Err   error
+	Wait  time.Duration
+}
+
+// check returns an error if the options contradict each other. [File] and [To] call it first.
+func (o *Options) check() error {
+	if o == nil {
+		return nil
+	}
+	for both, set := range map[string]bool{
+		"Overwrite and Skip": o.Overwrite && o.Skip, "Newer and Skip": o.Newer && o.Skip, "Continue and Skip": o.Continue && o.Skip,
+		"Continue and Overwrite": o.Continue && o.Overwrite, "Continue and NoResume": o.Continue && o.NoResume,
+	} {
+		if set {
+			return errors.New(both + " contradict each other: leave one out")
+		}
+	}
+	if o.Segments < 0 || o.Segments > maxSegments {
+		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)
+	}
+	return nil
+}
+
+// Why a target was left alone.
+const (
+	leftExists   = "already exists"          // Skip
+	leftOlder    = "not newer on the server" // Newer
+	leftComplete = "already complete"        // Continue
+)
+
+// Result describes a finished download. With an error only Kept may be set.
+type Result struct {
+	Size     int64      // bytes of the file
+	ModTime  time.Time  // the server's, UTC; if it told none or it cannot be set, with Commit that of the local file, or else zero
+	Left     string     // why the target was left alone, such as "already exists"; "" if it was not
+	Resumed  int64      // bytes from earlier runs
+	Kept     int64      // after an error: bytes in the part from which the next call resumes
+	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
+	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
+	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
+}
+
+func (o *Options) notify(e Event) {
+	if o.Events != nil {
+		o.Events(e)
+	}
+}
+
+func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
+
+// reading reports that the run first reads n bytes of the file at path, if that takes a while.
+func (o *Options) reading(path string, n int64) {
+	if n >= 1<<30 { // which takes seconds
+		o.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
+	}
 }

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
 )
 
 // TestExisting checks what happens to a target and to a part that are there.
@@ -161,4 +164,159 @@ func TestNewer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestForeignFiles puts other programs' files beside the target, under names that look like those of parts. None of them
+// may change, whatever the run does.
+func TestForeignFiles(t *testing.T) {
+	for _, o := range []Options{{}, {Overwrite: true}, {Continue: true}, {Newer: true}, {Sum: sum(t, "crc32:00000000")}, {checkpoint: time.Millisecond}} {
+		k := newKit(t, map[string]string{"/f": body})
+		theirs := map[string]string{}
+		for _, name := range []string{"f.part", "f.part.json", "f.json", "f.bad", "f~", "ftpfetch.part"} {
+			theirs[name] = "another program's bytes"
+			k.write(name, theirs[name])
+		}
+		if _, err := k.get("/f", o); (err == nil) != (o.Sum.Algorithm == "") {
+			t.Errorf("%+v: got %v", o, err)
+		}
+		must.Do(t, os.Remove(k.path(map[bool]string{true: "f", false: "f.ftpfetch.bad"}[o.Sum.Algorithm == ""])))
+		k.want(theirs)
+	}
+}
+
+// TestLinksInTheWay puts a link under each name that a run uses. What it leads to stays.
+func TestLinksInTheWay(t *testing.T) {
+	for name, wrong := range map[string]bool{"f.ftpfetch.part": true, "f.ftpfetch.json": true, "f.ftpfetch.json~": false, "f.ftpfetch.bad": false} {
+		for _, o := range []Options{{}, {Sum: sum(t, "crc32:00000000")}} {
+			k := newKit(t, map[string]string{"/f": body})
+			k.write("aim", "theirs")
+			must.Do(t, os.Symlink("aim", k.path(name)))
+			k.faulty(cut(1, 100_000))
+			o.Retries = -1
+			if _, err := k.get("/f", o); errors.Is(err, ErrLocal) != wrong {
+				t.Errorf("%s: got %v", name, err)
+			}
+			k.faulty(nil)
+			if _, err := k.get("/f", o); errors.Is(err, ErrLocal) != wrong || read(t, k.path("aim")) != "theirs" {
+				t.Errorf("%s: then %v, and the aim holds %.10q", name, err, read(t, k.path("aim")))
+			}
+		}
+	}
+}
+
+// TestLinkedPart gives the part another name, as a run does that is killed between the two steps that give a file its name,
+// and moves the file away. The next run must not write to it.
+func TestLinkedPart(t *testing.T) {
+	for _, archived := range []string{body, ""} {
+		k := newKit(t, map[string]string{"/f": "new"})
+		k.write("archived", archived)
+		must.Do(t, os.Link(k.path("archived"), k.path(k.part)))
+		k.write(k.json, k.journal("/f", 300_000, kitTime, span{0, int64(len(archived))}))
+		if _, err := k.get("/f", Options{}); err != nil {
+			t.Errorf("got %v", err)
+		}
+		k.want(map[string]string{"f": "new", "archived": archived})
+	}
+}
+
+// TestContinueLinked checks that a second name of the target, as snapshots give it, keeps its bytes.
+func TestContinueLinked(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", body[:1000])
+	must.Do(t, os.Link(k.path("f"), k.path("snapshot")))
+	must.Get(k.get("/f", Options{Continue: true}))(t)
+	k.want(map[string]string{"f": body, "snapshot": body[:1000]})
+}
+
+// TestAdoptedKept checks that a later run that cannot resume from the bytes that Continue took gives them up only on
+// request.
+func TestAdoptedKept(t *testing.T) {
+	tests := []struct {
+		what string
+		do   func(*kit)
+		path string
+	}{
+		{"no REST", func(k *kit) { k.faulty(replies("REST", "502 no")) }, "/f"},
+		{"another time", func(k *kit) { k.change("/f", body, kitTime.Add(time.Hour)) }, "/f"},
+		{"another size", func(k *kit) { k.change("/f", body+"x", kitTime) }, "/f"},
+		{"another URL", func(*kit) {}, "/g"},
+		{"ASCII type", func(*kit) {}, "/f;type=a"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.what, func(t *testing.T) {
+			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
+			k.write("f", body[:50_000])
+			k.faulty(cut(1, lapSize+1))
+			r, err := k.get("/f", Options{Continue: true, Retries: -1})
+			if err == nil || r.Kept != 50_001 {
+				t.Errorf("cut: %+v, %v", r, err)
+			}
+			k.faulty(nil)
+			tt.do(k)
+			for _, o := range []Options{{Continue: true}, {}, {Segments: 2}} {
+				want := fs.ErrExist
+				if o.Continue {
+					want = ErrResume
+				}
+				if _, err := k.get(tt.path, o); !errors.Is(err, want) || read(t, k.path("f")) != body[:50_000] {
+					t.Errorf("%+v: got %v, want %v", o, err, want)
+				}
+				if got := read(t, k.path("f.ftpfetch.part")); !strings.HasPrefix(got, body[:50_001]) {
+					t.Errorf("%+v: the part lost bytes", o)
+				}
+			}
+			if _, err := k.get(tt.path, Options{Overwrite: true}); err != nil || !k.exists("f") {
+				t.Errorf("overwriting: %v", err)
+			}
+		})
+	}
+}
+
+// TestGivenUpLate checks that a part is given up only once the server has opened the transfer that replaces it.
+func TestGivenUpLate(t *testing.T) {
+	tests := []struct {
+		what string
+		path string
+		o    Options
+		rest string // the reply to REST
+	}{
+		{"no REST", "/f", Options{}, "502 no"},
+		{"not wanted", "/f", Options{NoResume: true}, ""},
+		{"another URL", "/g", Options{}, ""},
+	}
+	for _, tt := range tests {
+		k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
+		k.leaves("/f", 100_000)
+		journal := read(t, k.path("f.ftpfetch.json"))
+		rest, retr := replies("REST", tt.rest), replies("RETR", "550 no")
+		k.faulty(func(p *testserver.Conn) testserver.Action {
+			if tt.rest != "" && p.Verb == "REST" {
+				return rest(p)
+			}
+			return retr(p)
+		})
+		tt.o.checkpoint = time.Millisecond
+		if _, err := k.get(tt.path, tt.o); err == nil {
+			t.Errorf("%s: no error", tt.what)
+		}
+		k.want(map[string]string{"f.ftpfetch.part": body[:100_000], "f.ftpfetch.json": journal})
+		k.faulty(nil)
+		if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
+			t.Errorf("%s: then %+v, %v", tt.what, r, err)
+		}
+	}
+}
+
+// TestSumOfLaterVersion feeds the digest bytes of an earlier version before several connections fetch the later one.
+func TestSumOfLaterVersion(t *testing.T) {
+	fresh := noise(3<<20, 2)
+	k := newKit(t, map[string]string{"/f": noise(1<<20, 1)})
+	k.faulty(cut(1, 300_000))
+	o := &Options{Segments: 2, Sum: sum(t, "sha256:"+sha256Of(fresh))}
+	waiting(t, func(context.Context, time.Duration) error {
+		k.change("/f", fresh, kitTime.Add(time.Hour))
+		return nil
+	})
+	must.Get(File(t.Context(), k.c, k.url("/f"), k.path("f"), o))(t)
+	k.want(map[string]string{"f": fresh})
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
@@ -78,7 +80,6 @@ func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
 	return misplaced(t.part.Expect(lap.Start, b))
 }
 
-// readLap reads n bytes from resp.
 func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	_, err := io.ReadFull(resp.Body, b)
@@ -88,7 +89,6 @@ func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
 	return b, err
 }
 
-// misplaced turns what package partfile says of bytes into why there is no restart.
 func misplaced(err error) error {
 	switch {
 	case errors.Is(err, partfile.ErrDiffers):
@@ -99,8 +99,7 @@ func misplaced(err error) error {
 	return err
 }
 
-// same finds out whether a file that came in several pieces has changed: the server may replace it between its reply to
-// MDTM and the data.
+// same finds out whether a file that came in pieces has changed: the server may replace it between MDTM and the data.
 func (t *transfer) same(ctx context.Context) error {
 	if t.responses < 2 {
 		return nil
@@ -148,4 +147,95 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 	t.responses++
 	t.confirmed = t.confirmed || err == nil && tail
 	return n, err
+}
+
+// minSegment is the fewest bytes that are worth a connection of their own.
+const minSegment = 1 << 20
+
+type fleet struct {
+	*transfer
+	pieces         chan partfile.Span      // not yet taken by a connection; it has room for all
+	cancel         context.CancelCauseFunc // with an error that makes the other connections pointless
+	useful, failed atomic.Int32            // connections that brought bytes, and that ended with an error
+}
+
+// parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first missing
+// byte. If others fail, nil does not mean that all is there.
+func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
+	s := t.part.Snapshot()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { resp.Body.Close() })()
+	pieces := split(s.Done.Missing(s.Size), t.segments)
+	f := &fleet{transfer: t, pieces: make(chan partfile.Span, len(pieces)), cancel: cancel}
+	var others sync.WaitGroup
+	for i, x := range pieces[1:] {
+		if i < t.segments-1 {
+			others.Go(func() { _ = f.work(ctx, t.extra, nil, x) })
+		} else {
+			f.pieces <- x
+		}
+	}
+	err := f.work(ctx, t.src, resp, pieces[0])
+	others.Wait()
+	if fatal := context.Cause(ctx); fatal != nil {
+		t.segments = 1
+		return fatal
+	}
+	if useful := int(f.useful.Load()); f.failed.Load() > 0 && useful < t.segments {
+		t.segments = max(1, useful)
+		t.o.note(fmt.Sprintf("continuing with at most %d connections", t.segments))
+	}
+	return err
+}
+
+// work fetches x and then one piece after another, over one connection at a time. After a failure it continues as long as
+// each try brings bytes. resp has been opened for x, or is nil.
+func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) error {
+	useful := false
+	for {
+		n, err := int64(0), error(nil)
+		if resp == nil {
+			resp, err = f.open(ctx, src, f.part.Snapshot(), x.Start)
+		}
+		if err == nil {
+			n, err = f.fetch(ctx, resp, x, nil)
+			resp.Body.Close()
+		}
+		resp = nil
+		if n > 0 && !useful {
+			useful = true
+			f.useful.Add(1)
+		}
+		if err != nil {
+			f.pieces <- partfile.Span{Start: x.Start + n, End: x.End}
+		}
+		if err != nil && n > 0 {
+			err = f.retry.Again(ctx, err, true)
+		}
+		if err != nil {
+			f.failed.Add(1)
+			if _, over := errors.AsType[*anew](err); over || errors.Is(err, ErrLocal) {
+				f.cancel(err)
+			}
+			return err
+		}
+		select {
+		case x = <-f.pieces:
+		default:
+			return nil
+		}
+	}
+}
+
+// split cuts s into about n pieces of about the same length, but none shorter than minSegment.
+func split(s partfile.Spans, n int) (pieces partfile.Spans) {
+	length := max(1, s.Octets()/int64(n))
+	for _, x := range s {
+		count := max(1, min((x.Len()+(length-1)/2)/length, x.Len()/minSegment))
+		for i := range count {
+			pieces = append(pieces, partfile.Span{Start: x.Start + x.Len()*i/count, End: x.Start + x.Len()*(i+1)/count})
+		}
+	}
+	return pieces
 }

@@ -4,11 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/owner"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -30,7 +37,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	}
 	to := j.place
 	if to == nil {
-		if to, err = new(partfile.Group).Find(j.o.Root, path); err != nil {
+		if to, err = (&partfile.Group{Attempt: localfile.Attempt(ctx)}).Find(j.o.Root, path); err != nil {
 			return Result{}, err
 		}
 	}
@@ -79,7 +86,6 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	return t.finish(ctx, to, c.overwrite)
 }
 
-// finish checks the complete part and gives it its final name.
 func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite bool) (Result, error) {
 	s := t.part.Snapshot()
 	size := s.Done.Octets()
@@ -133,4 +139,244 @@ func Get(ctx context.Context, url, path string, o *Options) (Result, error) {
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
 	return File(ctx, &c, u, path, o)
+}
+
+type job struct {
+	src     Source
+	extra   Source // for further connections
+	u       *urlparse.URL
+	url     string // of u, as journals write it
+	o       *Options
+	retry   *retry.Retrier
+	arrives func()          // see member
+	reports bool            // there are Progress events,
+	quiet   func()          // which this ends
+	place   *partfile.Place // has been looked at, or nil
+	lists   *sums.Cache
+	many    bool // it is one of many, of which some may be lists of digests
+}
+
+// text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
+func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII }
+
+// newJob returns a job with a copy of o that has its defaults filled in.
+func newJob(src Source, u *urlparse.URL, o *Options) *job {
+	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src, arrives: func() {}, quiet: func() {}, lists: new(sums.Cache)}
+	if o != nil {
+		*j.o = *o
+	}
+	j.o.checkpoint = cmp.Or(j.o.checkpoint, checkpointInterval)
+	if tell := j.o.Events; tell != nil {
+		var one sync.Mutex
+		j.o.Events = func(e Event) { one.Lock(); defer one.Unlock(); tell(e) }
+	}
+	policy := retry.Policy{Retries: j.o.Retries, Connect: j.o.RetryConnect}
+	policy.Tell = func(err error, try int, wait time.Duration) {
+		j.o.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.o.Retries)), Wait: wait})
+	}
+	if m, ok := src.(member); ok {
+		j.extra, j.arrives, j.place, j.lists, j.many, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Place(), m.Lists(), true, true
+	}
+	j.retry = retry.New(policy)
+	return j
+}
+
+const cannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
+
+const undated = "the server does not always report the file's time, so it may be another file"
+
+// dated reports whether pieces of a file with this time may be joined. Without a time only Continue says so: the size and
+// the laps are all that can be compared.
+func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.o.Continue }
+
+// sized returns an error if something has n bytes, which may be unknown, and Options.Size says another number.
+func (j *job) sized(what string, n int64) error {
+	if want := j.o.Size; want != nil && n >= 0 && n != *want && !j.text() {
+		return because(ftpexec.ErrChanged, "%s %d bytes, not the expected %d", what, n, *want)
+	}
+	return nil
+}
+
+// stat asks the server for its file's size and time. If the server refuses to tell anything nothing is known: only RETR
+// shows whether there is a file.
+func (j *job) stat(ctx context.Context) (*ftpexec.Entry, error) {
+	info, err := j.src.Stat(ctx, j.u)
+	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "transfer" && e.Code == 550 {
+		return &ftpexec.Entry{Size: -1}, nil
+	}
+	return &info, err
+}
+
+func (j *job) ask(ctx context.Context) (info *ftpexec.Entry, err error) {
+	err = j.retry.Do(ctx, func() error { info, err = j.stat(ctx); return err })
+	return info, err
+}
+
+// report tells the result of count at each progressInterval from the first call on, until quiet is called. It only
+// reads counters and does not slow the data down.
+func (j *job) report(count func() (done, total int64)) {
+	if j.o.Events == nil || j.reports {
+		return
+	}
+	j.reports = true
+	tell := func() {
+		done, total := count()
+		j.o.Events(Event{Kind: Progress, Done: done, Total: total})
+	}
+	tell()
+	end := retry.Every(progressInterval, tell)
+	j.quiet = func() { end(); tell() }
+}
+
+type choice struct {
+	skip      string         // why to leave it alone; "" means not to
+	overwrite bool           // it may be replaced
+	start     fs.FileInfo    // not nil: Continue takes it as the start of the server's file,
+	whole     *ftpexec.Entry // which is this
+}
+
+// choose decides what to do about the target. It asks the server if Newer or Continue make that depend on its file.
+func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
+	switch {
+	case to.Info == nil, j.o.Overwrite && !j.o.Newer:
+		return choice{overwrite: j.o.Overwrite}, nil
+	case j.o.Newer, j.o.Continue:
+		return j.against(ctx, to)
+	case j.o.Skip:
+		return choice{skip: leftExists}, nil
+	}
+	return choice{}, &localfile.Error{Path: to.Path, Reason: "already exists", Err: fs.ErrExist}
+}
+
+// against decides what to do about the target by what the server says about its file. Newer retrieves one that is newer or
+// of another size. Continue takes the target for its start; with Newer, only if the target is no older and shorter.
+func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
+	refuse := func(format string, args ...any) (choice, error) {
+		return choice{}, because(ErrResume, "%s: "+format, append([]any{to.Path}, args...)...)
+	}
+	never := "" // why the target is the start of no file
+	switch {
+	case j.text() || !to.Info.Mode().IsRegular():
+		never = "only a regular file can be resumed, and not as text (;type=a)"
+	case !owner.Ours(to.Info):
+		never = "cannot be resumed: it belongs to another user"
+	}
+	if never != "" && !j.o.Newer {
+		return refuse("%s", never)
+	}
+	for _, suffix := range []string{".aria2", ".lftp-pget-status"} { // whose files have their full size from the start
+		if _, err := os.Lstat(to.Path + suffix); err == nil {
+			return refuse("lacks pieces, as %s%s tells", to.Path, suffix)
+		}
+	}
+	local, err := to.Stat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && to.Info.Mode().IsRegular():
+		return choice{}, partfile.ErrMoved
+	case err != nil:
+		return choice{}, localfile.Failure(to.Path, "cannot be examined", err)
+	}
+	info, err := j.ask(ctx)
+	if err != nil {
+		return choice{}, err
+	}
+	fresh, comparable := info.ModTime.After(local.ModTime()), info.Size >= 0 && !j.text()
+	switch {
+	case !j.o.Newer:
+	case info.ModTime.IsZero():
+		j.o.note("the server does not report the file's time: retrieving it")
+		return choice{overwrite: true}, nil
+	case !fresh && (!comparable || info.Size == local.Size()):
+		return choice{skip: leftOlder}, nil
+	case fresh || !j.o.Continue || info.Size < local.Size():
+		return choice{overwrite: true}, nil
+	}
+	switch {
+	case never != "":
+		return refuse("%s", never)
+	case info.Size < 0:
+		return refuse("cannot be resumed: the server does not report the file's size")
+	case local.Size() > info.Size:
+		return refuse("has %d bytes, but the server's file has only %d", local.Size(), info.Size)
+	case fresh:
+		return refuse("is older than the server's file, which has changed since")
+	case local.Size() == info.Size:
+		return choice{skip: leftComplete}, nil
+	}
+	return choice{overwrite: true, start: local, whole: info}, nil
+}
+
+// find claims the part of the target, and takes what it holds as the start if this run may.
+func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer, error) {
+	p, err := to.Claim(j.url)
+	if err != nil {
+		return nil, err
+	}
+	t := &transfer{job: j, part: p, segments: max(1, j.o.Segments)}
+	if err = t.take(ctx, c); err == nil && c.overwrite {
+		err = p.Like(to.Info)
+	}
+	if err != nil {
+		p.Leave(false)
+		return nil, err
+	}
+	return t, nil
+}
+
+// take decides about what the part holds, and may take the target in its place.
+func (t *transfer) take(ctx context.Context, c choice) error {
+	p := t.part
+	why, err := t.useless(ctx, c.start)
+	switch {
+	case err != nil:
+		return err
+	case why == "" && len(p.Left.Done) > 0:
+		t.retry.Reached.Store(true) // the bytes came from the server, so the address is right
+		p.Resume()
+	case c.start != nil:
+		t.o.reading(p.Path, c.start.Size())
+		return p.Copy(ctx, c.start, c.whole.Size, c.whole.ModTime)
+	case why != "":
+		t.stale = p.Name() + ": " + why
+	}
+	return nil
+}
+
+// useless says why a run cannot resume from the part, or "". It removes damaged blocks from what is left.
+func (t *transfer) useless(ctx context.Context, from fs.FileInfo) (why string, err error) {
+	p, s := t.part, &t.part.Left
+	switch {
+	case p.LeftErr != nil:
+		return p.LeftErr.Error(), nil
+	case len(s.Done) == 0:
+		return "", nil
+	case t.o.NoResume:
+		return "not resumed, as requested", nil
+	case s.Adopted > 0 && !t.o.Continue, from != nil && s.Adopted > 0 && s.Adopted != from.Size():
+		return "it starts with bytes that another program left", nil
+	case s.URL != t.url:
+		return "it belongs to another URL", nil
+	case t.text():
+		return cannotResumeText, nil
+	}
+	t.o.reading(p.Name(), s.Done.Octets())
+	all := len(s.Blocks)
+	err = p.Check(ctx)
+	switch bad := all - len(s.Blocks); {
+	case err != nil || bad == 0:
+		return "", err
+	case bad == all || s.Done.Head() < s.Adopted:
+		return "it does not match its journal", nil
+	default:
+		t.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.Name(), bad, all))
+		return "", nil
+	}
+}
+
+// keeps refuses to give up the bytes that Continue takes as the start of the file.
+func (t *transfer) keeps(why string) error {
+	if t.part.Snapshot().Adopted == 0 {
+		return nil
+	}
+	return because(ErrResume, "%s: %s", t.part.Path, why)
 }

@@ -7,19 +7,31 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -103,9 +115,8 @@ func die() {
 	select {}
 }
 
-// TestKill kills a downloader at random points, counted in bytes or in calls on the disk, again and again, with one
-// connection and several. After each kill the journal claims only bytes that the part has. At the end the file is right
-// and nothing else is left.
+// TestKill kills a downloader at random points, counted in bytes or in calls on the disk, with one connection and several.
+// After each kill the journal claims only bytes that the part has. At the end the file is right and nothing else is left.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*killSeed, 0))
 	text := noise(*killSize, *killSeed)
@@ -201,4 +212,133 @@ func (k *kit) checkLeft(text string) int64 {
 		k.Errorf("there is %v", extra)
 	}
 	return octets
+}
+
+// renames is the call that gives a file its name.
+var renames = map[bool]string{true: "renameat2", false: "link"}[runtime.GOOS == "linux"]
+
+var fourKiB = noise(4<<10, 9)
+
+// ofMany is the Source of a file of many.
+type ofMany struct {
+	Source
+	place func() *partfile.Place
+}
+
+func (o ofMany) Extra() Source          { return o.Source }
+func (o ofMany) Arrived()               {}
+func (o ofMany) Place() *partfile.Place { return o.place() }
+func (o ofMany) Lists() *sums.Cache     { return new(sums.Cache) }
+
+// TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
+// too, where the directory is there already, and as one of many.
+func TestSmallFile(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "d"), 0o777))
+	root := must.Get(os.OpenRoot(dir))(t)
+	defer root.Close()
+	alone := memorySource{contents: fourKiB}
+	for _, tt := range []struct {
+		src             Source
+		path, part, dir string
+		o               *Options
+		most            int
+	}{
+		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 12},
+		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 12},
+		{ofMany{alone, func() *partfile.Place { return must.Get(new(partfile.Group).Find(root, "d/g"))(t) }}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 12},
+	} {
+		var calls, flushed []string
+		onCall(t, func(call, path string) error {
+			path = filepath.Clean(path)
+			calls = append(calls, call+" "+filepath.Base(path))
+			if call == "fsync" || call == renames {
+				flushed = append(flushed, call+" "+filepath.Base(path))
+			}
+			return nil
+		})
+		must.Get(File(t.Context(), tt.src, urlOf(t, "ftp://h/f"), tt.path, tt.o))(t)
+		if len(calls) > tt.most {
+			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), tt.most, calls)
+		}
+		want := []string{"fsync " + tt.part, renames + " " + tt.part, "fsync " + tt.dir}
+		if !slices.Equal(flushed, want) {
+			t.Errorf("%s: got %q, want %q", tt.path, flushed, want)
+		}
+	}
+}
+
+// BenchmarkSmall saves files of 4 KiB, one after another, without a network.
+func BenchmarkSmall(b *testing.B) {
+	dir := b.TempDir()
+	root := must.Get(os.OpenRoot(dir))(b)
+	defer root.Close()
+	u := urlOf(b, "ftp://h/f")
+	alone, of, i := memorySource{contents: fourKiB}, new(partfile.Group), 0
+	place := func() *partfile.Place { return must.Get(of.Find(root, filepath.Join("e", fmt.Sprint(i))))(b) }
+	for _, bb := range []struct {
+		what, dir string
+		src       Source
+		o         *Options
+	}{
+		{"anywhere", dir, alone, nil}, {"root", "d", alone, &Options{Root: root}},
+		{"of many", "e", ofMany{alone, place}, &Options{Root: root, Events: func(Event) {}, Commit: func(Result) error { return nil }}},
+	} {
+		b.Run(bb.what, func(b *testing.B) {
+			for i = 0; b.Loop(); i++ {
+				must.Get(File(b.Context(), bb.src, u, filepath.Join(bb.dir, fmt.Sprint(i)), bb.o))(b)
+			}
+		})
+	}
+}
+
+// TestLimit checks that all transfers that share a limit keep to it, to the millisecond.
+func TestLimit(t *testing.T) {
+	const bytes, limit = 2 << 20, 8 << 20
+	for transfers := range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			network := ftptest.NewNetwork()
+			srv := network.NewScript(t, testserver.Honest(strings.Repeat("x", bytes)))
+			c := &ftpexec.Client{Dial: network.Dial}
+			limiter := limitOf(limit)
+			begun := time.Now()
+			var group sync.WaitGroup
+			for range transfers {
+				group.Go(func() {
+					if _, err := To(t.Context(), c, urlOf(t, srv.URL("/f")), io.Discard, &Options{Limit: limiter}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			want := time.Second * time.Duration(transfers*bytes) / limit
+			if took := time.Since(begun); took.Round(time.Millisecond) != want.Round(time.Millisecond) {
+				t.Errorf("%d transfers took %v, want %v", transfers, took, want)
+			}
+		})
+	}
+}
+
+// TestLimitEnds checks that the end of the context ends the wait for a limit.
+func TestLimitEnds(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	ctx, cancel := context.WithCancel(t.Context())
+	o := &Options{Limit: limitOf(1), Events: onProgress(func(int64, int64) { cancel() })}
+	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	o = &Options{Limit: limitOf(1)}
+	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); err != context.DeadlineExceeded {
+		t.Errorf("beyond its deadline: got %v", err)
+	}
+}
+
+// limitOf returns an empty limiter of so many bytes a second.
+func limitOf(n int64) *rate.Limiter {
+	burst := int(max(n/8, 512))
+	l := rate.NewLimiter(rate.Limit(n), burst)
+	l.AllowN(time.Now(), burst)
+	return l
 }

@@ -10,9 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/localfile"
@@ -138,14 +141,12 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// standard returns the standard stream that path names, or nil. Opening the name again would write from the file's first
-// byte.
+// standard returns the standard stream that path names, or nil. Opening the name again would write from the first byte.
 func standard(path string) *os.File {
 	return map[string]*os.File{"/dev/stdout": os.Stdout, "/dev/stderr": os.Stderr}[filepath.Clean(path)]
 }
 
-// saveStream writes to a device or FIFO: there is no file to protect or rename. The end of ctx ends the wait for a FIFO's
-// reader.
+// saveStream writes to a device or FIFO: there is no file to protect or rename. ctx bounds the wait for a FIFO's reader.
 func (j *job) saveStream(ctx context.Context, path string) (r Result, err error) {
 	f := standard(path)
 	if f == nil {
@@ -186,4 +187,68 @@ func openStream(ctx context.Context, path string) (*os.File, error) {
 			return nil, err
 		}
 	}
+}
+
+// bufferSize is how many bytes are copied at a time if they do not go straight from the socket to the file.
+const bufferSize = 256 << 10
+
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// sink is where the bytes of a response go. Its errors are local.
+type sink struct {
+	ctx   context.Context // Write takes no context
+	to    io.Writer
+	path  string        // of to, for errors
+	check *digestCheck  // gets a copy, unless nil
+	limit *rate.Limiter // nil means no limit
+}
+
+// pump copies body to its end. In the simple case, all of an unencrypted response into a file, bytes go straight there: see
+// [ftpexec.Response].Body.
+func (w *sink) pump(body io.Reader) (err error) {
+	if _, whole := body.(io.WriterTo); whole && w.limit == nil {
+		if file, ok := w.to.(*os.File); ok && w.check == nil {
+			_, err = io.Copy(file, body)
+			_, system := errors.AsType[*fs.PathError](err)
+			if _, server := errors.AsType[*ftpexec.Error](err); system && !server { // the file's own error, not yet marked
+				err = localfile.Failure(w.path, "cannot be written", err)
+			}
+			return err
+		}
+		_, err = io.Copy(w, body) // with a buffer of the body's
+		return err
+	}
+	size := float64(bufferSize)
+	if w.limit != nil { // bytes of a tenth of a second, so that data flows evenly
+		size = min(size, max(512, float64(w.limit.Limit()/10)))
+	}
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
+	_, err = io.CopyBuffer(w, struct{ io.Reader }{body}, buffer[:int(size)])
+	return err
+}
+
+// Write keeps to the limit.
+func (w *sink) Write(p []byte) (int, error) {
+	if err := w.wait(len(p)); err != nil {
+		return 0, err
+	}
+	n, err := w.to.Write(p)
+	if w.check != nil {
+		_, _ = w.check.Write(p[:n]) // a hash never fails
+	}
+	return n, localfile.Failure(w.path, "cannot be written", err)
+}
+
+// wait waits until the limit allows n bytes. It returns when the context ends, or at once if the context's deadline would
+// come first.
+func (w *sink) wait(n int) error {
+	for w.limit != nil && n > 0 {
+		some := max(1, min(n, w.limit.Burst()))
+		if w.limit.WaitN(w.ctx, some) != nil {
+			return cmp.Or(context.Cause(w.ctx), context.DeadlineExceeded)
+		}
+		n -= some
+	}
+	return nil
 }

@@ -13,11 +13,9 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// maxChanges is how often a transfer starts over because the server's file has changed, before it fails with
-// ftpexec.ErrChanged.
+// maxChanges is how often a transfer starts over because the server's file has changed; then comes ftpexec.ErrChanged.
 const maxChanges = 3
 
-// transfer fetches what is missing of a file into its part.
 type transfer struct {
 	*job
 	part     *partfile.Part
@@ -30,7 +28,6 @@ type transfer struct {
 	tally
 }
 
-// learned is what a run finds out about the server.
 type learned struct {
 	noRestart string      // why it cannot start in the middle of a file; "" if it may
 	omitted   atomic.Bool // it once omitted something that it had reported before
@@ -85,7 +82,6 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 }
 
-// count returns the numbers for Progress events.
 func (t *transfer) count() (done, total int64) {
 	s := t.part.Snapshot()
 	return s.Done.Octets(), s.Size
@@ -151,7 +147,6 @@ func (t *transfer) forgo() (why string, err error) {
 	return why, t.keeps(why)
 }
 
-// restart gives up what the part holds, and reports it.
 func (t *transfer) restart(why string) error {
 	t.o.note(why + ": starting over")
 	if t.check != nil {

@@ -69,8 +69,7 @@ func (c *digestCheck) same(ctx context.Context, f *os.File, n int64) bool {
 	return err == nil && info.Size() == n && other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
 }
 
-// compare writes to r what the digest is and what it was compared with. The error is [ErrDigest] if it is not the wanted
-// one.
+// compare writes to r what the digest is and what it was compared with. The error is [ErrDigest] if it is another.
 func (c *digestCheck) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.String() == c.want.String() {
@@ -143,12 +142,16 @@ func (j *job) listed(ctx context.Context, up int) (*digestCheck, error) {
 	}
 	there := j.names(ctx, dir)
 	listing := up > 0 || there.Has(name) // vsftpd lists nothing of a directory that it may not read
+	names := []string{name}              // also with directories above the list in front, if that can be no path below it
+	for i := len(dir.Dirs) - 1; i >= 0 && listing && !there.Has(dir.Dirs[i]); i-- {
+		names = append(names, strings.TrimPrefix(dir.Dirs[i], "/")+"/"+names[len(names)-1])
+	}
 	for _, list := range sums.Beside(name) {
 		if listing && !there.Has(list.File) {
 			continue
 		}
 		dir.Name = list.File
-		sum, err := j.lookUp(ctx, dir, list, name)
+		sum, err := j.lookUp(ctx, dir, list, names)
 		switch {
 		case err == nil:
 			from := sum.Algorithm + " in " + strings.Repeat("../", up) + list.File
@@ -184,9 +187,9 @@ func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 	return names
 }
 
-// lookUp returns the digest of a file that a list has. A list that was cut short does not count, and one that the server
+// lookUp returns the digest of a file that a list has under one of the names. A list that was cut short does not count, and one that the server
 // does not send has no digests.
-func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, name string) (digest.Sum, error) {
+func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names []string) (digest.Sum, error) {
 	digests, err := j.lists.Get(u.String(), func() (d *sums.Digests, err error) {
 		err = j.retry.Do(ctx, func() error {
 			resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
@@ -194,7 +197,7 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, name s
 				return err
 			}
 			defer resp.Body.Close()
-			d, err = list.Read(resp.Body, name)
+			d, err = list.Read(resp.Body, names[0])
 			return err
 		})
 		e, _ := errors.AsType[*ftpexec.Error](err)
@@ -206,7 +209,7 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, name s
 	if err != nil {
 		return digest.Sum{}, err
 	}
-	return digests.Find(name)
+	return digests.Find(names...)
 }
 
 // computed asks the server to compute a digest, of all but blake2b, which no FTP command computes.

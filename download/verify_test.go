@@ -128,6 +128,11 @@ func TestVerify(t *testing.T) {
 		{"a stronger list than Ensembl's", map[string]string{"/d/CHECKSUMS": bsdOf(body+"x") + " f\n", "/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
 		{"in a parent directory", map[string]string{"/MD5SUMS": md5Of + "  ./d/f\n"}, replies("FEAT", "211-\r\n SIZE\r\n211 End"), nil, "md5 in ../MD5SUMS"},
 		{"another directory's", map[string]string{"/MD5SUMS": md5Of + "  e/f\n" + md5Of + "  f\n"}, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
+		{"BSD's, in a parent directory", map[string]string{"/SHA256SUMS": "SHA256 (./d/f) = " + sha256Of(body) + "\n"}, replies("FEAT", "211-\r\n SIZE\r\n211 End"), nil, "sha256 in ../SHA256SUMS"},
+		{"a path from above", map[string]string{"/d/md5sum.txt": md5Of + "  d/f\n"}, nil, nil, "md5 in md5sum.txt"},
+		{"BSD's, an absolute path", map[string]string{"/d/CHECKSUMS": "MD5 (/d/f) = " + md5Of + "\n"}, nil, nil, "md5 in CHECKSUMS"},
+		{"another file's path from above", map[string]string{"/d/MD5SUMS": md5Of + "  d/f\n", "/d/d/x": ""}, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
+		{"another place", map[string]string{"/d/MD5SUMS": md5Of + "  /e/f\n" + md5Of + "  ../f\n"}, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
 		{"none", nil, replies("FEAT", "211-\r\n SIZE\r\n211 End"), ErrUnverified, ""},
 		{"ambiguous", map[string]string{"/d/MD5SUMS": md5Of + "  f\n" + fmt.Sprintf("%x", md5.Sum(nil)) + "  f\n"}, nil, ErrUnverified, ""},
 	}

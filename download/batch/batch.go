@@ -1,33 +1,26 @@
 // Package batch downloads many files: those of a list, of a manifest or of a directory tree. It fetches several at once,
 // within what each server bears, verifies every one, and remembers the verified ones in a ledger, so that the next run
-// fetches only the rest.
-//
-//	tasks := func(yield func(batch.Task) bool) {
-//		for item, err := range manifest.Read(list, manifest.Options{}) { // a URL per line, or a table
-//			if err != nil || !yield(batch.Task{Item: item}) {
-//				return
-//			}
-//		}
-//	}
-//	root, err := os.OpenRoot("data")
-//	var c ftpexec.Client
-//	totals, err := batch.Run(ctx, &c, tasks, batch.Options{Jobs: 4, Ledger: ".ftpfetch-ledger", Each: download.Options{Root: root}})
+// fetches only the rest. The example of [Run] shows how.
 package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"path"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/claims"
 	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/localfile"
@@ -46,8 +39,7 @@ type Options struct {
 	// ".ftpfetch-ledger": all such files are read.
 	Ledger string
 	// Each applies to every file. It needs a Root: nothing outside it is touched. Its fields Size, Sum, Events and Commit
-	// are not used: Run sets them. A file gets more than one of its Segments only if fewer files than connections are
-	// left.
+	// are not used: Run sets them. A file gets more than one of its Segments only if there are fewer files than connections.
 	Each download.Options
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means no
 	// limit. The time in the queue does not count: a file that returns to it because the server is full begins anew.
@@ -56,8 +48,7 @@ type Options struct {
 	Events func(Event)
 }
 
-// Task is something to retrieve: a file, or if Tree is not nil the directory URLs[0] with what is in it, which is saved
-// under Path.
+// Task is something to retrieve: a file, or if Tree is not nil the directory URLs[0] with what is in it, under Path.
 type Task struct {
 	manifest.Item
 	Tree *Tree
@@ -65,12 +56,10 @@ type Task struct {
 
 // Event is something that happens in a run. Its Kind is one of those below, or one that package download has for a file.
 // Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
-// download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text warns of a
-// danger.
+// download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text is a warning.
 type Event struct {
 	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
-	// Task is the same from Started to Ended, or nil if the event is about a server or the run. The first of its URLs is
-	// the one that is tried.
+	// Task is the same from Started to Ended, or nil if the event is about a server or the run. It tries the first URL.
 	Task   *Task
 	Result download.Result // after Ended, if Err is nil and Text is ""
 	Totals Totals          // of the Progress of the run
@@ -107,7 +96,7 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src, root: o.Each.Root, group: new(partfile.Group)}
+	b := &engine{Options: o, src: src, root: o.Each.Root, group: &partfile.Group{Attempt: localfile.Attempt(ctx)}}
 	b.group.Dirs.Keep = keptOpen
 	defer b.group.Dirs.Close()
 	b.teller, _ = src.(teller)
@@ -129,7 +118,7 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	}, b.jobs(tasks), b.do)
 	b.hauls(ctx)
 	end()
-	switch t := b.totals(); {
+	switch t := b.counts.Totals; {
 	case t.Complete == t.Files && t.Listing+t.Unlisted == 0:
 		return t, nil
 	case ctx.Err() != nil:
@@ -139,14 +128,11 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	}
 }
 
-// keptOpen is how many directories stay open for files to come.
 const keptOpen = 16
 
-// patience is how much more a server that refuses every connection is worth than a failure of one file: it stops all of
-// them.
+// patience is how much more a server that refuses every connection is worth than a failure of one file.
 const patience = 4
 
-// engine is the state of a Run.
 type engine struct {
 	Options
 	src    download.Source
@@ -178,12 +164,6 @@ func (b *engine) count(change func(c *counts)) {
 	change(&b.counts)
 }
 
-func (b *engine) totals() (t Totals) {
-	b.count(func(c *counts) { t = c.Totals })
-	return t
-}
-
-// job is a task on its way.
 type job struct {
 	*Task             // nil until settle, because it takes more memory than all the rest
 	in      *job      // the directory whose listing has this file
@@ -215,8 +195,7 @@ func (j *job) settle() {
 	}
 }
 
-// jobs counts the tasks and turns them into jobs. It looks one task ahead: two files of a tree alone cannot have the same
-// path.
+// jobs counts the tasks and turns them into jobs. It looks one task ahead: files of one tree cannot have the same path.
 func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	return func(yield func(schedule.Job[*job]) bool) {
 		next, stop := iter.Pull(tasks)
@@ -229,7 +208,8 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 				b.paths = claims.New()
 			}
 			if j.Tree != nil {
-				j.dir, b.trees = top(j.url()), append(b.trees, j)
+				u := j.url() // which may be a file's if it does not end as that of a directory
+				j.dir, b.trees = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}, append(b.trees, j)
 				j.URLs = []*urlparse.URL{j.dir.root}
 				if err := j.Tree.check(); err != nil {
 					b.count(func(c *counts) { c.Unlisted++ })
@@ -248,21 +228,27 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	}
 }
 
-// admit reports whether a job is to be queued. Of two files with the same path only the first is: the same again does not
-// count, and any other fails.
+// admit reports whether a job is to be queued. Of two files with the same path only the first is: the same again, of which
+// no more is known, does not count, and any other fails.
 func (b *engine) admit(j *job) bool {
 	if b.paths == nil || j.dir != nil {
 		return true
 	}
 	settled := *j
 	settled.settle()
-	first, clash, _ := b.paths.Add(settled.Path, settled.URLs, settled.Size, settled.Sum.String(), 0)
-	if clash == "" {
-		return first
+	facts := settled.Sum.String()
+	if settled.Size != nil {
+		facts += fmt.Sprint(" ", *settled.Size)
 	}
-	b.count(func(c *counts) { c.file(-1, 1) })
-	reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
-	b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason, Err: download.ErrLocal}))
+	mine := claims.Claim{Who: int32(b.paths.Hash(settled.url().String())>>1) | 1, What: b.paths.Hash(facts)}
+	switch first, clash := b.paths.Add(settled.Path, mine); {
+	case clash == "":
+		return true
+	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
+		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
+		b.count(func(c *counts) { c.file(-1, 1) })
+		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason, Err: download.ErrLocal}))
+	}
 	return false
 }
 
@@ -295,7 +281,6 @@ func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdic
 	return b.file(ctx, t)
 }
 
-// ceiling notes that a server refused a connection.
 func (b *engine) ceiling(host string, most int) {
 	if most == 0 {
 		b.note(pause, host+" refuses the only connection: waiting until it has room")
@@ -317,12 +302,10 @@ func (b *engine) note(wait time.Duration, text string) {
 	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text, Wait: wait}})
 }
 
-// failed returns the end of a job that failed with err, at the URL that it tries.
 func (j *job) failed(err error) Event {
 	return Event{Event: download.Event{Err: err}, Task: j.Task, dir: j.dir != nil}
 }
 
-// ended counts and tells the end of a task.
 func (b *engine) ended(e Event) {
 	e.Kind = Ended
 	b.count(func(c *counts) {
@@ -337,10 +320,8 @@ func (b *engine) ended(e Event) {
 	b.tell(e)
 }
 
-// countInterval is the time between two looks at the totals.
 const countInterval = 200 * time.Millisecond
 
-// watch tells the totals regularly, until end is called.
 func (b *engine) watch() (end func()) {
 	if b.Events == nil {
 		return func() {}
@@ -357,4 +338,60 @@ func (b *engine) watch() (end func()) {
 	tell()
 	stop := retry.Every(countInterval, tell)
 	return func() { stop(); tell() }
+}
+
+// closeIdle closes the connections without work: they may be for another login.
+func (b *engine) closeIdle() {
+	if src, ok := b.src.(interface{ CloseIdleConnections() }); ok {
+		src.CloseIdleConnections()
+	}
+}
+
+// short reports whether fewer jobs may be of help against err: this process may open no more files. Even a job alone has
+// another try or two: short closes the connections without work, and the pipes that splice(2) has left are closed when
+// they are collected.
+func (b *engine) short(t *schedule.Turn[*job], err error) bool {
+	alone := t.Alone()
+	if scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE); !scarce || alone && t.Value.short == 2 {
+		return false
+	}
+	if alone {
+		t.Value.short++
+	}
+	b.closeIdle()
+	runtime.GC()
+	return true
+}
+
+// crowded reports whether the server may accept the connection once there are fewer. Not every server says so: some refuse
+// the connection, or close it without a greeting. That is worth the retries of a file even if there is no other.
+func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok {
+		return false
+	}
+	times := 0
+	if errors.Is(err, ftpexec.ErrLost) {
+		times = retry.Count(b.Each.Retries)
+	}
+	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
+	if crowded {
+		b.closeIdle()
+	}
+	return crowded
+}
+
+func verdict(err error) schedule.Verdict {
+	switch {
+	case retry.NoService(err):
+		return schedule.Unusable(err)
+	case local(err):
+		return schedule.Untouched
+	}
+	return schedule.Done
+}
+
+func local(err error) bool {
+	var e *ftpexec.Error
+	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && localfile.Failed(err)
 }

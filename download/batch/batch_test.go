@@ -145,8 +145,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestAlternatives checks that the next URL is tried if one fails, on another server too, and that the outcome names the
-// one that worked.
+// TestAlternatives checks that the next URL is tried if one fails, and that the outcome names the one that worked.
 func TestAlternatives(t *testing.T) {
 	s := newStand(t, map[string]string{"/a": "text", "/damaged": "tent"}, testserver.Options{})
 	other := testserver.New(t, &testserver.Options{Tree: map[string]string{"/b": "text"}})

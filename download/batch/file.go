@@ -23,7 +23,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// file retrieves a file, unless it is there already.
 func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	bounded, cancel := b.bound(ctx)
@@ -83,7 +82,6 @@ type teller interface {
 	Tell(u *urlparse.URL, e ftpexec.Entry)
 }
 
-// tells tells about a file of a listing.
 func (b *engine) tells(j *job, e ftpexec.Entry) {
 	j.in.note(func(h *haul) { h.wanted++ })
 	b.count(func(c *counts) { c.file(e.Size, 1); c.Complete++ })
@@ -93,7 +91,6 @@ func (b *engine) tells(j *job, e ftpexec.Entry) {
 	b.teller.Tell(j.url(), e)
 }
 
-// ask asks the server about a file.
 func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j, err := t.Value, t.GivenUp
 	var e ftpexec.Entry
@@ -111,7 +108,6 @@ func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdi
 	return b.end(ctx, j, download.Result{}, err, verdict(err))
 }
 
-// pause is the time between two looks at a file that another run writes.
 const pause = time.Second
 
 // wait waits for another run, without a connection. Then the file's turn comes again: the other run has completed it, or
@@ -129,7 +125,6 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 	return schedule.Untouched.Then(j.url().Address())
 }
 
-// named reports whether another run has named the file since this one looked for it.
 func (b *engine) named(ctx context.Context, j *job, to *partfile.Place) (there bool, err error) {
 	if b.ledger == nil {
 		return false, nil
@@ -194,12 +189,10 @@ func (b *engine) end(ctx context.Context, j *job, result download.Result, err er
 	return v
 }
 
-// left reports an entry of a listing that is not followed, because of what it is.
 func (b *engine) left(j *job, what string) {
 	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
 }
 
-// retrieve retrieves a file, and counts and tells what happens.
 func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place) (download.Result, error) {
 	j, o := t.Value, b.Each
 	m := &meter{engine: b, sized: j.size() >= 0}
@@ -252,8 +245,7 @@ func (m *meter) reach(c *counts, done, size int64) {
 	}
 }
 
-// end replaces what was counted by the size of the whole file. What a failed try brought does not count: the next one
-// counts it again.
+// end replaces what was counted by the size of the whole file. What a failed try brought counts in the next one.
 func (m *meter) end(r download.Result, err error) {
 	m.count(func(c *counts) {
 		if err != nil {
@@ -264,7 +256,6 @@ func (m *meter) end(r download.Result, err error) {
 	})
 }
 
-// first opens the first connection of a file.
 type first struct {
 	download.Source
 	turn  *schedule.Turn[*job]
@@ -291,7 +282,6 @@ func (f *first) Lists() *sums.Cache { return f.lists }
 // Extra is what package download asks for more connections.
 func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }
 
-// extra opens the further connections of a file in segments.
 type extra struct {
 	download.Source
 	turn *schedule.Turn[*job]
@@ -317,7 +307,7 @@ func (b *engine) there(ctx context.Context, j *job, to *partfile.Place) (_ downl
 	if item.Size != nil && *item.Size != info.Size() && !b.replaces() {
 		return download.Result{}, false, b.other(item, ftpexec.ErrChanged, "%d bytes, but the list says %d", info.Size(), *item.Size)
 	}
-	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && !j.dated() {
+	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && item.Sum.Algorithm == "" && (j.size() < 0 || j.modTime.IsZero()) { // only the server knows whether its file is newer
 		return download.Result{}, false, nil
 	}
 	if b.ledger != nil {
@@ -337,7 +327,6 @@ func (b *engine) there(ctx context.Context, j *job, to *partfile.Place) (_ downl
 	return download.Result{}, false, nil
 }
 
-// replaces reports whether download.File may make the right file of a wrong one that is there.
 func (b *engine) replaces() bool { return b.Each.Newer || b.Each.Continue }
 
 // other returns the error about a file that is there and is not the one that the list describes. With Skip, what is wrong
@@ -350,11 +339,6 @@ func (b *engine) other(item manifest.Item, cause error, format string, args ...a
 	return &localfile.Error{Path: filepath.Join(b.root.Name(), item.Path), Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause, Elsewhere: cause != localfile.ErrOther}
 }
 
-// dated reports whether the list or the listing tells enough to know whether the server's file is newer. Otherwise the
-// server must be asked.
-func (j *job) dated() bool { return j.Sum.Algorithm != "" || j.size() >= 0 && !j.modTime.IsZero() }
-
-// verify compares the digest of a file that is there.
 func (b *engine) verify(ctx context.Context, item manifest.Item, to *partfile.Place, result download.Result) (download.Result, bool, error) {
 	h := algorithm.New(item.Sum.Algorithm)
 	err := to.Copy(ctx, h)

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -22,7 +23,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// node is where a directory of a tree is.
 type node struct {
 	root  *urlparse.URL     // of the tree
 	below string            // the path below the tree's directory; "" for that directory
@@ -43,12 +43,6 @@ type node struct {
 // lead in a circle that shows no name twice.
 const mostLinks = 8
 
-// top returns the node of a tree's own directory, which may be a file if its URL does not end as one of a directory.
-func top(u *urlparse.URL) *node {
-	return &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}
-}
-
-// asFile returns the job for an entry that turned out to be no directory.
 func (j *job) asFile() *job {
 	v, last := *j.url(), len(j.url().Dirs)-1
 	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
@@ -59,7 +53,6 @@ func (j *job) asFile() *job {
 	return &job{Task: &task, in: j, listed: -1, link: j.link}
 }
 
-// list lists a directory and queues what is in it.
 func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if t.GivenUp != nil {
@@ -101,7 +94,6 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	return b.listed(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
-// queue queues a job that the listing of t has shown.
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	if j.dir == nil {
 		t.Value.note(func(h *haul) { h.wanted++ })
@@ -111,8 +103,7 @@ func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	}
 }
 
-// listed queues what a directory that has been listed leads to. A directory in the midst of which the run was interrupted
-// counts as not listed.
+// listed queues what a listed directory leads to. If the run is interrupted meanwhile, it counts as not listed.
 func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
 		if ctx.Err() != nil {
@@ -141,7 +132,7 @@ func (b *engine) complain(j *job, found contents) {
 	}
 	j.note(func(h *haul) {
 		h.lost, h.shown = h.lost || len(found.odd) > 0, h.shown || found.all > 0
-		if pattern, last := j.Tree.level(j.dir.depth); last {
+		if pattern, last := glob.Level(j.Tree.Names, j.dir.depth); last {
 			h.named = h.named || slices.ContainsFunc(found.entries, func(e entry) bool { return glob.Match([]string{pattern}, e.name) })
 		}
 	})
@@ -156,19 +147,18 @@ func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Ve
 	return b.end(ctx, j, download.Result{}, err, v)
 }
 
-// create creates the local directory, which may stay empty. If only some files are wanted, those create the directories
-// that they need.
+// create creates the local directory, which may stay empty. If only some files are wanted, those create theirs.
 func (b *engine) create(j *job) error {
-	if pattern, _ := j.Tree.level(j.dir.depth); b.teller != nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
+	if pattern, _ := glob.Level(j.Tree.Names, j.dir.depth); b.teller != nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
 		return nil
 	}
-	if err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777); err != nil {
-		return localfile.Failure(j.Path, "cannot be created", err)
+	err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		err = syscall.ENOTDIR // it is a file, which no option replaces
 	}
-	return nil
+	return localfile.Failure(j.Path, "cannot be created", err)
 }
 
-// contents is what a listing shows.
 type contents struct {
 	entries []entry // without the files that are queued already
 	odd     []error // of single lines
@@ -215,19 +205,21 @@ func (c *contents) add(e entry, ahead map[uint64]bool) {
 }
 
 func (b *engine) again(ctx context.Context, f func() error) error {
-	return retry.New(retry.Policy{
-		Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true,
-	}).Do(ctx, f)
+	return retry.New(retry.Policy{Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true}).Do(ctx, f)
 }
 
 // sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has told them only
 // roughly. An error leaves them rough: then the files are asked for one by one.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
-	var rough []int
+	var rough []*entry
 	var urls []*urlparse.URL
-	for i, e := range entries {
-		if b.Each.Newer && e.mode.IsRegular() && e.rough() && b.sameSize(path.Join(j.Path, e.name), e.size) {
-			rough, urls = append(rough, i), append(urls, j.url().Child(literal(e.name), ""))
+	for i := range entries {
+		e := &entries[i]
+		if !b.Each.Newer || !e.mode.IsRegular() || !e.rough() {
+			continue
+		}
+		if info, err := b.root.Lstat(path.Join(j.Path, e.name)); err == nil && info.Mode().IsRegular() && info.Size() == e.size {
+			rough, urls = append(rough, e), append(urls, j.url().Child(literal(e.name), ""))
 		}
 	}
 	src, ok := b.src.(interface {
@@ -236,25 +228,15 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	if !ok {
 		return
 	}
-	n := 0
-	for info, err := range src.StatAll(ctx, urls) {
-		if n >= len(rough) {
-			return
-		}
-		e := &entries[rough[n]]
-		if n++; err == nil && info.Size == e.size {
+	for info, err := range src.StatAll(ctx, urls) { // one for each
+		if e := rough[0]; err == nil && info.Size == e.size {
 			e.time, e.unit, e.local = info.ModTime, time.Second, false
 		}
+		rough = rough[1:]
 	}
 }
 
-func (b *engine) sameSize(name string, size int64) bool {
-	info, err := b.root.Lstat(name)
-	return err == nil && info.Mode().IsRegular() && info.Size() == size
-}
-
-// within returns the jobs for the entries of a directory, and reports those that are not retrieved. If ctx ends it returns
-// some of them.
+// within returns the jobs for the entries of a directory, or if ctx ends some, and reports those that are not retrieved.
 func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
 	taken := j.dir.ahead
 	if taken == nil {
@@ -285,7 +267,6 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 	return jobs
 }
 
-// file returns the job for a file in the directory j.
 func (j *job) file(e entry) *job {
 	f := &job{in: j, name: e.name, listed: e.size}
 	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {
@@ -297,7 +278,6 @@ func (j *job) file(e entry) *job {
 	return f
 }
 
-// refuse reports an entry that has no local name.
 func (b *engine) refuse(j *job, e entry, err error) {
 	dir := e.mode.IsDir()
 	j.in.note(func(h *haul) { h.lost = true })
@@ -324,29 +304,26 @@ func (b *engine) descend(parent, next *job, e entry) bool {
 		up: d, haul: d.haul, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
 	}
 	next.URLs[0] = u.Child("", "")
-	switch {
-	case e.mode == fs.ModeSymlink:
-		if !parent.Tree.FollowLinks || !next.dir.follow(d, e.target) {
-			next.URLs[0] = u
-			parent.note(func(h *haul) { h.links++ })
-			b.left(next, cmp.Or(e.target, "a place that the server does not tell"))
-			return false
-		}
+	switch follow := e.mode == fs.ModeSymlink && parent.Tree.FollowLinks && next.dir.follow(d, e.target); {
+	case follow:
 		next.URLs[0], next.link = next.dir.url(), e.target
-	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket
-		next.URLs[0] = u
-		parent.note(func(h *haul) { h.links++ })
-		b.left(next, e.mode.String())
-		return false
 	case e.mode == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
 		parent.note(func(h *haul) { h.deeper++ })
+		return false
+	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket, or a link that is not followed
+		what := e.mode.String()
+		if e.mode == fs.ModeSymlink {
+			what = cmp.Or(e.target, "a place that the server does not tell")
+		}
+		next.URLs[0] = u
+		parent.note(func(h *haul) { h.links++ })
+		b.left(next, what)
 		return false
 	}
 	return true
 }
 
-// follow makes p, an entry of the directory in, the node to which it links. It returns false if that is outside the tree
-// or would lead in a circle.
+// follow makes p, an entry of in, the node to which it links. It returns false if that is outside the tree or a circle.
 func (p *node) follow(in *node, target string) bool {
 	if strings.HasPrefix(target, "/") {
 		root := "/" + strings.Trim(strings.Join(p.root.Dirs, "/"), "/")

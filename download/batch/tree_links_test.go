@@ -67,8 +67,7 @@ func TestTreeLinks(t *testing.T) {
 	}
 }
 
-// TestTreeEndlessLinks checks that a circle that the names do not show ends: the server resolves the links on the way
-// itself.
+// TestTreeEndlessLinks checks that a circle ends that the names do not show: the server itself resolves the links.
 func TestTreeEndlessLinks(t *testing.T) {
 	const most = 8 // as docs/many.md says
 	x := shelf{verb: "LIST", files: map[string]string{}, listings: map[string]string{}}

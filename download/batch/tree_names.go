@@ -1,6 +1,8 @@
 package batch
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -8,11 +10,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -29,7 +35,6 @@ type Tree struct {
 	Type func(name string) urlparse.Typecode
 }
 
-// check returns an error if a pattern is malformed.
 func (t *Tree) check() error {
 	for _, p := range slices.Concat(t.Accept, t.Reject, strings.Split(t.Names, "/")) {
 		if err := glob.Check(p); err != nil {
@@ -49,22 +54,8 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 	return t.Type(name)
 }
 
-// level returns the part of Names for what is so many directories below the tree's own, and whether it is the last one; ""
-// if Names reaches not so deep.
-func (t *Tree) level(depth int) (pattern string, last bool) {
-	rest, more := t.Names, t.Names != ""
-	for ; more && depth >= 0; depth-- {
-		pattern, rest, more = strings.Cut(rest, "/")
-	}
-	if depth >= 0 {
-		return "", false
-	}
-	return pattern, !more
-}
-
-// wants reports whether an entry with this path below the tree's directory is wanted.
 func (t *Tree) wants(below string, dir bool) bool {
-	pattern, last := t.level(strings.Count(below, "/"))
+	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
 	switch {
 	case glob.Match(t.Reject, below), pattern != "" && !glob.Match([]string{pattern}, below):
 		return false
@@ -94,7 +85,6 @@ func entryOf(e ftpexec.Entry) entry {
 	return x
 }
 
-// rough reports whether the time is known only roughly.
 func (e *entry) rough() bool { return e.local || e.unit == 0 || e.unit > time.Second }
 
 // url returns the URL of an entry of the directory dir, with its name as servers take it.
@@ -132,3 +122,212 @@ func (e entry) usable(taken map[uint64]bool) error {
 	taken[key] = true
 	return nil
 }
+
+// many is how many entries a directory has when its files do not wait for the end of the listing.
+const many = 1000
+
+// begin returns a context for the listing of a tree's own directory, which queues files as they come: it may take minutes.
+// The others may be circles, and files whose times must be asked for wait too. Everything else is judged at the end.
+func (b *engine) begin(ctx context.Context, t *schedule.Turn[*job]) context.Context {
+	j, seen := t.Value, 0
+	if j.dir.up != nil || b.Each.Newer || b.teller != nil {
+		return ctx
+	}
+	if j.dir.ahead == nil {
+		j.dir.ahead = make(map[uint64]bool)
+	}
+	return early.With(ctx, func(x ftpexec.Entry) {
+		seen++
+		e := entryOf(x)
+		if _, begun := j.dir.ahead[e.key()]; seen <= many || begun || ctx.Err() != nil || e.mode != 0 ||
+			localfile.Unusable(e.name) != "" || !j.Tree.wants(e.name, false) || b.create(j) != nil {
+			return
+		}
+		j.dir.ahead[e.key()] = true
+		b.queue(t, j.file(e))
+	})
+}
+
+// haul is what the listings of a tree have shown. If no file of it is fetched, that is a failure unless there is none.
+type haul struct {
+	mu       sync.Mutex
+	wanted   int64 // files that are fetched, without those that links name in vain
+	lost     bool  // something failed, which is told
+	named    bool  // something matches Tree.Names
+	shown    bool  // there is something
+	rejected bool  // something matches Tree.Reject
+	unwanted int64 // files that Tree.Reject leaves, but no pattern chooses
+	links    int64 // and special files
+	deeper   int64 // directories below Tree.Depth
+	guesses  glob.Guesses
+}
+
+func (j *job) note(change func(h *haul)) {
+	h := j.dir.haul
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(h)
+}
+
+// leave counts an entry that is not wanted, and tries what its patterns may have been meant to be.
+func (j *job) leave(e entry) {
+	below := path.Join(j.dir.below, e.name)
+	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
+	j.note(func(h *haul) {
+		switch {
+		case h.wanted > 0:
+			return
+		case glob.Match(j.Tree.Reject, below):
+			h.rejected = true
+			return
+		case e.mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below):
+			return
+		case h.guesses == nil:
+			h.guesses = glob.Guess(j.Tree.patterns())
+		}
+		h.unwanted++
+		h.guesses.Add(below)
+	})
+}
+
+func (t *Tree) patterns() []string {
+	if len(t.Accept) == 0 && t.Names != "" {
+		return []string{t.Names}
+	}
+	return t.Accept
+}
+
+// barren is the error of a tree of which no file is fetched although there is something in it.
+type barren string
+
+func (e barren) Error() string        { return string(e) }
+func (e barren) Is(target error) bool { return target == ftpexec.ErrNotFound }
+
+// wanting says why no file of the tree t is fetched, or returns nil if the server has none.
+func (h *haul) wanting(t *Tree) error {
+	text := "nothing matches " + strings.Join(t.patterns(), " or ")
+	switch {
+	case h.wanted > 0 || h.lost:
+		return nil
+	case t.Names != "" && !h.named:
+		text = "nothing matches " + t.Names
+	case h.unwanted > 0:
+	case t.flat() && h.deeper > 0:
+		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
+	case h.rejected:
+		text = "--reject leaves no file of it"
+	case h.deeper > 0:
+		text = "no file"
+	case h.links > 0 && t.FollowLinks:
+		text = "only links, which lead to no file in it"
+	case h.links > 0:
+		text = "only links (--follow-links fetches what they lead to inside it)"
+	default:
+		return nil
+	}
+	text += h.guesses.Advice()
+	if h.deeper > 0 && !t.flat() {
+		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
+	}
+	return barren(text)
+}
+
+// flat reports whether no directory that matches Names is read.
+func (t *Tree) flat() bool { return t.Names != "" && t.Depth == 1+strings.Count(t.Names, "/") }
+
+func (h *haul) unread(t *Tree) string {
+	if t.flat() {
+		return fmt.Sprintf("directories that match are not fetched: %d (-r fetches what is in them)", h.deeper)
+	}
+	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
+}
+
+// hauls tells of each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
+func (b *engine) hauls(ctx context.Context) {
+	source, leaves := b.src.(interface{ LeftOut() int64 }) // of its listings, which it tells itself
+	for _, j := range b.trees {
+		h := j.dir.haul
+		switch err := h.wanting(j.Tree); {
+		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
+		case err != nil:
+			b.count(func(c *counts) { c.file(0, 1) })
+			b.ended(Event{Event: download.Event{Err: err}, Task: j.Task})
+		case h.deeper > 0:
+			b.note(pause, j.url().Redacted()+": "+h.unread(j.Tree))
+		case h.wanted == 0 && !h.lost && j.Tree.Names != "":
+			b.note(pause, j.url().Redacted()+": no file in what matches "+j.Tree.Names)
+		case h.wanted == 0 && !h.lost:
+			b.note(pause, j.url().Redacted()+": "+map[bool]string{true: "no file in it", false: "empty"}[h.shown])
+		}
+	}
+}
+
+const (
+	// deepest is how many directories may be above one of a tree.
+	deepest = 128
+	// mostAlike is how many of them may show the same as that directory, if it leads on in more than one way: then the
+	// depth bounds nothing.
+	mostAlike = 8
+	// near is how deep a circle leads on servers that follow only some links in a path: Linux 40. A tree may lead as deep,
+	// so it shows less.
+	near = 16
+)
+
+// circle returns the directory above j that is j's own directory: some servers show links and mounts as directories. The
+// fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So circle
+// asks: in a circle the way from the one to the other leads on from there, again and again, and shows the same at its end.
+func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, error) {
+	d, within := j.dir, found.dirs
+	d.shows = found.shows
+	var same, named *node // the nearest that shows the same, or that has the same name in "unique"
+	alike := 0
+	for a := d.up; a != nil && within > 0; a = a.up {
+		_, above := a.wayTo(d)
+		if above && a.shows == d.shows {
+			alike++
+			same = cmp.Or(same, a)
+		} else if above && a.unique == d.unique && a.unique != "" {
+			named = cmp.Or(named, a)
+		}
+	}
+	unsure := &localfile.Error{Path: j.Path, Err: download.ErrLocal, Reason: fmt.Sprintf(
+		"has more than %d directories above it, or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
+	if d.depth > deepest || alike > mostAlike && within > 1 {
+		return nil, unsure
+	}
+	if same = cmp.Or(same, named); same == nil || alike&(alike-1) != 0 { // what one try has not shown another may, but most will not
+		return nil, nil
+	}
+	way, _ := same.wayTo(d)
+	leads := func(levels int) (bool, error) {
+		far := *d
+		far.real = path.Join(d.real, strings.Repeat("/"+way, levels/(1+strings.Count(way, "/"))+1))
+		there, err := b.entries(ctx, far.url(), nil)
+		return err == nil && there.shows == d.shows, err
+	}
+	on, err := leads(deepest - d.depth)
+	switch e := (*ftpexec.Error)(nil); {
+	case on:
+		return same, nil
+	case err == nil || !noDirectory(err):
+		return nil, err
+	case errors.As(err, &e) && strings.HasSuffix(e.Reply, " Too many levels of symbolic links."): // pyftpdlib
+		return same, nil
+	}
+	if within > 1 {
+		if on, _ := leads(near); on {
+			return nil, unsure
+		}
+	}
+	return nil, nil
+}
+
+// wayTo returns the names that lead from a to d, if d is below a.
+func (a *node) wayTo(d *node) (string, bool) {
+	if a.real == "" {
+		return d.real, d.real != ""
+	}
+	return strings.CutPrefix(d.real, a.real+"/")
+}
+
+var seed = maphash.MakeSeed()

@@ -111,8 +111,7 @@ func (s *stand) dirs() (names []string) {
 	return names
 }
 
-// TestTreeErrors checks that a directory that cannot be listed whole is reported, that the run is no success then, and
-// that everything else is there.
+// TestTreeErrors checks that a directory that cannot be listed whole is reported, and that everything else is there.
 func TestTreeErrors(t *testing.T) {
 	whole := shelf{
 		verb: "MLSD",

@@ -38,59 +38,36 @@ func (s Sum) String() string {
 // write instead.
 func Parse(s string) (Sum, error) {
 	s = strings.TrimSpace(s)
-	name, digits := "", s
-	if i := strings.IndexAny(s, ":="); i >= 0 {
-		name, digits = s[:i], s[i+1:]
-	} else if fits := ofLength(len(s)); len(fits) == 1 && notHex(s) < 0 {
-		name = fits[0]
-	} else {
-		return Sum{}, withoutAlgorithm(s, fits)
+	at := strings.IndexAny(s, ":=")
+	digits := s[at+1:]
+	bad := strings.IndexFunc(digits, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
+	a := algorithm.Named(s[:max(at, 0)])
+	if a != "" && bad < 0 && len(digits) == size(a) {
+		digest, err := hex.DecodeString(digits)
+		return Sum{a, digest}, err
 	}
-	a := algorithm.Named(name)
-	if a == "" {
-		return Sum{}, fmt.Errorf("unknown digest algorithm %.40q: write %s", name, alternatives(algorithm.Names(), ""))
-	}
-	if i := notHex(digits); i >= 0 {
-		return Sum{}, fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[i:])[0], i+1)
-	}
-	if size := 2 * algorithm.New(a).Size(); len(digits) != size {
-		instead := ""
-		if fits := ofLength(len(digits)); len(fits) > 0 {
-			instead = ": for this digest write " + alternatives(fits, ":")
-		}
-		return Sum{}, fmt.Errorf("%s has %d hexadecimal digits, not %d%s", a, size, len(digits), instead)
-	}
-	digest, err := hex.DecodeString(digits)
-	return Sum{a, digest}, err
-}
-
-// withoutAlgorithm says what to write for a text without a colon, whose length fits some algorithms.
-func withoutAlgorithm(s string, fits []string) error {
+	fits := slices.DeleteFunc(algorithm.Names(), func(a string) bool { return bad >= 0 || size(a) != len(digits) })
+	var err error
 	switch {
 	case s == "":
-		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
-	case notHex(s) >= 0 || len(fits) == 0:
-		return fmt.Errorf("%.40q has no algorithm: write ALGO:HEX, where ALGO is %s", s, alternatives(algorithm.Names(), ""))
+		err = errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
+	case at < 0 && len(fits) == 0:
+		err = fmt.Errorf("%.40q has no algorithm: write ALGO:HEX, where ALGO is one of %s", s, strings.Join(algorithm.Names(), ", "))
+	case at < 0 && len(fits) > 1:
+		err = fmt.Errorf("the digest has no algorithm: write %s: in front of the digits", strings.Join(fits, ": or "))
+	case at < 0:
+		return Parse(fits[0] + ":" + s)
+	case a == "":
+		err = fmt.Errorf("unknown digest algorithm %.40q: write one of %s", s[:at], strings.Join(algorithm.Names(), ", "))
+	case bad >= 0:
+		err = fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[bad:])[0], bad+1)
+	case len(fits) == 0:
+		err = fmt.Errorf("%s has %d hexadecimal digits, not %d", a, size(a), len(digits))
 	default:
-		return fmt.Errorf("the digest has no algorithm: write %s in front of the digits", alternatives(fits, ":"))
+		err = fmt.Errorf("%s has %d hexadecimal digits, not %d: for this digest write %s", a, size(a), len(digits), strings.Join(fits, ": or ")+":")
 	}
+	return Sum{}, err
 }
 
-// ofLength returns the algorithms whose digests have that many digits.
-func ofLength(digits int) []string {
-	return slices.DeleteFunc(algorithm.Names(), func(a string) bool { return 2*algorithm.New(a).Size() != digits })
-}
-
-// notHex returns the index of the first byte that is not a hexadecimal digit, or -1.
-func notHex(s string) int {
-	return strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
-}
-
-// alternatives returns the names as "a, b or c", each with the ending.
-func alternatives(list []string, ending string) string {
-	text := strings.Join(list, ending+", ") + ending
-	if i := strings.LastIndex(text, ", "); i >= 0 {
-		return text[:i] + " or " + text[i+2:]
-	}
-	return text
-}
+// size returns how many digits the digests of an algorithm have.
+func size(a string) int { return 2 * algorithm.New(a).Size() }

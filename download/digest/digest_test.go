@@ -65,17 +65,17 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	const all = "sha512, blake2b, sha256, sha1, md5, crc32 or bsdsum"
+	const all = "sha512, blake2b, sha256, sha1, md5, crc32, bsdsum"
 	digits := func(n int) string { return strings.Repeat("a", n) }
 	tests := []struct{ in, want string }{
 		{"", "no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits"},
-		{"sha256", `"sha256" has no algorithm: write ALGO:HEX, where ALGO is ` + all},
+		{"sha256", `"sha256" has no algorithm: write ALGO:HEX, where ALGO is one of ` + all},
 		{abc["sha512"], "the digest has no algorithm: write sha512: or blake2b: in front of the digits"},
-		{digits(3), `"aaa" has no algorithm: write ALGO:HEX, where ALGO is ` + all},
-		{"sha3:" + digits(64), `unknown digest algorithm "sha3": write ` + all},
-		{"sha384:" + digits(96), `unknown digest algorithm "sha384": write ` + all},
-		{"sha512/256:" + digits(64), `unknown digest algorithm "sha512/256": write ` + all},
-		{":" + digits(64), `unknown digest algorithm "": write ` + all},
+		{digits(3), `"aaa" has no algorithm: write ALGO:HEX, where ALGO is one of ` + all},
+		{"sha3:" + digits(64), `unknown digest algorithm "sha3": write one of ` + all},
+		{"sha384:" + digits(96), `unknown digest algorithm "sha384": write one of ` + all},
+		{"sha512/256:" + digits(64), `unknown digest algorithm "sha512/256": write one of ` + all},
+		{":" + digits(64), `unknown digest algorithm "": write one of ` + all},
 		{"sha256:", "sha256 has 64 hexadecimal digits, not 0"},
 		{"sha256:" + digits(63), "sha256 has 64 hexadecimal digits, not 63"},
 		{"sha256:" + digits(40), "sha256 has 64 hexadecimal digits, not 40: for this digest write sha1:"},

@@ -39,6 +39,8 @@ func TestCheck(t *testing.T) {
 		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: summary{Items: 1, Bytes: -1}},
 		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: x: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list", "line 4: y: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list"}},
+		{name: "places by HTTP", text: "ftp://h/a\nhttp://h/b\tftp://h/b\nftp://h/c\thttp://h/c\n", want: summary{Items: 3, Bytes: -1}, errs: []string{
+			"line 2: places that are no ftp URLs are left out here and below"}},
 		{name: "a path twice", text: "ftp://h/a/x\nbad\nftp://h/b/x\nftp://i/x\n", want: summary{Items: 3, Bytes: -1}, errs: []string{
 			"line 2: bad: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list",
 			"line 3: the path x is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)",
@@ -52,8 +54,8 @@ func TestCheck(t *testing.T) {
 		{name: "the same URL with two passwords", text: "ftp://u:p@h/a\nftp://u:q@h/a\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
 			"line 2: the path a is that of line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
 		{name: "a file and a directory", text: "url\tpath\nftp://h/a\tx/y\nftp://h/b\tx/y/z/w\nftp://h/c\tx\nftp://h/d\tx/v\n", want: summary{Items: 4, Bytes: -1}, errs: []string{
-			"line 3: the path x/y/z/w needs a directory where line 2 has a file: write another path (--keep-dirs saves each file under the directories of its URL)",
-			"line 4: the path x is a directory of the path of line 2: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+			"line 3: the path x/y/z/w needs a directory where line 2 has a file: write another path",
+			"line 4: the path x is a directory of the path of line 2: write another path"}},
 		{name: "names with the same beginning", text: "url\tpath\nftp://h/a\tx\nftp://h/b\txy/z\nftp://h/c\txy-z\n", want: summary{Items: 3, Bytes: -1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,24 +148,42 @@ func heapOver(use func(sample func())) int64 {
 	return int64(peak - before.HeapAlloc)
 }
 
+// metalink returns a Metalink of n files, made while it is read.
+func metalink(n int) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		b := bufio.NewWriter(w)
+		fmt.Fprintln(b, "<metalink>")
+		for i := range n {
+			fmt.Fprintf(b, "<file name='%d'><hash type='md5'>%s</hash><url>ftp://h/%d</url></file>\n", i, md5a, i)
+		}
+		fmt.Fprintln(b, "</metalink>")
+		w.CloseWithError(b.Flush())
+	}()
+	return r
+}
+
 // TestMemory measures the live heap while many lines are read, of which little stays, and while they are checked: half of
 // them repeat the others, each in a directory of its own.
 func TestMemory(t *testing.T) {
-	n, items := night.Or(40_000, 200_000), 0
-	grown := heapOver(func(sample func()) {
-		for _, err := range Read(generated(n, manyLine), Options{}) {
-			if err != nil {
-				t.Fatal(err)
+	n := night.Or(40_000, 200_000)
+	for _, list := range []io.Reader{generated(n, manyLine), metalink(n)} {
+		items := 0
+		grown := heapOver(func(sample func()) {
+			for _, err := range Read(list, Options{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if items++; items%(n/4) == 0 {
+					sample()
+				}
 			}
-			if items++; items%(n/4) == 0 {
-				sample()
-			}
+		})
+		if items != n || grown > 2<<20 {
+			t.Errorf("%d items of %d; the live heap grew by %d bytes", items, n, grown)
 		}
-	})
-	if items != n || grown > 2<<20 {
-		t.Errorf("%d items of %d; the live heap grew by %d bytes", items, n, grown)
 	}
-	grown = heapOver(func(sample func()) {
+	grown := heapOver(func(sample func()) {
 		files, _, errs := Check(generated(n, func(i int) string {
 			if i%(n/8) == 0 || i == n-1 {
 				sample()
@@ -271,6 +291,7 @@ func TestShardsArePartition(t *testing.T) {
 func TestLineEnds(t *testing.T) {
 	lines := map[string][]string{
 		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
+		"curl":   {"#!/bin/bash", "curl -L ftp://h/a -o x", "curl ftp://h/b"},
 		"ndjson": {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`},
 		"sums":   {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
 	}

@@ -3,14 +3,18 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
+	"encoding/csv"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/urlparse"
 )
@@ -28,7 +32,11 @@ var forms = []form{
 	{"csv", func(b *beginning) bool { return b.heads(",") }, func(r *reader) { r.readTable(",", r.record) }},
 	{"json", (*beginning).document, (*reader).readJSON},
 	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, func(r *reader) { r.each(r.object) }},
-	{"list", func(b *beginning) bool { return hasScheme(b.first) }, func(r *reader) { r.each(r.line) }},
+	{"metalink", func(b *beginning) bool {
+		return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
+	}, (*reader).readMetalink},
+	{"curl", (*beginning).script, func(r *reader) { r.each(r.command) }},
+	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
 	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, func(r *reader) { r.each(r.listed) }},
 }
 
@@ -49,21 +57,14 @@ type beginning struct {
 	head  []string // the lines up to that one
 }
 
-func (r *reader) beginning(text string) *beginning {
-	b := &beginning{reader: r}
-	for line := range strings.Lines(text) {
-		b.head = append(b.head, strings.TrimSpace(line))
-		if !comment(line) {
-			b.first = strings.TrimSpace(line)
-			break
-		}
-	}
-	return b
-}
-
 // heads reports whether one of the lines is the header of a table.
 func (b *beginning) heads(separator string) bool {
 	return slices.ContainsFunc(b.head, func(line string) bool { return b.isHeader(header(line, separator), comment(line)) })
+}
+
+// script reports whether the list is commands.
+func (b *beginning) script() bool {
+	return strings.HasPrefix(b.first, "curl ") || strings.HasPrefix(strings.Join(b.head, ""), "#!") && !hasScheme(b.first)
 }
 
 // document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.
@@ -72,9 +73,16 @@ func (b *beginning) document() bool {
 	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") && !b.isHeader(plain(names...), false)
 }
 
-// form skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
+// form reads Map, skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
 // or else the one that the beginning tells.
 func (r *reader) form() (form, error) {
+	for _, text := range r.Map {
+		m, err := newMapping(text)
+		if err != nil {
+			return form{}, err
+		}
+		r.maps = append(r.maps, m)
+	}
 	start, err := r.in.r.Peek(peekSize) // what else is wrong with the reader shows later
 	if bytes.HasPrefix(start, []byte("\x1f\x8b")) {
 		text, wrong := gzip.NewReader(r.in.r)
@@ -98,10 +106,7 @@ func (r *reader) form() (form, error) {
 	if len(start) == 0 && err == io.EOF {
 		return form{}, errors.New("the list is empty")
 	}
-	want := r.Format
-	if want == "" {
-		want = r.guess(string(start))
-	}
+	want := cmp.Or(r.Format, r.guess(string(start)))
 	i := slices.Index(formats(), want)
 	if i < 0 {
 		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, formats())
@@ -120,7 +125,14 @@ func damaged(err error) bool {
 // guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, or a
 // comma and nothing of a URL, so that the error asks for the columns, or else a list of URLs, so that the error names the URL. What Map is for is a table.
 func (r *reader) guess(text string) string {
-	b := r.beginning(text)
+	b := &beginning{reader: r}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if b.head = append(b.head, line); !comment(line) {
+			b.first = line
+			break
+		}
+	}
 	i := slices.IndexFunc(forms, func(f form) bool { return f.told(b) })
 	switch {
 	case i >= 0 && (r.maps == nil || i < 4):
@@ -138,9 +150,8 @@ func hasScheme(text string) bool {
 	return ok && (scheme == "url" || strings.HasPrefix(rest, "//") && slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme))
 }
 
-// line yields the file of a line of a list of URLs, which may lack what Base has. A "#" within the line is not a comment: the
-// parser says that it must be encoded.
-func (r *reader) line(line int, text string) {
+// url reads a URL of a list of them, which may lack what Base has.
+func (r *reader) url(text string) (*urlparse.URL, error) {
 	text = strings.TrimSpace(text)
 	bare := !hasScheme(text) && !strings.Contains(text, "://")
 	if bare && r.Base != nil {
@@ -159,7 +170,7 @@ func (r *reader) line(line int, text string) {
 			bad.Hint += ", or --base ftp:// for the whole list"
 		}
 	}
-	r.single(line, u, err)
+	return u, err
 }
 
 // listed yields the file of a line of a list of digests, which is below Base.
@@ -177,4 +188,210 @@ func (r *reader) listed(line int, text string) {
 		err = item.below(r.Base, name)
 	}
 	r.finish(item, err)
+}
+
+// lines reads lines of bounded length.
+type lines struct {
+	r    *bufio.Reader
+	buf  []byte
+	back []string // lines to read again
+
+	n    int    // number of the current line, from 1
+	text string // the current line without its end
+	long bool   // the current line is too long, and text is not all of it
+	err  error  // of r
+
+	held  int  // bytes that Read has given since it was 0
+	ended bool // and the end of the current line
+}
+
+// next reads a line. It returns false at the end of the text, or if r fails.
+func (l *lines) next() bool {
+	if len(l.back) > 0 {
+		l.text, l.back, l.long = l.back[0], l.back[1:], false
+		l.n++
+		return true
+	}
+	l.buf, l.long = l.buf[:0], false
+	for {
+		piece, err := l.r.ReadSlice('\n')
+		if l.long = l.long || len(l.buf)+len(piece) > maxLine; !l.long {
+			l.buf = append(l.buf, piece...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			l.err = err
+			return false
+		case err != nil && len(l.buf) == 0 && !l.long:
+			return false
+		}
+		l.n++
+		l.text = strings.TrimSuffix(strings.TrimSuffix(string(l.buf), "\n"), "\r")
+		return true
+	}
+}
+
+// Read gives a decoder no more than the next line, so that n is the line where the decoder is. It bounds what the decoder
+// holds.
+func (l *lines) Read(b []byte) (int, error) {
+	if l.held > 2*maxLine {
+		return 0, errTooMuch
+	}
+	switch _, err := l.r.Peek(1); {
+	case errors.Is(err, io.EOF):
+		return 0, err
+	case err != nil:
+		l.err = err
+		return 0, err
+	case l.ended || l.n == 0:
+		l.n++
+	}
+	text, _ := l.r.Peek(min(len(b), l.r.Buffered()))
+	end := bytes.IndexByte(text, '\n') + 1
+	l.ended = end > 0
+	l.held += cmp.Or(end, len(text))
+	return l.r.Read(b[:cmp.Or(end, len(text))])
+}
+
+// comment reports whether a line is empty or a comment.
+func comment(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || text[0] == '#'
+}
+
+var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and below%.0w", errors.ErrUnsupported)
+
+// places adds the places of a file, without those that are no ftp URLs unless all are.
+func (r *reader) places(i *Item, texts []string) (err error) {
+	other := ""
+	for _, text := range texts {
+		if strings.Contains(text, "://") && !hasScheme(text) {
+			other = cmp.Or(other, text)
+		} else {
+			err = cmp.Or(err, i.addURL(r.url(text)))
+		}
+	}
+	switch {
+	case other == "" || err != nil:
+	case len(i.URLs) == 0:
+		return i.addURL(r.url(other)) // says what it is
+	case !r.noted:
+		r.fail(i.Line, errLeftOut)
+		r.noted = true
+	}
+	return err
+}
+
+// readList reads the places of a file from each line, with tabs between them, and from the lines below it the options that
+// aria2 has for it. A "#" within a line is not a comment: the parser says that it must be encoded.
+func (r *reader) readList() {
+	item, err := Item{}, error(nil)
+	finish := func() {
+		if own := ""; err == nil && strings.HasSuffix(item.Path, "/") {
+			own, err = r.ownPath(item.URLs[0])
+			item.Path += own
+		}
+		if item.Line > 0 {
+			r.finish(item, err)
+		}
+	}
+	r.each(func(line int, text string) {
+		option := strings.TrimLeft(text, " \t")
+		name, value, ok := strings.Cut(option, "=")
+		switch value = strings.TrimSpace(value); {
+		case !ok || option == text || item.Line == 0 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+			finish()
+			item = Item{Line: line}
+			err = r.places(&item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
+		case name == "dir":
+			item.Path = strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./") + item.Path
+		case name == "out":
+			item.Path += value
+		case name == "checksum":
+			err = cmp.Or(err, inField(name, columns[name](&item, value)))
+		}
+	})
+	if r.in.err == nil {
+		finish()
+	}
+}
+
+// command reads a line of a script: "curl -L ftp://host/path -o NAME".
+func (r *reader) command(line int, text string) {
+	cells := csv.NewReader(strings.NewReader(strings.NewReplacer("'", `"`, "\t", " ").Replace(text)))
+	cells.Comma, cells.TrimLeadingSpace = ' ', true
+	words, err := cells.Read()
+	words = slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "-LOfsS") == "" || word == "--location" })
+	item := Item{Line: line}
+	if i := slices.Index(words, "-o"); i > 0 && i+1 < len(words) {
+		item.Path = words[i+1]
+		words = slices.Delete(words, i, i+2)
+	}
+	if err != nil || len(words) != 2 || words[0] != "curl" || words[1][0] == '-' || strings.ContainsAny(text, "\\$`|&;<>") {
+		err = errors.New("is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
+	} else {
+		err = r.places(&item, words[1:])
+	}
+	r.finish(item, err)
+}
+
+// metafile is a file of Metalink 3 or 4 (RFC 5854). The digests of its pieces are elsewhere.
+type metafile struct {
+	Path  string    `xml:"name,attr"`
+	Size  string    `xml:"size"`
+	Sums  []element `xml:"hash"`
+	Sums3 []element `xml:"verification>hash"`
+	URLs  []element `xml:"url"`
+	URLs3 []element `xml:"resources>url"`
+}
+
+type element struct {
+	Text       string `xml:",chardata"`
+	Type       string `xml:"type,attr"`
+	Priority   int    `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
+	Preference int    `xml:"preference,attr"` // of Metalink 3: the best is 100
+}
+
+// readMetalink reads file by file. After a fault in the syntax nothing can be understood.
+func (r *reader) readMetalink() {
+	tokens, files, err := xml.NewDecoder(r.in), 0, error(nil)
+	for err == nil && !r.done {
+		var token xml.Token
+		token, err = tokens.Token()
+		item := Item{Line: r.in.n}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "file" {
+			var f metafile
+			files++
+			if err = tokens.DecodeElement(&f, &start); err == nil {
+				wrong := r.metafile(&item, f)
+				r.finish(item, wrong)
+			}
+		}
+		r.in.held = 0
+	}
+	if errors.Is(err, errTooMuch) {
+		r.fail(r.in.n, err)
+	} else if err != nil && r.in.err == nil && (err != io.EOF || files == 0) {
+		r.fail(max(1, r.in.n), errors.New("is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8"))
+	}
+}
+
+func (r *reader) metafile(i *Item, f metafile) (err error) {
+	if i.Path = f.Path; f.Size != "" {
+		err = inField("size", i.setSize(strings.TrimSpace(f.Size)))
+	}
+	for _, sum := range append(f.Sums, f.Sums3...) {
+		if algorithm.Named(sum.Type) != "" {
+			err = cmp.Or(err, inField("hash", cellOf(sum.Type)(i, strings.TrimSpace(sum.Text))))
+		}
+	}
+	urls, texts := append(f.URLs, f.URLs3...), []string(nil)
+	rank := func(e element) int { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
+	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, u := range urls {
+		texts = append(texts, strings.TrimSpace(u.Text))
+	}
+	return cmp.Or(err, r.places(i, texts))
 }

@@ -1,24 +1,26 @@
 // Package manifest reads lists of files to retrieve, one [Item] at a time: lists of URLs, tables, and the reports of
 // sequence archives.
 //
-// Call [Check] to find everything that is wrong before anything is fetched, then read the items:
-//
-//	files, octets, errs := manifest.Check(text, options)
-//	// ... stop here if there are errs
-//	for item, err := range manifest.Read(again, options) {
-//
-// The package opens no files and no connections. No error shows a password.
+// Call [Check] to find everything that is wrong before anything is fetched, then [Read] the items. The package opens no files and no connections. No error shows a password.
 package manifest
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/internal/claims"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -53,20 +55,98 @@ type Item struct {
 	Line int             // the line of the list that names it, from 1; 0 if no list does
 }
 
+// Check reads a whole list and returns how many files it names in the shard, their size together, which is -1 if that of
+// one is unknown, and all that is wrong with the list, in the order of the lines. Of more than a thousand bad lines one
+// more error says how many others there are. The list of an error that is not [ErrLine] could not be read to its end. One
+// that is [errors.ErrUnsupported] says what the list is read without, and nothing is wrong.
+//
+// Two items are in each other's way if they have the same path, or if the path of one is a directory of the other's. Items
+// that are the same in all but their line are one file, and no error. Check needs some fifty bytes of memory for each
+// item.
+func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
+	const named = 1000
+	paths, more := claims.New(), 0
+	r := &reader{Options: o}
+	r.yield = func(item Item, err error) bool {
+		if err == nil {
+			mine := claims.Claim{Who: int32(item.Line), What: paths.Hash(item.identity())}
+			other, clash := paths.Add(item.Path, mine)
+			if clash == claims.Same && other.What == mine.What {
+				return true
+			}
+			if o.shares(item) {
+				files++
+				if octets < 0 || item.Size == nil || *item.Size > math.MaxInt64-octets {
+					octets = -1
+				} else {
+					octets += *item.Size
+				}
+			}
+			if clash != "" {
+				hint := map[bool]string{true: " (--keep-dirs saves each file under the directories of its URL)"}[!r.KeepDirs && item.Path == item.URLs[0].Name]
+				err = inLine(item.Line, fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, fmt.Sprint("line ", other.Who)))
+			}
+		}
+		switch {
+		case err == nil:
+		case len(errs) >= named && errors.Is(err, ErrLine):
+			more++
+		default:
+			errs = append(errs, err)
+		}
+		return true
+	}
+	if r.read(text); more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more bad lines", more))
+	}
+	return files, octets, errs
+}
+
+// Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
+// the next line. If nothing after a line can be understood, or if source fails, the error is the last, and that of source
+// is unchanged. Read needs the same memory for a list of any length.
+func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		(&reader{Options: o, yield: func(item Item, err error) bool {
+			return err == nil && !o.shares(item) || errors.Is(err, errLeftOut) || yield(item, err)
+		}}).read(source)
+	}
+}
+
+// identity is everything about an item except its path and line.
+func (i *Item) identity() string {
+	text := i.Sum.String()
+	for _, u := range i.URLs {
+		text += "\n" + u.String()
+	}
+	if i.Size != nil {
+		text += fmt.Sprint("\n", *i.Size)
+	}
+	return text
+}
+
+// shares reports whether the item belongs to the share. Every item belongs to just one share, and to the same on every
+// machine: the first URL decides, whatever its password and however it is spelled.
+func (o *Options) shares(item Item) bool {
+	if o.Shard[1] <= 1 {
+		return true
+	}
+	u, port := item.URLs[0].WithoutPassword(), item.URLs[0].Port
+	if u.Port = 0; u.Address() != item.URLs[0].Address() { // the port is not the default
+		u.Port = port
+	}
+	sum := sha256.Sum256([]byte(u.String()))
+	return binary.BigEndian.Uint64(sum[:])%uint64(o.Shard[1]) == uint64(o.Shard[0]-1)
+}
+
 // ErrLine is in every error about what a list says.
 var ErrLine = errors.New("a line of the list is wrong")
 
-// lineError says what is wrong with a line of a list, on one printable line without a password.
-type lineError struct {
-	line int // from 1; of a record of several lines, the first
-	err  error
+// inLine says what is wrong with a line of a list, on one printable line without a password. The line of a record of several
+// is its first.
+func inLine(line int, err error) error {
+	return fmt.Errorf("line %d: %s%.0w%.0w", line, printable.Line(err.Error()), err, ErrLine)
 }
-
-func (e *lineError) Error() string {
-	return "line " + strconv.Itoa(e.line) + ": " + printable.Line(e.err.Error())
-}
-
-func (e *lineError) Unwrap() []error { return []error{e.err, ErrLine} }
 
 func inField(name string, err error) error {
 	if err == nil {
@@ -79,6 +159,7 @@ func inField(name string, err error) error {
 const maxLine = 1 << 20
 
 var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", 2*maxLine)
 
 // reader is the state of one reading.
 type reader struct {
@@ -87,19 +168,12 @@ type reader struct {
 	maps  []mapping // what Map says; nil if the header tells
 	yield func(Item, error) bool
 	done  bool // the caller wants no more
+	noted bool // errLeftOut is told
 }
 
 // read yields all items, those of other shards too.
 func (r *reader) read(source io.Reader) {
 	r.in = &lines{r: bufio.NewReaderSize(source, peekSize)}
-	for _, text := range r.Map {
-		m, err := newMapping(text)
-		if err != nil {
-			r.fail(1, err)
-			return
-		}
-		r.maps = append(r.maps, m)
-	}
 	format, err := r.form()
 	if err != nil {
 		r.fail(1, err)
@@ -140,52 +214,78 @@ func (r *reader) next() bool {
 
 func (r *reader) fail(line int, err error) {
 	if !r.done {
-		r.done = !r.yield(Item{}, &lineError{line, err})
+		r.done = !r.yield(Item{}, inLine(line, err))
 	}
 }
 
-// lines reads lines of bounded length.
-type lines struct {
-	r    *bufio.Reader
-	buf  []byte
-	back []string // lines to read again
-
-	n    int    // number of the current line, from 1
-	text string // the current line without its end
-	long bool   // the current line is too long, and text is not all of it
-	err  error  // of r
-}
-
-// next reads a line. It returns false at the end of the text, or if r fails.
-func (l *lines) next() bool {
-	if len(l.back) > 0 {
-		l.text, l.back, l.long = l.back[0], l.back[1:], false
-		l.n++
-		return true
+// finish yields the item of a line, whose path is as given, or the error that came up on the way to it.
+func (r *reader) finish(item Item, err error) {
+	if err == nil && len(item.URLs) == 0 {
+		err = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")
 	}
-	l.buf, l.long = l.buf[:0], false
-	for {
-		piece, err := l.r.ReadSlice('\n')
-		if l.long = l.long || len(l.buf)+len(piece) > maxLine; !l.long {
-			l.buf = append(l.buf, piece...)
+	for _, u := range item.URLs {
+		if err == nil && !r.AllowPort {
+			err = u.BadPort()
 		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && !errors.Is(err, io.EOF):
-			l.err = err
-			return false
-		case err != nil && len(l.buf) == 0 && !l.long:
-			return false
-		}
-		l.n++
-		l.text = strings.TrimSuffix(strings.TrimSuffix(string(l.buf), "\n"), "\r")
-		return true
+	}
+	switch {
+	case err != nil:
+	case item.Path != "":
+		err = inField("path", localfile.CheckPath(item.Path))
+	default:
+		item.Path, err = r.ownPath(item.URLs[0])
+	}
+	if err != nil {
+		r.fail(item.Line, err)
+	} else if !r.done {
+		r.done = !r.yield(item, nil)
 	}
 }
 
-// comment reports whether a line is empty or a comment.
-func comment(text string) bool {
-	text = strings.TrimSpace(text)
-	return text == "" || text[0] == '#'
+// ownPath returns the path of a file that the list gives none.
+func (r *reader) ownPath(u *urlparse.URL) (string, error) {
+	components := []string{u.Name}
+	if r.KeepDirs {
+		components = append(slices.Clone(u.Dirs), u.Name)
+	}
+	for _, name := range components {
+		why := localfile.Unusable(name)
+		if name == "" {
+			why = "has a component without a name"
+		}
+		if why != "" {
+			return "", fmt.Errorf("%s: cannot be saved under its own name, which %s: give it a path", u.Redacted(), why)
+		}
+	}
+	return strings.Join(components, "/"), nil
+}
+
+// addURL adds a URL of the file, or passes on why there is none.
+func (i *Item) addURL(u *urlparse.URL, err error) error {
+	if err == nil && u.IsDir() {
+		err = inField(u.Redacted(), errors.New("names a directory: write the URL of a file"))
+	}
+	if err == nil {
+		i.URLs = append(i.URLs, u)
+	}
+	return err
+}
+
+// setSize reads a number of bytes.
+func (i *Item) setSize(text string) error {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return errors.New("is not a number of bytes: write digits only, such as 1048576")
+	}
+	i.Size = new(int64(n))
+	return nil
+}
+
+// addSum adds a digest, or passes on why there is none. The strongest counts.
+func (i *Item) addSum(sum digest.Sum, err error) error {
+	rank := func(s digest.Sum) int { return slices.Index(algorithm.Names(), s.Algorithm) }
+	if err == nil && (i.Sum.Algorithm == "" || rank(sum) < rank(i.Sum)) {
+		i.Sum = sum
+	}
+	return err
 }

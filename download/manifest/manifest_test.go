@@ -93,7 +93,10 @@ func lists(t *testing.T, section string) (all []list) {
 // TestRead reads every form, told by its beginning.
 func TestRead(t *testing.T) {
 	compressed := gzipped("url\nftp://h/a\n") + gzipped("ftp://h/b\n")
-	for _, l := range append(lists(t, "read"), list{text: []string{"compressed", compressed, "2 a ftp://h/a\n3 b ftp://h/b\n"}}) {
+	base := must.Get(urlparse.Parse("ftp://h/d/"))(t)
+	for _, l := range append(lists(t, "read"), list{text: []string{"compressed", compressed, "2 a ftp://h/a\n3 b ftp://h/b\n"}},
+		list{Options{Map: []string{"url=F"}, Base: base}, []string{"compressed, mapped", gzipped("# made by x\nF,n\na,1\n") + gzipped("# again\nF,n\nb,2\n"), "3 a ftp://h/d/a\n6 b ftp://h/d/b\n"}},
+		list{text: []string{"compressed Metalink", gzipped("<metalink>\r\n<file><url>ftp://h/a</url></file></metalink>\r\n"), "2 a ftp://h/a\n"}}) {
 		if got, want := show(l.text[1], l.Options), l.text[2]; got != want {
 			t.Errorf("%s: got\n%swant\n%s", l.text[0], got, want)
 		}
@@ -123,10 +126,12 @@ func TestBadLines(t *testing.T) {
 
 // TestFatal checks what ends the reading, because no later line can be understood.
 func TestFatal(t *testing.T) {
-	cut := list{text: []string{gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\n2 b ftp://h/b\nline 2: the list is compressed and damaged: download it again\n"}}
+	cut := list{text: []string{gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\nline 2: the list is compressed and damaged: download it again\n"}}
 	damaged := list{text: []string{"\x1f\x8b\x08", "line 1: the list is compressed and damaged: download it again\n"}}
-	endless := list{text: []string{"[\n\"" + strings.Repeat("x", 3*maxLine), "line 2: the line is longer than 1048576 bytes\n"}}
-	for _, l := range append(lists(t, "fatal"), cut, damaged, endless) {
+	const long = "line 2: an object or element is longer than 2097152 bytes: leave out what does not count, such as digests of pieces\n"
+	endless := list{text: []string{"[\n\"" + strings.Repeat("x", 3*maxLine), long}}
+	element := list{text: []string{"<metalink>\n<file><url>" + strings.Repeat("x", 3*maxLine), long}}
+	for _, l := range append(lists(t, "fatal"), cut, damaged, endless, element) {
 		if got := show(l.text[0], l.Options); got != l.text[1] {
 			t.Errorf("%.40q: got\n%swant\n%s", l.text[0], got, l.text[1])
 		}
@@ -160,6 +165,7 @@ func TestReadError(t *testing.T) {
 // TestStop checks that nothing is read after the caller has stopped.
 func TestStop(t *testing.T) {
 	texts := []string{"ftp://h.x/a\nftp://h.x/b\n", "<ftp://h.x/a> <ftp://h.x/b>", "url\nftp://h.x/a\nftp://h.x/b\n", "x_ftp\ty_ftp\nh/a;h.x/b\th/c\n",
+		"<metalink><file><url>ftp://h/a</url></file><file>", "curl ftp://h/a\ncurl\n", "ftp://h/a\n out=b\n\nftp://",
 		"{\"url\":\"ftp://h/a\"}\n{}\n", "[{\"url\":\"ftp://h/a\"},1]", "#ftp_path\nftp://h/a\nna\nx\n", "bad\nbad\n"}
 	for _, text := range texts {
 		n := 0
@@ -182,6 +188,13 @@ func TestGuess(t *testing.T) {
 		"url":                         "tsv",
 		"a\tfastq_ftp":                "tsv",
 		"_ftp":                        "list",
+		"http://h/a\tftp://h/a":       "list",
+		"<?xml version='1.0'?>\n<m/>": "metalink",
+		"<metalink xmlns='x'>":        "metalink",
+		"<html>":                      "list",
+		"#!/bin/sh\n\ncurl -L x":      "curl",
+		"#!/bin/sh\nset -e\ncurl x":   "curl",
+		"#!/bin/x\nftp://h/a":         "list",
 		"a,URL":                       "csv",
 		"#ftp_path":                   "tsv",
 		"a,b":                         "csv",

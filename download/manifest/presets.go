@@ -7,20 +7,22 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
 // mapping says which columns of a table tell about a file of each row, as Options.Map has it: first its URL. An archive's
 // cells may be lists, with ";" between the elements, which belong together by position.
-type mapping struct {
-	cells  []cell
-	suffix string // the URL is that of an assembly's directory, with whose name that of the file begins
-}
+type mapping []column
 
-// cell is a column, and the column of this package's own tables that means the same.
-type cell struct {
-	as, column string
-	optional   bool
+// column is a column, and what its cells tell.
+type column struct {
+	as, name string // the column of this package's own tables that means the same; its name as [plain] returns it
+	optional bool
+	suffix   string // the URL is that of an assembly's directory, with whose name that of the file begins
+	at       int
+	shown    string // its name as the header has it
+	tell     func(i *Item, text string) error
 }
 
 // ftpPath is NCBI's column of assemblies' directories; ENA has columns such as fastq_ftp, fastq_md5 and fastq_bytes.
@@ -44,7 +46,7 @@ func (r *reader) isHeader(names []string, commented bool) bool {
 		maps, _ = mappings(names)
 	}
 	return slices.ContainsFunc(maps, func(m mapping) bool {
-		name := m.cells[0].column
+		name := m[0].name
 		word := r.maps == nil && (name == "file" || name == "uri") && (commented || len(names) == 1)
 		return !word && slices.Contains(names, name)
 	})
@@ -56,25 +58,24 @@ func newMapping(text string) (m mapping, err error) {
 	switch {
 	case preset && archive == "ena":
 		stem := strings.TrimSuffix(plain(files)[0], enaURLs)
-		return mapping{cells: []cell{{"url", stem + enaURLs, false}, {"md5", stem + "_md5", true}, {"size", stem + "_bytes", true}}}, nil
+		return mapping{{as: "url", name: stem + enaURLs}, {as: "md5", name: stem + "_md5", optional: true}, {as: "size", name: stem + "_bytes", optional: true}}, nil
 	case preset && archive == "ncbi" && files != "":
-		return mapping{[]cell{{"url", ftpPath, false}}, files}, nil
+		return mapping{{as: "url", name: ftpPath, suffix: files}}, nil
 	}
 	for part := range strings.SplitSeq(text, ",") {
-		as, column, _ := strings.Cut(part, "=")
-		names := plain(as, column)
-		c := cell{as: names[0], column: names[1]}
+		words := append(plain(strings.Split(part, "=")...), "")
+		c := column{as: words[0], name: words[1]}
 		switch {
-		case c.column == "" || cellOf(c.as) == nil || c.as == "urls":
+		case c.name == "" || cellOf(c.as) == nil || c.as == "urls":
 			return m, fmt.Errorf("the map %q: %q is no cell: write url=COLUMN, and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
 				text, part, strings.Join(algorithm.Names(), ", "))
 		case c.as == "url":
-			m.cells = slices.Insert(m.cells, 0, c)
+			m = slices.Insert(m, 0, c)
 		default:
-			m.cells = append(m.cells, c)
+			m = append(m, c)
 		}
 	}
-	if m.cells[0].as != "url" {
+	if m[0].as != "url" {
 		err = fmt.Errorf("the map %q says nothing about URLs: write url=COLUMN too", text)
 	}
 	return m, err
@@ -86,46 +87,46 @@ func mappings(names []string) (maps []mapping, archive bool) {
 	archive = i < 0 || !strings.HasPrefix(urlColumns[i], "url")
 	var m mapping
 	if archive && i >= 0 {
-		m.cells = []cell{{as: "url", column: urlColumns[i]}}
+		m = mapping{{as: "url", name: urlColumns[i]}}
 	}
 	for _, name := range names {
 		if stem, ok := strings.CutSuffix(name, enaURLs); ok && stem != "" && archive {
 			ena, _ := newMapping("ena:" + stem)
 			maps = append(maps, ena)
 		} else if cellOf(name) != nil && !(archive && name == "path") {
-			m.cells = append(m.cells, cell{as: name, column: name})
+			m = append(m, column{as: name, name: name})
 		}
 	}
 	switch {
 	case maps != nil || i < 0:
 		return maps, archive
 	case urlColumns[i] == ftpPath:
-		m = mapping{m.cells[:1], "_genomic.fna.gz"}
+		m = mapping{{as: "url", name: ftpPath, suffix: "_genomic.fna.gz"}}
 	}
 	return []mapping{m}, archive
 }
 
 // columns returns the columns of a table that a mapping names.
-func (r *reader) columns(m mapping, header, names []string, archive bool) (file []column, err error) {
+func (r *reader) columns(m mapping, header, names []string, archive bool) (file mapping, err error) {
 	names = slices.Clone(names)
-	for _, c := range m.cells {
-		at := slices.Index(names, c.column)
+	for _, c := range m {
+		c.at = slices.Index(names, c.name)
 		switch {
-		case at < 0 && c.optional:
+		case c.at < 0 && c.optional:
 			continue
-		case at < 0:
+		case c.at < 0:
 			there := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return strings.ContainsAny(name, ":@") }) // a row, with a password
-			return nil, fmt.Errorf("there is no column %s: choose among %s", c.column, strings.Join(there, ", "))
-		case slices.Contains(names[at+1:], c.column) && (archive || c.as == "path" || c.as == "size"):
-			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[at])
+			return nil, fmt.Errorf("there is no column %s: choose among %s", c.name, strings.Join(there, ", "))
+		case slices.Contains(names[c.at+1:], c.name) && (archive || c.as == "path" || c.as == "size"):
+			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[c.at])
 		}
-		tell := cellOf(c.as)
+		c.shown, c.tell = header[c.at], cellOf(c.as)
 		if !archive {
-			names[at] = "" // the next cell is of the next column of that name
+			names[c.at] = "" // the next cell is of the next column of that name
 		} else if c.as == "url" {
-			tell = func(i *Item, text string) error { return r.locate(i, text, m) }
+			c.tell = func(i *Item, text string) error { return r.locate(i, text, c) }
 		}
-		file = append(file, column{at, header[at], tell})
+		file = append(file, c)
 	}
 	return file, nil
 }
@@ -152,17 +153,17 @@ var servers = strings.NewReplacer("https://ftp.ncbi.nlm.nih.gov/", "ftp://ftp.nc
 
 // locate adds what an archive calls the place of a file: a URL, a path below Base, or a host and a path. Such a path is no
 // URL: its "#", "%" and spaces are those of the file's name.
-func (r *reader) locate(i *Item, text string, m mapping) error {
+func (r *reader) locate(i *Item, text string, c column) error {
 	text = servers.Replace(text)
 	host, path, _ := strings.Cut(text, "/")
-	hosted := strings.HasSuffix(m.cells[0].column, enaURLs) // ENA's never are relative
+	hosted := strings.HasSuffix(c.name, enaURLs) // ENA's never are relative
 	var u *urlparse.URL
 	var err error
 	switch {
 	case text == "":
 		return errors.New("an element is empty: download the list again")
 	case strings.Contains(text, "://"):
-		if m.suffix != "" {
+		if c.suffix != "" {
 			text = strings.TrimSuffix(text, "/")
 		}
 		u, err = urlparse.Parse(text)
@@ -177,11 +178,11 @@ func (r *reader) locate(i *Item, text string, m mapping) error {
 			err = u.Check()
 		}
 	}
-	if err == nil && m.suffix != "" {
+	if err == nil && c.suffix != "" {
 		if u.Name == "" || u.Type != "" {
 			return inField(u.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
 		}
-		u = u.Child(u.Name+m.suffix, "")
+		u = u.Child(u.Name+c.suffix, "")
 		err = u.Check()
 	}
 	return i.addURL(u, err)
@@ -190,7 +191,7 @@ func (r *reader) locate(i *Item, text string, m mapping) error {
 // below adds the file with a name below a directory, under which it is saved.
 func (i *Item) below(dir *urlparse.URL, name string) error {
 	i.Path = strings.TrimPrefix(name, "./")
-	if err := inField("the name", checkPath(i.Path)); err != nil {
+	if err := inField("the name", localfile.CheckPath(i.Path)); err != nil {
 		return err
 	}
 	for segment := range strings.SplitSeq(i.Path, "/") {

@@ -1,32 +1,36 @@
 package manifest
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/urlparse"
 )
 
 // columns say what a cell of the column with that name tells about a file.
 var columns = map[string]func(i *Item, text string) error{
 	"url": func(i *Item, text string) error { return i.addURL(urlparse.Parse(text)) },
-	"urls": func(i *Item, text string) error {
+	"urls": func(i *Item, text string) (err error) {
 		for one := range strings.FieldsSeq(text) {
-			if err := i.addURL(urlparse.Parse(one)); err != nil {
-				return err
-			}
+			err = cmp.Or(err, i.addURL(urlparse.Parse(one)))
 		}
-		return nil
+		return err
 	},
 	"path": func(i *Item, text string) error { i.Path = text; return nil },
 	"size": (*Item).setSize,
 	"checksum": func(i *Item, text string) error {
-		if name, _, ok := strings.Cut(text, ":"); !ok || algorithm.Named(name) == "" { // the text may be a URL with a password
+		if i := strings.IndexAny(text, ":="); i < 0 || algorithm.Named(text[:i]) == "" { // the text may be a URL with a password
 			return errors.New("is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
 		}
 		return i.addSum(digest.Parse(text))
@@ -62,17 +66,10 @@ func cells(line, separator string) []string {
 
 // table is what the header of a table says.
 type table struct {
-	width  int        // cells of the header
-	needed int        // cells that a row must have
-	files  [][]column // the columns of each file in a row
-	mapped bool       // an archive's: cells are lists, and a row may be longer than the header or lack what does not count
-}
-
-// column is a column of a table, and what its cells tell.
-type column struct {
-	at   int
-	name string
-	tell func(i *Item, text string) error
+	width  int       // cells of the header
+	needed int       // cells that a row must have
+	files  []mapping // the columns of each file in a row
+	mapped bool      // an archive's: cells are lists, and a row may be longer than the header or lack what does not count
 }
 
 var errNoHeader = errors.New("the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)")
@@ -118,20 +115,19 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 			above = text
 			continue
 		}
-		values, err := cells()
-		if err == nil && t != nil {
+		switch values, err := cells(); {
+		case err != nil:
+			r.fail(line, err)
+		case t != nil:
 			r.row(t, line, values)
-			continue
-		}
-		if err == nil {
+		default:
 			if r.maps != nil && above != "" && !r.isHeader(header(text, separator), false) && strings.Count(above, separator) == len(values)-1 {
 				values = strings.Split(above, separator)
 			}
 			values[0] = strings.TrimLeft(values[0], "# ")
-			t, err = r.newTable(values)
-		}
-		if err != nil {
-			r.fail(line, err)
+			if t, err = r.newTable(values); err != nil {
+				r.fail(line, err)
+			}
 		}
 		if t == nil {
 			return
@@ -144,7 +140,7 @@ func (r *reader) row(t *table, line int, cells []string) {
 	switch first := t.files[0]; {
 	case len(cells) < t.needed, len(cells) > t.width && !t.mapped:
 		r.fail(line, fmt.Errorf("the number of cells is %d, but that of the header is %d: write one cell for each column", len(cells), t.width))
-	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].name): // the header again, of lists that were joined
+	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].shown): // the header again, of lists that were joined
 	default:
 		for _, file := range t.files {
 			r.files(t, file, line, cells)
@@ -153,7 +149,7 @@ func (r *reader) row(t *table, line int, cells []string) {
 }
 
 // files reads the files of one mapping in a row.
-func (r *reader) files(t *table, file []column, line int, cells []string) {
+func (r *reader) files(t *table, file mapping, line int, cells []string) {
 	lists, n := make([][]string, len(file)), 1
 	for i, c := range file {
 		if lists[i] = []string{cells[c.at]}; !t.mapped {
@@ -162,7 +158,7 @@ func (r *reader) files(t *table, file []column, line int, cells []string) {
 		if lists[i] = elements(cells[c.at]); i == 0 {
 			n = len(lists[0])
 		} else if len(lists[i]) != 0 && len(lists[i]) != n {
-			r.fail(line, fmt.Errorf("the number of elements of %s is %d, but that of %s is %d: download the list again", c.name, len(lists[i]), file[0].name, n))
+			r.fail(line, fmt.Errorf("the number of elements of %s is %d, but that of %s is %d: download the list again", c.shown, len(lists[i]), file[0].shown, n))
 			return
 		}
 	}
@@ -170,7 +166,7 @@ func (r *reader) files(t *table, file []column, line int, cells []string) {
 		item, err := Item{Line: line}, error(nil)
 		for i, c := range file {
 			if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.mapped && i == 0) {
-				err = inField(c.name, c.tell(&item, lists[i][k]))
+				err = inField(c.shown, c.tell(&item, lists[i][k]))
 			}
 		}
 		r.finish(item, err)
@@ -197,15 +193,141 @@ func (r *reader) record() ([]string, error) {
 		return strings.Split(record, ","), nil
 	}
 	cells, err := csv.NewReader(strings.NewReader(record)).Read()
-	var fault *csv.ParseError
-	switch {
-	case errors.As(err, &fault) && errors.Is(err, csv.ErrBareQuote):
-		return nil, fmt.Errorf(`column %d: a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`, fault.Column)
-	case errors.As(err, &fault):
-		return nil, fmt.Errorf(`column %d: a quotation mark is not closed, or text follows it: write "" for one in a cell`, fault.Column)
+	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+		why := `a quotation mark is not closed, or text follows it: write "" for one in a cell`
+		if errors.Is(err, csv.ErrBareQuote) {
+			why = `a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`
+		}
+		return nil, fmt.Errorf("column %d: %s", fault.Column, why)
 	}
 	for i, cell := range cells {
 		cells[i] = strings.TrimSpace(cell)
 	}
 	return cells, err
+}
+
+var (
+	errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
+	errNotArray  = errors.New("the list has neither a JSON array nor digests: write [ before the first object")
+)
+
+// readJSON reads a document. After a fault in the syntax nothing can be understood.
+func (r *reader) readJSON() {
+	d := &document{r, json.NewDecoder(r.in), false}
+	err := d.value("", 0)
+	if err == nil && !d.found {
+		err = errNotArray
+	}
+	if err != nil && r.in.err == nil {
+		r.fail(r.in.n, syntax(err))
+	}
+}
+
+// document is a JSON document: the objects in its arrays are rows, and its other members may be digests of files.
+type document struct {
+	*reader
+	values *json.Decoder
+	found  bool // an array or a digest
+}
+
+// value reads the value of a member, which is within as many objects as depth says.
+func (d *document) value(name string, depth int) error {
+	const most = 100
+	token, err := d.values.Token()
+	line := d.in.n
+	d.in.held = 0
+	switch {
+	case err != nil:
+		return err
+	case depth > most:
+		return errNotArray
+	case token == json.Delim('['):
+		d.found = true
+		for err == nil && !d.done && d.values.More() {
+			var row json.RawMessage
+			if err = d.values.Decode(&row); err == nil && (depth == 0 || row[0] == '{') {
+				d.object(d.in.n-bytes.Count(row, []byte("\n")), string(row))
+			}
+			d.in.held = 0
+		}
+	case token == json.Delim('{'):
+		for err == nil && !d.done && d.values.More() {
+			if token, err = d.values.Token(); err == nil {
+				err = d.value(token.(string), depth+1)
+			}
+		}
+	default:
+		text, isText := token.(string)
+		if _, _, ok := sums.Line(text + "  " + name); ok && isText {
+			d.found = true
+			d.listed(line, text+"  "+name)
+		}
+		return nil
+	}
+	if err == nil && !d.done {
+		_, err = d.values.Token() // its end
+	}
+	return err
+}
+
+// syntax says what is wrong with JSON, without the text.
+func syntax(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON ends too early: download the list again")
+	}
+	if errors.Is(err, errTooMuch) || errors.Is(err, errNotArray) {
+		return err
+	}
+	return errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
+}
+
+// object reads an object as a row of a table. An array of strings stands for several columns of the same name.
+func (r *reader) object(line int, text string) {
+	names, values, err := members(text)
+	var t *table
+	if err == nil {
+		t, err = r.newTable(names)
+	}
+	if errors.Is(err, errNoHeader) {
+		r.finish(Item{Line: line}, nil) // which has no URL
+		return
+	}
+	cells := make([]string, len(values))
+	for i, value := range values {
+		switch value.(type) {
+		case nil:
+		case string, json.Number:
+			cells[i] = fmt.Sprint(value)
+		default:
+			if err == nil && slices.ContainsFunc(slices.Concat(t.files...), func(c column) bool { return c.at == i }) {
+				err = fmt.Errorf("%s is neither a string nor a number: write it as a string", names[i])
+			}
+		}
+	}
+	if err != nil {
+		r.fail(line, err)
+		return
+	}
+	r.row(t, line, cells)
+}
+
+// members returns the names and values of an object, in the order of the names. What is in an array has the same name.
+func members(text string) (names []string, values []any, err error) {
+	in := json.NewDecoder(strings.NewReader(text))
+	in.UseNumber()
+	var object map[string]any
+	if err := in.Decode(&object); err != nil || object == nil {
+		return nil, nil, errNotObject
+	}
+	if _, err := in.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("text follows the JSON object: write one object on each line")
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		list, several := object[name].([]any)
+		if !several {
+			list = []any{object[name]}
+		}
+		names, values = append(names, slices.Repeat([]string{name}, len(list))...), append(values, list...)
+	}
+	return names, values, nil
 }

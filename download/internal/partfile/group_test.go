@@ -150,8 +150,7 @@ func (f *flock) check(what string) {
 }
 
 // TestGroupFaults makes each call fail by which several files get their names, or kills the run there. Nothing has a name
-// that is not on the disk and recorded, a file whose flush fails is the only one that fails, and the next run brings the
-// rest and leaves nothing else behind.
+// that is not on the disk and recorded, a failed flush fails its file alone, and the next run brings the rest.
 func TestGroupFaults(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	want := map[string]string{}

@@ -9,16 +9,12 @@ package partfile
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
@@ -57,8 +53,7 @@ type Place struct {
 	made  []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path, below root, or anywhere if that is nil, and looks at it. Close must be
-// called.
+// Find returns the place of the target at path, below root or anywhere if that is nil, and looks at it. The caller closes it.
 func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	p := &Place{group: g, root: root}
 	switch {
@@ -77,7 +72,7 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 		return nil, refuse(path, "is a directory", localfile.ErrName)
 	}
 	p.Path = filepath.Join(disk.Below(root, p.path), name)
-	p.names = namesOf(name, "")
+	p.names = namesOf(name, g.Attempt)
 	if why := localfile.Own(name); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
@@ -88,7 +83,6 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	return p, nil
 }
 
-// enter opens the directory, unless it is open.
 func (p *Place) enter() (err error) {
 	if p.dir == nil {
 		p.dir, err = p.group.Dirs.Enter(p.root, p.path)
@@ -202,7 +196,6 @@ func (p *Place) Copy(ctx context.Context, w io.Writer) error {
 	return cmp.Or(context.Cause(ctx), failure(p.Path, "cannot be read", err))
 }
 
-// shown returns a name as messages show it.
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
 
 // The suffixes of the files beside a target: no other program's files have them, and nothing is saved under such names.
@@ -213,11 +206,6 @@ const (
 	badSuffix     = ".ftpfetch.bad"
 )
 
-// mostName is how many bytes a name may have. Systems allow 255 bytes or 255 UTF-16 units, and a name never has more
-// UTF-16 units than bytes.
-const mostName = 255
-
-// names are those of one download, in its directory.
 type names struct {
 	target  string
 	partial string // the bytes so far
@@ -226,20 +214,8 @@ type names struct {
 	bad     string // a file whose digest was wrong
 }
 
-// namesOf returns the names that belong to a target, for one run alone if run is not "". If a name would have more than
-// mostName bytes, the start of the target's name and a hash of it go before the suffixes.
+// namesOf returns the names that belong to a target, for one run alone if run is not "".
 func namesOf(name, run string) names {
-	stem := name
-	if run != "" {
-		stem += "~" + run
-	}
-	if len(stem)+len(freshSuffix) > mostName {
-		sum := sha256.Sum256([]byte(stem))
-		hash := "~" + hex.EncodeToString(sum[:8])
-		if stem = stem[:mostName-len(freshSuffix)-len(hash)]; utf8.ValidString(name) {
-			stem = strings.ToValidUTF8(stem, "") // without half a letter at its end
-		}
-		stem += hash
-	}
-	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, stem + badSuffix}
+	stem := localfile.Beside(name, run)
+	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, localfile.Beside(name, "") + badSuffix}
 }

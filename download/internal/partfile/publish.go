@@ -1,11 +1,20 @@
 package partfile
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
@@ -48,8 +57,7 @@ func (p *Part) settle(n *naming) error {
 	return p.flush()
 }
 
-// publish gives the settled part its final name, which may exist only with overwrite. The journal goes first, so that none
-// is left beside the file.
+// publish gives the settled part its final name, which may exist only with overwrite. The journal goes first.
 func (p *Part) publish(overwrite bool) (err error) {
 	if p.copied != nil {
 		if now, err := p.dir.Lstat(p.target); err != nil || !same(now, p.copied) {
@@ -60,6 +68,8 @@ func (p *Part) publish(overwrite bool) (err error) {
 		err = p.removeJournal()
 	}
 	switch {
+	case errors.Is(err, errReplaced) && p.group.Attempt != "": // another attempt has ended: the file is there
+		return ErrMoved
 	case err != nil:
 		return err
 	case overwrite:
@@ -93,4 +103,239 @@ func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 		p.placed = err == nil
 	}
 	return p.shown(p.bad), err
+}
+
+// Group gives files their names, many at a time: those that arrive while others are flushed are the next ones, so that no
+// file waits for another that is still to come. Its zero value is for one file. It is safe for concurrent use.
+type Group struct {
+	Flush   func() error // puts on the disk what Finish.Commit has recorded; nil if there is nothing to do
+	Dirs    disk.Dirs
+	Attempt string // in the names of the parts
+
+	mu      sync.Mutex
+	leads   bool // somebody flushes
+	waiting []*naming
+}
+
+// Finish says how a part becomes a file.
+type Finish struct {
+	Overwrite bool                          // the name may exist
+	Note      func(string)                  // is told if the server's time cannot be set
+	Commit    func(modTime time.Time) error // records the file, which is on the disk with this time; nil: nothing does
+}
+
+type naming struct {
+	Finish
+	part *Part     // nil: there is only something to record
+	time time.Time // the file's
+	err  error
+	wake chan bool // true: to lead the next group; false: it is done
+}
+
+// Record calls commit and waits until what it records is on the disk.
+func (g *Group) Record(commit func() error) error {
+	return g.join(&naming{Finish: Finish{Commit: func(time.Time) error { return commit() }}})
+}
+
+// join waits until n is done. Who finds nobody at work does it for all that wait.
+func (g *Group) join(n *naming) error {
+	n.wake = make(chan bool, 1)
+	g.mu.Lock()
+	g.waiting = append(g.waiting, n)
+	lead := !g.leads
+	g.leads = true
+	g.mu.Unlock()
+	if !lead && !<-n.wake {
+		return n.err
+	}
+	g.mu.Lock()
+	all := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	g.finish(all)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, x := range all {
+		x.wake <- false
+	}
+	if g.leads = len(g.waiting) > 0; g.leads {
+		g.waiting[0].wake <- true
+	}
+	return n.err
+}
+
+// MostWaiting returns how many files may wait for their names: each is open.
+func MostWaiting() int { return min(256, disk.OpenFiles()/4) }
+
+// finish flushes the files of a group, records those that are on the disk, and gives them their names. A failure of one
+// file is its own; one of the record or a directory is that of all.
+func (g *Group) finish(all []*naming) {
+	var flushes errgroup.Group
+	flushes.SetLimit(32) // at once: the disk joins them
+	for _, n := range all {
+		if n.part != nil {
+			flushes.Go(func() error { n.err = n.part.settle(n); return nil })
+		}
+	}
+	_ = flushes.Wait()
+	recorded := false
+	each(all, func(n *naming) error {
+		if n.Commit == nil {
+			return nil
+		}
+		recorded = true
+		return disk.Do("commit", "", func() error { return n.Commit(n.time) })
+	})
+	if recorded && g.Flush != nil {
+		err := disk.Do("flush", "", g.Flush)
+		each(all, func(*naming) error { return err })
+	}
+	each(all, func(n *naming) error {
+		if n.part == nil {
+			return nil
+		}
+		return n.part.publish(n.Overwrite)
+	})
+	dirs := make(map[*disk.Dir]error)
+	for _, n := range all {
+		if n.part != nil && n.part.placed {
+			d := n.part.dir
+			if _, done := dirs[d]; !done {
+				dirs[d] = d.Flush()
+			}
+			n.err = cmp.Or(dirs[d], n.err)
+		}
+	}
+}
+
+func each(all []*naming, f func(*naming) error) {
+	for _, n := range all {
+		if n.err == nil {
+			n.err = f(n)
+		}
+	}
+}
+
+// Stream writes one connection's bytes into the part.
+type Stream struct {
+	// To is the part's file, whose offset tells how far the stream is even if the bytes go straight from the socket, or the
+	// stream itself while another has that.
+	To io.Writer
+
+	part  *Part
+	n     atomic.Int64 // bytes written by Write
+	span  Span         // the bytes to write; an end of -1 means the end of the file
+	whole bool         // the span has arrived and nothing contradicts it
+}
+
+// Write writes to where the stream is.
+func (s *Stream) Write(b []byte) (int, error) {
+	n, err := s.part.f.WriteAt(b, s.at())
+	s.n.Add(int64(n))
+	return n, err
+}
+
+func (s *Stream) at() int64 {
+	if s.To == s {
+		return s.span.Start + s.n.Load()
+	}
+	n, err := s.part.f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return s.span.Start
+	}
+	return n
+}
+
+// brought returns the bytes of s.span that s has written if it is at at, but not the last one before the span is known to be whole: no
+// run may take it for that.
+func (s *Stream) brought(at int64) Span {
+	if end := s.span.End; s.whole && end >= 0 {
+		at = min(at, end)
+	} else if end >= 0 {
+		at = min(at, end-1)
+	}
+	return Span{s.span.Start, at}
+}
+
+// Write returns a stream that writes x. The first of several at a time uses the part's own file.
+func (p *Part) Write(x Span) (*Stream, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &Stream{part: p, span: x}
+	if s.To = s; !slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.To == p.f }) {
+		s.To = p.f
+		if _, err := p.f.Seek(x.Start, io.SeekStart); err != nil {
+			return nil, failure(p.Name(), "cannot be written", err)
+		}
+	}
+	p.streams = append(p.streams, s)
+	return s, nil
+}
+
+// End ends s and counts its bytes. If it wrote more than its span, none of them count: if it began in the middle of the
+// file, that was not where it should have, and the error is ErrBeyond.
+func (p *Part) End(s *Stream, whole bool) (brought int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.whole = whole
+	at := s.at()
+	x, over := s.brought(at), s.span.End >= 0 && at > s.span.End
+	p.streams = slices.DeleteFunc(p.streams, func(y *Stream) bool { return y == s })
+	switch {
+	case over && x.Start > 0:
+		return 0, ErrBeyond
+	case over:
+		return 0, nil
+	}
+	done := p.state.Done.Add(x)
+	if err := p.agree(done); err != nil {
+		return 0, err
+	}
+	p.state.Done = done
+	return x.Len(), nil
+}
+
+// lap holds bytes of the file that a response had beside its own.
+type lap struct {
+	Span
+	b []byte
+}
+
+// Expect compares b with the bytes of the file from start on: now, or as soon as all of them are there. The error is then
+// ErrDiffers.
+func (p *Part) Expect(start int64, b []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.laps = append(p.laps, lap{Span{start, start + int64(len(b))}, b})
+	return p.agree(p.state.Done)
+}
+
+// agree compares the laps that lie in done. The caller must hold mu.
+func (p *Part) agree(done Spans) (err error) {
+	p.laps = slices.DeleteFunc(p.laps, func(x lap) bool {
+		if !slices.ContainsFunc(done, func(y Span) bool { return y.Start <= x.Start && x.End <= y.End }) {
+			return x.Len() <= 0
+		}
+		b := make([]byte, len(x.b))
+		in := io.NewSectionReader(disk.Reader{Ctx: context.Background(), F: p.f}, x.Start, x.Len())
+		if _, rerr := io.ReadFull(in, b); rerr != nil {
+			err = failure(p.Name(), "cannot be read", rerr)
+		} else if !bytes.Equal(b, x.b) {
+			err = ErrDiffers
+		}
+		return true
+	})
+	return err
+}
+
+// After returns what there already is from end on, but at most n bytes.
+func (p *Part) After(end, n int64) Span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, x := range p.state.Done {
+		if x.Start <= end && end < x.End {
+			return Span{end, min(x.End, end+n)}
+		}
+	}
+	return Span{}
 }

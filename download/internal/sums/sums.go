@@ -87,19 +87,21 @@ func (d *Digests) Add(name string, sum digest.Sum) {
 	}
 }
 
-// Find returns the digest of a file. The errors are [ErrNotListed] and [ErrAmbiguous].
-func (d *Digests) Find(name string) (digest.Sum, error) {
-	switch sum := d.of[name]; {
-	case sum.Algorithm == "":
-		return sum, ErrNotListed
-	case sum.Digest == nil:
-		return digest.Sum{}, ErrAmbiguous
-	default:
-		return sum, nil
+// Find returns the digest of a file that is listed under the first of the names that has one. The errors are
+// [ErrNotListed] and [ErrAmbiguous].
+func (d *Digests) Find(names ...string) (digest.Sum, error) {
+	for _, name := range names {
+		switch sum := d.of[name]; {
+		case sum.Digest != nil:
+			return sum, nil
+		case sum.Algorithm != "":
+			return digest.Sum{}, ErrAmbiguous
+		}
 	}
+	return digest.Sum{}, ErrNotListed
 }
 
-// Read reads the list. Of a list of very many files it keeps the digests of some, and that of the file name. A line has one
+// Read reads the list. Of a list of very many files it keeps the digests of some, and those of names that end in name. A line has one
 // of the forms
 //
 //	hex  name         md5sum(1) and similar; also with one space or a tab
@@ -110,8 +112,8 @@ func (d *Digests) Find(name string) (digest.Sum, error) {
 //	hex               alone or with the name "-", if the list has no other line
 //	                  and is not one of a whole directory
 //
-// A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./",
-// and in the file's own list with any directories; the rest must equal the name byte for byte, so that an entry for another
+// A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./" or
+// "/", and in the file's own list with any directories; the rest must equal the name byte for byte, so that an entry for another
 // file never counts. Read skips all other lines.
 //
 // Only digests of the list's algorithm count. If that is "", the line tells it by name, or by the length of its digest if
@@ -140,10 +142,10 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 		if of == "" || of == "-" {
 			nameless = sum
 		}
-		if of = strings.TrimPrefix(of, "./"); !l.Whole {
+		if of = strings.TrimPrefix(strings.TrimPrefix(of, "./"), "/"); !l.Whole {
 			of = path.Base(of)
 		}
-		if d.Len() >= mostKnown && of != name && !d.Has(of) {
+		if d.Len() >= mostKnown && !strings.HasSuffix(of, name) && !d.Has(of) {
 			d.Once = true
 			continue
 		}
@@ -182,16 +184,19 @@ func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 		name, digits = plain(text)
 		a = cmp.Or(want, byLength[len(digits)])
 	}
-	ok = digits != "" && a != "" && (want == "" || a == want)
-	if ok && escaped {
-		name, ok = unescape(name)
-	}
-	if !ok {
-		return "", digest.Sum{}, false
+	ok = (want == "" || a == want) && !(escaped && strings.Contains(unmarked.Replace(name), `\`))
+	if escaped {
+		name = escapes.Replace(name)
 	}
 	sum, err := digest.Parse(a + ":" + digits)
-	return name, sum, err == nil
+	return name, sum, ok && err == nil
 }
+
+// escapes decodes those of coreutils in a name, unmarked removes them.
+var (
+	escapes  = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
+	unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
+)
 
 // withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold parentheses itself.
 var withTag = sync.OnceValue(func() *regexp.Regexp {
@@ -232,16 +237,6 @@ func plain(text string) (name, digits string) {
 		}
 	}
 	return "", ""
-}
-
-var (
-	escapes  = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
-	unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
-)
-
-// unescape decodes the escapes of coreutils in a name.
-func unescape(name string) (string, bool) {
-	return escapes.Replace(name), !strings.Contains(unmarked.Replace(name), `\`)
 }
 
 // Cache remembers what the directories of a run have, so that the lists for many files of one are fetched once. It
