@@ -1,0 +1,155 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/night"
+)
+
+// most is how many slots the tests' server has, at this address.
+const most, address = 3, "ftp.example.org:21"
+
+// TestMain is a run too: one that takes a slot and gives it back, again and again. Meanwhile it locks one of as many
+// witnesses. If there is none left, it leaves a file that says so.
+func TestMain(m *testing.M) {
+	dir := os.Getenv("SLOTS")
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	for admit, _ := share(most); ; {
+		release, err := admit(context.Background(), address)
+		i := 0
+		for i < most && !free(filepath.Join(dir, fmt.Sprint(i)), rand.N(settling)) {
+			i++
+		}
+		if i == most || err != nil {
+			_ = os.WriteFile(filepath.Join(dir, "wrong"), nil, 0o600)
+		}
+		release()
+	}
+}
+
+// share returns what admits at most so many, and the directory.
+func share(most int) (admit func(context.Context, string) (func(), error), dir string) {
+	var c ftpexec.Client
+	dirs, _ := Share(&c, most, func() {})
+	return c.Admit, dirs[0]
+}
+
+// free locks a file for a while. It returns false if another has it.
+func free(name string, d time.Duration) bool {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, locked := disk.Lock(f)
+	if locked {
+		<-time.After(d)
+	}
+	return locked
+}
+
+// TestKilled kills runs that have a slot, want one, or are about to. There are never more with a slot than slots, and in the
+// end all slots are free.
+func TestKilled(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("SLOTS", t.TempDir())
+	runs := make([]*exec.Cmd, 2*most)
+	for n := range night.Or(30, 200) + len(runs) {
+		i := n % len(runs)
+		if <-time.After(rand.N(settling / 2)); runs[i] != nil {
+			_, _ = runs[i].Process.Kill(), runs[i].Wait()
+		}
+		runs[i] = exec.CommandContext(t.Context(), must.Get(os.Executable())(t))
+		must.Do(t, runs[i].Start())
+	}
+	for _, cmd := range runs {
+		_, _ = cmd.Process.Kill(), cmd.Wait()
+	}
+	admit, _ := share(most)
+	for range most {
+		defer must.Get(admit(t.Context(), strings.ToUpper(address)))(t)()
+	}
+	if _, err := os.Stat(filepath.Join(os.Getenv("SLOTS"), "wrong")); err == nil {
+		t.Error("more runs had slots than there are slots")
+	}
+}
+
+// Who waits is served in the order of arrival, within one process too, when the server has forgotten the last connection.
+// Who gives up is left out.
+func TestInTurn(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	admit, dir := share(1)
+	first := must.Get(admit(t.Context(), address))(t)
+	must.Get(admit(t.Context(), "another"))(t)()
+	impatient, cancel := context.WithCancelCause(t.Context())
+	var all sync.WaitGroup
+	served, times, order := make(chan int, 6), make(chan time.Time, 7), []int(nil)
+	for i := range 6 {
+		all.Go(func() {
+			release, err := admit(map[bool]context.Context{true: impatient, false: t.Context()}[i%3 == 1], address)
+			if i%3 == 1 && errors.Is(err, os.ErrDeadlineExceeded) {
+				return
+			}
+			served <- i
+			times <- time.Now()
+			release()
+		})
+		for arrived := false; !arrived; <-time.After(time.Millisecond) {
+			places, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("*.place%d", i+1)))
+			arrived = slices.ContainsFunc(places, func(name string) bool { return !free(name, 0) })
+		}
+	}
+	cancel(os.ErrDeadlineExceeded)
+	times <- time.Now()
+	first()
+	all.Wait()
+	for last := <-times; len(times) > 0; order = append(order, <-served) {
+		at := <-times
+		if at.Sub(last) < settling-20*time.Millisecond { // the kernel's clock is coarse
+			t.Errorf("served %v after the slot was freed", at.Sub(last))
+		}
+		last = at
+	}
+	if fmt.Sprint(order) != "[0 2 3 5]" {
+		t.Errorf("served in the order %v", order)
+	}
+}
+
+// TestShare refuses a directory that others can write to, and a file system without locks.
+func TestShare(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	admit, dir := share(1)
+	disk.Fault = func(string, string) error { return os.ErrInvalid }
+	_, err := admit(t.Context(), address)
+	if disk.Fault = nil; !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, localfile.ErrLocal) {
+		t.Errorf("without locks: %v", err)
+	}
+	for _, change := range []func() error{
+		func() error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o770)) },
+		func() error { return os.Symlink(".", dir) },
+		func() error { return os.WriteFile(dir, nil, 0o600) },
+	} {
+		must.Do(t, errors.Join(os.RemoveAll(dir), change()))
+		if _, err := Share(new(ftpexec.Client), 1, nil); !errors.Is(err, localfile.ErrLocal) || !strings.Contains(err.Error(), "only this user") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
