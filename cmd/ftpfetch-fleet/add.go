@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -19,31 +20,17 @@ import (
 	"example.com/ftpfetch/internal/cli"
 )
 
-// mostFlying is how many chunks are sent at once.
-const mostFlying = 16
-
-// mostPending is how many chunks of a host may be under way, whatever the egresses are.
-const mostPending = 256
-
-// add adds a list. ftpfetch itself reads the line and the list, completes the URLs and says what is wrong with them; the
-// chunks take the place of its run.
-func add(ctx context.Context, c *command) error {
-	f, err := dial(ctx, c.join, "add", false, func() {})
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+// add adds a list, which ftpfetch itself reads and completes. The chunks take the place of its run.
+func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
 	var added *job
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err, Batch: func(ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options) (batch.Totals, error) {
-		j, err := f.add(ctx, list, tasks, o)
-		if err != nil {
+		if added, err = f.add(ctx, list, tasks, o); err != nil {
 			return batch.Totals{}, errors.Join(err, download.ErrLocal) // it is no failure of a file
 		}
-		added = j
-		return batch.Totals{Files: j.Files, Complete: j.Files}, nil
+		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
 	}}
-	if code := cli.Run(ctx, append(args, "--quiet"), stdio); code != 0 {
+	if code := cli.Run(ctx, append(args, "--quiet"), stdio); code != 0 || added == nil { // such as --dry-run
 		return exit(code) // it has said why
 	}
 	if added.Unasked > 0 {
@@ -79,7 +66,7 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 		return nil, err
 	}
 	flying, inner := errgroup.WithContext(ctx)
-	flying.SetLimit(mostFlying)
+	flying.SetLimit(16)
 	met := make(map[string]bool)
 	meeting := func(yield func(batch.Task) bool) { // the hosts of all places of a file
 		for t := range tasks {
@@ -106,11 +93,8 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 			break
 		}
 	}
-	if err := flying.Wait(); err != nil {
+	if err := cmp.Or(flying.Wait(), context.Cause(ctx)); err != nil {
 		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
 	}
 	j.State = "ready"
 	_, err = f.jobs.Update(ctx, j.ID, j.text(), rev)
@@ -122,15 +106,13 @@ func (f *fleet) meet(ctx context.Context, h host) error {
 	key := hostKey(h.Address)
 	_, err := f.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: key, FilterSubject: "work.*." + key, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
-		MaxAckPending: mostPending,
+		MaxAckPending: 256, // chunks, whatever the egresses are
 	})
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(h)
-	if err == nil {
-		_, err = f.hosts.Put(ctx, key, text)
-	}
+	text, _ := json.Marshal(h)
+	_, err = f.hosts.Put(ctx, key, text)
 	return err
 }
 
@@ -139,8 +121,7 @@ func (j *job) text() []byte {
 	return text
 }
 
-// send gives the server a chunk. If the answer is lost the chunk is sent again: it may then be there twice, and has one
-// result all the same.
+// send gives the server a chunk, again if the answer is lost. If it is there twice, it has one result all the same.
 func (f *fleet) send(ctx context.Context, subject string, text []byte) (err error) {
 	for range 5 {
 		if _, err = f.js.Publish(ctx, subject, text, jetstream.WithRetryAttempts(5)); err == nil || ctx.Err() != nil {

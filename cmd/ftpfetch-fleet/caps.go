@@ -11,8 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ceiling is how many connections from one egress a host bears, since it has refused one. It rises as in internal/schedule,
-// for the same reasons.
+// ceiling is how many connections from one egress a host bears that has refused one. It rises as in internal/schedule.
 type ceiling struct {
 	Most    int           `json:"most"`
 	Patient time.Duration `json:"patient"` // until one more is tried
@@ -41,18 +40,16 @@ func (w *worker) limit(key string) int {
 
 // free returns how many slots of a host seem to be free.
 func (w *worker) free(key string) int {
-	most := w.limit(key)
-	n := most
-	for i := range most {
-		if w.slots.has(w.egress + "." + key + "." + strconv.Itoa(i)) {
+	n := w.limit(key)
+	for i := range n {
+		if _, used := w.slots.get(w.egress+"."+key+"."+strconv.Itoa(i), nil); used {
 			n--
 		}
 	}
 	return n
 }
 
-// lower notes that a host refused a connection. The caller has released its slot. Of several that are refused within
-// seconds only one lowers the ceiling, after the others have released theirs too: to what is left.
+// lower notes that a host refused a connection, after its slot was released. Of several only one lowers the ceiling.
 func (w *worker) lower(ctx context.Context, key string) {
 	at := w.egress + "." + key
 	if _, err := w.refusals.Create(ctx, at, nil); err != nil || !wait(ctx, settle/4) {

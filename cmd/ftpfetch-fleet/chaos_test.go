@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
@@ -33,8 +37,7 @@ func kill(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// TestChaos kills a worker every few seconds and the server twice, and freezes a worker, longer than its slots last, while
-// another one is slow. The server takes two more connections than the cap, which are those of the frozen worker.
+// TestChaos kills a worker every few seconds, and the server twice, and freezes a worker for longer than its slots last.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	files, pause := night.Or(1200, 20000), time.Duration(night.Or(700, 3000))*time.Millisecond
@@ -104,6 +107,30 @@ func TestChaos(t *testing.T) {
 	compare(t, dir, files)
 }
 
+// TestFrozen freezes a worker for ever in the middle of a file. Another one completes the file in the same directory.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	s, dir := newStand(t), t.TempDir()
+	srv := newFTP(t, 1, 2, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" && c.Transfer == 1 {
+			return testserver.Cut(3, testserver.Stalled)
+		}
+		return nil
+	}})
+	s.want(0, "add", "--per-host", "2", srv.list(t, 1))
+	frozen := process(t, "work", "--join", s.file, "-d", dir, "--shared", "-j", "1", "--name", "frozen")
+	eventually(t, "a part", func() bool {
+		found, _ := filepath.Glob(filepath.Join(dir, "*-frozen.ftpfetch.part"))
+		return len(found) == 1 && srv.files.Load() == 1
+	})
+	must.Do(t, frozen.Process.Signal(syscall.SIGSTOP))
+	process(t, "work", "--join", s.file, "-d", dir, "--shared", "-j", "1")
+	s.want(0, "wait")
+	s.want(2, "cancel") // it is done
+	eventually(t, "no part", func() bool { found, _ := filepath.Glob(filepath.Join(dir, "*~*")); return len(found) == 0 })
+	compare(t, dir, 1)
+}
+
 // compare checks that a directory has just these files, and each the right one.
 func compare(t *testing.T, dir string, files int) {
 	right := 0
@@ -168,8 +195,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(data []byte) (int, error) { return w(data) }
 
-// TestLink cuts the link of one of two workers for longer than its slots and its chunk last. It closes its connections to
-// the FTP server in time, the other one goes on, and nothing is lost.
+// TestLink cuts the link of one of two workers for longer than its slots and its chunk last. Nothing is lost.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	const files = 1000
@@ -207,5 +233,164 @@ func TestLink(t *testing.T) {
 	all.Wait()
 	if srv.refused.Load() > 0 {
 		t.Errorf("%d connections were refused: the cap was passed", srv.refused.Load())
+	}
+}
+
+// TestNamespace is TestLink with a network of the kernel: the worker is in a namespace of its own, whose link goes down.
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Log("only root makes namespaces; TestLink cuts a link without them")
+		return
+	}
+	const files = 1000
+	name, ip := fmt.Sprintf("fleet%.9d", os.Getpid()), func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %s: %s", strings.Join(args, " "), out)
+		}
+	}
+	ip("netns", "add", name)
+	t.Cleanup(func() { ip("netns", "del", name) })
+	ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
+	up := func() {
+		ip("address", "replace", "10.213.77.1/30", "dev", name)
+		ip("link", "set", name, "up")
+	}
+	up()
+	ip("-n", name, "address", "add", "10.213.77.2/30", "dev", "eth0")
+	ip("-n", name, "link", "set", "eth0", "up")
+
+	s := &stand{T: t, state: filepath.Join(t.TempDir(), "state"), file: filepath.Join(t.TempDir(), "join")}
+	s.serve("10.213.77.1:0")
+	t.Cleanup(func() { s.hub.stop() })
+	srv := newFTP(t, files, 3, testserver.Options{Listen: func() (net.Listener, error) { return net.Listen("tcp4", "10.213.77.1:0") }, Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" {
+			<-time.After(4 * time.Millisecond)
+		}
+		return nil
+	}})
+	s.want(0, "add", "--per-host", "2", srv.list(t, files))
+	dir := t.TempDir()
+	for _, where := range [][]string{{}, {"ip", "netns", "exec", name}} {
+		args := append(where, must.Get(os.Executable())(t), "work", "--join", s.file, "-d", dir, "--shared", "-j", "1", "--egress", "e")
+		c := exec.Command(args[0], args[1:]...)
+		c.Env, c.Stderr = append(os.Environ(), "FLEET_TEST=1"), t.Output()
+		must.Do(t, c.Start())
+		t.Cleanup(func() { kill(c) })
+	}
+	eventually(t, "both work", func() bool { return srv.files.Load() > 100 && srv.peak.Load() >= 2 })
+	ip("link", "set", name, "down")
+	<-time.After(time.Duration(night.Or(7, 30)) * time.Second)
+	up()
+	if got := facts(s.want(0, "wait", "--json")); got != "done 1000 1000 0 0" {
+		t.Errorf("got %s", got)
+	}
+	if srv.refused.Load() > 0 {
+		t.Errorf("%d connections were refused: the cap was passed", srv.refused.Load())
+	}
+	compare(t, dir, files)
+}
+
+// TestStrangers checks that only who has the JOIN file gets in.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	other := newStand(t)
+	for name, tt := range map[string]struct {
+		change func(*join)
+		code   int
+	}{
+		"the right one":       {func(*join) {}, 2}, // but there is no job
+		"wrong token":         {func(j *join) { j.Token = strings.Repeat("0", 64) }, 67},
+		"no token":            {func(j *join) { j.Token = "" }, 67},
+		"foreign certificate": {func(j *join) { j.Certificate = other.hub.join.Certificate }, 60},
+		"plain text":          {func(j *join) { j.Certificate = "" }, 43},
+		"nobody there":        {func(j *join) { j.Address = "127.0.0.1:1" }, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mine := *s
+			j := s.hub.join
+			tt.change(&j)
+			mine.T, mine.file = t, filepath.Join(t.TempDir(), "join")
+			must.Do(t, j.write(mine.file))
+			if info := must.Get(os.Stat(mine.file))(t); info.Mode().Perm() != 0o600 {
+				t.Errorf("the file has mode %o", info.Mode().Perm())
+			}
+			out, errs, code := mine.do("wait")
+			if code != tt.code || strings.Contains(out+errs, s.hub.join.Token) || code != 2 && strings.Contains(errs, "no job") {
+				t.Errorf("exit code %d, want %d: %s", code, tt.code, errs)
+			}
+			must.Do(t, os.Chmod(mine.file, 0o640))
+			if _, errs, code := mine.do("status"); code != 2 || !strings.Contains(errs, "chmod 600") {
+				t.Errorf("a file that others can read: exit code %d: %s", code, errs)
+			}
+		})
+	}
+	pinned := must.Get(pin(s.hub.join.Certificate))(t)
+	pinned.MinVersion, pinned.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+	if _, err := tls.Dial("tcp", s.hub.join.Address, pinned); err == nil {
+		t.Error("TLS 1.2 is enough")
+	}
+	// Before the handshake the server says nothing.
+	c := must.Get(net.Dial("tcp", s.hub.join.Address))(t)
+	defer c.Close()
+	must.Do(t, c.SetReadDeadline(time.Now().Add(time.Second/2)))
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the server says something in plain text: %v", err)
+	}
+	if s.hub.Server.MonitorAddr() != nil {
+		t.Error("there is a port for monitoring")
+	}
+}
+
+// TestState checks who may have the directory of the state, and that it outlives the server.
+func TestState(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	if _, err := startHub(s.state, "127.0.0.1:0", t.Logf); err == nil || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("two servers have one directory: %v", err)
+	}
+	_ = filepath.Walk(s.state, func(name string, info os.FileInfo, err error) error {
+		if name == s.state && info.Mode().Perm() != 0o700 {
+			t.Errorf("%s has mode %o", name, info.Mode().Perm())
+		}
+		return err
+	})
+	before := s.hub.join
+	s.hub.stop()
+	must.Do(t, os.Chmod(s.state, 0o755))
+	if _, err := startHub(s.state, "127.0.0.1:0", t.Logf); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("others can read the state: %v", err)
+	}
+	must.Do(t, os.Chmod(s.state, 0o700))
+	s.serve(before.Address)
+	if s.hub.join != before {
+		t.Error("the JOIN file of before is not valid any more")
+	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer l.Close()
+	if _, err := startHub(filepath.Join(t.TempDir(), "x"), l.Addr().String(), t.Logf); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("the port is taken: %v", err)
+	}
+}
+
+// TestLate has a worker that is there before the server.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.hub.stop()
+	found := make(chan error, 1)
+	go func() {
+		f, err := s.hub.join.open(context.Background(), "late", true, func() {})
+		if err == nil {
+			f.Close()
+		}
+		found <- err
+	}()
+	s.serve(s.hub.join.Address)
+	must.Do(t, <-found)
+	if _, err := nats.Connect(s.hub.join.Address, nats.Timeout(time.Second)); err == nil {
+		t.Error("a client without TLS got in")
 	}
 }

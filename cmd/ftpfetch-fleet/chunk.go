@@ -88,6 +88,8 @@ type chunk struct {
 	Host  string `json:"host"` // host:port
 	Terms terms  `json:"terms"`
 	Items []item `json:"items"`
+
+	again bool // one of the worker's name has had it
 }
 
 // hostKey stands for a host in subjects and keys.
@@ -168,7 +170,6 @@ func (j *job) chunks(tasks iter.Seq[batch.Task], t terms) iter.Seq2[chunk, error
 	}
 }
 
-// count counts a file of the job.
 func (j *job) count(i manifest.Item) {
 	if j.Files++; i.Size == nil {
 		j.Size = -1

@@ -19,14 +19,14 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/report"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
 
-// ledgerName is that of the ledger in the directory of a worker: the one that ftpfetch has there, so that a chunk that
-// comes again, or a later ftpfetch, finds what is there.
+// ledgerName begins the name of a worker's ledger. Machines that append to the same file would lose lines.
 const ledgerName = ".ftpfetch-ledger"
 
 var (
@@ -42,12 +42,15 @@ const mostRounds = 4
 func (w *worker) chunk(s *slot, msg jetstream.Msg) *slot {
 	defer retry.Every(ackWait/3, func() { _ = msg.InProgress() })()
 	c := new(chunk)
-	if err := json.Unmarshal(msg.Data(), c); err != nil {
+	switch err := json.Unmarshal(msg.Data(), c); {
+	case err != nil:
 		_ = msg.Term()
 		return s
-	}
-	if w.known(c) { // an acknowledgement was lost, or came too late
-		w.ack(msg)
+	case w.known(c): // an acknowledgement was lost, or came too late
+		w.ack(c, msg, new(outcome))
+		return s
+	case !w.begin(c):
+		_ = msg.Nak()
 		return s
 	}
 	o := newOutcome(w, c)
@@ -76,7 +79,7 @@ func (w *worker) chunk(s *slot, msg jetstream.Msg) *slot {
 		}
 	}
 	if w.publish(c, o) {
-		w.ack(msg)
+		w.ack(c, msg, o)
 	}
 	return s
 }
@@ -98,11 +101,11 @@ func (w *worker) try(s *slot, c *chunk, o *outcome) error {
 	defer cancel(nil)
 	o.ctx, o.end, o.rounds = ctx, cancel, o.rounds+1
 	src := &source{Client: s.client, slot: s, cancel: cancel}
-	defer src.release()
+	defer func() { src.other.release() }()
 	each := c.Terms.each()
 	each.Root = w.root
-	_, err := batch.Run(ctx, src, o.left(), batch.Options{
-		Jobs: 1, PerHost: 1, Ledger: ledgerName, Each: each, Timeout: c.Terms.Timeout, Events: o.event,
+	_, err := batch.Run(localfile.WithAttempt(ctx, c.attempt(w.attempt)), src, o.left(), batch.Options{
+		Jobs: 1, PerHost: 1, Ledger: w.ledger, Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -120,7 +123,7 @@ type outcome struct {
 	items  []item
 	rows   bytes.Buffer
 	report *report.File
-	done   map[string]bool // by path
+	done   map[string]bool // by path: whether it left no part
 	tally  tally
 	ctx    context.Context
 	end    context.CancelCauseFunc
@@ -128,7 +131,6 @@ type outcome struct {
 	sizes  map[*batch.Task]int64 // of what has come
 }
 
-// tally sums the rows of a chunk up.
 type tally struct {
 	Ended    int64 `json:"ended"` // files
 	Complete int64 `json:"complete"`
@@ -144,18 +146,17 @@ func newOutcome(w *worker, c *chunk) *outcome {
 	return o
 }
 
-// left returns the files that have not ended.
 func (o *outcome) left() iter.Seq[batch.Task] {
 	var left []batch.Task
 	for _, i := range o.items {
-		if m, err := i.unpack(); err == nil && !o.done[m.Path] { // the list was checked
+		m, err := i.unpack()
+		if _, ended := o.done[m.Path]; err == nil && !ended { // the list was checked
 			left = append(left, batch.Task{Item: m})
 		}
 	}
 	return slices.Values(left)
 }
 
-// event takes the end of a file.
 func (o *outcome) event(e batch.Event) {
 	if e.Task == nil {
 		return
@@ -174,7 +175,7 @@ func (o *outcome) event(e batch.Event) {
 	}
 	text, code := cli.Explain(e.Err)
 	_ = o.report.Add(e, show.OneLine(text), code) // to memory
-	o.done[e.Task.Path] = true
+	o.done[e.Task.Path] = e.Err == nil && e.Result.Left == ""
 	if o.w.files.Add(1); e.Err != nil {
 		o.w.failed.Add(1)
 	}
@@ -189,8 +190,7 @@ func (o *outcome) event(e batch.Event) {
 	o.tally.join(t)
 }
 
-// passes returns why a failure is not about the file, if it may pass: the machine's disk is full, or the host serves
-// nobody. The second counts for the file in the end: nothing is tried without end.
+// passes returns why a failure is not about the file: the machine's disk is full, or the host serves nobody for a while.
 func (o *outcome) passes(err error) error {
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
@@ -205,8 +205,7 @@ func (o *outcome) passes(err error) error {
 	return nil
 }
 
-// source is the Client of a slot. It asks for a slot of each other host that a file comes from, and notes when a server
-// has too many connections.
+// source is the Client of a slot, and asks for one of each other host. It notes when a server has too many connections.
 type source struct {
 	*ftpexec.Client
 	slot   *slot
@@ -262,10 +261,4 @@ func (o *source) at(ctx context.Context, u *urlparse.URL) (*ftpexec.Client, erro
 		}
 	}
 	return o.other.client, nil
-}
-
-func (o *source) release() {
-	if o.other != nil {
-		o.other.release()
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 )
 
@@ -47,24 +48,20 @@ func writeSecret(name string, text []byte) error {
 	return err
 }
 
-// readJoin reads a JOIN file. It refuses one that other users can read or have written: who has the token may fetch, cancel
-// and read everything.
+// readJoin reads a JOIN file. It refuses one that other users can read or have written: who has the token may do all.
 func readJoin(name string) (*join, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, localfile.Failure(name, "cannot be read", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil {
-		return nil, err
+	j := new(join)
+	if derr := json.NewDecoder(file).Decode(j); err != nil || derr != nil || j.Address == "" {
+		return nil, usage("%s is there, and no file that ftpfetch-fleet serve has written", name)
 	}
 	if !owner.Ours(info) || info.Mode().Perm()&0o077 != 0 {
 		return nil, usage("%s holds a token and is open to other users: run chmod 600 %s as its owner", name, name)
-	}
-	j := new(join)
-	if err := json.NewDecoder(file).Decode(j); err != nil || j.Address == "" {
-		return nil, usage("%s is no file that ftpfetch-fleet serve has written", name)
 	}
 	return j, nil
 }

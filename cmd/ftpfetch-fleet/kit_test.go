@@ -18,8 +18,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestMain runs the command in place of the tests in the processes that a test starts. Everything that expires does so
-// sooner.
+// TestMain runs the command in place of the tests in the processes that a test starts. What expires does so sooner.
 func TestMain(m *testing.M) {
 	slotTTL, ackWait = 2*time.Second, 4*time.Second
 	if os.Getenv("FLEET_TEST") != "" {
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 // ftpServer counts what it is asked for. It takes most connections at once.
 type ftpServer struct {
 	*testserver.Server
-	open, peak, refused, files atomic.Int64
+	peak, refused, files atomic.Int64
 }
 
 func contents(i int) string { return strings.Repeat(fmt.Sprintf("%06d\n", i), 1+i%50) }
@@ -74,7 +73,7 @@ func (s *ftpServer) list(t *testing.T, files int, more ...string) string {
 	return name
 }
 
-// listenAgain returns an address at which a server can be started again: no system gives its port to a client meanwhile.
+// listenAgain returns an address at which a server can be started again.
 func listenAgain(t *testing.T) string {
 	for {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000)))

@@ -85,19 +85,11 @@ func (w *worker) queue(key string) jetstream.Consumer {
 	return c
 }
 
-// fetch takes a chunk from the queue of the host, or returns nil if there is none.
 func (s *slot) fetch() jetstream.Msg {
-	got, err := s.from.Fetch(1, jetstream.FetchMaxWait(time.Second))
-	if err != nil {
+	msg, err := s.from.Next(jetstream.FetchMaxWait(time.Second))
+	if err == nil && s.ctx.Err() != nil { // it would be nobody's for a minute
+		_ = msg.Nak()
 		return nil
 	}
-	select {
-	case msg := <-got.Messages():
-		return msg
-	case <-s.ctx.Done():
-		for msg := range got.Messages() { // it would be nobody's for a minute
-			_ = msg.Nak()
-		}
-		return nil
-	}
+	return msg
 }

@@ -1,5 +1,4 @@
-// Command ftpfetch-fleet fetches lists of files with many machines, which together make no more connections to a server
-// than it bears. docs/fleet.md describes it.
+// Command ftpfetch-fleet fetches lists of files with many machines, within what servers bear. See docs/fleet.md.
 package main
 
 import (
@@ -8,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -22,26 +22,21 @@ import (
 const help = `ftpfetch-fleet fetches lists of files with many machines, which together make no more
 connections to a server than it bears.
 
-  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE
-                     run the server; FILE lets others join
-  ftpfetch-fleet add --join FILE [--per-host N] [flags of ftpfetch for lists] LIST
-                     add a list, from a file or URL, and print its job
+  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE    # FILE lets others join
+  ftpfetch-fleet add --join FILE [--per-host N] [-N, --verify and what else is about lists] LIST
   ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME]
-                     fetch, on every machine, with N connections (default 4)
   ftpfetch-fleet status --join FILE [JOB] [--json]
   ftpfetch-fleet wait --join FILE [JOB] [--json] [--progress bar|plain|json|none]
-                     wait for a job, by default the last one
-  ftpfetch-fleet report --join FILE [JOB] [-o FILE]
-                     print what became of each file: a table if FILE ends in .tsv
+  ftpfetch-fleet report --join FILE [JOB] [-o FILE]                  # a table in FILE.tsv
   ftpfetch-fleet cancel --join FILE [JOB]
-  ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST
-                     all of it in one process
+  ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST  # all in one process
 
   --egress NAME   machines behind one address have the same, by default the host's
-  --shared        all workers have the same DIR: the report names no worker
+  --shared        all workers have the same DIR; one that starts again with its --name NAME resumes
   --idle TIME     end when there was nothing to do for so long
 
-A worker takes passwords from ~/.netrc. Exit codes are those of ftpfetch.
+LIST is a file or URL; add prints its JOB, and JOB is the last one if it is left out. work fetches,
+on every machine, with N connections (4), and takes passwords from ~/.netrc. Exit codes are ftpfetch's.
 `
 
 // command is a command line.
@@ -79,20 +74,39 @@ func main() {
 
 // commands are the words after the program's name.
 var commands = map[string]func(context.Context, *command) error{
-	"serve": serve, "add": add, "work": work, "status": status, "wait": waitFor, "report": writeReport, "cancel": cancel, "run": run,
+	"serve": serve, "work": work, "run": run,
+	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport), "cancel": joined(cancel),
+	"help": helped, "-h": helped, "--help": helped,
+}
+
+func helped(context.Context, *command) error { return pflag.ErrHelp }
+
+// joined is a command that needs the server.
+func joined(run func(context.Context, *command, *fleet) error) func(context.Context, *command) error {
+	return func(ctx context.Context, c *command) error {
+		f, err := dial(ctx, c.join, "ftpfetch-fleet", false, func() {})
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return run(ctx, c, f)
+	}
 }
 
 // execute runs a command line and returns its exit code.
 func execute(ctx context.Context, args []string, c *command) int {
-	if len(args) == 0 || args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
-		_, _ = io.WriteString(c.out, help)
-		return 0
+	if len(args) == 0 {
+		args = []string{"help"}
 	}
 	err := usage("there is no command %s; try ftpfetch-fleet --help", args[0])
 	if run, ok := commands[args[0]]; ok {
 		if err = c.parse(args[0], args[1:]); err == nil {
 			err = run(ctx, c)
 		}
+	}
+	if errors.Is(err, pflag.ErrHelp) {
+		_, _ = io.WriteString(c.out, help)
+		return 0
 	}
 	if told, ok := errors.AsType[exit](err); ok {
 		return int(told)
@@ -119,12 +133,19 @@ func explain(err error) (text string, code int) {
 	return text, code
 }
 
+// notWorkers matches flags about connections.
+var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
+
 // parse reads the flags of a command. Those of add and run are for ftpfetch, but for --join and --json.
 func (c *command) parse(name string, args []string) error {
 	if name == "add" || name == "run" {
 		for i := 0; i < len(args); i++ {
 			file, named := strings.CutPrefix(args[i], "--join=")
 			switch {
+			case args[i] == "-h" || args[i] == "--help":
+				return pflag.ErrHelp
+			case notWorkers.MatchString(args[i]):
+				return usage("%s: the workers do not have this: leave it out", args[i])
 			case named:
 				c.join = file
 			case args[i] == "--join" && i+1 < len(args):
@@ -150,7 +171,10 @@ func (c *command) parse(name string, args []string) error {
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
 	fs.DurationVar(&c.idle, "idle", 0, "")
 	fs.BoolVar(&c.shared, "shared", false, "")
-	if err := fs.Parse(args); err != nil {
+	fs.Usage = func() {}
+	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return err
+	} else if err != nil {
 		return usage("%s: %v; try ftpfetch-fleet --help", name, err)
 	}
 	if c.args = fs.Args(); len(c.args) > 1 || len(c.args) == 1 && (name == "serve" || name == "work") {

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +25,8 @@ const tallyHeader = "Fleet-Tally"
 
 func subject(c *chunk) string { return fmt.Sprintf("results.%s.%d", c.Job, c.N) }
 
+func (c *chunk) id() string { return fmt.Sprintf("%s.%d.", c.Job, c.N) }
+
 // known reports whether a chunk has a result.
 func (w *worker) known(c *chunk) bool {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
@@ -30,9 +35,8 @@ func (w *worker) known(c *chunk) bool {
 	return err == nil
 }
 
-// publish gives the server the result of a chunk. There is one for ever: an acknowledgement proves nothing, because even
-// one of an old delivery succeeds, and message ids are forgotten. publish does not end with the slot, or a finished chunk
-// would be thrown away: only with the worker, some time later.
+// publish gives the server the result of a chunk. There is one for ever: even the acknowledgement of an old delivery
+// succeeds, and message ids are forgotten. publish does not end with the slot, but with the worker, some time later.
 func (w *worker) publish(c *chunk, o *outcome) bool {
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
@@ -47,7 +51,10 @@ func (w *worker) publish(c *chunk, o *outcome) bool {
 		_, err := w.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
 		cancel()
 		if bad, ok := errors.AsType[*jetstream.APIError](err); err == nil || ok && bad.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-			return true // the second: another worker was first, or the answer to an earlier try was lost
+			if err != nil { // another worker was first, or the answer to an earlier try was lost
+				clear(o.done)
+			}
+			return true
 		}
 		if !wait(w.ctx, time.Second/2) {
 			ended++
@@ -58,17 +65,73 @@ func (w *worker) publish(c *chunk, o *outcome) bool {
 }
 
 // ack removes a chunk that has a result. If that fails it comes again, and its result is found.
-func (w *worker) ack(msg jetstream.Msg) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
-	defer cancel()
-	_ = msg.DoubleAck(ctx)
+func (w *worker) ack(c *chunk, msg jetstream.Msg, o *outcome) {
+	if w.attempt == "" || w.sweep(c, o) == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
+		defer cancel()
+		_ = msg.DoubleAck(ctx)
+	}
 }
 
-// each calls use with the results of a job that have come, in their order, from the one at *from in the stream on. It
-// moves *from behind the last.
+// begin notes that this worker has a chunk, if its parts are in a directory that others have too.
+func (w *worker) begin(c *chunk) bool {
+	ctx, cancel := context.WithTimeout(w.ctx, asking)
+	defer cancel()
+	if w.attempt == "" {
+		return true
+	}
+	_, err := w.attempts.Create(ctx, c.id()+w.attempt, nil)
+	c.again = errors.Is(err, jetstream.ErrKeyExists)
+	return err == nil || c.again
+}
+
+// attempt returns what is in the names of the parts that a worker has for a chunk. Two chunks may have the same path.
+func (c *chunk) attempt(worker string) string {
+	if worker == "" {
+		return ""
+	}
+	return strings.ReplaceAll(c.id(), ".", "-") + worker
+}
+
+// sweep removes what the attempts at a chunk have left: it has its result, and one that was frozen changes nothing any more.
+func (w *worker) sweep(c *chunk, o *outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
+	defer cancel()
+	keys, err := w.attempts.ListKeysFiltered(ctx, c.id()+"*")
+	if err != nil {
+		return err
+	}
+	all := []string{c.id() + w.attempt}
+	for key := range keys.Keys() {
+		if key != all[0] {
+			all = append(all, key)
+		}
+	}
+	if ctx.Err() != nil { // these may not be all
+		return ctx.Err()
+	}
+	for _, key := range all {
+		for _, i := range c.Items {
+			dir, name := path.Split(cmp.Or(i.Path, string(i.Raw)))
+			if key == all[0] && o.done[dir+name] && !c.again {
+				continue
+			}
+			beside := dir + localfile.Beside(name, c.attempt(key[len(c.id()):])) + ".ftpfetch."
+			for _, kind := range []string{"part", "json", "json~"} {
+				_ = w.root.Remove(beside + kind) // mostly there is none
+			}
+		}
+	}
+	for _, key := range all {
+		err = errors.Join(err, w.attempts.Purge(context.WithoutCancel(w.ctx), key))
+	}
+	return err
+}
+
+// each calls use with the results of a job, in their order, from *from in the stream on, and moves *from behind the last.
 func (f *fleet) each(ctx context.Context, id string, from *uint64, headers bool, use func(tally, []byte) error) error {
 	c, err := f.js.OrderedConsumer(ctx, "RESULTS", jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *from,
+		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(1, *from),
 	})
 	if err != nil {
 		return err
@@ -111,8 +174,6 @@ type sum struct {
 	from    uint64 // the next one in the stream
 }
 
-func newSum() *sum { return &sum{from: 1} }
-
 // read adds the results that have come since.
 func (s *sum) read(ctx context.Context, f *fleet, id string) error {
 	return f.each(ctx, id, &s.from, true, func(t tally, _ []byte) error {
@@ -131,12 +192,7 @@ func (t *tally) join(u tally) {
 }
 
 // writeReport writes the rows of a job: the table of ftpfetch --report.
-func writeReport(ctx context.Context, c *command) error {
-	f, err := dial(ctx, c.join, "report", false, func() {})
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func writeReport(ctx context.Context, c *command, f *fleet) error {
 	j, err := f.find(ctx, c.operand())
 	if err != nil {
 		return err
@@ -145,24 +201,18 @@ func writeReport(ctx context.Context, c *command) error {
 	if err != nil {
 		return localfile.Failure(c.output, "cannot be written", err)
 	}
-	err = f.each(ctx, j.ID, new(uint64(1)), false, func(_ tally, body []byte) error { return copyRows(to, body) })
-	return errors.Join(err, to.Close())
-}
-
-func copyRows(to *report.File, body []byte) error {
-	z, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	for d := json.NewDecoder(z); ; {
-		var row report.Row
-		if err := d.Decode(&row); errors.Is(err, io.EOF) {
+	err = f.each(ctx, j.ID, new(uint64), false, func(_ tally, body []byte) error {
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		for d := json.NewDecoder(z); err == nil; {
+			var row report.Row
+			if err = d.Decode(&row); err == nil {
+				err = localfile.Failure("the report", "cannot be written", to.Write(row))
+			}
+		}
+		if errors.Is(err, io.EOF) {
 			return nil
-		} else if err != nil {
-			return err
 		}
-		if err := to.Write(row); err != nil {
-			return localfile.Failure("the report", "cannot be written", err)
-		}
-	}
+		return err
+	})
+	return errors.Join(err, to.Close())
 }

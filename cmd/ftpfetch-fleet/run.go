@@ -14,8 +14,7 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// run is a whole fleet in one process: its server, which nobody else reaches, and one worker. ftpfetch reads the line,
-// shows the progress and writes the report.
+// run is a whole fleet in one process: its server and one worker. ftpfetch reads the line, and shows what happens.
 func run(ctx context.Context, c *command) error {
 	args, list := withList(c.args)
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err, Batch: func(ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options) (batch.Totals, error) {

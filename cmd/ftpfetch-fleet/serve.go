@@ -43,6 +43,9 @@ func serve(ctx context.Context, c *command) error {
 	if c.dir == "" || c.join == "" {
 		return usage("serve needs --dir STATE and --join FILE")
 	}
+	if _, err := readJoin(c.join); err != nil && !errors.Is(err, os.ErrNotExist) { // FILE would be lost
+		return err
+	}
 	debug.SetMemoryLimit(mostMemory)
 	h, err := startHub(c.dir, c.listen, c.line)
 	if err != nil {
@@ -57,12 +60,11 @@ func serve(ctx context.Context, c *command) error {
 	return nil
 }
 
-// startHub starts a server whose state is in dir. The state outlives it: the jobs, and its certificate and token, so that
-// JOIN files stay valid.
+// startHub starts a server whose state is in dir: the jobs, and its certificate and token, so that JOIN files stay valid.
 func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error) {
 	probe, err := net.Listen("tcp", listen) // the server itself would only log why it cannot
 	if err != nil {
-		return nil, usage("--listen %s: %v: write HOST:PORT, such as 10.0.0.5:4222", listen, err)
+		return nil, usage("--listen %s: %v", listen, err)
 	}
 	host, port, _ := net.SplitHostPort(listen)
 	number := probe.Addr().(*net.TCPAddr).Port

@@ -13,8 +13,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// slot is the right to one connection to one host from one egress. It has the Client that makes the connection: one lane,
-// one slot, one Client.
+// slot is the right to one connection to one host from one egress, and the Client that makes it.
 type slot struct {
 	w      *worker
 	host   string // its key
@@ -36,16 +35,15 @@ var errSlot = errors.New("the slot could not be renewed in time")
 
 func (s *slot) key() string { return s.w.egress + "." + s.host + "." + strconv.Itoa(s.i) }
 
-// acquire takes a slot of a host, or returns nil if none seems to be free. A watch that is behind does no harm: the server
-// creates a key only once.
+// acquire takes a slot of a host, or returns nil if none seems to be free. The server creates a key only once.
 func (w *worker) acquire(ctx context.Context, host string) *slot {
 	for _, i := range rand.Perm(w.limit(host)) { // so that lanes which start together do not all try the same one
 		s := &slot{w: w, host: host, i: i, nonce: crypto.Text()}
-		if w.slots.has(s.key()) {
+		if _, used := w.slots.get(s.key(), nil); used {
 			continue
 		}
-		s.at = time.Now()
-		s.taken = s.at
+		s.taken = time.Now()
+		s.at = s.taken
 		bounded, cancel := context.WithTimeout(ctx, slotTTL/3)
 		rev, err := w.fleet.slots.Create(bounded, s.key(), []byte(s.nonce))
 		if err != nil { // perhaps only the answer was lost
@@ -81,8 +79,7 @@ func elapsed(t time.Time) time.Duration {
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// keep renews the slot every third of its time. After two thirds without an answer it gives it up, so that the
-// connections are closed before another lane has the slot.
+// keep renews the slot every third of its time. After two thirds it is given up, before another lane can have it.
 func (s *slot) keep() {
 	defer close(s.kept)
 	const end = 2
@@ -122,6 +119,9 @@ func (s *slot) drop() {
 
 // release gives the slot back, once its connections are closed.
 func (s *slot) release() {
+	if s == nil {
+		return
+	}
 	s.lose(nil)
 	<-s.kept
 	s.client.CloseIdleConnections()
@@ -130,8 +130,7 @@ func (s *slot) release() {
 	_ = s.w.fleet.slots.Delete(ctx, s.key(), jetstream.LastRevision(s.rev)) // else it expires
 }
 
-// due reports whether the slot is to be given back after a chunk: the ceiling has fallen below it, or it was had for a
-// while and other lanes may be waiting. Without that one worker had 9,248 files of 20,000, and another none.
+// due reports whether the slot is to be given back after a chunk. Else one worker had 9,248 files of 20,000, another none.
 func (s *slot) due() bool {
 	return s.i >= s.w.limit(s.host) || time.Since(s.taken) > 2*slotTTL && s.w.free(s.host) == 0
 }

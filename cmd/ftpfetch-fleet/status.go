@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/internal/cli/show"
@@ -34,28 +34,23 @@ type hostState struct {
 
 // readAll returns what a bucket holds now.
 func readAll(ctx context.Context, kv jetstream.KeyValue) (map[string][]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
 	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = w.Stop() }()
 	all := make(map[string][]byte)
-	for {
-		select {
-		case e := <-w.Updates():
-			if e == nil { // that was all
-				return all, nil
-			}
-			all[e.Key()] = e.Value()
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(asking):
-			return nil, context.DeadlineExceeded
+	for e := range w.Updates() {
+		if e == nil { // that was all
+			return all, nil
 		}
+		all[e.Key()] = e.Value()
 	}
+	return nil, cmp.Or(context.Cause(ctx), nats.ErrConnectionClosed)
 }
 
-// jobsNow returns all jobs, the last one first.
 func (f *fleet) jobsNow(ctx context.Context) (jobs []job, err error) {
 	texts, err := readAll(ctx, f.jobs)
 	for _, text := range texts {
@@ -147,12 +142,7 @@ func (s *state) text() string {
 	return show.OneLine(text)
 }
 
-func status(ctx context.Context, c *command) error {
-	f, err := dial(ctx, c.join, "status", false, func() {})
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func status(ctx context.Context, c *command, f *fleet) error {
 	jobs, err := f.jobsNow(ctx)
 	if id := c.operand(); err == nil && id != "" {
 		jobs = make([]job, 1)
@@ -160,7 +150,7 @@ func status(ctx context.Context, c *command) error {
 	}
 	for i := 0; err == nil && i < len(jobs); i++ {
 		var s *state
-		sum := newSum()
+		sum := new(sum)
 		if err = sum.read(ctx, f, jobs[i].ID); err == nil {
 			s, err = f.look(ctx, jobs[i], sum)
 		}
@@ -171,7 +161,6 @@ func status(ctx context.Context, c *command) error {
 	return err
 }
 
-// say prints a state on standard output.
 func (c *command) say(s *state) (err error) {
 	if c.json {
 		_, err = c.out.Write(printable.JSON(s))
@@ -182,13 +171,15 @@ func (c *command) say(s *state) (err error) {
 }
 
 // cancel takes back what no worker has begun.
-func cancel(ctx context.Context, c *command) error {
-	f, err := dial(ctx, c.join, "cancel", false, func() {})
+func cancel(ctx context.Context, c *command, f *fleet) error {
+	j, err := f.find(ctx, c.operand())
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	j, err := f.find(ctx, c.operand())
+	s := new(sum)
+	if err = s.read(ctx, f, j.ID); err == nil && j.State == "ready" && s.results >= j.Chunks {
+		err = usage("job %s is done", j.ID)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,13 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/ftpfetch/internal/retry"
 )
 
 // These are variables for tests.
@@ -38,6 +41,7 @@ type fleet struct {
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
 	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
 	workers  jetstream.KeyValue // NAME: a pulse
+	attempts jetstream.KeyValue // JOB.CHUNK.NAME: a worker whose parts may be in the directory that all share
 }
 
 // dial reads a JOIN file and opens what the server holds. If patient, it waits for the server.
@@ -90,45 +94,31 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 		return kv
 	}
 	f.work = stream(jetstream.StreamConfig{Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy})
-	if err != nil {
-		return err
-	}
 	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
-	f.hosts, f.jobs, f.caps = bucket("HOSTS", 0), bucket("JOBS", 0), bucket("CAPS", 0)
+	f.hosts, f.jobs, f.caps, f.attempts = bucket("HOSTS", 0), bucket("JOBS", 0), bucket("CAPS", 0), bucket("ATTEMPTS", 0)
 	f.slots, f.refusals, f.workers = bucket("SLOTS", slotTTL), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
 	return err
 }
 
 // wait waits, and reports whether ctx still goes on.
 func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+	_ = retry.Wait(ctx, d)
 	return ctx.Err() == nil
 }
 
 // bell tells all who wait that something has happened.
-type bell struct {
-	mu sync.Mutex
-	c  chan struct{}
+type bell struct{ c atomic.Pointer[chan struct{}] }
+
+func newBell() *bell {
+	b := new(bell)
+	b.c.Store(new(make(chan struct{})))
+	return b
 }
 
-func newBell() *bell { return &bell{c: make(chan struct{})} }
-
-func (b *bell) ring() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	close(b.c)
-	b.c = make(chan struct{})
-}
+func (b *bell) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
 
 // next returns a channel that is closed when the bell rings.
-func (b *bell) next() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.c
-}
+func (b *bell) next() <-chan struct{} { return *b.c.Load() }
 
 // mirror is what a bucket holds, as far as its watch has told.
 type mirror struct {
@@ -163,16 +153,14 @@ func (m *mirror) follow(ctx context.Context, reconnected *bell) {
 			continue
 		}
 		for poll, going := time.After(rewatch), true; going; {
+			going = false
 			select {
 			case e, ok := <-w.Updates():
 				going = ok
 				m.take(e, &fresh)
 			case <-stale:
-				going = false
 			case <-poll:
-				going = false
 			case <-ctx.Done():
-				going = false
 			}
 		}
 		_ = w.Stop()
@@ -200,24 +188,16 @@ func (m *mirror) take(e jetstream.KeyValueEntry, fresh *map[string]held) {
 	m.changed.ring()
 }
 
-// get reads the value of a key into *to, and reports whether there is one.
+// get reads the value of a key into *to, if that is not nil, and reports whether there is one.
 func (m *mirror) get(key string, to any) (held, bool) {
 	m.mu.Lock()
 	h, ok := m.held[key]
 	m.mu.Unlock()
-	return h, ok && json.Unmarshal(h.value, to) == nil
+	return h, ok && (to == nil || json.Unmarshal(h.value, to) == nil)
 }
 
-// keys returns the keys that are held.
 func (m *mirror) keys() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Keys(m.held))
-}
-
-func (m *mirror) has(key string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, ok := m.held[key]
-	return ok
 }

@@ -10,24 +10,18 @@ import (
 )
 
 // waitFor shows how far a job is until it is over. The exit code is that of its first failure, for all who wait.
-func waitFor(ctx context.Context, c *command) error {
-	f, err := dial(ctx, c.join, "wait", false, func() {})
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+func waitFor(ctx context.Context, c *command, f *fleet) error {
 	j, err := f.find(ctx, c.operand())
 	if err != nil {
 		return err
 	}
 	s, err := f.follow(ctx, j.ID, newTicker(c).tick)
-	if err != nil {
-		return err
-	}
-	if err := c.say(s); err != nil {
-		return err
+	if err == nil {
+		err = c.say(s)
 	}
 	switch {
+	case err != nil:
+		return err
 	case s.Code != 0:
 		return exit(s.Code)
 	case s.Complete != s.Files || s.State == "cancelled":
@@ -39,10 +33,9 @@ func waitFor(ctx context.Context, c *command) error {
 // exitOther is what ftpfetch ends with if no other code fits.
 const exitOther = 43
 
-// follow looks at a job every second, and returns its last state. What fails meanwhile is tried again: the server may be
-// restarted.
+// follow looks at a job every second, and returns its last state. Failures may pass: the server may be restarted.
 func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*state, error) {
-	for s := newSum(); ; wait(ctx, time.Second) {
+	for s := new(sum); ; wait(ctx, time.Second) {
 		bounded, cancel := context.WithTimeout(ctx, 4*asking)
 		err := s.read(bounded, f, id)
 		var j job
@@ -65,8 +58,7 @@ func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*stat
 	}
 }
 
-// ticker shows states on standard error as ftpfetch shows its runs: a line that is drawn again on a terminal, or else lines
-// in growing intervals, or objects of JSON every second.
+// ticker shows states on standard error as ftpfetch shows its runs.
 type ticker struct {
 	c     *command
 	mode  show.Mode

@@ -28,6 +28,8 @@ type worker struct {
 	stop         context.CancelCauseFunc
 	name, egress string
 	root         *os.Root
+	ledger       string
+	attempt      string // its name in those of parts, if others have the directory too
 	where        string // of the files, for the report: DIR, or NAME:DIR if nobody else can see it
 	line         func(string, ...any)
 	events       func(batch.Event) // of the files; nil: nobody wants to know
@@ -53,6 +55,9 @@ func work(ctx context.Context, c *command) (err error) {
 		return err
 	}
 	defer w.root.Close()
+	if c.shared {
+		w.attempt = keyOf(w.name)
+	}
 	reconnects := newBell()
 	if w.fleet, err = dial(ctx, c.join, "worker "+w.name, true, reconnects.ring); err != nil {
 		return err
@@ -70,7 +75,8 @@ func newWorker(c *command) (w *worker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line}
+	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line,
+		ledger: ledgerName + "-" + keyOf(hostname)}
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o777)
@@ -111,7 +117,6 @@ func (w *worker) tell(e batch.Event) {
 	}
 }
 
-// client returns a Client for one connection.
 func (w *worker) client() *ftpexec.Client {
 	dial := new(net.Dialer).DialContext
 	return &ftpexec.Client{
@@ -132,7 +137,6 @@ func (w *worker) client() *ftpexec.Client {
 	}
 }
 
-// run runs the lanes.
 func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell) error {
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
@@ -154,7 +158,6 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 	return err
 }
 
-// watch keeps what the lanes look at up to date.
 func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	w.hosts, w.slots, w.caps = newMirror(w.fleet.hosts), newMirror(w.fleet.slots), newMirror(w.fleet.caps)
 	for _, m := range []*mirror{w.hosts, w.slots, w.caps} {
@@ -162,7 +165,6 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	}
 }
 
-// pulse is a sign of life.
 type pulse struct {
 	Rate int64 `json:"rate"` // bytes a second
 }
