@@ -4,12 +4,9 @@ package claims
 
 import (
 	"hash/maphash"
-	"strconv"
-	"strings"
 	"sync"
 
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/urlparse"
 )
 
 // Paths are those that files need, by their hashes. By chance, two of a million have the same hash in one run of thirty
@@ -17,55 +14,49 @@ import (
 type Paths struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
-	first map[uint64]claim
+	first map[uint64]Claim
 }
 
-// claim is the first file that needs a path: the line that names it, and hashes of its URLs and of what is known about it.
-type claim struct {
-	line       int32 // below 0: it needs a directory there
-	url, facts uint32
+// Claim is a file that needs a path: what of it counts, in two numbers. The first is more than 0.
+type Claim struct {
+	Who  int32
+	What uint32
 }
 
 // New returns Paths of no file.
-func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint64]claim)} }
+func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint64]Claim)} }
 
-// Add claims a path for the file of URLs, of which a size and digest may be known, and which a line names, from 0. It reports
-// whether that is the first with the path. A second with the same URLs, of which no more is known, is the same file. For
-// any other clash says how it is in the way of what a line names, for which it has "%s".
-func (p *Paths) Add(path string, urls []*urlparse.URL, size *int64, sum string, line int) (first bool, clash string, of int) {
+// Hash returns a hash for a Claim.
+func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, text)) }
+
+// Same is the clash of two files with one path, unless they are the same file.
+const Same = "is that of %s, which has another URL, size or digest"
+
+// Add claims a path for a file. If it is not the first that needs the path, Add returns the first, and how they are in each
+// other's way, with "%s" for that file; else clash is "".
+func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all strings.Builder
-	for _, u := range urls {
-		all.WriteString(u.String() + "\n")
-	}
-	facts := sum
-	if size != nil {
-		facts += " " + strconv.FormatInt(*size, 10)
-	}
-	key, mine := localfile.Key(path), claim{int32(line) + 1, uint32(p.hash(all.String())), uint32(p.hash(facts))}
+	key := localfile.Key(path)
 	for i := range len(key) {
 		if key[i] == '/' {
-			if dir := p.take(key[:i], claim{line: -mine.line}); dir.line > 0 {
-				return true, "needs a directory where %s has a file", int(dir.line) - 1
+			if dir := p.take(key[:i], Claim{-mine.Who, 0}); dir.Who > 0 {
+				return dir, "needs a directory where %s has a file"
 			}
 		}
 	}
-	switch file := p.take(key, mine); {
-	case file.line < 0:
-		return true, "is a directory of the path of %s", int(-file.line) - 1
-	case file.line > 0 && (file.url != mine.url || facts != "" && file.facts != mine.facts):
-		return true, "is that of %s, which has another URL, size or digest", int(file.line) - 1
-	default:
-		return file.line == 0, "", 0
+	switch first = p.take(key, mine); {
+	case first.Who < 0:
+		return Claim{-first.Who, 0}, "is a directory of the path of %s"
+	case first.Who > 0:
+		return first, Same
 	}
+	return Claim{}, ""
 }
 
-func (p *Paths) hash(text string) uint64 { return maphash.String(p.seed, text) }
-
 // take returns the claim that a path has, or the zero value if it has none and is claimed now.
-func (p *Paths) take(path string, mine claim) claim {
-	hash := p.hash(path)
+func (p *Paths) take(path string, mine Claim) Claim {
+	hash := maphash.String(p.seed, path)
 	first, taken := p.first[hash]
 	if !taken {
 		p.first[hash] = mine

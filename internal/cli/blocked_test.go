@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/slots"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -284,5 +286,30 @@ func TestBlockedStreams(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// heard is called with what is written to it.
+type heard func(text string)
+
+func (h heard) Write(p []byte) (int, error) { h(string(p)); return len(p), nil }
+
+// TestShared lets a command wait for a connection that another has. Time in which it waits is no time to connect, and the
+// command says so once.
+func TestShared(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a": "contents", "/b": "contents"}})
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	var other ftpexec.Client
+	must.Get(slots.Share(&other, 1, nil))(t)
+	release, said := must.Get(other.Admit(t.Context(), s.Addr()))(t), 0
+	err := heard(func(text string) {
+		if strings.Contains(text, "waiting for one") {
+			release()
+			said++
+		}
+	})
+	args := []string{"--shared", "--per-host", "1", "-j", "2", "--connect-timeout", "0.5s", "--timeout", "0.5s", "-d", t.TempDir(), s.URL("/a"), s.URL("/b")}
+	if code := cli.Run(t.Context(), args, cli.IO{Out: err, Err: err}); code != 0 || s.Connections() != 1 || said != 1 {
+		t.Errorf("exit code %d, %d connections, said %d times", code, s.Connections(), said)
 	}
 }

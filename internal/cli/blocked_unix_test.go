@@ -87,8 +87,7 @@ func fullPipe(t *testing.T) (w *os.File) {
 	return w
 }
 
-// TestProcessWithFullPipe runs the command as a process whose standard output or standard error is a full pipe without a
-// reader.
+// TestProcessWithFullPipe runs the command with a full pipe without a reader as standard output or standard error.
 func TestProcessWithFullPipe(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
 	tests := []struct {

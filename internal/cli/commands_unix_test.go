@@ -55,10 +55,6 @@ var documentedCommands = []documented{
 	{line: "ftpfetch --glob 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
 	{line: "ftpfetch -j 6 ftp://a.example/x ftp://b.example/y", files: "x y", err: "2 of 2 complete"},
 
-	// docs/manifests.md
-	{line: "ftpfetch --manifest ar_index_global_prof.txt.gz -d argo", files: "ar_index_global_prof.txt.gz argo/project/read.me", err: "1 of 1 complete"},
-	{line: "ftpfetch --manifest sequence.index --base ftp://ftp.example.org/pub -d reads", files: "reads/file sequence.index", err: "1 of 1 complete"},
-
 	// docs/progress.md
 	{line: "ftpfetch --progress json ftp://ftp.example.org/pub/a.zip 2>&1 >/dev/null | " +
 		`jq -Rr 'fromjson? | select(.event == "progress") | "\(.received) of \(.size)"'`, files: "a.zip", out: `(?s).*"event":"done".*`},
@@ -70,8 +66,8 @@ var (
 	lineComment       = regexp.MustCompile(` +# .*$`)
 )
 
-// notOurs are documents whose commands other tests hold: those of performance.md are those that internal/bench has run.
-var notOurs = []string{"../../docs/performance.md"}
+// notOurs are documents whose commands others run: internal/interop those of archives.md, internal/bench those of performance.md.
+var notOurs = []string{"../../docs/archives.md", "../../docs/performance.md"}
 
 // TestDocumentedCommands has bash run the command lines of README.md and docs as they are written, but with the embedded
 // server for their hosts. The program after a pipe is replaced by cat if a machine may lack it.
@@ -123,12 +119,6 @@ func (c documented) check(t *testing.T) {
 	if strings.Contains(c.line, "urls.txt") || strings.Contains(c.line, "report.tsv") {
 		writeFile(t, filepath.Join(dir, "urls.txt"), s.URL("/pub/file")+"\n"+s.URL("/pub/file.gz")+"\n")
 		writeFile(t, filepath.Join(dir, "report.tsv"), "url\tsize\n"+s.URL("/pub/file")+"\t8\n"+s.URL("/pub/file.gz")+"\t\n")
-	}
-	for name, text := range map[string]string{"sequence.index": "FASTQ_FILE\tMD5\nfile\t98bf7d8c15784f0a3d63204441e1e2aa\n",
-		"ar_index_global_prof.txt.gz": packed("# FTP root number 1 : " + s.URL("/pub") + "\nfile,date\nproject/read.me,1\n")} {
-		if strings.Contains(c.line, name) {
-			writeFile(t, filepath.Join(dir, name), text)
-		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
@@ -185,8 +175,7 @@ func filesBelow(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// TestClosedFromTheStart checks what README.md says of a standard output that is closed from the start: nothing is told,
-// and nothing fails.
+// TestClosedFromTheStart checks that with a standard output that is closed from the start nothing is told, and nothing fails.
 func TestClosedFromTheStart(t *testing.T) {
 	s := documentedServer(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "ftpfetch -o - "+s.URL("/pub/file")+" >&-")

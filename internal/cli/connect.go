@@ -29,6 +29,7 @@ import (
 	"example.com/ftpfetch/internal/netrc"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/slots"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -70,13 +71,15 @@ func (r *run) connect() (err error) {
 		}
 		r.source = s
 	}
-	if !r.DryRun { // which sends nothing
-		r.warn()
+	if r.DryRun { // which sends nothing
+		return nil
 	}
-	return nil
+	if r.warn(); r.Shared {
+		r.slots, err = slots.Share(c, r.PerHost, func() { r.print.Note(show.Notice, "", "all shared connections are in use: waiting for one") })
+	}
+	return err
 }
 
-// dial opens every TCP connection, as --ip says.
 func (r *run) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	d, network := new(net.Dialer), "tcp"+r.IP
 	if local, err := netip.ParseAddr(r.IP); err == nil {
@@ -159,7 +162,6 @@ type logins struct {
 	typed map[login]string // what the person has answered, for the other URLs of the run
 }
 
-// login says which secret an answer is.
 type login struct{ what, host, user string }
 
 func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
@@ -172,7 +174,6 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 	}
 }
 
-// readPiped reads the password on standard input.
 func readPiped(in io.Reader) (string, error) {
 	if show.IsTerminal(in) {
 		return "", missing("password", "standard input is a terminal", "leave out --password-stdin to be asked")
@@ -186,8 +187,7 @@ func readPiped(in io.Reader) (string, error) {
 	return line, nil
 }
 
-// load reads the file that --netrc names, which must be there, or else that in the variable NETRC or the home directory, if
-// there is one.
+// load reads the file that --netrc names, which must be there, or else one that NETRC names or the home directory has.
 func (l *logins) load() {
 	switch {
 	case l.Netrc == config.NoNetrc:
@@ -258,8 +258,7 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 		return "", missing(of.what, "there is no terminal to ask on", "")
 	}
 	l.alone(func() {
-		what := strings.ToUpper(of.what[:1]) + of.what[1:]
-		text, err = c.ReadSecret(ctx, fmt.Sprintf("%s for %s at %s: ", what, printable.Line(hideSlip(of.user)), printable.Line(of.host)))
+		text, err = c.ReadSecret(ctx, fmt.Sprintf("%s%s for %s at %s: ", strings.ToUpper(of.what[:1]), of.what[1:], printable.Line(hideSlip(of.user)), printable.Line(of.host)))
 	})
 	if err == nil || ctx.Err() != nil {
 		return text, err
@@ -267,8 +266,7 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	return "", missing(of.what, "the terminal failed: "+localfile.Cause(err).Error(), "")
 }
 
-// shows reports whether a login holds what may be a secret. An empty password does not count, nor does that of an
-// anonymous login.
+// shows reports whether a login holds what may be a secret. An empty password is none, nor is that of an anonymous login.
 func shows(login *url.Userinfo) bool {
 	user := login.Username()
 	password, _ := login.Password()
@@ -286,8 +284,7 @@ func hideSlip(user string) string {
 	return user
 }
 
-// missing returns the error for a secret that the server wants and ftpfetch does not have. instead says what to write if
-// that is not what the table of hints has.
+// missing returns the error for a secret that is not there. instead says what to write, if the table of hints does not.
 func missing(what, why, instead string) error {
 	if what == "account" {
 		instead = cmp.Or(instead, "account NAME in ~/.netrc")

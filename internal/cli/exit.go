@@ -83,13 +83,11 @@ func is(targets ...error) func(error) bool {
 	}
 }
 
-// as reports whether an error has one of type E in its chain.
 func as[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
 
-// refused returns whether an error is the refusal of one of these commands.
 func refused(verbs ...string) func(error) bool {
 	return func(err error) bool {
 		server, ok := errors.AsType[*ftpexec.Error](err)
@@ -97,15 +95,13 @@ func refused(verbs ...string) func(error) bool {
 	}
 }
 
-// outputClosed reports whether err means that the reader of standard output has closed it, as head(1) does. The run then
-// ends without a message.
+// outputClosed reports whether the reader of standard output has closed it, as head(1) does. Then there is no message.
 func outputClosed(err error) bool {
 	// On Windows these are ERROR_BROKEN_PIPE, and ERROR_NO_DATA: the pipe is being closed.
 	windows := runtime.GOOS == "windows" && is(syscall.Errno(109), syscall.Errno(232))(err)
 	return errors.Is(err, download.ErrLocal) && (windows || is(io.ErrClosedPipe, syscall.EPIPE)(err))
 }
 
-// exitCode returns the exit code for err.
 func exitCode(err error) int {
 	if err == nil {
 		return exitOK
@@ -214,8 +210,7 @@ func (e *SignalError) Is(target error) bool { return target == context.Canceled 
 // NotifyContext returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [*SignalError] as its cause. A
 // second one ends the process at once. Signals that the process ignored from the start (nohup) stay ignored.
 //
-// NotifyContext makes the process ignore SIGPIPE, so that a closed standard output is an error like any other and leaves
-// no partial file.
+// NotifyContext makes the process ignore SIGPIPE, so that a closed standard output is an error like any other.
 func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE)
@@ -276,8 +271,7 @@ func (r *run) tooLong() error {
 	return fmt.Errorf("did not finish within --max-time %v%.0w", r.MaxTime, context.DeadlineExceeded)
 }
 
-// await calls f and returns its error. If ctx ends first, await returns its cause and leaves f behind: it reads a FIFO
-// without a writer, or a terminal.
+// await calls f and returns its error. If ctx ends first, await returns its cause and leaves f behind: it may read for ever.
 func await(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +18,12 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
-// again calls f until it succeeds, as often as --retries says.
 func (r *run) again(ctx context.Context, f func() error) error {
 	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: func(err error, try int, wait time.Duration) {
 		r.print.Note(show.Notice, "", fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
@@ -52,7 +53,9 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 // orders are those of --sort. Of what is equal the names decide.
 var orders = map[string]func(a, b ftpexec.Entry) int{
 	"name": func(a, b ftpexec.Entry) int { return strings.Compare(a.Name, b.Name) },
-	"time": func(a, b ftpexec.Entry) int { return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Name, b.Name)) },
+	"time": func(a, b ftpexec.Entry) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Name, b.Name))
+	},
 	"size": func(a, b ftpexec.Entry) int { return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name)) },
 }
 
@@ -67,18 +70,20 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			entries, sort = r.source.Entries, cmp.Or(r.Sort, "name")
 		}
 		var odd error
-		var all []ftpexec.Entry
+		var all []*kept
+		var block []kept // of many: a million in one would be copied whenever there are more
 		for e, err := range entries(ctx, u) {
 			if errors.Is(err, ftpexec.ErrLine) {
 				r.print.Failed(u.Redacted(), odd, "") // nothing, if it is nil
 				odd = err
 				continue
 			}
-			if sort != "none" {
-				if !r.JSON {
-					e.URL = nil // the largest part of an entry, which only JSON shows
+			if sort != "none" && err == nil {
+				if len(block) == cap(block) {
+					block = make([]kept, 0, 4096)
 				}
-				all = append(all, e)
+				block = append(block, kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local})
+				all = append(all, &block[len(block)-1])
 			} else if err == nil {
 				_, err = out.Write(r.lineOf(e, terminal))
 			}
@@ -86,12 +91,30 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				return errors.Join(err, out.Flush())
 			}
 		}
-		slices.SortStableFunc(all, orders[sort])
-		for _, e := range all {
+		slices.SortStableFunc(all, func(a, b *kept) int { return orders[sort](a.entry(), b.entry()) })
+		for _, k := range all {
+			e := k.entry()
+			if r.JSON {
+				e.URL = u.Child(path.Base(e.Name), map[bool]urlparse.Typecode{true: urlparse.TypeDir}[e.Mode.IsDir()])
+			}
 			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
 		}
 		return errors.Join(out.Flush(), odd)
 	})
+}
+
+// kept is what is kept of an entry, and nothing of the line that the server sent: there may be a million.
+type kept struct {
+	name, target string
+	size         int64
+	time         time.Time
+	precision    time.Duration
+	mode         fs.FileMode
+	perm, local  bool
+}
+
+func (k *kept) entry() ftpexec.Entry {
+	return ftpexec.Entry{Name: k.name, Target: k.target, Size: k.size, ModTime: k.time, Precision: k.precision, Mode: k.mode, HasPerm: k.perm, Local: k.local}
 }
 
 // noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
@@ -106,8 +129,7 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", map[bool]string{true: "--json", false: "-l"}[r.JSON])
 }
 
-// lineOf returns the line for an entry. In the names of JSON bytes that are not UTF-8 become U+FFFD; the URL names the
-// entry exactly, without a password.
+// lineOf returns the line for an entry. Bytes in names of JSON that are not UTF-8 become U+FFFD; the URL names it exactly.
 func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 	name := e.Name
 	switch {
@@ -168,7 +190,6 @@ var kinds = map[fs.FileMode]struct{ letter, name string }{
 	fs.ModeNamedPipe: {letter: "p"}, fs.ModeSocket: {letter: "s"}, fs.ModeDevice: {letter: "b"}, fs.ModeDevice | fs.ModeCharDevice: {letter: "c"},
 }
 
-// size returns a size, which is "-" if it is not known.
 func (r *run) size(n int64) string {
 	switch {
 	case n < 0:
@@ -203,7 +224,6 @@ func timeOf(e ftpexec.Entry) string {
 	return cmp.Or(e.ModTime.Format(form), "-")
 }
 
-// listing is the Source of a file with what listDir writes.
 type listing struct {
 	download.Source
 	run *run
@@ -239,8 +259,7 @@ func (r *run) infos(ctx context.Context) {
 	r.about(ctx, some)
 }
 
-// about prints what the server tells about files of one login. A server that fails to serve one is not asked about the
-// others.
+// about prints what the server tells about files of one login. One that fails to serve is not asked about the others.
 func (r *run) about(ctx context.Context, some []*urlparse.URL) {
 	for len(some) > 0 && !r.ended(ctx) {
 		if r.gone != nil && r.gone.SameLogin(some[0]) {
@@ -258,8 +277,7 @@ func (r *run) about(ctx context.Context, some []*urlparse.URL) {
 	}
 }
 
-// askAll asks about files of one login, each within --max-time. It returns how many it has dealt with, and the error that
-// kept it from the next.
+// askAll asks about files of one login, each within --max-time. It returns how many are done, and what stopped it.
 func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -289,7 +307,6 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 	return n, err
 }
 
-// infoLine returns the line about a file: size, time, URL.
 func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	e.URL = u
 	x := rowOf(e)
@@ -302,10 +319,9 @@ func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	return printable.JSON(x)
 }
 
-// teller is the source of trees of which only is printed what listings tell about the files in them, and how much that is
-// (-I with -r or --glob).
+// teller is the source of trees of which only is printed what listings tell, and how much that is (-I with -r or --glob).
 type teller struct {
-	source
+	*mirror.Source
 	run            *run
 	files, unknown int64 // files of unknown size
 	octets         int64
@@ -339,7 +355,11 @@ func (i *teller) end(ctx context.Context, whole bool) {
 	for _, e := range i.all {
 		i.print(e)
 	}
-	text := fmt.Sprintf("%s, %s (%s)", printable.Count(i.files, "file", "files"), printable.Size(float64(i.octets)), printable.Count(i.octets, "byte", "bytes"))
+	size := printable.Count(i.octets, "byte", "bytes")
+	if i.octets >= 1024 {
+		size = printable.Size(float64(i.octets)) + " (" + size + ")"
+	}
+	text := printable.Count(i.files, "file", "files") + ", " + size
 	if i.unknown > 0 {
 		text += fmt.Sprintf(", %d of them of unknown size", i.unknown)
 	}

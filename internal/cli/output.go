@@ -22,7 +22,7 @@ import (
 
 // open makes the directory of -d with its parents, and opens what many files need: their directory and the report.
 func (r *run) open() (err error) {
-	if r.DryRun || r.Info || r.Dir == "" && !r.Many {
+	if r.DryRun && !r.Delete || r.Info || r.Dir == "" && !r.Many {
 		return nil
 	}
 	dir := cmp.Or(r.Dir, ".")
@@ -61,7 +61,7 @@ func (r *run) close() {
 		r.root.Close()
 	}
 	for _, dir := range r.made {
-		if r.Many && r.code.Load() == exitOK { // it is what the server has, even if it is empty
+		if r.Many && r.code.Load() == exitOK && !r.DryRun { // it is what the server has, even if it is empty
 			return
 		}
 		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
@@ -73,7 +73,6 @@ func (r *run) close() {
 	}
 }
 
-// created says that the directory of -d is new, once there is something in it.
 func (r *run) created() {
 	if len(r.made) > 0 {
 		r.print.Note(show.Notice, "", "created directory "+r.Dir)
@@ -81,7 +80,6 @@ func (r *run) created() {
 	r.made = nil
 }
 
-// reports adds the end of a task to --report.
 func (r *run) reports(e batch.Event) {
 	if r.report == nil {
 		return
@@ -107,13 +105,12 @@ func (r *run) fence(ctx context.Context) {
 	if n := len(r.made); n > 0 {
 		parents = append(parents, filepath.Dir(r.made[n-1]))
 	}
-	file := func(t config.Target) bool { return t.Err == nil && !t.URL.IsDir() && !r.Long }
-	var dirs []string
+	dirs := r.slots
 	switch {
 	case r.Info, r.Output == "-":
 	case r.Output != "":
 		dirs = append(dirs, filepath.Dir(filepath.Join(r.Dir, r.Output)))
-	case r.Many, slices.ContainsFunc(r.Targets, file):
+	case r.Many, slices.ContainsFunc(r.Targets, func(t config.Target) bool { return t.Err == nil && !t.URL.IsDir() && !r.Long }):
 		dirs = append(dirs, cmp.Or(r.Dir, "."))
 	}
 	if r.Report != "" && r.Report != "-" {
@@ -136,7 +133,6 @@ func (r *run) astray() {
 	r.print.Note(show.Notice, "", text)
 }
 
-// writer writes by a call.
 type writer func([]byte) (int, error)
 
 func (w writer) Write(data []byte) (int, error) { return w(data) }

@@ -148,8 +148,7 @@ func newGetter(t *testing.T) (p *proxytest.Proxy, passwords *atomic.Int64) {
 
 const fetchesItself = "fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right"
 
-// TestProxyGet checks that files come through a proxy that refuses CONNECT, and that standard error says once what that
-// means.
+// TestProxyGet checks that files come through a proxy that refuses CONNECT, and that this is said once.
 func TestProxyGet(t *testing.T) {
 	noProxies(t)
 	p, passwords := newGetter(t)

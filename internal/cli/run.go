@@ -10,8 +10,10 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,8 +23,11 @@ import (
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/mirror"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/report"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
@@ -84,7 +89,6 @@ func (r *run) execute(ctx context.Context, err error) {
 	r.print.Rest("")
 }
 
-// misused reports what ends a run before its first URL.
 func (r *run) misused(err error) {
 	bad, ok := errors.AsType[*config.Error](err)
 	if !ok {
@@ -100,15 +104,15 @@ func (r *run) misused(err error) {
 	r.code.Store(exitUsage)
 }
 
-// run is one run of the command.
 type run struct {
 	*config.Config
 	IO
 	print  *show.Printer
 	left   chan int // receives the exit code, at most from the run, the end of its context and that of --max-time
 	logins *logins
-	via    *proxy.Proxy // that --proxy or a variable names, or nil
-	source source       // where files and listings come from
+	via    *proxy.Proxy  // that --proxy or a variable names, or nil
+	source mirror.Server // where files and listings come from
+	slots  []string      // the directory of the slots of shared connections, if there are any
 
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
@@ -125,21 +129,14 @@ type run struct {
 	lost  int64        // URLs that were not even tried
 }
 
-// source is an *ftpexec.Client, or what stands before one.
-type source interface {
-	download.Source
-	StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	CloseIdleConnections()
-}
-
 // all retrieves every URL, or tells what it was asked for about them.
 func (r *run) all(ctx context.Context) {
 	defer r.close()
-	if r.Many {
+	if r.Many || r.Long {
 		// Of a million files the heap is a fixed list of a few bytes each and little else, which is worth being collected early. A
-		// small heap is not: so a part of it is never touched, and takes no memory.
-		defer debug.SetGCPercent(debug.SetGCPercent(40))
-		defer runtime.KeepAlive(make([]byte, 20<<20))
+		// small heap is not: so most of it is never touched, and takes no memory.
+		defer debug.SetGCPercent(debug.SetGCPercent(10))
+		defer runtime.KeepAlive(make([]byte, 80<<20))
 	}
 	if r.check(ctx); r.code.Load() == exitOK {
 		r.fail("", r.open())
@@ -157,7 +154,7 @@ func (r *run) all(ctx context.Context) {
 	switch {
 	case r.Info && !r.Recursive && !r.Glob:
 		r.infos(ctx)
-	case r.Many && !r.DryRun:
+	case r.Many && (!r.DryRun || r.Delete):
 		r.many(ctx)
 	default:
 		for t := range r.tasks(ctx) {
@@ -167,8 +164,7 @@ func (r *run) all(ctx context.Context) {
 	r.astray()
 }
 
-// idle returns how many connections the client keeps. For one thing it keeps none, and sends nothing for the sake of a
-// second.
+// idle returns how many connections the client keeps. For one thing it keeps none, and prepares nothing for a second.
 func (r *run) idle() int {
 	switch f := r.File; {
 	case r.Info && !r.Recursive && !r.Glob:
@@ -199,7 +195,6 @@ func (r *run) fails(err error) {
 // ended reports whether the run goes no further: ctx has ended, or nobody reads standard output.
 func (r *run) ended(ctx context.Context) bool { return r.shut.Load() || ctx.Err() != nil }
 
-// failed reports the failure of a URL before or without a transfer, if err is one.
 func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
 	r.fail(u.Redacted(), r.explained(ctx, u, err))
 }
@@ -262,7 +257,6 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	r.event(ctx, end)
 }
 
-// first is the source of one URL after another.
 type first struct {
 	download.Source
 	run *run
@@ -278,11 +272,23 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	return f.Source.Do(ctx, &again)
 }
 
-// many retrieves lists and trees, and several URLs at once, or tells what is in trees.
+// many retrieves lists and trees, and several URLs at once, or tells what is in trees. With --watch it looks again and again.
 func (r *run) many(ctx context.Context) {
+	for r.round(ctx); r.Watch > 0 && ctx.Err() == nil; r.round(ctx) {
+		const awake = 30 * time.Second // clients and servers keep a connection without work for longer
+		r.print.Again = true
+		for left := r.Watch; left > 0 && ctx.Err() == nil; left -= awake {
+			_ = retry.Wait(ctx, min(left, awake))
+			_, _ = r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
+		}
+	}
+}
+
+func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
 	r.shown, r.File.Root = r.print.Run("", files, octets), r.root
-	tell, rest := &teller{source: r.source, run: r}, "; the same command fetches the rest"
+	tree := &mirror.Source{Server: r.source, MinAge: r.MinAge, Newer: r.NewerThan}
+	tell, rest := &teller{Source: tree, run: r}, map[bool]string{true: "; the same command fetches the rest"}[r.Watch == 0]
 	o := batch.Options{Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) }}
 	switch shard := r.Reading.Shard; {
 	case r.NoLedger, r.Info:
@@ -292,8 +298,13 @@ func (r *run) many(ctx context.Context) {
 		o.Ledger = ".ftpfetch-ledger"
 	}
 	from := r.source
-	if r.Info {
+	switch {
+	case r.Info:
 		from, rest = tell, ""
+	case r.DryRun:
+		from, rest = mirror.Listing{Source: tree}, ""
+	case r.Delete, r.MinAge > 0, !r.NewerThan.IsZero():
+		from = tree
 	}
 	if r.Batch == nil {
 		r.Batch = batch.Run
@@ -313,7 +324,41 @@ func (r *run) many(ctx context.Context) {
 		return
 	}
 	totals.Files, totals.Failed = totals.Files+r.lost, totals.Failed+r.lost
-	r.shown.End(totals)
+	if !r.DryRun {
+		r.shown.End(totals)
+	}
+	if n := tree.LeftOut(); n > 0 && !r.print.Again {
+		r.print.Note(show.Notice, "", "left out by age: "+printable.Count(n, "file", "files"))
+	}
+	if r.Delete && ctx.Err() == nil {
+		r.delete(ctx, tree, err == nil)
+	}
+}
+
+// delete deletes what the server no longer has of the trees, if all of them are whole.
+func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
+	if !whole {
+		r.print.Note(show.Warning, "", "nothing is deleted: not all of the tree was listed and fetched")
+		return
+	}
+	n, did := int64(0), map[bool]string{false: "deleted ", true: "would delete "}[r.DryRun]
+	tell := func(name string) {
+		n++
+		switch name = filepath.Join(r.Dir, name); {
+		case !r.DryRun:
+			r.print.Note(show.Notice, "", did+printable.Line(name))
+		case show.IsTerminal(r.print.Out):
+			name = printable.Line(name)
+			fallthrough
+		default:
+			fmt.Fprintln(r.print.Out, name)
+		}
+	}
+	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Backup: r.Backup, Dry: r.DryRun, Tell: tell}
+	r.fail("", s.Delete(ctx, slices.Collect(r.tasks(ctx)), d))
+	if n > 0 {
+		r.print.Note(show.Notice, "", did+printable.Count(n, "file", "files")+" that the server no longer has")
+	}
 }
 
 // event shows an event. The end of a task it explains and reports.

@@ -32,15 +32,13 @@ func (r *run) complete(u *urlparse.URL) error {
 	if u.Type == "" && u.Name != "" { // one that names no file stays a directory
 		u.Type = r.typeOf(u.Name)
 	}
-	schemes := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}
-	if scheme, ok := schemes[r.TLS]; ok && u.Scheme == urlparse.FTP {
+	if scheme, ok := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}[r.TLS]; ok && u.Scheme == urlparse.FTP {
 		u.Scheme = scheme
 	}
 	return cmp.Or(r.passes(u), u.Check())
 }
 
-// logIn adds the user to a URL that names none: that of -u, or of the netrc file. The password of -u goes with a user who
-// has none; others follow when the server asks.
+// logIn adds the user to a URL that names none, of -u or the netrc file. The password of -u goes with one who has none.
 func (r *run) logIn(u *urlparse.URL) error {
 	if _, ok := u.User.Password(); u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
 		u.User = r.User
@@ -183,7 +181,6 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	return task, err
 }
 
-// localName returns the name of a URL if a local file can have it.
 func localName(name string) (string, error) {
 	if why := localfile.Unusable(name); why != "" {
 		return "", &localfile.Error{Path: name, Reason: why, Err: localfile.ErrName}
@@ -191,8 +188,7 @@ func localName(name string) (string, error) {
 	return name, nil
 }
 
-// path returns where to save u, or "-" for standard output. Two URLs of a run never share a path: the second would replace
-// the first one's file.
+// path returns where to save u, or "-" for standard output. No two URLs of a run share a path: the second would replace the first.
 func (r *run) path(u *urlparse.URL) (path string, err error) {
 	listed := u.IsDir() || r.Long
 	if listed && (r.File.Verify || r.File.Sum.Algorithm != "") {
@@ -225,7 +221,6 @@ func (r *run) path(u *urlparse.URL) (path string, err error) {
 	return path, nil
 }
 
-// list is a list of files: that of -i or that of --manifest.
 type list struct {
 	name    string   // for messages
 	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
@@ -235,7 +230,6 @@ type list struct {
 	octets  int64 // their size together; -1 if it is not known
 }
 
-// text returns what reads the list from its beginning.
 func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
 
 func (l *list) close() {
@@ -264,7 +258,6 @@ func (r *run) check(ctx context.Context) {
 	}
 }
 
-// checkList opens a list and reads it to its end.
 func (r *run) checkList(ctx context.Context, name string) {
 	l := &list{name: name, options: r.Reading}
 	r.lists = append(r.lists, l)
@@ -292,7 +285,11 @@ func (r *run) checkList(ctx context.Context, name string) {
 		return
 	}
 	for _, err := range wrong {
-		r.fail(l.name, err)
+		if errors.Is(err, errors.ErrUnsupported) { // what the list is read without
+			r.print.Note(show.Notice, "", l.name+": "+err.Error())
+		} else {
+			r.fail(l.name, err)
+		}
 	}
 	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
 		r.print.Note(show.Warning, "", l.name+" names no file")
@@ -338,7 +335,6 @@ func (l *list) open(ctx context.Context) error {
 	return l.copy(ctx, func(w io.Writer) error { _, err := io.Copy(w, f); return err })
 }
 
-// copy makes the copy of a list that write writes.
 func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
 	file, err := os.CreateTemp("", "ftpfetch-list-")
 	if err != nil {

@@ -138,7 +138,6 @@ func (s *Source) mayGet(u *urlparse.URL) bool {
 	return u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
 }
 
-// byGet reports whether u goes by GET without trying FTP first.
 func (s *Source) byGet(u *urlparse.URL) bool {
 	return s.mayGet(u) && (s.Always || s.refusal.Load() != nil)
 }
@@ -160,7 +159,6 @@ func anonymous(u *urlparse.URL) bool {
 	return u.User == nil || u.User.Username() == "anonymous" || u.User.Username() == "ftp"
 }
 
-// unfit says why u cannot go by GET, or returns nil.
 func (s *Source) unfit(u *urlparse.URL) error {
 	switch {
 	case u.IsDir(), u.Type == urlparse.TypeASCII, slices.Contains(u.Dirs, ""): // proxies pass over an empty segment

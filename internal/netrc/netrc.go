@@ -18,7 +18,6 @@ import (
 	"example.com/ftpfetch/internal/localfile"
 )
 
-// maxSize is the largest size of a file, in bytes.
 const maxSize = 1 << 20
 
 // File is a netrc file. No method changes it, so it is safe for concurrent use.
@@ -30,7 +29,6 @@ type File struct {
 	Warnings []string // of what was not read, a line each
 }
 
-// entry is what a file says about one machine, or by default.
 type entry struct {
 	machine string            // as written; "" for the default entry
 	rest    bool              // it is the default entry
@@ -106,7 +104,6 @@ func (f *File) Private() error {
 	return Unusable(f.path, "holds a password and is open to other users: run chmod 600 "+f.path)
 }
 
-// parser parses a file.
 type parser struct {
 	File
 	all, text string // the file, and the unread rest of it
@@ -152,7 +149,6 @@ func (p *parser) fail(from, reason string) error {
 	return Unusable(p.path, fmt.Sprintf("line %d: %s", 1+strings.Count(strings.TrimSuffix(p.all, from), "\n"), reason))
 }
 
-// statement reads a keyword and what follows it.
 func (p *parser) statement() (err error) {
 	from, word, value := p.text, p.bare(), ""
 	if !slices.Contains([]string{"machine", "default", "login", "password", "account", "macdef"}, word) {
@@ -200,18 +196,15 @@ func (p *parser) value(word string) (string, error) {
 	return p.bare(), nil
 }
 
-// blanks is the white space between words.
 const blanks = " \t\r\n"
 
 func (p *parser) space() { p.text = strings.TrimLeft(p.text, blanks) }
 
-// rest returns the rest of the line and skips its end.
 func (p *parser) rest() (line string) {
 	line, p.text, _ = strings.Cut(p.text, "\n")
 	return line
 }
 
-// bare returns the bytes up to white space.
 func (p *parser) bare() string {
 	word := p.text
 	if end := strings.IndexAny(p.text, blanks); end >= 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -71,6 +72,20 @@ func Size(n float64) string {
 		digits = 0
 	}
 	return fmt.Sprintf("%.*f %s", digits, n, [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit])
+}
+
+// Duration returns a time as people read it: 0.03 s, 16.1 s, 4 min 5 s or 1 h 2 min.
+func Duration(d time.Duration) string {
+	s := int64(d.Round(time.Second).Seconds())
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case s < 3600:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	}
+	return fmt.Sprintf("%d h %d min", s/3600, s/60%60)
 }
 
 // Count returns, for example, "1 link" or "2 links".

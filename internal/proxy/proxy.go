@@ -265,8 +265,7 @@ func (p *Proxy) Header() http.Header {
 // MaxHeader is the largest header of a proxy's answer, in bytes, with all 1xx answers before it.
 const MaxHeader = 16 << 10
 
-// finalStatus reads answers up to the first that is not 1xx, byte by byte: the server beyond the proxy may have spoken
-// already.
+// finalStatus reads answers up to the first that is not 1xx, byte by byte: the server beyond may have spoken already.
 func finalStatus(conn io.Reader) (int, error) {
 	var header []byte
 	last := 0 // where the last answer begins

@@ -42,10 +42,8 @@ func Create(name, dir string, stdout io.Writer) (*File, error) {
 	return f, err
 }
 
-// heading begins a table.
 const heading = "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n"
 
-// isReport reports whether a file begins as reports do.
 func isReport(name string) bool {
 	file, err := os.Open(name)
 	if err != nil {

@@ -189,7 +189,6 @@ func (s *scheduler[T]) push(job Job[T], front bool) {
 	s.queued++
 }
 
-// start starts every job that may run now.
 func (s *scheduler[T]) start() {
 	defer s.changed.Broadcast()
 	if s.ctx.Err() != nil {
@@ -210,7 +209,6 @@ func (s *scheduler[T]) start() {
 
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit) }
 
-// mayStart reports whether the next job of h may start.
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
 	most := s.most()
 	if !s.short {
@@ -223,19 +221,17 @@ func (s *scheduler[T]) mayStart(h *host[T]) bool {
 	return s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
 }
 
-// launch starts the next job of h.
 func (s *scheduler[T]) launch(h *host[T]) {
 	t := &Turn[T]{Job: h.take(), s: s, h: h, begun: time.Now()}
-	if h.givenUp != nil {
-		t.GivenUp = &GivenUp{h.givenUp}
-	}
 	s.queued--
 	s.running++
 	if s.starts++; s.running == 1 {
 		t.alone = s.starts
 	}
-	if t.GivenUp == nil {
+	if h.givenUp == nil {
 		t.take(1)
+	} else {
+		t.GivenUp = &GivenUp{h.givenUp}
 	}
 	select {
 	case s.launched <- t:
@@ -265,7 +261,9 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		s.refused(t.h, v.err)
 		v.next = t.Host
 	case unusable:
-		t.h.failed(v.err)
+		if t.h.unused++; t.h.unused >= mostMissed {
+			t.h.givenUp = v.err
+		}
 	case short:
 		s.short = true
 		s.Jobs, v.next = max(1, min(s.most(), s.tokens-1)), t.Host

@@ -8,8 +8,7 @@ import (
 
 // Search finds the number of connections at which more of them are no longer worth it. It compares what different numbers
 // bring by their utility: what came in, divided by price^n, so that a connection that adds little loses. It climbs by
-// steps that double while they help and halve when they do not, first up, then down. The zero value begins with eight
-// connections.
+// steps that double while they help and halve when they do not, first up, then down. The zero value begins with eight.
 type Search struct {
 	base    int     // the best number so far; 0 until something has come in
 	utility float64 // of base, as a logarithm

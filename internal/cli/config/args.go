@@ -25,11 +25,13 @@ type reader struct {
 	known    int      // how well the wrong flags are known as the program's
 }
 
-// read reads args, which exclude the program's name.
 func read(args []string, program string) *reader {
 	r := &reader{line: new(line), program: program, args: args}
 	r.all = r.declare()
 	r.without(os.Getenv("FTPFETCH_WITHOUT"))
+	if most := os.Getenv("FTPFETCH_PER_HOST"); most != "" {
+		r.args = append([]string{"--shared", "--per-host=" + most}, args...)
+	}
 	for len(r.args) > 0 {
 		arg := r.next()
 		command := abroad(arg) // of lftp
@@ -57,10 +59,8 @@ func read(args []string, program string) *reader {
 	return r
 }
 
-// peek returns the next argument, or "".
 func (r *reader) peek() string { return strings.Join(r.args[:min(1, len(r.args))], "") }
 
-// next takes the next argument, or "".
 func (r *reader) next() string {
 	arg := r.peek()
 	r.args = r.args[min(1, len(r.args)):]
@@ -73,7 +73,6 @@ func (r *reader) complain(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
 }
 
-// long reads a flag with two dashes.
 func (r *reader) long(text string) {
 	name, value, given := strings.Cut(text, "=")
 	f, found := lookup("--"+name), abroad("--"+name)

@@ -33,16 +33,22 @@ type Config struct {
 	Type            string     // a, i, d or guess, for URLs without a typecode
 
 	// What to do with it.
-	Info, Long, JSON, DryRun bool
-	Human                    bool   // sizes for people
-	Sort                     string // name, time, size or none; "" is name for -l
-	Output, Dir, Report      string
-	File                     download.Options // of each file
-	Many                     bool             // several files at once
-	Jobs, PerHost            int              // connections, in all and to one server; 0 Jobs: to be found
-	MaxTime                  time.Duration    // for a URL with its retries; 0: no limit
-	LimitRate                int64            // bytes a second; 0: no limit
-	NoLedger, NoSandbox      bool
+	Info, Long, JSON, DryRun    bool
+	Human                       bool   // sizes for people
+	Sort                        string // name, time, size or none; "" is name for -l
+	Output, Dir, Report         string
+	File                        download.Options // of each file
+	Many                        bool             // several files at once
+	Jobs, PerHost               int              // connections, in all and to one server; 0 Jobs: to be found
+	MaxTime                     time.Duration    // for a URL with its retries; 0: no limit
+	LimitRate                   int64            // bytes a second; 0: no limit
+	NoLedger, NoSandbox, Shared bool             // Shared: PerHost counts for all runs that share theirs
+
+	// Of trees.
+	Delete, Backup bool          // what the server no longer has; by moving it
+	MaxDelete      int           // 0: 100; negative: none
+	MinAge, Watch  time.Duration // of files; between two runs; 0: any; one run
+	NewerThan      time.Time     // when files have changed; zero: any time
 
 	// How to connect. The run sets Credentials, Dial, Proxy, Trace and TLSConfig.
 	Client       ftpexec.Client
@@ -136,7 +142,6 @@ type line struct {
 
 func (l *line) lists() bool { return l.Input != "" || l.Manifest != "" }
 
-// settle sets what follows from the flags and the URLs together.
 func (r *reader) settle() {
 	l := r.line
 	l.Targets, l.File.RetryConnect = l.targets(r.operands), r.all.Changed("retries")
@@ -145,10 +150,10 @@ func (r *reader) settle() {
 	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.all.Changed("sort"))
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
 	switch {
-	case l.PerHost != 0 || l.Jobs == 0:
-	case together:
+	case l.PerHost != 0:
+	case together && l.Jobs != 0:
 		l.PerHost = l.Jobs
-	default:
+	case l.Jobs != 0, l.Shared:
 		l.PerHost = 2 // as many as servers bear that nobody knows
 	}
 	l.StdinUser = l.User.Username()
@@ -157,7 +162,6 @@ func (r *reader) settle() {
 	}
 }
 
-// without switches off what hardly anybody has to.
 func (r *reader) without(names string) {
 	for name := range strings.FieldsFuncSeq(names, func(c rune) bool { return c == ',' || c == ' ' }) {
 		if off := map[string]*bool{"pipelining": &r.Client.NoPipelining, "portcheck": &r.Client.AllowPort, "sandbox": &r.NoSandbox}[name]; off != nil {
@@ -170,7 +174,6 @@ func (r *reader) without(names string) {
 	r.Reading.AllowPort = r.Client.AllowPort
 }
 
-// parseURL parses text, with the ports that are allowed.
 func (l *line) parseURL(text string) (*urlparse.URL, error) {
 	u, err := urlparse.Parse(text)
 	if err == nil && !l.Client.AllowPort {
@@ -179,7 +182,6 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 	return u, err
 }
 
-// targets returns what the URLs of the command line stand for.
 func (l *line) targets(texts []string) (targets []Target) {
 	for i, text := range texts {
 		choices, err := []glob.Choice{{URL: text}}, error(nil)

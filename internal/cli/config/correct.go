@@ -119,7 +119,6 @@ func within(n int, a, b string) bool {
 //go:embed habits.txt
 var habits string
 
-// foreign is what some programs mean by a flag.
 type foreign struct {
 	programs []string // none for "any"
 	value    string   // what stands for its value, or ""
@@ -187,12 +186,10 @@ func because(before string, found []foreign) string {
 	return text
 }
 
-// numberFor reports whether text is a number that one of the flags may have.
 func numberFor(found []foreign, text string) bool {
 	return number().MatchString(text) && slices.ContainsFunc(found, func(f foreign) bool { return f.value != "" && fits(f.value, text) })
 }
 
-// fits reports whether text may be the value that stands for placeholder.
 func fits(placeholder, text string) bool {
 	digits := text != "" && text[0] >= '0' && text[0] <= '9'
 	switch placeholder {
@@ -200,6 +197,10 @@ func fits(placeholder, text string) bool {
 		return digits || placeholder == "N" && (text == "-" || text == "inf")
 	case "FILE", "DIR":
 		return !digits && (text != "-" || placeholder == "FILE")
+	case "SETTING": // of wgetrc
+		return strings.Contains(text, "=")
+	case "SHELL":
+		return strings.HasPrefix(text, "ssh") || strings.HasPrefix(text, "rsh")
 	case "URL", "ADDR":
 		return strings.ContainsAny(text, ":.") || text == "-"
 	}

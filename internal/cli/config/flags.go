@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -41,7 +42,11 @@ func Text(print string) string {
 	case "help":
 		return parts[0] + parts[2]
 	case "version":
-		return version()
+		of := "" // between releases with the time and the commit
+		if info, ok := debug.ReadBuildInfo(); ok {
+			of = info.Main.Version
+		}
+		return "ftpfetch " + cmp.Or(release, of, "(devel)") + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 	case "man":
 		return docs.Man
 	}
@@ -60,16 +65,6 @@ var completions embed.FS
 //	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
 var release string
 
-// version returns what --version prints: the version, which between releases has the time and the commit in it, and the Go
-// release and the system of the build.
-func version() string {
-	of := ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		of = info.Main.Version
-	}
-	return "ftpfetch " + cmp.Or(release, of, "(devel)") + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
-}
-
 // flag is one that the help describes. Its row there is
 //
 //	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
@@ -78,7 +73,6 @@ type flag struct {
 	bare                bool   // it needs no value
 }
 
-// flags has all of them, in the order of the help.
 var flags = sync.OnceValue(func() (all []*flag) {
 	for line := range strings.Lines(strings.Split(helpText, "---\n")[2]) {
 		text := strings.TrimSpace(line)
@@ -94,7 +88,6 @@ var flags = sync.OnceValue(func() (all []*flag) {
 	return all
 })
 
-// lookup returns the flag with a spelling, such as -o or --output, or nil.
 func lookup(spelling string) *flag {
 	for _, f := range flags() {
 		if spelling == "--"+f.name || f.letter != "" && spelling == "-"+f.letter {
@@ -112,7 +105,6 @@ func (f *flag) String() string {
 	return "--" + f.name
 }
 
-// declare declares the flags of the help.
 func (l *line) declare() *pflag.FlagSet {
 	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
 	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
@@ -140,6 +132,10 @@ func (l *line) declare() *pflag.FlagSet {
 		"max-time":        into(&l.MaxTime, readTime),
 		"speed-limit":     into(&l.Client.MinRate, readPace),
 		"checksum":        into(&l.File.Sum, digest.Parse),
+		"max-delete":      into(&l.MaxDelete, readRetries),
+		"min-age":         into(&l.MinAge, readTime),
+		"newer-than":      into(&l.NewerThan, readMoment),
+		"watch":           into(&l.Watch, readTime),
 		"user":            into(&l.User, readLogin),
 		"netrc":           into(&l.Netrc, readName),
 		"tls":             into(&l.TLS, word("tls", "off")),
@@ -155,10 +151,10 @@ func (l *line) declare() *pflag.FlagSet {
 	}
 	switches := map[string]*bool{
 		"newer": &l.File.Newer, "continue": &l.File.Continue, "overwrite": &l.File.Overwrite,
-		"no-clobber": &l.File.Skip, "long": &l.Long, "info": &l.Info, "json": &l.JSON,
+		"no-clobber": &l.File.Skip, "long": &l.Long, "info": &l.Info, "json": &l.JSON, "shared": &l.Shared,
 		"dry-run": &l.DryRun, "keep-dirs": &l.Reading.KeepDirs, "no-ledger": &l.NoLedger, "recursive": &l.Recursive,
 		"glob": &l.Glob, "follow-links": &l.Tree.FollowLinks, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
-		"insecure": &l.Insecure, "verbose": &l.Verbose, "quiet": &l.Quiet,
+		"delete": &l.Delete, "backup": &l.Backup, "insecure": &l.Insecure, "verbose": &l.Verbose, "quiet": &l.Quiet,
 	}
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, f := range flags() {
@@ -175,7 +171,6 @@ func (l *line) declare() *pflag.FlagSet {
 	return all
 }
 
-// into returns what reads a value into *to.
 func into[T any](to *T, read func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		v, err := read(text)
@@ -210,7 +205,6 @@ func readList(to *string) func(string) (string, error) {
 	}
 }
 
-// readJobs reads a number of connections; auto is 0.
 func readJobs(s string) (n int, err error) {
 	if s == "auto" {
 		return 0, nil
@@ -243,7 +237,6 @@ func readPace(s string) (pace ftpexec.Rate, err error) {
 	return pace, err
 }
 
-// readProxy reads the URL of a proxy; none means that there is no proxy.
 func (l *line) readProxy(s string) (*proxy.Proxy, error) {
 	s, l.ProxyGet = strings.CutPrefix(s, "get+")
 	if l.NoProxy = s == "" || s == "none"; l.NoProxy && !l.ProxyGet {
@@ -309,7 +302,6 @@ func readHelp(s string) (string, error) {
 	return word("help", "")(s)
 }
 
-// readShard reads a share of a list.
 func readShard(s string) ([2]int, error) {
 	index, count, _ := strings.Cut(s, "/")
 	i, err := strconv.Atoi(index)
@@ -320,7 +312,6 @@ func readShard(s string) ([2]int, error) {
 	return [2]int{i, n}, nil
 }
 
-// readTime reads a positive duration: 3s, 2m, or plain seconds.
 func readTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
@@ -330,6 +321,20 @@ func readTime(s string) (time.Duration, error) {
 		return 0, errors.New("write a time such as 3s, 2m or 90")
 	}
 	return t, nil
+}
+
+// readMoment reads a time, in UTC if it names no zone, or takes that of a file.
+func readMoment(s string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t, nil
+		}
+	}
+	info, err := os.Stat(s)
+	if err != nil {
+		return time.Time{}, errors.New("write a time such as 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
+	}
+	return info.ModTime(), nil
 }
 
 // readSize reads a number of bytes, plain or with a binary unit K, M or G: 4096, 500K, 1.5m.

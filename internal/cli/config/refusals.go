@@ -13,7 +13,6 @@ type refusal struct {
 	text string
 }
 
-// refusals is the one table of them.
 func (l *line) refusals() []refusal {
 	one := len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil) // whose login is known
 	return []refusal{
@@ -59,7 +58,15 @@ func (l *line) refusals() []refusal {
 		{!l.Many && !l.Long && !l.Info && l.Output == "" && (l.File.Newer || l.File.Continue) && len(l.Targets) > 0 &&
 			!slices.ContainsFunc(l.Targets, func(t Target) bool { return t.Err != nil || !t.URL.IsDir() }),
 			"-N and -c are for files: write -r for those in a directory"},
-		// Logins
+		{l.Delete && (!l.Recursive || l.Glob || l.lists() || !l.File.Newer || l.Info || l.NoLedger || l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.Depth > 0 || l.Tree.FollowLinks),
+			"--delete is for whole trees: write -r -N --delete, and leave out --accept, --reject, --depth, --glob, --follow-links, --no-ledger, -i, --manifest and -I"},
+		{(l.Watch > 0 || l.MinAge > 0 || !l.NewerThan.IsZero()) && (!l.Recursive && !l.Glob || l.lists()),
+			"--watch, --min-age and --newer-than are for directories: write -r too, and leave out -i and --manifest"},
+		{l.Watch > 0 && (l.Info || l.DryRun || l.Report != ""),
+			"--watch fetches again and again: leave out -I, --dry-run and --report"},
+		{!l.Delete && (l.Backup || l.MaxDelete != 0),
+			"--backup and --max-delete are for what --delete deletes: write --delete too"},
+		// Logins and connections
 		{l.PasswordStdin && (l.Input == "-" || l.Manifest == "-"),
 			"--password-stdin and a list on standard input contradict each other: write -i FILE or --manifest FILE"},
 		{l.PasswordStdin && slices.ContainsFunc(l.Targets, func(t Target) bool { return t.Err == nil && hasPassword(t.URL.User) }),
@@ -68,7 +75,6 @@ func (l *line) refusals() []refusal {
 			"--password-stdin and a password in -u contradict each other: write -u NAME"},
 		{l.PasswordStdin && l.User == nil && !one,
 			"--password-stdin: whose password is it? write -u NAME"},
-		// Connections
 		{l.LimitRate != 0 && l.LimitRate < l.Client.MinRate.Bytes,
 			"--limit-rate is less than --speed-limit: no server could be fast enough; raise the first or lower the second"},
 		{l.Proxy != nil && l.mode == "active",

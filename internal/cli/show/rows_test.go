@@ -11,6 +11,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/printable"
 )
 
 // TestBar checks that messages appear above the line, and that a line that says what happened takes its place.
@@ -156,7 +157,7 @@ func TestUnits(t *testing.T) {
 		{left(100, 10, 5), ""}, {left(1e-9, 0, 1<<40), ""},
 		{clockTime(0), "0:00"}, {clockTime(1), "0:01"}, {clockTime(61 * time.Second), "1:01"},
 		{clockTime(59*time.Minute + 59*time.Second), "59:59"}, {clockTime(25*time.Hour + time.Second), "25:00:01"},
-		{lasted(99 * time.Second), "99.0 s"}, {lasted(3599600 * time.Millisecond), "1 h 0 min"}, {lasted(100 * time.Second), "1 min 40 s"},
+		{printable.Duration(99 * time.Second), "99.0 s"}, {printable.Duration(3599600 * time.Millisecond), "1 h 0 min"}, {printable.Duration(100 * time.Second), "1 min 40 s"},
 		{ending(108<<20, 16100*time.Millisecond), "108 MiB in 16.1 s, 6.7 MiB/s"}, {ending(0, 0), "0 B in 0.00 s"},
 	} {
 		if tt.got != tt.want {

@@ -41,7 +41,6 @@ type Run struct {
 	placed               bool     // there is a file
 }
 
-// file is a file on its way.
 type file struct {
 	task        *batch.Task
 	path        string    // as a program in the current directory opens it
@@ -132,7 +131,6 @@ func (r *Run) path(t *batch.Task) string {
 	return filepath.Join(r.p.Dir, t.Path)
 }
 
-// progress takes how many bytes of a file are there.
 func (r *Run) progress(f *file, done, total int64) {
 	now := r.p.now()
 	f.flow(r, done, total, now)
@@ -160,7 +158,6 @@ func (f *file) flow(r *Run, done, total int64, now time.Time) {
 	f.offset = min(f.offset, done)
 }
 
-// happened shows what happens to a file.
 func (r *Run) happened(f *file, e download.Event) {
 	text, told := OneLine(e.Text), event{Event: "note", URL: f.task.URLs[0].Redacted(), Path: f.path, Text: OneLine(e.Text)}
 	if e.Wait > 0 {
@@ -176,8 +173,7 @@ func (r *Run) happened(f *file, e download.Event) {
 	}
 }
 
-// end shows how a task has ended. Once a server is given up its next files fail for the same reason, which is not
-// worth a line for each.
+// end shows how a task has ended. Once a server is given up its next files fail alike, which is not worth a line for each.
 func (r *Run) end(f *file, e batch.Event) {
 	u := e.Task.URLs[0]
 	_, givenUp := errors.AsType[*schedule.GivenUp](e.Err)
@@ -212,7 +208,6 @@ func (r *Run) end(f *file, e batch.Event) {
 	}
 }
 
-// endFile shows how the transfer of a file has ended.
 func (r *Run) endFile(f *file, done download.Result, err error) {
 	if r.lone {
 		r.stop()
@@ -259,7 +254,6 @@ func (r *Run) of() (files, octets int64) {
 	return files, octets
 }
 
-// mostAgain is how many of the names that failed are shown at the end of a run.
 const mostAgain = 10
 
 // End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed: 108
@@ -296,12 +290,11 @@ func (r *Run) End(t batch.Totals) {
 			r.p.line("... and %d more: %s", r.losses, all)
 		}
 	}
-	if r.mode != None || t.Listing+t.Unlisted > 0 || t.Complete != files {
+	if whole := t.Listing+t.Unlisted == 0 && t.Complete == files; !whole || r.mode != None && !(r.p.Again && t.Complete == r.before) {
 		r.p.say(r.event("end"), text)
 	}
 }
 
-// event returns an event with the state of the file.
 func (f *file) event(kind string) event {
 	e := event{Event: kind, URL: f.task.URLs[0].Redacted(), Path: f.path}
 	if !f.began.IsZero() {
@@ -313,7 +306,6 @@ func (f *file) event(kind string) event {
 	return e
 }
 
-// event returns an event with the state of the whole run.
 func (r *Run) event(kind string) event {
 	files, size := r.of()
 	t := r.totals
@@ -331,7 +323,6 @@ func average(n int64, took time.Duration) *int64 {
 	return new(int64(float64(n) / max(took.Seconds(), 0.001)))
 }
 
-// seconds returns d in seconds, rounded to milliseconds.
 func seconds(d time.Duration) *float64 {
 	return new(float64(d.Round(time.Millisecond).Milliseconds()) / 1000)
 }

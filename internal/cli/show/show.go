@@ -49,6 +49,7 @@ type Printer struct {
 	Verbose, Quiet bool      // these and Progress are as the flags say, and do not change after first use
 	Progress       Mode
 	Dir, Report    string        // of -d and --report, for the end of a run
+	Again          bool          // a run like this one has ended before: only what is new is worth a line
 	Tree           *urlparse.URL // the only one of the command line, or nil
 
 	err     io.Writer
@@ -92,7 +93,6 @@ func IsNull(stream any) bool {
 	return stream == nil || stream == io.Discard
 }
 
-// output marks the errors of standard output as local ones.
 type output struct{ io.Writer }
 
 func (o output) Write(b []byte) (int, error) {
@@ -103,8 +103,7 @@ func (o output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// mode applies -q and resolves auto. toTerminal says that data goes to the terminal, where a line that is drawn again and
-// again would garble it.
+// mode applies -q and resolves auto. toTerminal says that data goes to the terminal, which rows at its bottom would garble.
 func (p *Printer) mode(toTerminal bool) Mode {
 	switch {
 	case p.Quiet:
@@ -136,8 +135,7 @@ func (p *Printer) lock() (unlock func()) {
 	return p.mu.Unlock
 }
 
-// event is one line of --progress json, which docs/progress.md documents. A field is absent if its value is unknown or
-// does not apply.
+// event is one line of --progress json; see docs/progress.md. A field is absent if its value is unknown or does not apply.
 type event struct {
 	Event    string   `json:"event"`
 	Version  int      `json:"version"`
@@ -208,7 +206,6 @@ func (p *Printer) Failed(subject string, err error, rest string) {
 	p.failed(event{URL: subject}, err, rest)
 }
 
-// failed is Failed with what is known about the transfer.
 func (p *Printer) failed(e event, err error, rest string) {
 	what, code := p.explain(err)
 	if what == "" {
@@ -224,17 +221,14 @@ func (p *Printer) failed(e event, err error, rest string) {
 	p.sayFew("ftpfetch: ", e, text+e.Error)
 }
 
-// kind counts messages that say the same about different things.
 type kind struct {
 	words, mark, first string
 	n                  int
 }
 
-// mostAlike is how many messages of a kind are shown. The others are counted.
 const mostAlike = 5
 
-// sayFew is say for a message that may come once for each of many things. What is read by programs, or asked for by -v, is
-// whole.
+// sayFew is say for a message that may come once for each of many things. Programs and those who write -v get all of them.
 func (p *Printer) sayFew(mark string, e event, text string) {
 	if p.Progress != JSON && !p.Verbose {
 		k := p.kindOf(mark, text, e)

@@ -1,19 +1,24 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-runewidth"
 	"golang.org/x/term"
+
+	"example.com/ftpfetch/internal/printable"
 )
 
-// refresh is the time from one drawing of the rows to the next.
 const refresh = 75 * time.Millisecond
 
 // animate draws the rows of r at the bottom of the terminal until stop is called, which removes them. What is written
@@ -84,7 +89,6 @@ func (p *Printer) Narrow() bool {
 	return width < 60 && IsTerminal(p.Out)
 }
 
-// size returns the size of the terminal, or what is usual for one.
 func size(out io.Writer) (width, height int) {
 	if f, ok := out.(*os.File); ok {
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
@@ -158,4 +162,186 @@ func ReadLine(in io.Reader) (string, error) {
 		}
 	}
 	return "", errors.New("the line is too long for a password")
+}
+
+// rowDelay is how old a transfer is when it gets a row. Small files get none: the screen would flicker.
+const rowDelay = 300 * time.Millisecond
+
+// rows returns the rows for a terminal of this size: one for each file and one for all of them, which stays where there is
+// not room for all. Before data flows the last one shows the end of the dialogue.
+func (r *Run) rows(width, height int) (rows []string) {
+	now := r.p.now()
+	for _, f := range r.files {
+		switch {
+		case r.lone && now.Sub(f.made) < rowDelay:
+		case r.lone && f.began.IsZero():
+			rows = append(rows, runewidth.Truncate(printable.Line(f.task.URLs[0].Host)+": "+cmp.Or(r.p.said, "connecting"), width, ""))
+		case r.lone || !f.began.IsZero() && now.Sub(f.began) >= rowDelay:
+			rows = append(rows, f.row(width))
+		}
+	}
+	if !r.lone && now.Sub(r.began) >= rowDelay {
+		rows = append(rows, r.row(width))
+	}
+	if most := max(1, height-2); len(rows) > most { // one is for the cursor, one for what was there before
+		rows = append(rows[:most-1], rows[len(rows)-1])
+	}
+	return rows
+}
+
+func (r *Run) row(width int) string {
+	parts := r.parts()
+	if !r.flows() {
+		parts = append(parts, cmp.Or(r.p.said, "connecting"))
+	}
+	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
+		parts = parts[:len(parts)-1]
+	}
+	return runewidth.Truncate(strings.Join(parts, ", "), width, "")
+}
+
+func (r *Run) flows() bool { return r.received > 0 || r.totals.Complete > 0 }
+
+// parts returns, for example, "3 of 8 files", "1 failed", "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB", the most
+// important first.
+func (r *Run) parts() []string {
+	files, octets := r.of()
+	parts := []string{fmt.Sprintf("%d of %s", r.totals.Complete, printable.Count(files, "file", "files"))}
+	if r.totals.Listing > 0 {
+		if parts[0] += " so far"; !r.flows() {
+			parts[0] = fmt.Sprintf("listing %s: %s so far", r.p.tree(), printable.Count(files, "file", "files"))
+		}
+	}
+	if n := r.totals.Failed + r.totals.Unlisted; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", n))
+	}
+	if !r.flows() {
+		return parts
+	}
+	return append(parts, r.speed.parts(r.done, octets)...)
+}
+
+// tree returns the name of the tree that is listed: ".../pub/", or of several "directories".
+func (p *Printer) tree() string {
+	if p.Tree == nil {
+		return "directories"
+	}
+	if n := len(p.Tree.Dirs); n > 0 {
+		return printable.Line(".../" + p.Tree.Dirs[n-1] + "/")
+	}
+	return printable.Line(p.Tree.Host) + "/"
+}
+
+// row returns, for example, "name.tar.gz [==>--]  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01", in width columns. The
+// figures of several files stand below each other. Of a long name the end stays.
+func (f *file) row(width int) string {
+	facts := f.facts(width)
+	room := max(0, width-len(facts)-1)
+	name := path.Base(filepath.ToSlash(f.name))
+	if over := runewidth.StringWidth(name) - room; over > 0 {
+		name = runewidth.TruncateLeft(name, over+3, "..."[:min(3, room)])
+	}
+	if bar := room - runewidth.StringWidth(name) - len(" []"); f.total > 0 && bar >= 5 {
+		full := min(bar, int(float64(bar)*float64(f.done)/float64(f.total)))
+		name += " [" + (strings.Repeat("=", full) + ">" + strings.Repeat("-", bar))[:bar] + "]"
+	}
+	return strings.TrimRight(runewidth.Truncate(runewidth.FillRight(name, room)+" "+facts, max(width, 0), ""), " ")
+}
+
+// leastName is how many columns the name of a file has before anything else, in a terminal of 40 columns.
+const leastName = 18
+
+// facts returns, for example, "  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01  try 2", or in a narrow terminal what of it
+// matters most beside the name. The percentage is rounded down, so that 100 means all.
+func (f *file) facts(width int) (text string) {
+	percent, try := "", ""
+	if f.total > 0 {
+		percent = fmt.Sprintf("%d %%", int64(float64(f.done)/float64(f.total)*100))
+	}
+	if f.try > 1 {
+		try = fmt.Sprintf("  try %d", f.try)
+	}
+	facts := []string{fmt.Sprintf("%19s", amount(f.done, f.total, " / ")), fmt.Sprintf("%6s", percent),
+		fmt.Sprintf("%10s/s", printable.Size(f.speed.rate)), fmt.Sprintf("%8s", f.speed.left(f.done, f.total)), try}
+	room, shown := width-leastName-1, make([]string, len(facts))
+	for _, i := range []int{3, 1, 2, 0, 4} {
+		if strings.TrimSpace(facts[i]) != "" || width >= 80 {
+			if room -= len(facts[i]); room < 0 {
+				break
+			}
+			shown[i] = facts[i]
+		}
+	}
+	return strings.Join(shown, "")
+}
+
+// speed measures bytes per second. If the data goes straight to the file its counter moves in steps of up to half a
+// second, so a sample lasts from one step to another.
+type speed struct {
+	last      int64 // value of the counter
+	began, at time.Time
+	rate      float64 // 0: not known yet
+}
+
+// update adds the counter's value now. If it has fallen, measuring starts over.
+func (s *speed) update(done int64, now time.Time) {
+	const (
+		memory   = 12   // seconds: a sample that old counts for a third
+		shortest = 0.25 // of a sample
+		stall    = 2    // so long without movement is a sample too
+	)
+	if s.at.IsZero() || done < s.last {
+		*s = speed{last: done, began: now, at: now}
+		return
+	}
+	span := now.Sub(s.at).Seconds()
+	if span < shortest || done == s.last && span < stall {
+		return
+	}
+	// At first the rate is the average since the start, later that of the last seconds.
+	weight := max(1-math.Exp(-span/memory), span/now.Sub(s.began).Seconds())
+	s.rate += (float64(done-s.last)/span - s.rate) * weight
+	s.last, s.at = done, now
+}
+
+// left returns the time that the rest takes at the current rate, or "" if that is unknown.
+func (s *speed) left(done, total int64) string {
+	seconds := float64(total-done) / s.rate
+	if total < done || s.rate <= 0 || seconds > 1e8 {
+		return ""
+	}
+	return clockTime(time.Duration(seconds * float64(time.Second)))
+}
+
+// parts returns, for example, "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB".
+func (s *speed) parts(done, total int64) (parts []string) {
+	if left := s.left(done, total); left != "" {
+		parts = append(parts, left+" left")
+	}
+	return append(parts, printable.Size(s.rate)+"/s", amount(done, total, " of "))
+}
+
+func clockTime(d time.Duration) string {
+	s := int64(math.Ceil(d.Seconds()))
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// ending returns what has come and how fast, for example "108 MiB in 16.1 s, 6.7 MiB/s". A moment has no rate.
+func ending(received int64, took time.Duration) string {
+	text := printable.Size(float64(received)) + " in " + printable.Duration(took)
+	if received > 0 && took >= 100*time.Millisecond {
+		text += ", " + printable.Size(float64(received)/took.Seconds()) + "/s"
+	}
+	return text
+}
+
+func amount(done, total int64, of string) string {
+	text := printable.Size(float64(done))
+	if total > 0 {
+		text += of + printable.Size(float64(total))
+	}
+	return text
 }
