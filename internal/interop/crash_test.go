@@ -67,8 +67,7 @@ var crashScenes = []crashScene{
 
 // TestCrash cuts the power of the machine at random moments of runs of the command: of what the disk was given it keeps
 // what was flushed, and any part of the rest. Files that were reported complete must be whole then, no name may have a part
-// of a file, and the same command must complete the rest, at which the power may be cut again. Another run goes on after
-// its file system was shut down.
+// of a file, and the same command must complete the rest. Another run goes on after its file system was shut down.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	command := build(t)
@@ -286,11 +285,13 @@ func (m *machine) reported(report string, before map[string]bool) map[string]boo
 func (m *machine) check(s crashScene, out string, c crashed, only bool) {
 	m.Helper()
 	want := m.wanted(s)
+	// Without a journal, what is written first of a rename may be that the replaced file is free, and not yet the new name.
+	replaced := !only && s.old > 0 && m.repair != ""
 	for name, text := range want {
 		got, err := os.ReadFile(filepath.Join(out, name))
 		switch {
 		case err == nil && (string(got) == text || s.old > 0 && !c.complete[name] && string(got) == text[:min(s.old, len(text))]):
-		case !errors.Is(err, fs.ErrNotExist) || c.complete[name]:
+		case !errors.Is(err, fs.ErrNotExist) || c.complete[name] && !replaced:
 			m.Errorf("%s, after%s: %s (reported: %v) has %d bytes of %d: %v", s.args, c.how, name, c.complete[name], len(got), len(text), err)
 		}
 	}

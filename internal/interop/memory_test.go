@@ -24,7 +24,7 @@ var (
 )
 
 // mostMemory bounds the peak of the command's resident memory, in KiB: that of a million lines to 110 MiB.
-func mostMemory(lines int) int { return 60<<10 + lines*50/1000 }
+func mostMemory(lines int) int { return 60<<10 + lines*50<<10/1_000_000 }
 
 // TestMemory checks that the command's memory stays bounded over long manifests, whatever happens to the files.
 func TestMemory(t *testing.T) {
@@ -69,6 +69,25 @@ func TestMemory(t *testing.T) {
 				t.Errorf("the command used %d KiB for %d lines, want at most %d", peak, test.lines, mostMemory(test.lines))
 			}
 		})
+	}
+}
+
+// TestMemoryOfListings has a directory with a million names, of which -l takes at most 200 MiB.
+func TestMemoryOfListings(t *testing.T) {
+	var text strings.Builder
+	for i := range *memoryLines {
+		fmt.Fprintf(&text, "type=file;size=1;modify=20240102030405;UNIX.mode=0644; ERR%07d_1.fastq.gz\r\n", *memoryLines-i)
+	}
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(text.String())))
+	for _, flags := range []string{"-l", "--json", "--sort size"} {
+		cmd := exec.CommandContext(t.Context(), build(t), append(strings.Fields(flags), s.URL("/d/"))...)
+		var out strings.Builder
+		cmd.Stdout = &out
+		peak, most := peakOf(t, cmd), 60<<10+*memoryLines*140<<10/1_000_000
+		t.Logf("%s: %d names, %d KiB", flags, *memoryLines, peak)
+		if n := strings.Count(out.String(), "\n"); n != *memoryLines || peak == 0 || peak > most {
+			t.Errorf("%s: %d of %d names, %d KiB, want at most %d", flags, n, *memoryLines, peak, most)
+		}
 	}
 }
 

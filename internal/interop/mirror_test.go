@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,13 +219,39 @@ func TestMirrorImpossible(t *testing.T) {
 	}
 }
 
+// TestMirrorDeletes checks that what is gone from the server is deleted, whatever its name, and nothing else.
+func TestMirrorDeletes(t *testing.T) {
+	forEachMirror(t, func(m *mirror) {
+		for _, name := range hostileNames {
+			if !unserved(m.server.Kind, name) {
+				m.plant("d/"+name, name)
+			}
+		}
+		m.plant("gone/sub/x", "x")
+		m.plant("kept", "x")
+		m.wants(0, fmt.Sprintf("%d of %[1]d complete", m.files), "-N")
+		lost := 1
+		for i, path := range slices.Sorted(maps.Keys(m.planted)) {
+			if gone := strings.HasPrefix(path, "gone"); gone || m.planted[path] != directory && i%2 == 0 && path != "kept" {
+				must.Do(m, os.RemoveAll(m.source+"/"+path))
+				delete(m.planted, path)
+				lost += map[bool]int{false: 1}[gone]
+			}
+		}
+		if code, told := m.run("-N", "--delete"); code != 0 || !strings.Contains(told, fmt.Sprintf("deleted %d files that the server no longer has", lost)) {
+			m.Errorf("exit %d, %s", code, told)
+		}
+		m.same(m.planted)
+	})
+}
+
 // TestMirrorTold checks the total of a tree that is only told about, and of what patterns in each segment choose of it.
 func TestMirrorTold(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		m.plant("2023/a.gz", "aa")
 		m.plant("2024/a.gz", "aaa")
 		m.plant("2024/b.txt", "bbbb")
-		for flags, want := range map[string]string{"-I": "3 files, 9 B", "-I --accept *.gz": "2 files, 5 B", "-I --glob URL/2024/*": "5 files, 16 B"} {
+		for flags, want := range map[string]string{"-I": "3 files, 9 bytes", "-I --accept *.gz": "2 files, 5 bytes", "-I --glob URL/2024/*": "5 files, 16 bytes"} {
 			if code, stderr := m.run(strings.Fields(strings.ReplaceAll(flags, "URL", m.server.URL("")))...); code != 0 || !strings.Contains(stderr, want) {
 				m.Errorf("%s: exit %d, %s, want %s", flags, code, stderr, want)
 			}

@@ -50,8 +50,7 @@ func get(t *testing.T, src download.Source, url string) (*ftpexec.Response, stri
 }
 
 // Files arrive through squid, which refuses CONNECT, byte for byte, whatever their names are. Squid resumes wrongly, so
-// the rest of a file is not asked for: it comes as a whole. Its listings are not asked for, and its answers to HEAD tell
-// the size.
+// a file comes as a whole. Its listings are not asked for, and its answers to HEAD tell the size.
 func TestProxyGet(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		src := newGateway(t, sharedProxy(t, Squid), 0)
@@ -283,9 +282,8 @@ func tinyproxyArgs(st *site, more ...string) []string {
 // proxyHash is proxyPassword as crypt(3) writes it (SHA-512, salt "interop").
 const proxyHash = "$6$interop$qNBZt67I0TlNOk5yUb7M6./r0OkEq0NcmpPixeWj0i6NVVZmlCV4Oq1QnEwhhWiu/xeyIUSw5dlyH1l5QJNnG1"
 
-// squidArgs configures a squid that fetches ftp URLs itself and refuses CONNECT, as many sites configure theirs. Squid
-// reads its files, runs its programs and writes its logs as nobody, who may not look into the directory of the unpacked
-// packages.
+// squidArgs configures a squid that fetches ftp URLs itself and refuses CONNECT, as many sites configure theirs. It works
+// as nobody, who may not look into the directory of the unpacked packages.
 func squidArgs(st *site) []string {
 	dir := st.path("squid")
 	st.fails(os.Mkdir(dir, 0o700))

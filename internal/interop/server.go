@@ -80,7 +80,7 @@ type Options struct {
 	// Host and Port are where it listens; empty: a free port of 127.0.0.1.
 	Host string
 	Port int
-	// More are further lines of vsftpd's configuration.
+	// More are further lines of vsftpd's configuration, or arguments of pure-ftpd.
 	More []string
 	// IPv6 makes the server listen on ::1 instead of 127.0.0.1.
 	IPv6 bool

@@ -134,7 +134,7 @@ func (st *site) pureFlags(db string) []string {
 	if st.cert != "" {
 		flags = append(flags, "-2", st.cert, "-Y", "3") // TLS for logins and data, or nothing
 	}
-	return flags
+	return append(flags, st.More...)
 }
 
 // pureDB makes a database of the virtual user.

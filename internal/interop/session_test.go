@@ -10,12 +10,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 )
 
@@ -118,10 +123,8 @@ func wantNote(t *testing.T, c *ftpexec.Client, url string) {
 // versions are the TLS versions that a test may limit a client to.
 var versions = map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13}
 
-// vsftpd and proftpd refuse a data connection that does not resume the control connection's TLS session, and they do so
-// after the 150 reply: such a client would see an empty file that ends cleanly, and a negative final reply. If a server
-// has TLS, trying it is the same as requiring it. Without the throwaway authority the client must not trust the
-// certificate.
+// vsftpd and proftpd refuse a data connection that does not resume the control connection's TLS session, after the 150
+// reply: such a client would see an empty file that ends cleanly, and a negative final reply.
 func TestTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		for name, version := range versions {
@@ -257,9 +260,8 @@ func TestRetrieve(t *testing.T) {
 var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated}
 
 // TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The root that %2F names (RFC 1738,
-// section 3.2.2) is the public tree for anonymous users, who log in to it. An empty segment is a CWD with a null argument:
-// some servers change to the home directory then, others refuse it. vsftpd sends a text as it is on its disk, the others
-// end its lines with CRLF; the client gets the same text.
+// section 3.2.2) is the public tree for anonymous users. An empty segment is a CWD with a null argument, which some
+// servers refuse. vsftpd sends a text as it is on its disk, the others end its lines with CRLF.
 func TestOtherURLs(t *testing.T) {
 	tests := []struct {
 		path, file string
@@ -356,4 +358,36 @@ func TestTelnetOctets(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestShared runs ten commands at once against servers that take three connections from an address. None is refused.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	for kind, o := range map[Kind]Options{Vsftpd: {More: []string{"max_per_ip=3"}}, PureFTPd: {More: []string{"-C", "3"}, MaxClients: 50}} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			s := must.Get(Start(t.Context(), kind, tree, o))(t)
+			defer s.Close()
+			paths := []string{"pub/text.txt", "pub/big.bin", "pub/a/b/c/file.txt", "pub/odd/-dash"}
+			tmp := t.TempDir()
+			var runs sync.WaitGroup
+			for i := range 10 {
+				urls := s.URL("/" + strings.Join(paths, " "+s.URL("/")))
+				args := fmt.Sprintf("-v -j %d --connect-timeout 5s -d %s/%d %s", 1+i%2, tmp, i, urls)
+				cmd := exec.CommandContext(testContext(t), build(t), strings.Fields(args)...)
+				cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+tmp, "FTPFETCH_PER_HOST=3")
+				runs.Go(func() {
+					out, err := cmd.CombinedOutput()
+					if err != nil || bytes.Contains(out, []byte("< 421")) || bytes.Contains(out, []byte("< 530")) {
+						t.Errorf("run %d: %v, %s", i, err, out)
+					}
+				})
+			}
+			runs.Wait()
+			for i := range 10 * len(paths) {
+				got, _ := os.ReadFile(filepath.Join(tmp, fmt.Sprint(i%10), filepath.Base(paths[i/10])))
+				wantFile(t, paths[i/10], string(got))
+			}
+		})
+	}
 }
