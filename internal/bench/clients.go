@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// client is a program under one set of options: a row of the tables. Each runs as its manual says, with options that only
-// make it quiet, cap its connections, or save round trips.
+// client is a program under options that only make it quiet, cap its connections, or save round trips: a row of the tables.
 type client struct {
 	name, program string
 	tables        string // where it has rows; "" for all

@@ -93,8 +93,7 @@ func exact(ctx context.Context, b *bench, w io.Writer) error {
 	return nil
 }
 
-// received runs one client on one URL and returns the commands that decide what is retrieved, and those that change the
-// server. It ignores the client's exit code.
+// received runs one client on one URL and returns the commands that decide what is retrieved, and those that change anything.
 func received(ctx context.Context, dir, program, line, url string) (string, error) {
 	s, err := testserver.Start(&testserver.Options{
 		Tree: exactTree, Users: map[string]string{"name": "secret"}, Home: map[string]string{"name": "/home/name"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ type bench struct {
 	tree       *interop.Tree
 	congestion string
 	servers    []*server
+	devices    []string // compressed memory with a file system
 }
 
 const (
@@ -72,6 +74,9 @@ func (b *bench) close() {
 		for _, running := range s.running {
 			running.Close()
 		}
+	}
+	for _, device := range b.devices {
+		_ = errors.Join(command(context.Background(), "umount", device), command(context.Background(), "zramctl", "--reset", device))
 	}
 }
 
@@ -226,13 +231,14 @@ func (b *bench) small(ctx context.Context) ([]*job, error) {
 	}
 	var jobs []*job
 	for _, d := range []struct{ title, kind, make string }{
-		{"ext4", "ext4", "mkfs.ext4 -q -F"},
-		{"ext4 without a journal", "ext4", "mkfs.ext4 -q -F -O ^has_journal"},
+		{"a disk", "", ""},
+		{"ext4 in memory", "ext4", "mkfs.ext4 -q -F"},
+		{"ext4 in memory, without a journal", "ext4", "mkfs.ext4 -q -F -O ^has_journal"},
 		{"tmpfs", "tmpfs", ""},
 	} {
 		j := j
 		j.title, j.disk = fmt.Sprintf("%d files of %d bytes to %s", len(j.files), small, d.title), filepath.Join(b.dir, d.title)
-		if err := newDisk(ctx, j.disk, d.kind, d.make); err != nil {
+		if err := b.newDisk(ctx, j.disk, d.kind, d.make); err != nil {
 			return nil, err
 		}
 		jobs = append(jobs, &j)
@@ -242,22 +248,25 @@ func (b *bench) small(ctx context.Context) ([]*job, error) {
 	return append(jobs, &tree), b.start(ctx, j.links, plain)
 }
 
-// newDisk mounts a new file system at dir: one that the command line makes in a file beside it, or, without that, one in memory.
-func newDisk(ctx context.Context, dir, kind, line string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
+// newDisk mounts a new file system at dir: one that the command line makes on a device in memory, or a tmpfs, or none. A file
+// as the device would have a second file system below.
+func (b *bench) newDisk(ctx context.Context, dir, kind, line string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil || kind == "" {
 		return err
 	}
 	if line == "" {
 		return command(ctx, "mount", "-t", kind, "-o", "size=6g,nr_inodes=0", kind, dir)
 	}
-	file := dir + ".image"
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 4<<30)); err != nil {
+	found, err := exec.CommandContext(ctx, "zramctl", "--find", "--size", "4G").Output()
+	if err != nil {
+		return fmt.Errorf("zramctl: %w", err)
+	}
+	device := strings.TrimSpace(string(found))
+	b.devices = append(b.devices, device)
+	if err := command(ctx, append(strings.Fields(line), device)...); err != nil {
 		return err
 	}
-	if err := command(ctx, append(strings.Fields(line), file)...); err != nil {
-		return err
-	}
-	return command(ctx, "mount", "-o", "loop", "-t", kind, file, dir)
+	return command(ctx, "mount", "-t", kind, device, dir)
 }
 
 // at returns the URL of the top of the tree, with its final slash.

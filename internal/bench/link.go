@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// link carries packets between a client's and a server's TUN device, in order. It never drops any. Set name, oneWay and
-// control before newNetwork.
+// link carries packets between a client's and a server's TUN device, in order, all. Set name, oneWay and control first.
 type link struct {
 	name    string        // of the TUN devices
 	oneWay  time.Duration // from the moment when it received a packet

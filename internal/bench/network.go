@@ -16,8 +16,7 @@ type network struct {
 	links      []*link
 }
 
-// subnet has the addresses of the links (RFC 2544, benchmarks). Link i has the network i*256 in it, with the client at .1
-// and the server at .2.
+// subnet has the addresses of the links (RFC 2544). Link i has the network i*256 in it: the client at .1, the server at .2.
 const subnet = "198.18.%d.%d/30"
 
 // newNetwork makes the namespaces and links, and calls serve in the server's.
@@ -39,8 +38,7 @@ func newNetwork(links []*link, serve func() error) (*network, error) {
 	return n, nil
 }
 
-// inNewNamespace calls serve on a thread in a network namespace of its own. The thread lives as long as the program: the
-// servers die with the thread that started them.
+// inNewNamespace calls serve on a thread in a network namespace of its own, with which the servers die.
 func inNewNamespace(serve func() error) error {
 	failed := make(chan error)
 	go func() {

@@ -106,8 +106,7 @@ func processor(s sample) float64 { return s.processor.Seconds() }
 func memory(s sample) float64    { return s.memory / (1 << 10) }
 func last(s sample) float64      { return s.last.Seconds() }
 
-// roundTrips are what a client waits for, one after the other: (its time over the delayed link - its least time over the
-// other) / the delay.
+// roundTrips are what a client waits for: (its time over the delayed link - its least time over the other) / the delay.
 var roundTrips = columns{
 	names: []string{"to the last byte: median", "to exit: median"},
 	cells: func(w, _ *row) []string {

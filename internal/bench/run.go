@@ -60,8 +60,7 @@ func (b *bench) rows(key string, jobs []*job) (rows []*row) {
 	return rows
 }
 
-// run runs each command of a job once in each pass, so that other work on the machine affects all alike. A command that
-// failed is not run again; only a failure of ftpfetch is an error.
+// run runs each command of a job once in each pass. One that failed is not run again; only ftpfetch's is an error.
 func (b *bench) run(ctx context.Context, rows []*row) error {
 	for i := 0; i < len(rows); {
 		j, from := rows[i].job, i
