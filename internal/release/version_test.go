@@ -98,7 +98,7 @@ func install(t *testing.T, checkout string) string {
 	write(t, filepath.Join(versions, tag+".info"), fmt.Sprintf(`{"Version":%q,"Time":%q}`, tag, commitTime))
 	write(t, filepath.Join(versions, tag+".mod"), run(t, checkout, "git", "show", tag+":go.mod"))
 	run(t, checkout, "git", "archive", "--prefix="+module+"@"+tag+"/", "-o", filepath.Join(versions, tag+".zip"), tag,
-		"--", ".", ":!internal/bench") // a module of its own
+		"--", ".", ":!internal/bench", ":!cmd/ftpfetch-fleet") // modules of their own
 	cache := strings.TrimSpace(run(t, ".", "go", "env", "GOMODCACHE"))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download")
 	t.Setenv("GOMODCACHE", t.TempDir()) // else the tag would stay in this machine's cache
