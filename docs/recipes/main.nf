@@ -8,7 +8,6 @@ params.store = 'data'
 process FETCH {
     tag "${name}"
     storeDir { "${params.store}/${dir}" }
-    maxForks 4 // connections to the server
     errorStrategy 'retry'
     maxRetries 2
 
@@ -20,7 +19,7 @@ process FETCH {
 
     script:
     """
-    ftpfetch -q --checksum 'md5:${md5}' -o '${name}' '${url}'
+    ftpfetch -q --per-host 4 --shared --checksum 'md5:${md5}' -o '${name}' '${url}'
     """
 }
 

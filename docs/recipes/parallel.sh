@@ -7,5 +7,5 @@ mkdir -p data
 
 # The work of this example is to test the file. It also runs again for a file
 # that was fetched before, if it failed.
-parallel --jobs 4 --retries 2 --joblog jobs.log --resume-failed \
-	'ftpfetch -q --no-clobber -o data/{/} {} && gzip -t data/{/}' :::: "$1"
+parallel --jobs 8 --retries 2 --joblog jobs.log --resume-failed \
+	'ftpfetch -q --per-host 4 --shared --no-clobber -o data/{/} {} && gzip -t data/{/}' :::: "$1"
