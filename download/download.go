@@ -117,13 +117,12 @@ type Options struct {
 	// Events, if set, is called with what happens. Calls do not overlap, and none comes after the function that was given
 	// it has returned.
 	Events func(Event)
-	// Commit, if set, is called when a file is complete, verified and flushed to the disk, just before it gets its name.
-	// The Result is the one that [File] is about to return. The caller may record the file there: a file that File has
-	// named is always one that Commit was called for. The opposite does not hold: if the process is killed, or the name
-	// cannot be given, the record speaks of a file that does not exist yet, or of an earlier one; the next run calls
-	// Commit again. An error of Commit fails the download, which returns it as it is. The part stays as after any failure,
-	// so that the next run resumes. Commit is not called for a target that is left alone, nor by [To], nor for a device or
-	// FIFO.
+	// Commit, if set, is called when a file is complete, verified and flushed to the disk, just before it gets its name. The
+	// Result is the one that [File] is about to return. The caller may record the file there: a file that File has named is
+	// always one that Commit was called for. The opposite does not hold: if the process is killed, or the name cannot be
+	// given, the record speaks of a file that does not exist yet, or of an earlier one; the next run calls Commit again. An
+	// error of Commit fails the download, which returns it as it is. The part stays as after any failure, so that the next
+	// run resumes. Commit is not called for a target that is left alone, nor by [To], nor for a device or FIFO.
 	Commit func(Result) error
 
 	checkpoint time.Duration // time between two journals; 0 means checkpointInterval

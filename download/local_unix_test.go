@@ -153,8 +153,7 @@ func TestLocalErrorText(t *testing.T) {
 	}
 }
 
-// TestFileFullDisk fills a small file system, with bytes that reach the file straight from the socket and through a
-// buffer.
+// TestFileFullDisk fills a small file system, with bytes that reach the file straight from the socket and through a buffer.
 func TestFileFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := mountSmall(dir, "256k"); err != nil {

@@ -20,11 +20,10 @@ const mask = "***"
 // The fmt verbs print [URL.Redacted] instead.
 func (u *URL) String() string { return u.fromHost(u.beforeHost()) }
 
-// Redacted returns the URL like String, with "***" for the password; an absent one stays absent. What follows a colon in
-// the user name becomes "***" too: it is a password if the colon before it was encoded by mistake. So does what stands
-// before an "@" in the first segment, if there is a port and no user: "ftp://me:21/secret@host/f" is the way to a file on
-// the host "me", but probably meant to be a login with a "/" in its password. So does the password of a second URL in the
-// path.
+// Redacted returns the URL like String, with "***" for the password; an absent one stays absent. What follows a colon in the
+// user name becomes "***" too: it is a password if the colon before it was encoded by mistake. So does what stands before an
+// "@" in the first segment, if there is a port and no user: "ftp://me:21/secret@host/f" is the way to a file on the host
+// "me", but probably meant to be a login with a "/" in its password. So does the password of a second URL in the path.
 func (u *URL) Redacted() string {
 	name, slip, _ := strings.Cut(u.User.Username(), ":")
 	user := encode(u.User.Username())
@@ -119,10 +118,9 @@ func (u *URL) fromHost(before string) string {
 	return string(b)
 }
 
-// redact masks what may be a password in a text that may not be a URL. It uses no grammar, because the text may follow
-// none: the password is everything between the first ":" after the scheme, encoded or not, and the last "@" of the whole
-// text. That hides parts of some paths, on purpose: a password with "/", "@" or "#" in it must not show because of its own
-// error.
+// redact masks what may be a password in a text that may not be a URL. It uses no grammar, because the text may follow none:
+// the password is everything between the first ":" after the scheme, encoded or not, and the last "@" of the whole text.
+// That hides parts of some paths, on purpose: a password with "/", "@" or "#" in it must not show because of its own error.
 func redact(text string) string {
 	start := loginStart(text)
 	login := text[start:]

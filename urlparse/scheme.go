@@ -9,9 +9,8 @@ import (
 // generalHint shows the form of a URL if there is no better hint.
 const generalHint = "write ftp://host/path"
 
-// scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738
-// sections 2.1 and 3.1. Letter case does not matter. scheme returns the scheme and the scheme-specific part after the
-// "//".
+// scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738 sections 2.1 and 3.1. Letter case does not
+// matter. scheme returns the scheme and the scheme-specific part after the "//".
 func scheme(text part) (string, part, *Error) {
 	if drivePath(text.s) {
 		return "", text, text.fault(0, "this is a path with a drive letter, not a URL", generalHint)
@@ -110,8 +109,7 @@ func addressHint(text string) string {
 	return "write " + strings.Join(forms, " or ")
 }
 
-// copyHint proposes a URL for host:path or user@host:path, as scp reads them. A
-// path that begins with "/" is absolute there.
+// copyHint proposes a URL for host:path or user@host:path, as scp reads them. A path that begins with "/" is absolute there.
 func copyHint(text string) string {
 	login, path, found := strings.Cut(text, ":")
 	if !found || path == "" || strings.Contains(path, "@") || digit(path[0]) {

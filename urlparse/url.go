@@ -5,9 +5,8 @@
 //	ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //
 // Parse splits the text first and decodes each part last, and once, so "%2F" is an octet of a name and never a separator.
-// There is no query and no fragment: "?" is part of a name, and an unencoded "#" is refused. The error for a refused URL
-// is an [*Error] with the column, the reason and, if there is one, the spelling that would work. No error shows a
-// password.
+// There is no query and no fragment: "?" is part of a name, and an unencoded "#" is refused. The error for a refused URL is
+// an [*Error] with the column, the reason and, if there is one, the spelling that would work. No error shows a password.
 //
 // Extensions: the schemes ftps and ftpes, IPv6 literals in brackets, internationalized host names, underscores in host
 // names, one trailing dot after a host name, and unencoded "~" and UTF-8 letters in a path.

@@ -83,10 +83,9 @@ type Totals struct {
 	Unlisted int64 // directories that could not be listed whole
 }
 
-// Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything
-// that was asked for is there; Options.Events tells what failed. If the error is [download.ErrLocal], the ledger cannot be
-// used, and nothing was retrieved. Run reads tasks while it works, only some thousands ahead, so there may be any number
-// of them.
+// Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
+// was asked for is there; Options.Events tells what failed. If the error is [download.ErrLocal], the ledger cannot be used,
+// and nothing was retrieved. Run reads tasks while it works, only some thousands ahead, so there may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first: a second with another URL, or with a size or digest that
 // the first does not have, fails, and any other does not count. That takes some fifty bytes of memory a file, unless the
@@ -96,7 +95,7 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src, root: o.Each.Root, group: &partfile.Group{Attempt: localfile.Attempt(ctx)}}
+	b := &engine{Options: o, src: src, root: o.Each.Root, group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)}}
 	b.group.Dirs.Keep = keptOpen
 	defer b.group.Dirs.Close()
 	b.teller, _ = src.(teller)

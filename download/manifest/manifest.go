@@ -61,8 +61,7 @@ type Item struct {
 // that is [errors.ErrUnsupported] says what the list is read without, and nothing is wrong.
 //
 // Two items are in each other's way if they have the same path, or if the path of one is a directory of the other's. Items
-// that are the same in all but their line are one file, and no error. Check needs some fifty bytes of memory for each
-// item.
+// that are the same in all but their line are one file, and no error. Check needs some fifty bytes of memory for each item.
 func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 	const named = 1000
 	paths, more := claims.New(), 0

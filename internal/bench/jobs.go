@@ -221,7 +221,7 @@ func (b *bench) small(ctx context.Context) ([]*job, error) {
 		}
 		j.files = append(j.files, name)
 	}
-	tree := job{server: plain, links: j.links, runs: 1, limit: j.limit, caps: j.caps, top: "tree", only: []string{"ftpfetch -r", "lftp mirror"}, base: "lftp mirror"}
+	tree := job{server: plain, links: j.links, runs: pick(b, 3, 1), limit: j.limit, caps: j.caps, top: "tree", only: []string{"ftpfetch -r", "lftp mirror"}, base: "lftp mirror"}
 	for i := range pick(b, 50_000, 50) {
 		name, err := b.file(fmt.Sprintf("tree/d%02d/t%05d", i%50, i), small)
 		if err != nil {

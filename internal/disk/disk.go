@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/ftpfetch/internal/flush"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -54,8 +56,14 @@ func Do(name, path string, f func() error) error {
 // Stat examines an open file.
 func Stat(f *os.File) (fs.FileInfo, error) { return Call("fstat", f.Name(), f.Stat) }
 
-// Flush waits until a file is on the disk.
-func Flush(f *os.File) error { return Do("fsync", f.Name(), f.Sync) }
+// Flush waits until files are on the disk. It returns an error for each, or nil.
+func Flush(files ...*os.File) []error {
+	errs := flush.All(files...)
+	for i, f := range files {
+		errs[i] = cmp.Or(faulty("fsync", f.Name()), errs[i])
+	}
+	return errs
+}
 
 // Truncate makes a file n bytes long.
 func Truncate(f *os.File, n int64) error {
@@ -179,7 +187,7 @@ func (d *Dir) Write(name string, b []byte) error {
 		return err
 	}
 	if err = d.do("write", name, func(string) error { _, err := f.Write(b); return err }); err == nil {
-		err = Flush(f)
+		err = Flush(f)[0]
 	}
 	err = errors.Join(err, faulty("close", f.Name()), f.Close()) // the error of Close may be that of an earlier write
 	if err != nil {
@@ -256,7 +264,7 @@ func (d *Dir) Flush() error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	err := Flush(d.self)
+	err := Flush(d.self)[0]
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
 		return nil
 	}

@@ -36,6 +36,7 @@ type disk struct {
 	safe, seen map[int64]block
 	cached     []written
 	event      func() // called, if set, with mu held after each write and before each flush
+	fails      bool   // to write
 }
 
 type written struct {
@@ -61,9 +62,12 @@ func (d *disk) read(offset int64, size int) []byte {
 	return out
 }
 
-func (d *disk) write(offset int64, data []byte) {
+func (d *disk) write(offset int64, data []byte) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.fails {
+		return unix.EIO
+	}
 	for len(data) > 0 {
 		number, from := offset/blockSize, offset%blockSize
 		var b [blockSize]byte
@@ -76,6 +80,7 @@ func (d *disk) write(offset int64, data []byte) {
 		data, offset = data[n:], offset+int64(n)
 	}
 	d.happened()
+	return 0
 }
 
 func (d *disk) flush() {
@@ -199,6 +204,9 @@ func (s *disks) serve(fd int) error {
 			continue
 		}
 		body, code := s.answer(kind, endian.NativeEndian.Uint64(in[16:]), in[requestHeader:])
+		if code != 0 {
+			body = nil
+		}
 		out := endian.NativeEndian.AppendUint32(nil, uint32(16+len(body)))
 		out = endian.NativeEndian.AppendUint32(out, uint32(-int32(code)))
 		out = append(append(out, in[8:16]...), body...)
@@ -242,8 +250,7 @@ func (s *disks) answer(kind uint32, node uint64, in []byte) ([]byte, syscall.Err
 		return d.read(int64(e.Uint64(in[8:])), int(e.Uint32(in[16:]))), 0
 	case fuseWrite:
 		size := e.Uint32(in[16:])
-		d.write(int64(e.Uint64(in[8:])), in[40:][:size])
-		return e.AppendUint64(nil, uint64(size)), 0
+		return e.AppendUint64(nil, uint64(size)), d.write(int64(e.Uint64(in[8:])), in[40:][:size])
 	case fuseFsync:
 		d.flush()
 		return nil, 0

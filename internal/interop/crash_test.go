@@ -160,20 +160,22 @@ func (m *machine) unmount(dir string) {
 
 // play runs the scene, then runs it again on what crashes have left.
 func (m *machine) play(s crashScene, empty map[int64]block, shutdown bool) {
-	first, events := m.run(s, crashed{blocks: empty}, *crashMoments, 0)
-	if shutdown {
-		after, _ := m.run(s, crashed{blocks: empty}, 0, 1+m.rand.IntN(events+1))
-		first = append(first, after...)
+	first, events := m.run(s, crashed{blocks: empty}, *crashMoments, 0, false)
+	for _, fails := range []bool{false, true} {
+		if shutdown {
+			after, _ := m.run(s, crashed{blocks: empty}, 0, 1+m.rand.IntN(events+1), fails)
+			first = append(first, after...)
+		}
 	}
 	for _, state := range first {
-		again, _ := m.run(s, state, 1, 0)
-		_, _ = m.run(s, again[0], 0, 0)
+		again, _ := m.run(s, state, 1, 0, false)
+		_, _ = m.run(s, again[0], 0, 0, false)
 	}
 }
 
 // run runs the scene's command to its end. It returns what the disk would have if the power were cut at that many moments
-// and at the end, and how often the disk was written to or flushed. At that event it shuts the file system down, if not 0.
-func (m *machine) run(s crashScene, from crashed, moments, shutdown int) (states []crashed, events int) {
+// and at the end, and how often the disk was written to or flushed. At event shutdown, if not 0, that happens or the disk fails.
+func (m *machine) run(s crashScene, from crashed, moments, shutdown int, fails bool) (states []crashed, events int) {
 	d, now := newDisk(maps.Clone(from.blocks)), make(chan bool, 2)
 	dir := m.mount(d)
 	defer m.unmount(dir)
@@ -189,7 +191,8 @@ func (m *machine) run(s crashScene, from crashed, moments, shutdown int) (states
 	d.watch(func() {
 		events++
 		if events == shutdown {
-			now <- true
+			d.fails = fails
+			now <- !fails
 		}
 		if n := m.rand.IntN(events); len(states) < moments {
 			states = append(states, crash(fmt.Sprint(" event ", events)))

@@ -94,8 +94,7 @@ func (m *mirror) run(flags ...string) (code int, stderr string) {
 	return cmd.ProcessState.ExitCode(), text.String()
 }
 
-// wants runs the command and compares the exit code and the last line.
-// place is where the files are, in the last line.
+// wants runs the command and compares the exit code and the last line. place is where the files are, in the last line.
 var place = regexp.MustCompile(`complete in [^ ,:]*`)
 
 func (m *mirror) wants(code int, last string, flags ...string) (stderr string) {

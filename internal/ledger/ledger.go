@@ -19,6 +19,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/flush"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/printable"
@@ -285,7 +286,7 @@ func (l *Ledger) Flush() error {
 	if own == nil {
 		return nil
 	}
-	return localfile.Failure(own.Name(), "the ledger cannot be written", own.Sync())
+	return localfile.Failure(own.Name(), "the ledger cannot be written", flush.All(own)[0])
 }
 
 // Close closes the ledger.

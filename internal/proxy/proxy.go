@@ -1,5 +1,4 @@
-// Package proxy opens TCP connections through a proxy: SOCKS5 (RFC 1928, RFC 1929) or HTTP CONNECT (RFC 9110
-// section 9.3.6).
+// Package proxy opens TCP connections through a proxy: SOCKS5 (RFC 1928, RFC 1929) or HTTP CONNECT (RFC 9110 section 9.3.6).
 //
 // The proxy resolves the names of hosts; this package looks up only the name of the proxy. No error and no
 // String of this package holds the proxy's password, or any text that the proxy sent.
@@ -102,10 +101,9 @@ func Parse(text string) (*Proxy, error) {
 
 func malformed(reason string) error { return &Error{Reason: reason, Err: ErrURL} }
 
-// FromEnvironment returns the proxy that the variables ftp_proxy, FTP_PROXY, all_proxy or ALL_PROXY name (the first
-// that is not empty counts), or nil. The variables no_proxy or NO_PROXY list the hosts to dial directly, in the form
-// that net/http knows. Loopback addresses and "localhost" are always dialled directly. The error is an *[Error] that
-// names the variable.
+// FromEnvironment returns the proxy that the variables ftp_proxy, FTP_PROXY, all_proxy or ALL_PROXY name (the first that is
+// not empty counts), or nil. The variables no_proxy or NO_PROXY list the hosts to dial directly, in the form that net/http
+// knows. Loopback addresses and "localhost" are always dialled directly. The error is an *[Error] that names the variable.
 func FromEnvironment(getenv func(string) string) (*Proxy, error) {
 	for _, name := range []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"} {
 		text := getenv(name)

@@ -43,11 +43,13 @@ var flockNames = []string{"a", "b", "d/a", "d/b", "e/a"}
 
 // call is the Fault. The first flush ends when all other files wait.
 func (f *flock) call(call, path string) error {
+	if call == "fsync" {
+		f.begun()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if call == "fsync" {
 		f.synced[path]++
-		f.begun()
 	}
 	if f.n++; f.n == f.at || f.dead && f.at > 0 && f.n > f.at {
 		if f.n == f.at {
@@ -81,14 +83,14 @@ func (f *flock) run() {
 		parts = append(parts, part)
 	}
 	var all sync.WaitGroup
-	var ended atomic.Bool // the first
+	var ended atomic.Int32
 	first := make(chan bool)
 	start := sync.OnceFunc(func() { close(first) })
 	f.begun = sync.OnceFunc(func() { // the others wait by the time that the first is flushed
 		start()
-		for wait := len(parts) == len(flockNames); wait && !ended.Load(); runtime.Gosched() {
+		for wait := len(parts) == len(flockNames); wait; runtime.Gosched() {
 			f.group.mu.Lock()
-			wait = len(f.group.waiting) < len(parts)-1
+			wait = len(f.group.waiting)+int(ended.Load()) < len(parts)-1
 			f.group.mu.Unlock()
 		}
 	})
@@ -103,8 +105,8 @@ func (f *flock) run() {
 			f.mu.Lock()
 			f.errs[name] = err
 			f.mu.Unlock()
-			if i == 0 {
-				ended.Store(true)
+			if ended.Add(1); i == 0 {
+				ended.Store(int32(len(parts))) // then nobody waits
 				start()
 			}
 		})

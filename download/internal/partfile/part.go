@@ -160,7 +160,7 @@ func (p *Part) Checkpoint() (err error) {
 	if err = p.Health(); err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) {
 		return err
 	}
-	if err = cmp.Or(p.flush(), p.ours()); err != nil { // a part that was removed needs no journal
+	if err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()); err != nil { // a part that was removed needs no journal
 		return err
 	}
 	if s.Blocks, err = p.blocks.cover(disk.Reader{Ctx: context.Background(), F: p.f}, s.Done, blockFor(s.Size)); err != nil {
@@ -173,10 +173,10 @@ func (p *Part) Checkpoint() (err error) {
 	return err
 }
 
-// flush flushes the part to disk. An error is the part's health from then on: bytes may be missing on the disk although
-// they can still be read, and the system reports that only once.
-func (p *Part) flush() error {
-	err := failure(p.Name(), "cannot be flushed to disk", disk.Flush(p.f))
+// flushed takes the result of a flush to the disk. An error is the part's health from then on: bytes may be missing on the
+// disk although they can still be read, and the system reports that only once.
+func (p *Part) flushed(err error) error {
+	err = failure(p.Name(), "cannot be flushed to disk", err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = cmp.Or(p.failed, err)
@@ -216,7 +216,10 @@ func (p *Part) Discard() {
 }
 
 // Close leaves the part as it is.
-func (p *Part) Close() { _ = p.f.Close() }
+func (p *Part) Close() {
+	disk.Unlock(p.f)
+	_ = p.f.Close()
+}
 
 // Again calls f again while it returns ErrMoved, a few times: another run is at work.
 func (p *Place) Again(f func() error) error {

@@ -14,16 +14,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 )
 
 // Publish gives the whole part its final name, together with the others of its group.
-func (p *Part) Publish(f Finish) error { return p.group.join(&naming{Finish: f, part: p}) }
+func (p *Part) Publish(f Finish) error {
+	n := &naming{Finish: f, part: p}
+	if err := p.settle(n); err != nil {
+		return err
+	}
+	return p.group.join(n)
+}
 
-// settle flushes the part to disk, with its size and time.
+// settle gives the part its size and time.
 func (p *Part) settle(n *naming) error {
 	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
 		return err
@@ -54,7 +58,7 @@ func (p *Part) settle(n *naming) error {
 		}
 		n.time = info.ModTime()
 	}
-	return p.flush()
+	return nil
 }
 
 // publish gives the settled part its final name, which may exist only with overwrite. The journal goes first.
@@ -105,10 +109,11 @@ func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 	return p.shown(p.bad), err
 }
 
-// Group gives files their names, many at a time: those that arrive while others are flushed are the next ones, so that no
-// file waits for another that is still to come. Its zero value is for one file. It is safe for concurrent use.
+// Group gives files their names, many at a time: those that arrive while others are flushed are the next ones. Its zero
+// value is for one file. It is safe for concurrent use.
 type Group struct {
-	Flush   func() error // puts on the disk what Finish.Commit has recorded; nil if there is nothing to do
+	Pause   time.Duration // in which more files may join those that are there
+	Flush   func() error  // puts on the disk what Finish.Commit has recorded; nil if there is nothing to do
 	Dirs    disk.Dirs
 	Attempt string // in the names of the parts
 
@@ -148,6 +153,7 @@ func (g *Group) join(n *naming) error {
 	if !lead && !<-n.wake {
 		return n.err
 	}
+	time.Sleep(g.Pause)
 	g.mu.Lock()
 	all := g.waiting
 	g.waiting = nil
@@ -170,14 +176,14 @@ func MostWaiting() int { return min(256, disk.OpenFiles()/4) }
 // finish flushes the files of a group, records those that are on the disk, and gives them their names. A failure of one
 // file is its own; one of the record or a directory is that of all.
 func (g *Group) finish(all []*naming) {
-	var flushes errgroup.Group
-	flushes.SetLimit(32) // at once: the disk joins them
-	for _, n := range all {
-		if n.part != nil {
-			flushes.Go(func() error { n.err = n.part.settle(n); return nil })
-		}
+	parts := slices.DeleteFunc(slices.Clone(all), func(n *naming) bool { return n.part == nil })
+	var files []*os.File
+	for _, n := range parts {
+		files = append(files, n.part.f)
 	}
-	_ = flushes.Wait()
+	for i, err := range disk.Flush(files...) {
+		parts[i].err = parts[i].part.flushed(err)
+	}
 	recorded := false
 	each(all, func(n *naming) error {
 		if n.Commit == nil {
@@ -190,16 +196,10 @@ func (g *Group) finish(all []*naming) {
 		err := disk.Do("flush", "", g.Flush)
 		each(all, func(*naming) error { return err })
 	}
-	each(all, func(n *naming) error {
-		if n.part == nil {
-			return nil
-		}
-		return n.part.publish(n.Overwrite)
-	})
+	each(parts, func(n *naming) error { return n.part.publish(n.Overwrite) })
 	dirs := make(map[*disk.Dir]error)
-	for _, n := range all {
-		if n.part != nil && n.part.placed {
-			d := n.part.dir
+	for _, n := range parts {
+		if d := n.part.dir; n.part.placed {
 			if _, done := dirs[d]; !done {
 				dirs[d] = d.Flush()
 			}

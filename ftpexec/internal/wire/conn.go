@@ -1,9 +1,8 @@
 // Package wire provides the connections of an FTP session: the control connection, which sends flights of commands and
 // receives their replies in order, and the data connection of a transfer.
 //
-// It bounds every wait and every reply, protects both connections with TLS, opens data connections without waiting for
-// them, and traces the dialogue with secrets masked. The caller decides which commands are sent and what their replies
-// mean.
+// It bounds every wait and every reply, protects both connections with TLS, opens data connections without waiting for them,
+// and traces the dialogue with secrets masked. The caller decides which commands are sent and what their replies mean.
 package wire
 
 import (
@@ -223,11 +222,10 @@ func (c *Conn) Err() error {
 	return c.broken
 }
 
-// Ended returns what interrupted the operation: the cause of its context, or [ErrLost] after Close, or nil. The end of
-// data counts as the end of the file only if Ended returns nil after it and after the final reply. If the control
-// connection is closed, a server ends its data in an orderly way, which looks like the end of the file. Ended checks the
-// context that Begin was given, because that ends before anything that its end causes. Contexts derived from it end in
-// any order.
+// Ended returns what interrupted the operation: the cause of its context, or [ErrLost] after Close, or nil. The end of data
+// counts as the end of the file only if Ended returns nil after it and after the final reply. If the control connection is
+// closed, a server ends its data in an orderly way, which looks like the end of the file. Ended checks the context that
+// Begin was given, because that ends before anything that its end causes. Contexts derived from it end in any order.
 func (c *Conn) Ended() error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)

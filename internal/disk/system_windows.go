@@ -2,11 +2,20 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 
 	"golang.org/x/sys/windows"
 )
+
+const noFollow = 0
+
+// Unlock does nothing: Close ends a lock.
+func Unlock(*os.File) {}
+
+// Links returns 1: the number is unknown here.
+func Links(fs.FileInfo) uint64 { return 1 }
 
 // held locks f, and reports whether another run has it locked already, or else whether it is locked now. The lock is on
 // one byte that no file reaches, because it keeps other handles from that byte.

@@ -1,4 +1,4 @@
-//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+//go:build !windows
 
 package disk
 
@@ -19,6 +19,9 @@ func held(f *os.File) (taken, locked bool) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
 }
+
+// Unlock ends the lock. The kernel may keep a file that it has flushed for a moment after Close, and its lock.
+func Unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // Links returns how many names a file has.
 func Links(info fs.FileInfo) uint64 {
