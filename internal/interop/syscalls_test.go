@@ -37,8 +37,7 @@ var injections = []string{"signal=SIGKILL", "error=EIO", "error=ENOSPC", "error=
 // maxCalls bounds how often one thread makes one call.
 const maxCalls = 60
 
-// TestSystemCalls runs the command under strace, which kills it at each system call on its files or makes the call fail.
-// The same command must then succeed and leave nothing behind.
+// TestSystemCalls kills the command at each system call, or makes that fail. Again, it must succeed and leave nothing behind.
 func TestSystemCalls(t *testing.T) {
 	t.Parallel()
 	whole := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
@@ -58,7 +57,8 @@ func TestSystemCalls(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(c.scenes)) {
 		for _, call := range fileCalls {
 			for _, injection := range injections {
-				if pair++; pair%*callsEvery != 0 {
+				// Without a lock a run takes nothing from an earlier one.
+				if pair++; pair%*callsEvery != 0 || name == "resume" && call == "flock" && injection != injections[0] {
 					continue
 				}
 				for n := 1; n < maxCalls; n++ {
