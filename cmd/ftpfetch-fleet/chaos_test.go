@@ -380,9 +380,9 @@ func TestLate(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
 	s.hub.stop()
-	found := make(chan error, 1)
+	join, found := s.hub.join, make(chan error, 1)
 	go func() {
-		f, err := s.hub.join.open(context.Background(), "late", true, func() {})
+		f, err := join.open(context.Background(), "late", true, func() {})
 		if err == nil {
 			f.Close()
 		}
