@@ -24,10 +24,8 @@ const lapSize = 512
 func (t *transfer) open(ctx context.Context, src Source, s partfile.State, start int64) (*ftpexec.Response, error) {
 	from := max(0, start-lapSize)
 	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from})
-	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) {
-		if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Code/100 != 4 { // after 4yz it may still support REST
-			err = errNoRestart
-		}
+	if e, ok := errors.AsType[*ftpexec.Error](err); from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !(ok && e.Code/100 == 4) {
+		err = errNoRestart // after 4yz it may still support REST
 	}
 	if err != nil {
 		return nil, err

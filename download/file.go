@@ -182,7 +182,6 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 }
 
 const cannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
-
 const undated = "the server does not always report the file's time, so it may be another file"
 
 // dated reports whether pieces of a file with this time may be joined. Without a time only Continue says so: the size and
@@ -364,13 +363,12 @@ func (t *transfer) useless(ctx context.Context, from fs.FileInfo) (why string, e
 	err = p.Check(ctx)
 	switch bad := all - len(s.Blocks); {
 	case err != nil || bad == 0:
-		return "", err
 	case bad == all || s.Done.Head() < s.Adopted:
 		return "it does not match its journal", nil
 	default:
 		t.o.note(fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", p.Name(), bad, all))
-		return "", nil
 	}
+	return "", err
 }
 
 // keeps refuses to give up the bytes that Continue takes as the start of the file.

@@ -228,27 +228,18 @@ func (w *sink) pump(body io.Reader) (err error) {
 	return err
 }
 
-// Write keeps to the limit.
+// Write waits until the limit allows p. It returns when the context ends, or at once if its deadline would come first.
 func (w *sink) Write(p []byte) (int, error) {
-	if err := w.wait(len(p)); err != nil {
-		return 0, err
+	for left := len(p); w.limit != nil && left > 0; {
+		some := max(1, min(left, w.limit.Burst()))
+		if w.limit.WaitN(w.ctx, some) != nil {
+			return 0, cmp.Or(context.Cause(w.ctx), context.DeadlineExceeded)
+		}
+		left -= some
 	}
 	n, err := w.to.Write(p)
 	if w.check != nil {
 		_, _ = w.check.Write(p[:n]) // a hash never fails
 	}
 	return n, localfile.Failure(w.path, "cannot be written", err)
-}
-
-// wait waits until the limit allows n bytes. It returns when the context ends, or at once if the context's deadline would
-// come first.
-func (w *sink) wait(n int) error {
-	for w.limit != nil && n > 0 {
-		some := max(1, min(n, w.limit.Burst()))
-		if w.limit.WaitN(w.ctx, some) != nil {
-			return cmp.Or(context.Cause(w.ctx), context.DeadlineExceeded)
-		}
-		n -= some
-	}
-	return nil
 }

@@ -22,16 +22,14 @@ type transfer struct {
 	check    *digestCheck // the digest to compare; nil if there is none
 	stale    string       // why to give up the part once the server has opened the file; "" means not to
 	segments int          // connections to use
-	server   learned
+	server   struct {
+		noRestart string      // why it cannot start in the middle of a file; "" if it may
+		omitted   atomic.Bool // it once omitted something that it had reported before
+		changes   int         // of its file
+	}
 
 	mu sync.Mutex
 	tally
-}
-
-type learned struct {
-	noRestart string      // why it cannot start in the middle of a file; "" if it may
-	omitted   atomic.Bool // it once omitted something that it had reported before
-	changes   int         // of its file
 }
 
 // tally counts what has come of the file since the transfer last started over.

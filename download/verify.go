@@ -200,8 +200,7 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 			d, err = list.Read(resp.Body, names[0])
 			return err
 		})
-		e, _ := errors.AsType[*ftpexec.Error](err)
-		if e != nil && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)) {
+		if e, ok := errors.AsType[*ftpexec.Error](err); ok && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)) {
 			return new(sums.Digests), nil
 		}
 		return d, err

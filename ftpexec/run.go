@@ -228,8 +228,11 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	}
 	text := Command{Verb: st.Verb, Arg: arg}.line()
 	shown := text
-	if st.secret || st.shows != "" {
-		shown = st.traced()
+	switch {
+	case st.secret:
+		shown = st.Verb + " " + stars
+	case st.shows != "":
+		shown = st.display()
 	}
 	return wire.Line{Text: text, Shown: shown, Transfer: st.Verb == "RETR" || verbs[st.Verb].lists}, err
 }

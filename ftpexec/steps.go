@@ -83,14 +83,6 @@ func (c Command) display() string {
 	return c.line()
 }
 
-// traced returns the command for a trace: byte for byte as sent, except that secrets are masked.
-func (c Command) traced() string {
-	if c.secret {
-		return c.Verb + " " + stars
-	}
-	return c.display()
-}
-
 // shown returns the command for [Error.Op], without an argument that may be secret.
 func (c Command) shown() string {
 	if verbs[c.Verb].stage == "login" {

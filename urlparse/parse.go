@@ -39,11 +39,10 @@ func ftpurl(text part) (*URL, *Error) {
 	if slash < 0 {
 		return u, login(u, schemepart)
 	}
-	path := schemepart.from(slash + 1)
 	if f = login(u, schemepart.to(slash)); f != nil {
 		return nil, slashInLogin(schemepart, slash, f)
 	}
-	return u, urlpath(u, path)
+	return u, urlpath(u, schemepart.from(slash+1))
 }
 
 // slashInLogin adapts f, the refusal of a login, if an "@" follows somewhere after the login: the "/" that ended it may be
@@ -104,13 +103,12 @@ func hostport(u *URL, text part) (f *Error) {
 	if u.Host, f = host(text.to(end)); f != nil {
 		return f
 	}
-	if end == len(text.s) {
+	switch {
+	case end == len(text.s):
 		return nil
-	}
-	if text.s[end] != ':' {
+	case text.s[end] != ':':
 		return text.fault(end, `only ":" and a port can follow "]"`, "")
-	}
-	if end+1 == len(text.s) {
+	case end+1 == len(text.s):
 		return text.fault(end+1, `no port follows the ":"`, "write "+text.s[:end])
 	}
 	u.Port, f = port(text.from(end + 1))

@@ -190,8 +190,7 @@ func loginStart(text string) int {
 	return len(text) - len(strings.TrimLeft(s, `/\`))
 }
 
-// userBefore reports whether the word before rest, which looks like a scheme, may
-// be a user name: anonymous servers take "ftp" for one.
+// userBefore reports whether the scheme before rest may be a user name: anonymous servers take "ftp" for one.
 func userBefore(rest string) bool {
 	return !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) && lastAt(rest) >= 0
 }

@@ -15,6 +15,7 @@
 package urlparse
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -67,13 +68,9 @@ func (u *URL) IsDir() bool {
 // Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The default port is 21 (RFC 1738 section 3.2),
 // or 990 for ftps.
 func (u *URL) Address() string {
-	port := u.Port
-	switch {
-	case port != 0:
-	case u.Scheme == FTPS:
+	port := cmp.Or(u.Port, 21)
+	if u.Port == 0 && u.Scheme == FTPS {
 		port = 990
-	default:
-		port = 21
 	}
 	return u.host() + ":" + strconv.Itoa(port)
 }

@@ -96,7 +96,7 @@ type Totals struct {
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
 	b := &engine{Options: o, src: src, root: o.Each.Root, group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)}}
-	b.group.Dirs.Keep = keptOpen
+	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	defer b.group.Dirs.Close()
 	b.teller, _ = src.(teller)
 	if o.Ledger != "" {
@@ -112,8 +112,8 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	}
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Patience: patience * retry.Count(o.Each.Retries), Received: b.received.Load, Full: b.ceiling,
-		Without: partfile.MostWaiting(),
+		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling, Without: partfile.MostWaiting(),
+		Patience: 4 * retry.Count(o.Each.Retries), // a server that refuses every connection is worth more than a failure of one file
 	}, b.jobs(tasks), b.do)
 	b.hauls(ctx)
 	end()
@@ -126,11 +126,6 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole", t.Complete, t.Files, t.Listing+t.Unlisted)
 	}
 }
-
-const keptOpen = 16
-
-// patience is how much more a server that refuses every connection is worth than a failure of one file.
-const patience = 4
 
 type engine struct {
 	Options
@@ -319,8 +314,6 @@ func (b *engine) ended(e Event) {
 	b.tell(e)
 }
 
-const countInterval = 200 * time.Millisecond
-
 func (b *engine) watch() (end func()) {
 	if b.Events == nil {
 		return func() {}
@@ -335,7 +328,7 @@ func (b *engine) watch() (end func()) {
 		b.tell(e)
 	}
 	tell()
-	stop := retry.Every(countInterval, tell)
+	stop := retry.Every(200*time.Millisecond, tell)
 	return func() { stop(); tell() }
 }
 
@@ -391,6 +384,5 @@ func verdict(err error) schedule.Verdict {
 }
 
 func local(err error) bool {
-	var e *ftpexec.Error
-	return errors.Is(err, download.ErrLocal) || errors.As(err, &e) && localfile.Failed(err)
+	return errors.Is(err, download.ErrLocal) || errors.As(err, new(*ftpexec.Error)) && localfile.Failed(err)
 }

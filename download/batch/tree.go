@@ -258,9 +258,7 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 			b.tells(next, ftpexec.Entry{Name: e.name, Size: e.size, ModTime: e.time, Precision: e.unit, Local: e.local})
 		} else if err := e.usable(taken); err != nil {
 			b.refuse(next, e, err)
-		} else if e.mode == 0 {
-			jobs = append(jobs, next)
-		} else if b.descend(j, next, e) {
+		} else if e.mode == 0 || b.descend(j, next, e) {
 			jobs = append(jobs, next)
 		}
 	}

@@ -35,7 +35,9 @@ var forms = []form{
 	{"metalink", func(b *beginning) bool {
 		return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
 	}, (*reader).readMetalink},
-	{"curl", (*beginning).script, func(r *reader) { r.each(r.command) }},
+	{"curl", func(b *beginning) bool {
+		return strings.HasPrefix(b.first, "curl ") || strings.HasPrefix(strings.Join(b.head, ""), "#!") && !hasScheme(b.first)
+	}, func(r *reader) { r.each(r.command) }},
 	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
 	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, func(r *reader) { r.each(r.listed) }},
 }
@@ -60,11 +62,6 @@ type beginning struct {
 // heads reports whether one of the lines is the header of a table.
 func (b *beginning) heads(separator string) bool {
 	return slices.ContainsFunc(b.head, func(line string) bool { return b.isHeader(header(line, separator), comment(line)) })
-}
-
-// script reports whether the list is commands.
-func (b *beginning) script() bool {
-	return strings.HasPrefix(b.first, "curl ") || strings.HasPrefix(strings.Join(b.head, ""), "#!") && !hasScheme(b.first)
 }
 
 // document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.

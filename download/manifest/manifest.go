@@ -157,7 +157,6 @@ func inField(name string, err error) error {
 // maxLine bounds the bytes of a record, and so the memory that reading needs.
 const maxLine = 1 << 20
 
-var errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", 2*maxLine)
 
 // reader is the state of one reading.
@@ -201,7 +200,7 @@ func (r *reader) next() bool {
 	for !r.done && r.in.next() {
 		switch {
 		case r.in.long:
-			r.fail(r.in.n, errTooLong)
+			r.fail(r.in.n, fmt.Errorf("the line is longer than %d bytes", maxLine))
 		case strings.Contains(strings.TrimRight(r.in.text, "\r"), "\r"):
 			r.fail(r.in.n, errors.New("lines end in CR alone: end them in LF or CRLF"))
 		default:

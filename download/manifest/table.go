@@ -218,9 +218,15 @@ func (r *reader) readJSON() {
 	if err == nil && !d.found {
 		err = errNotArray
 	}
-	if err != nil && r.in.err == nil {
-		r.fail(r.in.n, syntax(err))
+	switch {
+	case err == nil || r.in.err != nil:
+		return
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		err = errors.New("the JSON ends too early: download the list again")
+	case !errors.Is(err, errTooMuch) && !errors.Is(err, errNotArray): // without the text
+		err = errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
 	}
+	r.fail(r.in.n, err)
 }
 
 // document is a JSON document: the objects in its arrays are rows, and its other members may be digests of files.
@@ -268,17 +274,6 @@ func (d *document) value(name string, depth int) error {
 		_, err = d.values.Token() // its end
 	}
 	return err
-}
-
-// syntax says what is wrong with JSON, without the text.
-func syntax(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the JSON ends too early: download the list again")
-	}
-	if errors.Is(err, errTooMuch) || errors.Is(err, errNotArray) {
-		return err
-	}
-	return errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
 }
 
 // object reads an object as a row of a table. An array of strings stands for several columns of the same name.

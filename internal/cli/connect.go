@@ -168,10 +168,8 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 	if show.IsNull(in) {
 		alone = nil
 	}
-	return &logins{
-		Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
-		names: c.Netrc != "" && c.Netrc != config.NoNetrc, warn: func() {}, open: show.OpenConsole, alone: alone, typed: make(map[login]string),
-	}
+	return &logins{Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
+		names: c.Netrc != "" && c.Netrc != config.NoNetrc, warn: func() {}, open: show.OpenConsole, alone: alone, typed: make(map[login]string)}
 }
 
 func readPiped(in io.Reader) (string, error) {

@@ -59,9 +59,8 @@ var orders = map[string]func(a, b ftpexec.Entry) int{
 	"size": func(a, b ftpexec.Entry) int { return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name)) },
 }
 
-// listDir writes a directory to w, an entry a line: the names, or with -l all that the server tells. What it tries again
-// has written nothing. It goes on after a line that cannot be read, and returns the last such error at the end. On a
-// terminal the names are escaped.
+// listDir writes a directory to w, an entry a line: the names, escaped on a terminal, or with -l all that is told. What it
+// tries again has written nothing. It goes on after a line that cannot be read, and returns the last such error at the end.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	return r.again(ctx, func() error {
 		out := bufio.NewWriter(w)

@@ -52,7 +52,10 @@ func (r *run) open() (err error) {
 // empty, so that a run that fails before the first byte leaves nothing.
 func (r *run) close() {
 	for _, l := range r.lists {
-		l.close()
+		l.file.Close() // which may be nil
+		if l.copied {
+			_ = os.Remove(l.file.Name())
+		}
 	}
 	if r.report != nil {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))

@@ -85,23 +85,18 @@ func (r *run) execute(ctx context.Context, err error) {
 			r.all(ctx)
 		}
 	}
-	r.misused(err)
-	r.print.Rest("")
-}
-
-func (r *run) misused(err error) {
-	bad, ok := errors.AsType[*config.Error](err)
-	if !ok {
-		r.fail("", err)
-		return
-	}
-	for i, text := range bad.Lines {
-		if i == len(bad.Lines)-1 && !bad.Whole {
-			text += "; try ftpfetch --help"
+	if bad, ok := errors.AsType[*config.Error](err); ok {
+		for i, text := range bad.Lines {
+			if i == len(bad.Lines)-1 && !bad.Whole {
+				text += "; try ftpfetch --help"
+			}
+			r.print.Line("ftpfetch: %s", show.OneLine(text))
 		}
-		r.print.Line("ftpfetch: %s", show.OneLine(text))
+		r.code.Store(exitUsage)
+	} else {
+		r.fail("", err)
 	}
-	r.code.Store(exitUsage)
+	r.print.Rest("")
 }
 
 type run struct {
@@ -201,7 +196,6 @@ func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
 
 // explained replaces the error of an ended context by its cause, and adds a hint to the failure of a URL.
 func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
-	var server *ftpexec.Error
 	var local *localfile.Error
 	switch {
 	case err == nil:
@@ -212,7 +206,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		err = context.Cause(ctx)
 	case errors.Is(err, schedule.ErrLate),
 		// The limiter gives up early if it knows that the next bytes would come too late.
-		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &server):
+		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
 	if hint := r.hint(u, err); hint != "" {
@@ -363,14 +357,13 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
-	if r.Info && (e.Kind == download.Progress || e.Kind == batch.Ended && e.Err == nil && e.Text == "") {
+	switch {
+	case r.Info && (e.Kind == download.Progress || e.Kind == batch.Ended && e.Err == nil && e.Text == ""):
 		return
-	}
-	if e.Kind == download.Noted && e.Err != nil && e.Wait == 0 {
+	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Note(show.Warning, "", e.Err.Error())
 		return
-	}
-	if e.Kind == batch.Ended {
+	case e.Kind == batch.Ended:
 		if errors.Is(e.Err, ftpexec.ErrLogin) {
 			r.logins.forget()
 		}

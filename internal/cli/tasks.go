@@ -232,13 +232,6 @@ type list struct {
 
 func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
 
-func (l *list) close() {
-	l.file.Close() // which may be nil
-	if l.copied {
-		_ = os.Remove(l.file.Name())
-	}
-}
-
 // check completes the URLs of the command line and reads all lists. What is wrong with them is reported at once if they
 // belong together, and that with one URL after another at its turn.
 func (r *run) check(ctx context.Context) {

@@ -71,8 +71,11 @@ func try[T any](ctx context.Context, s *Source, u *urlparse.URL, ftp, get func()
 			return v, err
 		}
 	}
-	if err = s.unfit(u); err != nil {
-		return v, s.fail(ctx, u, "", err)
+	switch {
+	case u.IsDir(), u.Type == urlparse.TypeASCII, slices.Contains(u.Dirs, ""): // proxies pass over an empty segment
+		return v, s.fail(ctx, u, "", ErrFilesOnly)
+	case !s.Always && !anonymous(u):
+		return v, s.fail(ctx, u, "", ErrWithheld)
 	}
 	return get()
 }
@@ -157,16 +160,6 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 // anonymous reports whether u's login is anonymous. Proxies then use a password of their own.
 func anonymous(u *urlparse.URL) bool {
 	return u.User == nil || u.User.Username() == "anonymous" || u.User.Username() == "ftp"
-}
-
-func (s *Source) unfit(u *urlparse.URL) error {
-	switch {
-	case u.IsDir(), u.Type == urlparse.TypeASCII, slices.Contains(u.Dirs, ""): // proxies pass over an empty segment
-		return ErrFilesOnly
-	case !s.Always && !anonymous(u):
-		return ErrWithheld
-	}
-	return nil
 }
 
 // CloseIdleConnections closes the connections to servers and to the proxy that are not in use.

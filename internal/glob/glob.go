@@ -37,8 +37,7 @@ func Match(patterns []string, file string) bool {
 	})
 }
 
-// Level returns the part of a pattern for what is so many directories down, and whether it is the last one; "" if the pattern
-// reaches not so deep.
+// Level returns the part of a pattern for what is so many directories down, or "", and whether it is the last one.
 func Level(pattern string, depth int) (part string, last bool) {
 	rest, more := pattern, pattern != ""
 	for ; more && depth >= 0; depth-- {
@@ -58,8 +57,7 @@ type guess struct {
 	files   int64
 }
 
-// Guess returns what other programs may mean by patterns: the end of a name or a part of one, a path from the server's
-// root, a regular expression, or letters of any case.
+// Guess returns what patterns may mean elsewhere: the end or a part of a name, a path from the root, a regexp, or any case.
 func Guess(patterns []string) Guesses {
 	all := Guesses{}
 	for _, p := range patterns {

@@ -43,10 +43,8 @@ type Record struct {
 
 // Of returns the record of a file that came from u.
 func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
-	out := Record{
-		Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime.UTC(), Sum: r.Sum.String(), Verified: r.Verified,
-		Checked: r.Checked,
-	}
+	out := Record{Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime.UTC(), Sum: r.Sum.String(),
+		Verified: r.Verified, Checked: r.Checked}
 	if !utf8.ValidString(item.Path) {
 		out.Raw = []byte(item.Path)
 	}
@@ -94,8 +92,7 @@ type Ledger struct {
 	late  map[uint64]uint64 // the records read since, in place of those of index
 }
 
-// position is where the last record of a path is. Records are read when they are needed, so that a ledger of a million
-// files takes little memory.
+// position is where the last record of a path is, which is read when needed: a ledger of a million files takes little memory.
 type position struct {
 	hash uint64 // of the path
 	at   uint64 // the file, and in the lower offsetBits the offset in it
@@ -114,10 +111,10 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 	l := &Ledger{root: root, names: [...]string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}, late: make(map[uint64]uint64)}
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
-		switch uerr := l.use(n, func(_ Record, p position) { l.index = append(l.index, p) }); {
-		case errors.Is(uerr, errForeign):
+		uerr := l.use(n, func(_ Record, p position) { l.index = append(l.index, p) })
+		if errors.Is(uerr, errForeign) {
 			l.Ignored = append(l.Ignored, n)
-		default:
+		} else {
 			err = cmp.Or(err, uerr)
 		}
 	}
@@ -241,7 +238,7 @@ var seed = maphash.MakeSeed()
 func (l *Ledger) key(path string) uint64 { return maphash.String(seed, path) }
 
 // Find returns the record of a file that is there, if it is of no time before newest.
-func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (Record, bool) {
+func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r Record, ok bool) {
 	key := l.key(item.Path)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,17 +246,14 @@ func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (R
 	if !ok {
 		var i int
 		if i, ok = slices.BinarySearchFunc(l.index, key, func(p position, hash uint64) int { return cmp.Compare(p.hash, hash) }); !ok {
-			return Record{}, false
+			return r, false
 		}
 		at = l.index[i].at
 	}
 	in := io.NewSectionReader(l.files[at>>offsetBits], int64(at&(1<<offsetBits-1)), maxRecord)
 	line, err := bufio.NewReaderSize(in, 1<<10).ReadBytes('\n')
-	var r Record
-	if err != nil || json.Unmarshal(line, &r) != nil {
-		return Record{}, false
-	}
-	return r, r.about(item, newest, info) && owner.Ours(info)
+	ok = err == nil && json.Unmarshal(line, &r) == nil && r.about(item, newest, info) && owner.Ours(info)
+	return r, ok
 }
 
 // Add adds a record. It counts once Flush has put it on the disk.

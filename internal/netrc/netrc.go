@@ -41,8 +41,7 @@ func (File) Format(fmt.State, rune) {}
 // ErrUnusable is in the chain of every error of this package.
 var ErrUnusable = errors.New("netrc file cannot be used")
 
-// Unusable returns an error that says why the file at path cannot be used. The reason must not quote the file: it may
-// quote a password.
+// Unusable returns the error for a file that cannot be used. The reason must not quote the file: it may quote a password.
 func Unusable(path, reason string) error {
 	return fmt.Errorf("%s: %s%.0w", path, reason, ErrUnusable)
 }
@@ -94,9 +93,8 @@ func (e entry) isFor(host string) bool {
 	return strings.EqualFold(strings.TrimSuffix(e.machine, "."), strings.TrimSuffix(host, "."))
 }
 
-// Private returns an error if anyone but the owner can read, change or execute the file. Its text names the
-// command that fixes that. Callers should call Private before they use a secret. It returns nil on Windows, where
-// the mode does not tell who may read a file.
+// Private returns an error, which names the command that fixes it, if anyone but the owner can read, change or execute the file. Call
+// it before using a secret. It returns nil on Windows, where the mode does not tell who may read a file.
 func (f *File) Private() error {
 	if runtime.GOOS == "windows" || f.info.Mode().Perm()&0o077 == 0 {
 		return nil

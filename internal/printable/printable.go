@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s as one line. ASCII control characters and bytes that are not UTF-8 become \xNN. Other control characters,
-// and characters that change the order or look of others (bidirectional overrides, tags, line separators), become \uNNNN
-// or \UNNNNNNNN.
+// Line returns s as one line. ASCII control characters and bytes that are not UTF-8 become \xNN, other control characters,
+// and those that change the order or look of others (bidirectional overrides, tags, line separators), \uNNNN or \UNNNNNNNN.
 func Line(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -34,13 +33,9 @@ func Line(s string) string {
 	return b.String()
 }
 
-// steers reports whether r does more on a terminal than show itself. The joiners are exempt, because some languages need
-// them.
+// steers reports whether r does more on a terminal than show itself. The joiners do not: some languages need them.
 func steers(r rune) bool {
-	if r == '\u200c' || r == '\u200d' {
-		return false
-	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // JSON returns v, whose encoding must not fail, as a line of JSON. It escapes what steers a terminal; a program that

@@ -23,8 +23,7 @@ type host[T any] struct {
 }
 
 const (
-	// firstProbe and lastProbe bound the time from a refusal until one more connection than the ceiling is tried. It
-	// doubles when that one is refused.
+	// firstProbe and lastProbe bound the time until one connection above the ceiling is tried. It doubles if that is refused.
 	firstProbe = 30 * time.Second
 	lastProbe  = 10 * time.Minute
 	// longestPause bounds the pause after the server has refused the only connection. The pauses double from one second.

@@ -70,16 +70,14 @@ var (
 	// Untouched means that the job is over, and that it did not need the server.
 	Untouched = Verdict{kind: untouched}
 	// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns
-	// to the front of its queue, and from now on fewer tokens are in use. A job that is [Turn.Alone] must not say so for
-	// ever.
+	// to the front of its queue, and from now on fewer tokens are in use. One that is [Turn.Alone] must not say so for ever.
 	Short = Verdict{kind: short}
 )
 
 // Full means that the server has too many connections, as err says. The job returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 
-// Unusable means that the job is over because the host let nobody in or did not serve it. After a few of these in a row
-// the run gives the host up.
+// Unusable means that the job is over because the host let nobody in or did not serve it. After a few in a row, the host is given up.
 func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
 
 // Then means that the job is not over after all: it must run again, on host.

@@ -28,9 +28,8 @@ const (
 	held, freed = 1, 2 // the size of the file of a slot, if it is not new: its time tells when
 )
 
-// Share makes c one of the Clients that together have at most so many connections to a server, which they get in the order
-// of their calls. The first call that waits for a second calls say. Share returns the directory of the files, which it makes
-// if it is missing.
+// Share makes c one of the Clients that together have at most so many connections to a server, given in the order of their
+// calls. The first that waits for a second calls say. Share returns the directory of the files, and makes it if it is missing.
 func Share(c *ftpexec.Client, most int, say func()) (dirs []string, err error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if info, err := os.Stat(dir); err != nil || !owner.Alone(info) {

@@ -25,12 +25,9 @@ const (
 )
 
 var (
-	// ErrNotListed means that a list has no digest for the file.
-	ErrNotListed = errors.New("no digest is listed for the file")
-	// ErrAmbiguous means that a list has two different digests for the file.
-	ErrAmbiguous = errors.New("different digests are listed for the file")
-	// ErrTooLarge means that a list exceeds MaxLine or MaxList.
-	ErrTooLarge = errors.New("too large for a list of digests")
+	ErrNotListed = errors.New("no digest is listed for the file")          // a list has none
+	ErrAmbiguous = errors.New("different digests are listed for the file") // a list has two
+	ErrTooLarge  = errors.New("too large for a list of digests")           // a list exceeds MaxLine or MaxList
 )
 
 // List is a file on the server that may hold the digest of another one in the same directory.

@@ -240,7 +240,10 @@ func unix(line string, now time.Time) (Item, bool) {
 	} else {
 		return item, false
 	}
-	words := split(rest)
+	var words []word
+	for _, at := range wordPattern().FindAllStringIndex(rest, maxWords) {
+		words = append(words, word{rest[at[0]:at[1]], at[0], at[1]})
+	}
 	for i := range words {
 		s, n, ok := unixTime(words[i:], now)
 		if !ok || i == 0 || strings.TrimRight(words[i-1].text, "0123456789") == words[i-1].text { // no size, nor a group that runs into it
@@ -309,13 +312,6 @@ type word struct {
 const maxWords = 16
 
 var wordPattern = Lazy(`[^ \t]+`)
-
-func split(line string) (words []word) {
-	for _, at := range wordPattern().FindAllStringIndex(line, maxWords) {
-		words = append(words, word{line[at[0]:at[1]], at[0], at[1]})
-	}
-	return words
-}
 
 // unixTime reads the time at the beginning of words, and returns how many words it takes.
 func unixTime(words []word, now time.Time) (s stamp, n int, ok bool) {

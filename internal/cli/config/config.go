@@ -1,5 +1,4 @@
-// Package config reads the command line of ftpfetch. [Parse] returns a [Config], or everything that is wrong with the
-// line and the command as it should be.
+// Package config reads the command line of ftpfetch: [Parse] returns a [Config], or all that is wrong and the right command.
 package config
 
 import (
@@ -75,10 +74,7 @@ type Config struct {
 const MostJobs = 64
 
 // What Netrc says besides a file.
-const (
-	UsualNetrc = "~/.netrc"
-	NoNetrc    = "none"
-)
+const UsualNetrc, NoNetrc = "~/.netrc", "none"
 
 // Target is a URL of the command line.
 type Target struct {
@@ -88,8 +84,8 @@ type Target struct {
 	Err     error         // why the text is not a URL
 }
 
-// Parse reads a command line, which excludes the program's name. It returns an [*Error] if something is wrong with
-// it, and in any case what it could read.
+// Parse reads a command line, which excludes the program's name. It returns an [*Error] if something is wrong with it, and
+// in any case what it could read.
 func Parse(args []string) (*Config, error) {
 	r := read(args, "")
 	r.settle()

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// correct says what is wrong with args, and what the whole command should be: for the program whose flags they most likely
-// are, and of several the first.
+// correct says what is wrong with args and what to write instead, for the program whose flags they most
+// likely are, and of several the first.
 func correct(args []string) error {
 	var best *Error
 	most := -1

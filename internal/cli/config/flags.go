@@ -27,8 +27,7 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// helpText is the help in three parts: its beginning, what only -h prints then, and what only --help prints. The last one
-// is also the one table of the flags.
+// helpText is the help: its beginning, what only -h prints then, and what only --help prints, the one table of the flags.
 //
 //go:embed help.txt
 var helpText string
@@ -59,8 +58,7 @@ func Text(print string) string {
 //go:embed completion
 var completions embed.FS
 
-// release is the version of a build from an archive of the source, which has no version control to tell it. Who
-// packages ftpfetch sets it with
+// release is the version of a build from an archive, which has no version control to tell it. Who packages ftpfetch sets it:
 //
 //	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
 var release string

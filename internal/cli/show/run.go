@@ -76,10 +76,8 @@ func (c *clock) due(now time.Time, m Mode) bool {
 // files and bytes; -1 means unknown.
 func (p *Printer) Run(path string, files, octets int64) *Run {
 	defer p.lock()()
-	r := &Run{
-		p: p, lone: path != "", known: files, octets: octets, mode: p.mode((path == "-" || p.Report == "-") && IsTerminal(p.Out)),
-		began: p.now(), gone: make(map[string]bool), stop: func() {}, say: p.say,
-	}
+	r := &Run{p: p, lone: path != "", known: files, octets: octets, mode: p.mode((path == "-" || p.Report == "-") && IsTerminal(p.Out)),
+		began: p.now(), gone: make(map[string]bool), stop: func() {}, say: p.say}
 	if !r.lone {
 		r.say = func(e event, text string) { p.sayFew("", e, text) }
 	}
@@ -253,8 +251,6 @@ func (r *Run) of() (files, octets int64) {
 	}
 	return files, octets
 }
-
-const mostAgain = 10
 
 // End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed: 108
 // MiB in 16.1 s, 6.7 MiB/s". After a long run it names the files that failed once more.

@@ -64,8 +64,7 @@ type Printer struct {
 	kinds   []*kind    // of messages about one thing of many
 }
 
-// New returns a Printer for these streams. A stream is a terminal if [IsTerminal] says so. explain returns the text of an
-// error, or "" if it is not worth one, and its exit code.
+// New returns a Printer for these streams. explain returns the text of an error, "" if it is not worth one, and its exit code.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
 	return &Printer{Out: output{stdout}, err: stderr, explain: explain, now: time.Now}
 }
@@ -97,10 +96,7 @@ type output struct{ io.Writer }
 
 func (o output) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
-	if err != nil {
-		err = localfile.Failure("standard output", "cannot be written", err)
-	}
-	return n, err
+	return n, localfile.Failure("standard output", "cannot be written", err)
 }
 
 // mode applies -q and resolves auto. toTerminal says that data goes to the terminal, which rows at its bottom would garble.
@@ -226,7 +222,8 @@ type kind struct {
 	n                  int
 }
 
-const mostAlike = 5
+// mostAlike is how many messages of a kind are shown, and mostAgain how many failed files are named once more at the end.
+const mostAlike, mostAgain = 5, 10
 
 // sayFew is say for a message that may come once for each of many things. Programs and those who write -v get all of them.
 func (p *Printer) sayFew(mark string, e event, text string) {

@@ -98,8 +98,7 @@ func size(out io.Writer) (width, height int) {
 	return 80, 24
 }
 
-// draws reports whether rows can be drawn on out: a terminal that says how wide it is and can move its cursor. Of what
-// is no terminal it reports true.
+// draws reports whether rows can be drawn on out: no terminal, or one that says how wide it is and can move its cursor.
 func draws(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -148,8 +147,7 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 	return line, err
 }
 
-// ReadLine reads a line byte by byte, so that what follows stays unread. It returns io.EOF if the input ends before
-// the first byte.
+// ReadLine reads a line byte by byte, so that what follows stays unread. It returns io.EOF if there is not one byte.
 func ReadLine(in io.Reader) (string, error) {
 	var line []byte
 	for one := make([]byte, 1); len(line) <= 4096; line = append(line, one[0]) {
@@ -202,8 +200,8 @@ func (r *Run) row(width int) string {
 
 func (r *Run) flows() bool { return r.received > 0 || r.totals.Complete > 0 }
 
-// parts returns, for example, "3 of 8 files", "1 failed", "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB", the most
-// important first.
+// parts returns, for example, "3 of 8 files", "1 failed", "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB", the
+// most important first.
 func (r *Run) parts() []string {
 	files, octets := r.of()
 	parts := []string{fmt.Sprintf("%d of %s", r.totals.Complete, printable.Count(files, "file", "files"))}
