@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/tcp"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -238,7 +239,8 @@ func (b *body) Close() error {
 var errClosed = errors.New("body closed before its end")
 
 // chunk (in bytes) and slice bound one step of straight, which counts between the steps. lastLook is how long the step
-// takes that only looks whether bytes have come since the one before. small is how many bytes take a buffer less time.
+// takes that only looks whether bytes have come since the one before. small is how many bytes take a buffer less time,
+// and how many a step waits for: ten packets of Ethernet, and little of a receive buffer.
 const (
 	small    = 16 << 10
 	chunk    = 1 << 20
@@ -254,8 +256,8 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if file, ok := w.(*os.File); ok && !b.over.Load() && (b.size < 0 || b.size-b.n > small) {
 		info, err := file.Stat() // a device refuses only after bytes have left the socket, which are then lost
-		if tcp := b.wire.TCP(); tcp != nil && err == nil && info.Mode().IsRegular() {
-			return b.straight(file, tcp)
+		if conn := b.wire.TCP(); conn != nil && err == nil && info.Mode().IsRegular() {
+			return b.straight(file, conn)
 		}
 	}
 	buf := buffers.Get().(*[]byte)
@@ -265,8 +267,9 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 
 // straight copies in steps, without a buffer in this process. Each step takes what has come before it waits for more.
 // The transfer has stalled if none came until a step that began after the stall timeout, however many steps that took.
-func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err error) {
-	defer b.wire.Gather(tcp)()
+func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err error) {
+	tcp.Gather(conn, small) // fewer stay unread until a deadline
+	defer tcp.Gather(conn, 1)
 	progress := time.Now()
 	for !b.over.Load() {
 		left := b.wire.Patience() - time.Since(progress)
@@ -274,7 +277,7 @@ func (b *body) straight(file *os.File, tcp *net.TCPConn) (written int64, err err
 			b.advance(0, b.wire.Reason(err))
 			break
 		}
-		n, err := file.ReadFrom(&io.LimitedReader{R: tcp, N: chunk})
+		n, err := file.ReadFrom(&io.LimitedReader{R: conn, N: chunk})
 		written += n
 		if n > 0 {
 			progress = time.Now()

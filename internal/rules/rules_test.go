@@ -36,21 +36,21 @@ const root = "../.."
 var mayImport = map[string]struct{ own, not []string }{
 	"urlparse":                    {own: []string{"internal/printable"}, not: []string{"net", "os"}},
 	"internal/printable":          {},
-	"ftpexec":                     {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/early", "internal/localfile", "internal/printable"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec":                     {own: []string{"urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/early", "internal/localfile", "internal/printable", "internal/tcp"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/ftpfs":               {own: []string{"urlparse", "ftpexec"}},
 	"ftpexec/ftphttp":             {own: []string{"urlparse", "ftpexec", "internal/printable"}},
 	"ftpexec/internal/listing":    {},
-	"ftpexec/internal/wire":       {own: []string{"internal/localfile"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
-	"download":                    {own: []string{"urlparse", "ftpexec", "download/digest", "download/internal/algorithm", "download/internal/partfile", "download/internal/sums", "internal/disk", "internal/owner", "internal/localfile", "internal/printable", "internal/retry"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec/internal/wire":       {own: []string{"internal/localfile", "internal/tcp"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
+	"download":                    {own: []string{"urlparse", "ftpexec", "download/digest", "download/internal/algorithm", "download/internal/partfile", "download/internal/sums", "internal/disk", "internal/localfile", "internal/printable", "internal/retry"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":             {own: []string{"download/internal/algorithm"}},
-	"download/internal/partfile":  {own: []string{"internal/disk", "internal/localfile", "internal/owner"}, not: []string{"net"}},
+	"download/internal/partfile":  {own: []string{"internal/disk", "internal/localfile"}, not: []string{"net"}},
 	"download/internal/sums":      {own: []string{"download/digest", "download/internal/algorithm"}, not: []string{"net", "os"}},
 	"download/manifest":           {own: []string{"urlparse", "download/digest", "download/internal/algorithm", "download/internal/sums", "internal/claims", "internal/localfile", "internal/printable"}, not: []string{"github.com/spf13/pflag", "net", "os"}},
 	"download/batch":              {own: []string{"urlparse", "ftpexec", "download", "download/digest", "download/internal/algorithm", "download/internal/partfile", "download/internal/sums", "download/manifest", "internal/claims", "internal/early", "internal/glob", "internal/ledger", "internal/localfile", "internal/retry", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
 	"internal/cli/config":         {own: []string{"docs", "urlparse", "ftpexec", "download", "download/digest", "download/manifest", "download/batch", "internal/glob", "internal/proxy", "internal/retry"}, not: []string{"net", "context", "golang.org/x/term"}},
 	"internal/cli/show":           {own: []string{"urlparse", "ftpexec", "download", "download/batch", "internal/localfile", "internal/printable", "internal/schedule"}, not: []string{"net", "github.com/spf13/pflag"}},
 	"internal/disk":               {own: []string{"internal/flush", "internal/localfile"}, not: []string{"net"}},
-	"internal/slots":              {own: []string{"ftpexec", "internal/disk", "internal/localfile", "internal/owner", "internal/retry"}, not: []string{"net"}},
+	"internal/slots":              {own: []string{"ftpexec", "internal/disk", "internal/localfile", "internal/retry"}, not: []string{"net"}},
 	"internal/claims":             {own: []string{"internal/localfile"}},
 	"internal/early":              {},
 	"internal/glob":               {},
@@ -58,12 +58,12 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/fence":              {},
 	"internal/report":             {own: []string{"download/batch", "internal/printable"}},
 	"download/internal/algorithm": {},
-	"internal/ledger":             {own: []string{"urlparse", "download", "download/manifest", "internal/flush", "internal/localfile", "internal/owner", "internal/printable"}},
+	"internal/ledger":             {own: []string{"urlparse", "download", "download/manifest", "internal/disk", "internal/localfile", "internal/printable"}},
 	"internal/localfile":          {},
 	"internal/retry":              {own: []string{"ftpexec", "internal/localfile"}},
 	"internal/schedule":           {not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"internal/proxy":              {},
-	"internal/owner":              {},
+	"internal/tcp":                {},
 	"internal/gateway":            {own: []string{"urlparse", "ftpexec", "internal/printable", "internal/proxy"}, not: []string{"github.com/spf13/pflag"}},
 	"examples/fetch":              {own: []string{"ftpexec"}}, // the examples use what their readers can
 	"examples/go-getter":          {own: []string{"urlparse", "ftpexec", "download", "download/batch", "download/manifest", "testserver"}},
@@ -238,10 +238,8 @@ func read(t *testing.T, path string) string {
 }
 
 // readmeProgram and readmeCommands find the programs and the commands of README.md.
-var (
-	readmeProgram  = regexp.MustCompile(`(?m)^    package main\n(?:\n|    .*\n)+`)
-	readmeCommands = regexp.MustCompile(`(?m)^    (go mod .*)$`)
-)
+var readmeProgram = regexp.MustCompile(`(?m)^    package main\n(?:\n|    .*\n)+`)
+var readmeCommands = regexp.MustCompile(`(?m)^    (go mod .*)$`)
 
 // TestReadmePrograms builds the programs of README.md in a new module, by the commands that README.md gives, and runs them.
 // The network is not used: "go mod tidy" may miss modules that only tests of other modules need (-e); the build may not.

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"example.com/ftpfetch/internal/tcp"
 )
 
 // Config configures a Conn. It must not be changed while in use.
@@ -145,7 +147,7 @@ func (c *Conn) adopt(conn net.Conn) error {
 		conn.Close()
 		return net.ErrClosed
 	}
-	c.conn, c.br, c.quickAck = conn, bufio.NewReader(conn), quickAck(conn)
+	c.conn, c.br, c.quickAck = conn, bufio.NewReader(conn), tcp.QuickAck(conn)
 	return nil
 }
 

@@ -106,7 +106,7 @@ func TestMinRate(t *testing.T) {
 					}
 				})
 				c := New(Config{ConnectTimeout: time.Second, Timeout: time.Minute, MinRate: tt.rate, RateTime: 30 * time.Second})
-				d := c.openData(t.Context(), func(context.Context) (net.Conn, error) { return here, nil })
+				d := c.openData(t.Context(), nil, func(context.Context) (net.Conn, error) { return here, nil })
 				defer d.Close()
 				start := time.Now()
 				err := readAll(d, tt.drips, tt.reader)

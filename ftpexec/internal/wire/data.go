@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/tcp"
 )
 
 // Data is a data connection that opens in the background, so that RETR is under way during the TCP handshake. TLS
@@ -55,11 +56,16 @@ const graceAfterFinal = 5 * time.Second
 // lineCost is the memory, in bytes, that a line of a listing takes beyond its text.
 const lineCost = 32
 
-// openData starts to open a data connection with open. The end of ctx closes it.
-func (c *Conn) openData(ctx context.Context, open func(context.Context) (net.Conn, error)) *Data {
-	ctx, cancel := context.WithCancel(ctx)
-	d := &Data{control: c, cancel: cancel, sent: func() {}, ready: make(chan struct{}), stall: c.cfg.Timeout,
+// openData starts to open a data connection with open, until the end of ctx, unless it is conn.
+func (c *Conn) openData(ctx context.Context, conn net.Conn, open func(context.Context) (net.Conn, error)) *Data {
+	d := &Data{control: c, cancel: func() {}, sent: func() {}, ready: make(chan struct{}), stall: c.cfg.Timeout,
 		pace: pace{rate: c.cfg.MinRate, over: c.cfg.RateTime}}
+	if d.Conn, d.raw = conn, conn; conn != nil {
+		d.open.Store(true)
+		close(d.ready)
+		return d
+	}
+	ctx, d.cancel = context.WithCancel(ctx)
 	if c.dataTLS != nil {
 		d.asked, d.sent = context.WithCancel(ctx)
 	}
@@ -172,19 +178,18 @@ func (d *Data) TCP() *net.TCPConn {
 	if d.pace.rate > 0 || d.wait() != nil {
 		return nil
 	}
-	tcp, _ := d.Conn.(*net.TCPConn)
-	return tcp
-}
-
-// gathered is for Gather: it is ten packets of Ethernet, and little of a receive buffer.
-const gathered = 16 << 10
-
-// Gather makes a read of c, the connection that TCP returned, wait for several packets, which takes a program less time
-// than to wake up for each. Bytes that are fewer stay unread until a deadline, so the caller must read again after
-// one. It must call done when it has read enough.
-func (d *Data) Gather(c *net.TCPConn) (done func()) {
-	gather(c, gathered)
-	return func() { gather(c, 1) }
+	d.control.mu.Lock()
+	defer d.control.mu.Unlock()
+	if s, ok := d.Conn.(tcp.Socket); ok {
+		conn, err := net.FileConn(s.File)
+		if err != nil {
+			return nil
+		}
+		s.Close()
+		d.Conn, d.raw = conn, conn
+	}
+	whole, _ := d.Conn.(*net.TCPConn)
+	return whole
 }
 
 // ExtendBy sets the read deadline to t from now.
@@ -228,6 +233,8 @@ func (d *Data) wait() error {
 func (d *Data) Close() error {
 	d.cancel()
 	<-d.ready
+	d.control.mu.Lock() // TCP may replace raw
+	defer d.control.mu.Unlock()
 	if d.open.Load() {
 		_ = d.raw.Close() // the end of a handshake may have closed it
 	}

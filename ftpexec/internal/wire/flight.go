@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/tcp"
 )
 
 // Line is a command as it is sent.
@@ -138,27 +139,27 @@ func (c *Conn) lost(err error) error {
 // OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
 // connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
 func (c *Conn) OpenData(port int) (*Data, error) {
-	l, dial, host := c.listener, c.cfg.Dial, c.cfg.Host
-	if c.cfg.Direct { // no keep-alives: the connection is never idle for long
-		dial = (&net.Dialer{KeepAlive: -1}).DialContext
-	}
-	if !c.cfg.Proxied { // else only the proxy knows the address
-		host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
-	}
-	open := func(ctx context.Context) (net.Conn, error) {
-		return dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	}
-	if l != nil {
-		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		c.Unlisten()
 		return nil, ErrLost
 	}
+	host, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String())
+	if c.cfg.Proxied { // only the proxy knows the address
+		host = c.cfg.Host
+	}
+	var conn net.Conn
+	open := func(ctx context.Context) (net.Conn, error) {
+		return c.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	}
+	if to, l := *c.RemoteAddr(), c.listener; l != nil {
+		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
+	} else if to.Port = port; c.cfg.Direct && c.dataTLS == nil && to.Zone == "" {
+		conn, open = tcp.Connect(&to, open)
+	}
 	c.final, c.dataErr = nil, nil
-	c.data = c.openData(c.ctx, open)
+	c.data = c.openData(c.ctx, conn, open)
 	return c.data, nil
 }
 

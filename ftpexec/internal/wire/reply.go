@@ -19,10 +19,8 @@ import (
 
 // Limits on replies, in bytes, so that a server cannot exhaust memory. Greetings of a few kilobytes are common; no honest
 // reply comes near the limits.
-const (
-	maxLine  = 64 << 10  // of one line, without its end
-	maxReply = 256 << 10 // of all lines together
-)
+const maxLine = 64 << 10   // of one line, without its end
+const maxReply = 256 << 10 // of all lines together
 
 // Reply is one reply of the server (RFC 959 section 4.2).
 type Reply struct {
@@ -127,15 +125,14 @@ func readLine(r *bufio.Reader, left int) (string, error) {
 	}
 }
 
-const (
-	stars = "********"
+const stars = "********"
 
-	// minSecret is the length of the shortest secret that is masked. Shorter ones occur by chance in what a server
-	// sends, and masking them would reveal them.
-	minSecret = 3
-	// maxSecrets bounds how many secrets are remembered. The one used longest ago is forgotten first.
-	maxSecrets = 1024
-)
+// minSecret is the length of the shortest secret that is masked. Shorter ones occur by chance in what a server
+// sends, and masking them would reveal them.
+const minSecret = 3
+
+// maxSecrets bounds how many secrets are remembered. The one used longest ago is forgotten first.
+const maxSecrets = 1024
 
 // Secrets remembers the passwords and accounts that a client has sent. A server, or another one with the same name or
 // proxy, may repeat them on any later connection, so all connections of a client share a Secrets. The zero value is
