@@ -19,9 +19,8 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/flush"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -87,7 +86,7 @@ type Ledger struct {
 	files []*os.File        // all ledgers, to read
 	own   *os.File          // that to which the run adds; nil: none so far
 	mine  int               // its place in files
-	torn  bool              // its last record was not written whole
+	added []byte            // lines for it that are not written yet
 	end   int64             // how far it was read
 	late  map[uint64]uint64 // the records read since, in place of those of index
 }
@@ -176,13 +175,13 @@ var errForeign = errors.New("not believed")
 // open opens a regular file that this user owns and no other may write. For anything else the error is errForeign.
 func open(root *os.Root, name string, flag int) (*os.File, error) {
 	info, err := root.Lstat(name)
-	if err == nil && (!info.Mode().IsRegular() || !owner.Alone(info)) {
+	if err == nil && (!info.Mode().IsRegular() || !disk.Alone(info)) {
 		err = errForeign
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.OpenFile(name, flag|owner.NoWait, 0)
+	f, err := root.OpenFile(name, flag|disk.NoWait, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +251,7 @@ func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 	}
 	in := io.NewSectionReader(l.files[at>>offsetBits], int64(at&(1<<offsetBits-1)), maxRecord)
 	line, err := bufio.NewReaderSize(in, 1<<10).ReadBytes('\n')
-	ok = err == nil && json.Unmarshal(line, &r) == nil && r.about(item, newest, info) && owner.Ours(info)
+	ok = err == nil && json.Unmarshal(line, &r) == nil && r.about(item, newest, info) && disk.Ours(info)
 	return r, ok
 }
 
@@ -261,26 +260,24 @@ func (l *Ledger) Add(r Record) error {
 	line := printable.JSON(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.begin(true); err != nil || l.own == nil {
-		return err
-	}
-	if l.torn {
-		line = append([]byte("\n"), line...)
-	}
-	_, err := l.own.Write(line)
-	l.torn = err != nil
-	return localfile.Failure(l.own.Name(), "the ledger cannot be written", err)
+	l.added = append(l.added, line...)
+	return l.begin(true)
 }
 
-// Flush puts the records on the disk.
+// Flush puts the records on the disk, all of them or, with an error, any.
 func (l *Ledger) Flush() error {
 	l.mu.Lock()
-	own := l.own
-	l.mu.Unlock()
-	if own == nil {
+	own, lines := l.own, l.added
+	if l.added = nil; own == nil {
+		l.mu.Unlock()
 		return nil
 	}
-	return localfile.Failure(own.Name(), "the ledger cannot be written", flush.All(own)[0])
+	_, err := own.Write(lines)
+	if err != nil { // perhaps in the middle of a line
+		l.added = []byte("\n")
+	}
+	l.mu.Unlock()
+	return localfile.Failure(own.Name(), "the ledger cannot be written", cmp.Or(err, disk.Flush(own)[0]))
 }
 
 // Close closes the ledger.

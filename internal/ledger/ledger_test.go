@@ -133,7 +133,7 @@ func (r *room) record(path string, size int64) Record {
 
 func (r *room) add(l *Ledger, path string, size int64) {
 	r.Helper()
-	if err := l.Add(r.record(path, size)); err != nil {
+	if err := errors.Join(l.Add(r.record(path, size)), l.Flush()); err != nil {
 		r.Error(err)
 	}
 }
@@ -259,7 +259,7 @@ func TestLedgerFull(t *testing.T) {
 	must.Do(t, err)
 	defer blocked.Close()
 	l.own = blocked
-	if err := l.Add(r.record("a", 1)); err == nil {
+	if err := errors.Join(l.Add(r.record("a", 1)), l.Flush()); err == nil {
 		t.Error("a record was written to a file that cannot be written")
 	}
 	l.own = own
@@ -277,7 +277,7 @@ func TestLedgerUnwritable(t *testing.T) {
 	l := r.open(Name)
 	r.add(l, "first", 1)
 	must.Do(t, l.own.Close())
-	err := l.Add(r.record("a", 0))
+	err := errors.Join(l.Add(r.record("a", 0)), l.Flush())
 	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), Name+": the ledger cannot be written: ") || strings.Count(err.Error(), Name) != 1 {
 		t.Errorf("got %v", err)
 	}
