@@ -65,10 +65,8 @@ func because(cause error, format string, args ...any) error {
 }
 
 // progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
-const (
-	progressInterval   = 100 * time.Millisecond
-	checkpointInterval = time.Second
-)
+const progressInterval = 100 * time.Millisecond
+const checkpointInterval = time.Second
 
 const maxSegments = 64
 

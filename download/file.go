@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
@@ -257,7 +257,7 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	switch {
 	case j.text() || !to.Info.Mode().IsRegular():
 		never = "only a regular file can be resumed, and not as text (;type=a)"
-	case !owner.Ours(to.Info):
+	case !disk.Ours(to.Info):
 		never = "cannot be resumed: it belongs to another user"
 	}
 	if never != "" && !j.o.Newer {

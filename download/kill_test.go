@@ -35,11 +35,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-var (
-	killCount = flag.Int("kill.count", night.Or(8, 100), "kills of TestKill")
-	killSeed  = flag.Uint64("kill.seed", 1, "seed of TestKill")
-	killSize  = flag.Int("kill.size", night.Or(4<<20, 12<<20), "bytes of TestKill's file")
-)
+var killCount = flag.Int("kill.count", night.Or(8, 100), "kills of TestKill")
+var killSeed = flag.Uint64("kill.seed", 1, "seed of TestKill")
+var killSize = flag.Int("kill.size", night.Or(4<<20, 12<<20), "bytes of TestKill's file")
 
 // killChild is the environment variable that makes the test binary a downloader. Its value is a killOrder.
 const killChild = "FTPFETCH_TEST_DOWNLOAD"

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
@@ -173,7 +173,7 @@ const readerInterval = 20 * time.Millisecond
 func openStream(ctx context.Context, path string) (*os.File, error) {
 	flag := os.O_WRONLY
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-		flag |= owner.NoWait
+		flag |= disk.NoWait
 	}
 	for {
 		f, err := os.OpenFile(path, flag, 0)

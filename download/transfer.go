@@ -47,15 +47,15 @@ type anew struct {
 
 func (a *anew) Error() string { return a.why }
 
-var (
-	// errNoRestart means that the server turned out not to support REST.
-	errNoRestart = &anew{why: "the server cannot start in the middle of a file"}
-	// errMisplaced means that two responses differ about the same bytes.
-	errMisplaced = &anew{why: "the server does not start where it is asked to, or its file has changed"}
-	// errBeyond means that a response from the middle went on after the file's end: what came like it cannot be trusted,
-	// not even if all bytes are the same.
-	errBeyond = &anew{why: "the server does not start where it is asked to"}
-)
+// errNoRestart means that the server turned out not to support REST.
+var errNoRestart = &anew{why: "the server cannot start in the middle of a file"}
+
+// errMisplaced means that two responses differ about the same bytes.
+var errMisplaced = &anew{why: "the server does not start where it is asked to, or its file has changed"}
+
+// errBeyond means that a response from the middle went on after the file's end: what came like it cannot be trusted,
+// not even if all bytes are the same.
+var errBeyond = &anew{why: "the server does not start where it is asked to"}
 
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {

@@ -134,10 +134,8 @@ func after(d time.Duration) testserver.Action {
 	return ftptest.Call(func() { <-time.After(d) })
 }
 
-const (
-	limit      = 20 * time.Second
-	finalGrace = 5 * time.Second // for data after the final reply
-)
+const limit = 20 * time.Second
+const finalGrace = 5 * time.Second // for data after the final reply
 
 // The client waits as long as its timeouts say, wherever the server falls silent, and no longer.
 func TestWaits(t *testing.T) {

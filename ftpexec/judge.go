@@ -286,11 +286,9 @@ func (r *run) finish(n int64, alone bool) (final *wire.Reply, err error) {
 	return &reply, e
 }
 
-var (
-	errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated) // nor will it next time
-	errAbrupt  = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
-	errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
-)
+var errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated) // nor will it next time
+var errAbrupt = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
+var errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
 
 // abrupt judges the data that ended under TLS without close_notify. known means that it was whole: then its server does that.
 func (r *run) abrupt(known bool) error {

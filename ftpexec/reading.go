@@ -49,11 +49,9 @@ func passivePort(text string) int {
 	return high<<8 | low
 }
 
-var (
-	oneWord   = listing.Lazy(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
-	quotation = listing.Lazy(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
-	fullPath  = listing.Lazy(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
-)
+var oneWord = listing.Lazy(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
+var quotation = listing.Lazy(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
+var fullPath = listing.Lazy(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
 
 // wordsOf returns what r says, in lower case, with "*" for whatever may be a name that the server repeats: names, with
 // their parts between "/", wherever they stand as a word, what is in quotes, and on each line all from the first word with

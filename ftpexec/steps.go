@@ -222,10 +222,8 @@ func steps(u *urlparse.URL, c course) []step {
 
 // Bounds of a batch, so that it fits into the buffers of every server. A client that fills them, and does not read replies
 // meanwhile, waits for ever.
-const (
-	maxBatch       = 64      // commands
-	maxBatchOctets = 4 << 10 // with their line ends
-)
+const maxBatch = 64            // commands
+const maxBatchOctets = 4 << 10 // with their line ends
 
 // questions returns the steps that ask about the first files of a batch: as many as travel together and can be reached.
 func (c course) questions() (list []step) {

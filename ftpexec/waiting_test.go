@@ -141,10 +141,8 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	})
 }
 
-const (
-	tooMany = "421 Too many connections"
-	slow    = 600 * time.Millisecond // in which a server counts a connection that has been closed
-)
+const tooMany = "421 Too many connections"
+const slow = 600 * time.Millisecond // in which a server counts a connection that has been closed
 
 // forgetful returns a server that bears most connections and counts each for a while after it has been closed, and a
 // Client for it. It refuses others instead of greeting, or after PASS if refusal is a 530.

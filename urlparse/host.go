@@ -218,12 +218,11 @@ type component struct {
 	utf8 bool   // UTF-8 letters too: an extension
 }
 
-var (
-	userOctets     = component{name: "a user name", also: ";?&="}
-	passwordOctets = component{name: "a password", also: ";?&="}
-	// "~" is unsafe in RFC 1738, but unreserved in RFC 3986.
-	segmentOctets = component{name: "a path", also: "?:@&=~", utf8: true}
-)
+var userOctets = component{name: "a user name", also: ";?&="}
+var passwordOctets = component{name: "a password", also: ";?&="}
+
+// "~" is unsafe in RFC 1738, but unreserved in RFC 3986.
+var segmentOctets = component{name: "a path", also: "?:@&=~", utf8: true}
 
 // decode reads a part octet by octet and returns the octets that it stands for.
 func (c component) decode(p part) (string, *Error) {

@@ -248,11 +248,9 @@ func TestErrorMessage(t *testing.T) {
 
 // strict is the grammar of RFC 1738 section 5, for what String prints.
 var strict = func() *regexp.Regexp {
-	const (
-		uchar = `([a-zA-Z0-9$\-_.+!*'(),]|%[0-9A-F]{2})`
-		label = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?` // "_" is an extension
-		host  = `((` + label + `\.)*` + label + `\.?|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|\[[0-9a-f:.]+\])`
-	)
+	const uchar = `([a-zA-Z0-9$\-_.+!*'(),]|%[0-9A-F]{2})`
+	const label = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?` // "_" is an extension
+	const host = `((` + label + `\.)*` + label + `\.?|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|\[[0-9a-f:.]+\])`
 	return regexp.MustCompile(`^(ftp|ftps|ftpes)://(` + uchar + `*(:` + uchar + `*)?@)?` + host + `(:[1-9][0-9]*)?(/` + uchar + `*)+(;type=[aid])?$`)
 }()
 

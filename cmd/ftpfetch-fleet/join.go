@@ -12,8 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/owner"
 )
 
 // join is what a JOIN file says: where the server is, and what shows that each is the one that the other means.
@@ -60,7 +60,7 @@ func readJoin(name string) (*join, error) {
 	if derr := json.NewDecoder(file).Decode(j); err != nil || derr != nil || j.Address == "" {
 		return nil, usage("%s is there, and no file that ftpfetch-fleet serve has written", name)
 	}
-	if !owner.Ours(info) || info.Mode().Perm()&0o077 != 0 {
+	if !disk.Ours(info) || info.Mode().Perm()&0o077 != 0 {
 		return nil, usage("%s holds a token and is open to other users: run chmod 600 %s as its owner", name, name)
 	}
 	return j, nil

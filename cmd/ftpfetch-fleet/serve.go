@@ -22,7 +22,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/owner"
 )
 
 // hub is an embedded server.
@@ -124,7 +123,7 @@ func own(dir string) (lock *os.File, err error) {
 	}
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err
-	} else if !owner.Ours(info) || info.Mode().Perm()&0o077 != 0 {
+	} else if !disk.Ours(info) || info.Mode().Perm()&0o077 != 0 {
 		return nil, usage("%s holds secrets and is open to other users: run chmod 700 %s as its owner", dir, dir)
 	}
 	if lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {

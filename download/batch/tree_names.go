@@ -262,16 +262,16 @@ func (b *engine) hauls(ctx context.Context) {
 	}
 }
 
-const (
-	// deepest is how many directories may be above one of a tree.
-	deepest = 128
-	// mostAlike is how many of them may show the same as that directory, if it leads on in more than one way: then the
-	// depth bounds nothing.
-	mostAlike = 8
-	// near is how deep a circle leads on servers that follow only some links in a path: Linux 40. A tree may lead as deep,
-	// so it shows less.
-	near = 16
-)
+// deepest is how many directories may be above one of a tree.
+const deepest = 128
+
+// mostAlike is how many of them may show the same as that directory, if it leads on in more than one way: then the
+// depth bounds nothing.
+const mostAlike = 8
+
+// near is how deep a circle leads on servers that follow only some links in a path: Linux 40. A tree may lead as deep,
+// so it shows less.
+const near = 16
 
 // circle returns the directory above j that is j's own directory: some servers show links and mounts as directories. The
 // fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So circle

@@ -18,11 +18,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-const (
-	md5a      = "0e29c053bcd31072c8bed9eddece1cec"
-	md5b      = "5d848b65379c195fe158a5d7324b4a18"
-	sha256abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-)
+const md5a = "0e29c053bcd31072c8bed9eddece1cec"
+const md5b = "5d848b65379c195fe158a5d7324b4a18"
+const sha256abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 // show returns what reading yields, a line for each item or error.
 func show(text string, o Options) string {

@@ -206,10 +206,8 @@ func (r *reader) record() ([]string, error) {
 	return cells, err
 }
 
-var (
-	errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
-	errNotArray  = errors.New("the list has neither a JSON array nor digests: write [ before the first object")
-)
+var errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
+var errNotArray = errors.New("the list has neither a JSON array nor digests: write [ before the first object")
 
 // readJSON reads a document. After a fault in the syntax nothing can be understood.
 func (r *reader) readJSON() {

@@ -17,10 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-const (
-	sum   = "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03" // of "hello\n"
-	wrong = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
-)
+const sum = "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03" // of "hello\n"
+const wrong = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
 // TestGet: what go-getter makes of a source, in each of its modes.
 func TestGet(t *testing.T) {

@@ -233,10 +233,8 @@ func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-const (
-	grace     = time.Second            // how long a run may go on after its context has ended
-	lastWords = 200 * time.Millisecond // how long the message about the end may take then
-)
+const grace = time.Second                // how long a run may go on after its context has ended
+const lastWords = 200 * time.Millisecond // how long the message about the end may take then
 
 // watch leaves the run if it does not call stop within grace after ctx has ended, because nobody reads its output or writes
 // its input. A download that is left behind can be resumed: its journal is never older than a second.

@@ -155,11 +155,9 @@ type misfit struct {
 // hex is the MD5 digest of "contents".
 const hex = "98bf7d8c15784f0a3d63204441e1e2aa"
 
-var (
-	needsTLS = testserver.Options{Scheme: "ftpes"}
-	hasTLS   = testserver.Options{TLSConfig: &tls.Config{}}
-	strict   = testserver.Options{Users: map[string]string{"anonymous": "none"}}
-)
+var needsTLS = testserver.Options{Scheme: "ftpes"}
+var hasTLS = testserver.Options{TLSConfig: &tls.Config{}}
+var strict = testserver.Options{Users: map[string]string{"anonymous": "none"}}
 
 var misfits = []misfit{
 	// Local files

@@ -23,10 +23,8 @@ import (
 )
 
 // The secret of these tests, and every form in which it could leak.
-const (
-	secret  = "hid/den@p:w%d!"
-	encoded = "hid%2Fden%40p%3Aw%25d!"
-)
+const secret = "hid/den@p:w%d!"
+const encoded = "hid%2Fden%40p%3Aw%25d!"
 
 var leaks = []string{
 	secret, encoded, strings.ToLower(encoded), url.QueryEscape(secret), url.PathEscape(secret), "den@p", "hid/d", "hid%2",

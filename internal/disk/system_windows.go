@@ -9,7 +9,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const noFollow = 0
+const noFollow, NoWait = 0, 0
+
+// Ours and Alone return true: the owner is unknown here.
+func Ours(fs.FileInfo) bool  { return true }
+func Alone(fs.FileInfo) bool { return true }
 
 // Unlock does nothing: Close ends a lock.
 func Unlock(*os.File) {}

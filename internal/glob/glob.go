@@ -136,10 +136,8 @@ func Choices(text string) (choices []Choice, err error) {
 	return choices, err
 }
 
-var (
-	list    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([^{}/]*)\}|\[(\d+)-(\d+)(?::(\d+))?\]`) })
-	percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([0-9A-Fa-f]{2})?`) })
-)
+var list = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([^{}/]*)\}|\[(\d+)-(\d+)(?::(\d+))?\]`) })
+var percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([0-9A-Fa-f]{2})?`) })
 
 // wild reports whether servers must be asked what a segment names.
 func wild(segment string) bool {

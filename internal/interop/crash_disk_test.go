@@ -22,10 +22,8 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-const (
-	blockSize = 4096
-	diskSize  = 320 << 20 // the least that mkfs.xfs takes
-)
+const blockSize = 4096
+const diskSize = 320 << 20 // the least that mkfs.xfs takes
 
 type block *[blockSize]byte
 

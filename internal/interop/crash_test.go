@@ -28,10 +28,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-var (
-	crashMoments = flag.Int("crash.moments", night.Or(1, 3), "TestCrash looks at `n` moments of each run")
-	crashPlays   = flag.Int("crash.plays", night.Or(1, 12), "TestCrash plays `n` scenes on each file system")
-)
+var crashMoments = flag.Int("crash.moments", night.Or(1, 3), "TestCrash looks at `n` moments of each run")
+var crashPlays = flag.Int("crash.plays", night.Or(1, 12), "TestCrash plays `n` scenes on each file system")
 
 // fileSystems are those on which the machine crashes.
 var fileSystems = []struct {

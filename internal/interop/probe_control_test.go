@@ -46,10 +46,8 @@ func (a answer) String() string {
 func (a answer) ok() bool { return a.code/100 == 2 }
 
 // probeTimeout bounds a connection of the probe, hangTimeout the wait for data.
-const (
-	probeTimeout = 50 * time.Second
-	hangTimeout  = 10 * time.Second
-)
+const probeTimeout = 50 * time.Second
+const hangTimeout = 10 * time.Second
 
 // dial connects and reads the greeting.
 func (s *Server) dial(ctx context.Context) (*control, answer, error) {

@@ -233,10 +233,8 @@ const (
 const ProxyHost = "ftp.interop.test"
 
 // The login that the proxies ask for; tinyproxy takes no space or colon.
-const (
-	proxyUser     = "proxyuser"
-	proxyPassword = "proxy-secret"
-)
+const proxyUser = "proxyuser"
+const proxyPassword = "proxy-secret"
 
 var proxies = map[Kind]func(*site) []string{
 	Microsocks:     microsocksArgs,

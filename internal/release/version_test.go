@@ -14,11 +14,9 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-const (
-	module     = "example.com/ftpfetch"
-	commitTime = "2026-01-02T03:04:05Z"
-	tag        = "v1.2.3"
-)
+const module = "example.com/ftpfetch"
+const commitTime = "2026-01-02T03:04:05Z"
+const tag = "v1.2.3"
 
 // TestVersion builds the command in each way that people build it, and compares what --version prints.
 func TestVersion(t *testing.T) {

@@ -64,15 +64,15 @@ const (
 	short
 )
 
-var (
-	// Done means that the job is over and that the server has answered, with or without success.
-	Done = Verdict{}
-	// Untouched means that the job is over, and that it did not need the server.
-	Untouched = Verdict{kind: untouched}
-	// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns
-	// to the front of its queue, and from now on fewer tokens are in use. One that is [Turn.Alone] must not say so for ever.
-	Short = Verdict{kind: short}
-)
+// Done means that the job is over and that the server has answered, with or without success.
+var Done = Verdict{}
+
+// Untouched means that the job is over, and that it did not need the server.
+var Untouched = Verdict{kind: untouched}
+
+// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns
+// to the front of its queue, and from now on fewer tokens are in use. One that is [Turn.Alone] must not say so for ever.
+var Short = Verdict{kind: short}
 
 // Full means that the server has too many connections, as err says. The job returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
@@ -117,12 +117,11 @@ func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func
 	close(s.launched) // start starts nothing any more
 }
 
-const (
-	// tick is how often the scheduler looks whether a pause is over, a probe is due, or the search knows more.
-	tick = time.Second / 10
-	// window bounds the jobs that are read from the source in advance.
-	window = 4096
-)
+// tick is how often the scheduler looks whether a pause is over, a probe is due, or the search knows more.
+const tick = time.Second / 10
+
+// window bounds the jobs that are read from the source in advance.
+const window = 4096
 
 // scheduler holds the state of a run. Every change of it ends in start.
 type scheduler[T any] struct {

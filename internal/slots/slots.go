@@ -16,7 +16,6 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/owner"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -32,12 +31,12 @@ const (
 // calls. The first that waits for a second calls say. Share returns the directory of the files, and makes it if it is missing.
 func Share(c *ftpexec.Client, most int, say func()) (dirs []string, err error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
-	if info, err := os.Stat(dir); err != nil || !owner.Alone(info) {
+	if info, err := os.Stat(dir); err != nil || !disk.Alone(info) {
 		dir = os.TempDir() // there may be none for this user, as under cron and su
 	}
 	dir = filepath.Join(dir, fmt.Sprint("ftpfetch-", os.Geteuid()))
 	err = os.MkdirAll(dir, 0o700)
-	if info, lerr := os.Lstat(dir); lerr == nil && !(info.IsDir() && owner.Alone(info)) {
+	if info, lerr := os.Lstat(dir); lerr == nil && !(info.IsDir() && disk.Alone(info)) {
 		err = errors.New("is in the way, and no directory that only this user can change")
 	}
 	say = sync.OnceFunc(say)

@@ -13,13 +13,10 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/owner"
 )
 
-const (
-	journalVersion = 4
-	maxJournal     = 16 << 20 // bytes: enough for a part in very many pieces
-)
+const journalVersion = 4
+const maxJournal = 16 << 20 // bytes: enough for a part in very many pieces
 
 // State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal,
 // which docs/download.md describes.
@@ -65,7 +62,7 @@ func (p *Place) readJournal() (State, error) {
 		return State{}, err
 	}
 	defer f.Close()
-	if info, err := disk.Stat(f); err == nil && !owner.Ours(info) {
+	if info, err := disk.Stat(f); err == nil && !disk.Ours(info) {
 		return State{}, &fs.PathError{Op: "open", Path: p.shown(p.journal), Err: errors.New("it belongs to another user")}
 	}
 	data, err := io.ReadAll(io.NewSectionReader(disk.Reader{Ctx: context.Background(), F: f}, 0, maxJournal+1))

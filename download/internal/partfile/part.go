@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/owner"
 )
 
 // Part is a claimed part and its journal, which a run writes until the file is whole. Its methods are safe for concurrent
@@ -323,7 +322,7 @@ func (p *Part) hold() error {
 		return ErrMoved
 	case err != nil:
 		return err
-	case !p.created && !owner.Ours(p.info):
+	case !p.created && !disk.Ours(p.info):
 		return refuse(p.Name(), "is in the way, and belongs to another user: remove it, or choose another place", nil)
 	case disk.Links(p.info) > 1: // a killed run was about to give it its name
 		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)

@@ -24,11 +24,9 @@ const (
 	MaxList = 64 << 20
 )
 
-var (
-	ErrNotListed = errors.New("no digest is listed for the file")          // a list has none
-	ErrAmbiguous = errors.New("different digests are listed for the file") // a list has two
-	ErrTooLarge  = errors.New("too large for a list of digests")           // a list exceeds MaxLine or MaxList
-)
+var ErrNotListed = errors.New("no digest is listed for the file")          // a list has none
+var ErrAmbiguous = errors.New("different digests are listed for the file") // a list has two
+var ErrTooLarge = errors.New("too large for a list of digests")            // a list exceeds MaxLine or MaxList
 
 // List is a file on the server that may hold the digest of another one in the same directory.
 type List struct {
@@ -190,10 +188,8 @@ func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 }
 
 // escapes decodes those of coreutils in a name, unmarked removes them.
-var (
-	escapes  = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
-	unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
-)
+var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
+var unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
 
 // withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold parentheses itself.
 var withTag = sync.OnceValue(func() *regexp.Regexp {

@@ -82,10 +82,8 @@ func (r *Run) counts(t batch.Totals, done, size, received int64) {
 	r.Event(batch.Event{Event: download.Event{Kind: download.Progress, Done: done, Total: size}, Totals: t})
 }
 
-var (
-	lost    = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
-	retries = download.Event{Err: lost, Text: "2 of 5", Wait: 1500 * time.Millisecond}
-)
+var lost = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
+var retries = download.Event{Err: lost, Text: "2 of 5", Wait: 1500 * time.Millisecond}
 
 // TestSilentFile checks that a file of many of which nothing is shown costs little.
 func TestSilentFile(t *testing.T) {

@@ -283,11 +283,9 @@ type speed struct {
 
 // update adds the counter's value now. If it has fallen, measuring starts over.
 func (s *speed) update(done int64, now time.Time) {
-	const (
-		memory   = 12   // seconds: a sample that old counts for a third
-		shortest = 0.25 // of a sample
-		stall    = 2    // so long without movement is a sample too
-	)
+	const memory = 12     // seconds: a sample that old counts for a third
+	const shortest = 0.25 // of a sample
+	const stall = 2       // so long without movement is a sample too
 	if s.at.IsZero() || done < s.last {
 		*s = speed{last: done, began: now, at: now}
 		return
