@@ -149,9 +149,7 @@ func TestNewer(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": body})
 			if tt.local != "" {
 				k.write("f", tt.local)
-				if err := os.Chtimes(k.path("f"), tt.time, tt.time); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Chtimes(k.path("f"), tt.time, tt.time))
 			}
 			k.faulty(tt.fault)
 			r, err := k.get(tt.path, Options{Newer: true, Continue: tt.also})

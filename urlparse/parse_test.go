@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/table"
 )
 
@@ -168,11 +169,7 @@ func TestAppendixWrapper(t *testing.T) { testParse(t, parsed(t, "wrapper")) }
 
 func mustParse(t testing.TB, s string) *URL {
 	t.Helper()
-	u, err := Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return must.Get(Parse(s))(t)
 }
 
 func TestChild(t *testing.T) {

@@ -171,9 +171,7 @@ func TestMemory(t *testing.T) {
 		items := 0
 		grown := heapOver(func(sample func()) {
 			for _, err := range Read(list, Options{}) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if items++; items%(n/4) == 0 {
 					sample()
 				}

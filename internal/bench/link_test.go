@@ -170,9 +170,7 @@ func TestMissing(t *testing.T) {
 		err = errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o777), os.WriteFile(filepath.Join(dir, "sub/a"), text, 0o666),
 			os.WriteFile(filepath.Join(dir, "b"), text, 0o666))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := b.missing(files, dir); got != 2 {
 		t.Errorf("%d files are missing, want b and c", got)
 	}

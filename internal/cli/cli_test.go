@@ -126,9 +126,7 @@ func TestOutputClosed(t *testing.T) {
 		{"--help"}, {"--version"}, {"--dry-run", "ftp://h/f"}, {s.URL("/")}, {"--json", s.URL("/")}, {"-q", "-o", "-", s.URL("/f")},
 	} {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r.Close()
 		var stderr bytes.Buffer
 		code := cli.Run(t.Context(), args, cli.IO{Out: w, Err: &stderr})

@@ -240,9 +240,7 @@ func TestFIFOs(t *testing.T) {
 func fullPipe(t *testing.T) (w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { r.Close(); w.Close() })
 	fd := int(w.Fd())
 	must.Do(t, syscall.SetNonblock(fd, true))

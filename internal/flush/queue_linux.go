@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -15,26 +16,23 @@ import (
 // queue is one of the kernel's (io_setup(2)). No thread waits while the kernel works on it: a thread in fsync(2) keeps
 // others of the Go runtime from their work.
 type queue struct {
+	files   atomic.Int64 // so far
+	busy    sync.Mutex   // for good after a failure of the queue
 	context uintptr
 	eventfd int      // counts the files that are on the disk
-	done    *os.File // the same
+	done    *os.File // the same; nil: there is no queue yet
 }
 
-const length = 256 // of the queue
+// The queue has room for length files. enough is how many make it worthwhile: the kernel takes 20 ms to end it, for which the
+// end of the process waits.
+const length, enough = 256, 16
 
-var (
-	busy sync.Mutex
-	only = sync.OnceValues(func() (q queue, err error) {
-		if q.eventfd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-			return q, err
-		}
-		q.done = os.NewFile(uintptr(q.eventfd), "eventfd")
-		if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, length, uintptr(unsafe.Pointer(&q.context)), 0); errno != 0 {
-			err = errno
-		}
-		return q, err
-	})
-)
+func (q *queue) open() bool {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	q.eventfd, q.done = fd, os.NewFile(uintptr(fd), "eventfd")
+	_, _, errno := unix.Syscall(unix.SYS_IO_SETUP, length, uintptr(unsafe.Pointer(&q.context)), 0)
+	return err == nil && errno == 0
+}
 
 // control is a struct iocb, and event a struct io_event (linux/aio_abi.h).
 type control struct {
@@ -51,14 +49,10 @@ type event struct {
 	result, _ int64
 }
 
-// queued flushes the first of files and returns how many: none if the queue is in use, or there is none. After a failure
+// flush flushes the first of files and returns how many: none if the queue is in use, or there is none. After a failure
 // of the queue itself nobody uses it again.
-func queued(files []*os.File, errs []error) int {
-	if len(files) == 0 || !busy.TryLock() {
-		return 0
-	}
-	q, err := only()
-	if err != nil {
+func (q *queue) flush(files []*os.File, errs []error) int {
+	if q.files.Add(int64(len(files))) < enough || len(files) == 0 || !q.busy.TryLock() || q.done == nil && !q.open() {
 		return 0
 	}
 	each := make([]control, min(len(files), length))
@@ -70,9 +64,10 @@ func queued(files []*os.File, errs []error) int {
 	}
 	n, _, errno := unix.Syscall(unix.SYS_IO_SUBMIT, q.context, uintptr(len(all)), uintptr(unsafe.Pointer(&all[0])))
 	if errno != 0 {
-		busy.Unlock()
+		q.busy.Unlock()
 		return 0
 	}
+	var err error
 	var count [8]byte
 	for left := uint64(n); left > 0 && err == nil; left -= binary.NativeEndian.Uint64(count[:]) {
 		_, err = q.done.Read(count[:])
@@ -85,7 +80,7 @@ func queued(files []*os.File, errs []error) int {
 		}
 		return int(n)
 	}
-	busy.Unlock()
+	q.busy.Unlock()
 	for _, e := range ended {
 		if e.result < 0 {
 			errs[e.data] = &fs.PathError{Op: "fsync", Path: files[e.data].Name(), Err: syscall.Errno(-e.result)}

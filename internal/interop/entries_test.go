@@ -79,9 +79,7 @@ func plantEntries(t *testing.T) *Tree {
 			err = makeEntry(below("entries")+"/"+name, what)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return tree
 }
 

@@ -169,9 +169,7 @@ func plantTree(t *testing.T, files map[string]string) *Tree {
 	for path, text := range files {
 		err = errors.Join(err, writeFile(tree.Public+"/"+path, text))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return tree
 }
 

@@ -150,9 +150,7 @@ func TestProxyGetTinyproxy(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := sharedProxy(t, TinyproxyHTTPS)
 		_, port, err := net.SplitHostPort(s.Addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, always := range []bool{false, true} {
 			src := newGateway(t, p, time.Second)
 			src.Always = always

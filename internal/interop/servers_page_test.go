@@ -185,9 +185,7 @@ func TestServers(t *testing.T) {
 	}
 	page := serversPage(t, measured)
 	if *update {
-		if err := os.WriteFile(serversFile, page, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(serversFile, page, 0o666))
 	}
 	committed, err := os.ReadFile(serversFile)
 	if err != nil || !bytes.Equal(committed, page) {

@@ -29,7 +29,7 @@ var callsEvery = flag.Int("calls.every", night.Or(120, 5), "TestSystemCalls inje
 // fileCalls are the system calls with which the command works on files.
 var fileCalls = []string{
 	"openat", "newfstatat", "fstat", "flock", "read", "pread64", "write", "lseek", "splice",
-	"ftruncate", "close", "linkat", "renameat", "renameat2", "unlinkat", "fchmodat", "utimensat", "io_setup", "io_submit", "io_getevents",
+	"ftruncate", "close", "linkat", "renameat", "renameat2", "unlinkat", "fchmodat", "utimensat", "fsync",
 }
 
 // injections are a kill before the call returns, and errors from the call.
@@ -141,9 +141,7 @@ func (c *callTest) inject(s callScene, injection string) bool {
 	log := filepath.Join(c.TempDir(), "strace")
 	lead := []string{"strace", "-f", "-qq", "-o", log, "-e", "inject=" + injection}
 	for _, name := range []string{"", "f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.json~"} {
-		if !strings.HasPrefix(injection, "io_") { // its calls are about no path
-			lead = append(lead, "-P", c.path(name))
-		}
+		lead = append(lead, "-P", c.path(name))
 	}
 	first := c.run(c.command(lead, s.flags))
 	if text, err := os.ReadFile(log); err != nil || !bytes.Contains(text, []byte("INJECTED")) && first.code != -1 {
@@ -235,9 +233,7 @@ func TestExitCodesOfCurl(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
 	taken, err := net.Dial("tcp", testserver.New(t, nil).Addr()) // nobody listens on its port, and nobody else gets it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { taken.Close() })
 	for _, c := range exitCases {
 		t.Run(c.what, func(t *testing.T) {

@@ -84,9 +84,7 @@ func TestSecret(t *testing.T) {
 		machine any.example.org password 3
 		machine dot.example.org. login me password 4
 		default login me password 5`), "f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	tests := []struct{ host, user, want string }{
 		{"ftp.example.org", "one", "1"},
 		{"ftp.example.org", "two", "2"},
