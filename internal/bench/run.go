@@ -114,8 +114,8 @@ func (b *bench) measure(ctx context.Context, w *row, l *link) (s sample, lost in
 	work := filepath.Join(home, "work")
 	if w.job.disk != "" {
 		work = filepath.Join(w.job.disk, filepath.Base(home))
-		unix.Sync() // what the client before has left to be written
 	}
+	unix.Sync() // what the client before has left to be written
 	if err := os.Mkdir(work, 0o755); err != nil {
 		return s, 0, err
 	}
