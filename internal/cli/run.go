@@ -335,7 +335,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 		r.print.Note(show.Warning, "", "nothing is deleted: not all of the tree was listed and fetched")
 		return
 	}
-	n, did := int64(0), map[bool]string{false: "deleted ", true: "would delete "}[r.DryRun]
+	n, did := int64(0), cmp.Or(map[bool]string{r.Backup: "moved to .ftpfetch-trash: ", r.DryRun: "would delete "}[true], "deleted ")
 	tell := func(name string) {
 		n++
 		switch name = filepath.Join(r.Dir, name); {
