@@ -195,9 +195,9 @@ type table struct {
 const none = "-"
 
 const namesText = `Every byte is the whole name of a file, but for NUL, LF and CR, which no command
-const an contain, "/" and ".". The numbers are hexadecimal.`
+can contain, "/" and ".". The numbers are hexadecimal.`
 const flightsText = `A flight is what ftpfetch sends in one write ([pipelining.md](pipelining.md)). The connection and its greeting come before,
-const he data after.`
+the data after.`
 
 var tables = []table{
 	{title: "Connections and logins", features: []feature{

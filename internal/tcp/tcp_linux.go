@@ -54,7 +54,8 @@ func Connect(to *net.TCPAddr, dial func(context.Context) (net.Conn, error)) (con
 		}
 		return err != unix.EINPROGRESS && err != unix.EALREADY
 	}
-	over := done(0) || done(0) // the second call tells whether the first has come to an end
+	over := done(0)
+	over = over || done(0) // the second call tells whether the first has come to an end
 	s := Socket{os.NewFile(uintptr(fd), to.String()), to}
 	if over && err == nil {
 		return s, nil
