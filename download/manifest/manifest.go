@@ -247,12 +247,8 @@ func (r *reader) ownPath(u *urlparse.URL) (string, error) {
 		components = append(slices.Clone(u.Dirs), u.Name)
 	}
 	for _, name := range components {
-		why := localfile.Unusable(name)
-		if name == "" {
-			why = "has a component without a name"
-		}
-		if why != "" {
-			return "", fmt.Errorf("%s: cannot be saved under its own name, which %s: give it a path", u.Redacted(), why)
+		if why := localfile.Unusable(name); why != "" {
+			return "", fmt.Errorf("%s: cannot be saved under its own name: %q %s: give it a path", u.Redacted(), name, why)
 		}
 	}
 	return strings.Join(components, "/"), nil

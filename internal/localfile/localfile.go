@@ -83,7 +83,7 @@ func Key(path string) string {
 func Unusable(name string) string {
 	switch {
 	case name == "":
-		return `the URL names no file; write its name after the last "/"`
+		return "is empty"
 	case name == "." || name == "..":
 		return "is a directory, not a file name"
 	case strings.ContainsRune(name, '/'):

@@ -31,7 +31,9 @@ func read(args []string, program string) *reader {
 	r.all = r.declare()
 	r.without(os.Getenv("FTPFETCH_WITHOUT"))
 	if most := os.Getenv("FTPFETCH_PER_HOST"); most != "" {
-		r.args = append([]string{"--shared", "--per-host=" + most}, args...)
+		if r.Shared, r.lost = true, r.all.Set("per-host", most) != nil; r.lost {
+			r.complain("FTPFETCH_PER_HOST=%s: write a whole number from 1 to %d", most, MostJobs)
+		}
 	}
 	for len(r.args) > 0 {
 		arg := r.next()
