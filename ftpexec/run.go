@@ -103,7 +103,7 @@ func (r *run) avoidable(err error, reused bool) bool {
 	var lesson func(*habits)
 	dial := errors.As(err, new(*wire.DataDialError))
 	switch {
-	case r.advance != "", dial && r.advanced:
+	case r.advance != "", dial && r.advanced && !localfile.Failed(err):
 		lesson = isLate
 		r.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected), localfile.Failed(err):

@@ -2,9 +2,13 @@
 package tcp
 
 import (
+	"context"
 	"net"
 	"os"
 )
+
+// Open opens a connection, unless ctx ends before.
+type Open = func(ctx context.Context) (net.Conn, error)
 
 // Socket is a connection that Connect has made.
 type Socket struct {

@@ -149,14 +149,16 @@ func (c *Conn) OpenData(port int) (*Data, error) {
 	if c.cfg.Proxied { // only the proxy knows the address
 		host = c.cfg.Host
 	}
-	var conn net.Conn
+	var conn, err = net.Conn(nil), error(nil)
 	open := func(ctx context.Context) (net.Conn, error) {
 		return c.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	}
 	if to, l := *c.RemoteAddr(), c.listener; l != nil {
 		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
 	} else if to.Port = port; c.cfg.Direct && c.dataTLS == nil && to.Zone == "" {
-		conn, open = tcp.Connect(&to, open)
+		if conn, open, err = tcp.Connect(&to, open); err != nil {
+			return nil, &DataDialError{because(ErrConnect, err)}
+		}
 	}
 	c.final, c.dataErr = nil, nil
 	c.data = c.openData(c.ctx, conn, open)

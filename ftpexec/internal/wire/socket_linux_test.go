@@ -69,7 +69,7 @@ func TestCloseWhileTCP(t *testing.T) {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	for range 100 {
-		near, _ := tcp.Connect(l.Addr().(*net.TCPAddr), nil)
+		near, _, _ := tcp.Connect(l.Addr().(*net.TCPAddr), nil)
 		there := must.Get(l.Accept())(t)
 		d := New(Config{Timeout: time.Minute}).openData(t.Context(), near, nil)
 		var closing sync.WaitGroup
