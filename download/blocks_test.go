@@ -228,8 +228,7 @@ func TestToBroken(t *testing.T) {
 	defer pipe.Close()
 	for want, w := range map[error]io.Writer{syscall.ENOSPC: &brokenWriter{left: 300_000}, syscall.EPIPE: pipe} {
 		for _, path := range []string{"/f", "/f;type=a"} {
-			_, err := To(t.Context(), k.c, k.url(path), w, nil)
-			if !errors.Is(err, want) || !errors.Is(err, ErrLocal) {
+			if _, err := To(t.Context(), k.c, k.url(path), w, nil); !errors.Is(err, want) || !errors.Is(err, ErrLocal) {
 				t.Errorf("%s: got %v, want %v as ErrLocal", path, err, want)
 			}
 		}

@@ -236,8 +236,7 @@ func clear(err error) bool {
 // checkTogether checks that there is one whole file, or the earlier files if no run could use them.
 func (k *kit) checkTogether(text string, errs []error) {
 	k.Helper()
-	all := namesIn(k.T, k.dir)
-	if !slices.Equal(all, []string{"f"}) || read(k.T, k.path("f")) != text {
+	if all := namesIn(k.T, k.dir); !slices.Equal(all, []string{"f"}) || read(k.T, k.path("f")) != text {
 		k.Errorf("there is %q, errors %v", all, errs)
 	}
 }

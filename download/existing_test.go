@@ -67,8 +67,7 @@ func TestAppears(t *testing.T) {
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		tt.o.Events = onProgress(func(int64, int64) { k.write("f", "theirs") })
-		r, err := k.get("/f", tt.o)
-		if !errors.Is(err, tt.err) || (r.Left != "") != tt.skipped {
+		if r, err := k.get("/f", tt.o); !errors.Is(err, tt.err) || (r.Left != "") != tt.skipped {
 			t.Errorf("%+v: got %+v, %v, want %v", tt.o, r, err, tt.err)
 		}
 		if got := read(t, k.path("f")); got != tt.want {

@@ -259,8 +259,7 @@ func TestSmallFile(t *testing.T) {
 		if len(calls) > tt.most {
 			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), tt.most, calls)
 		}
-		want := []string{"fsync " + tt.part, renames + " " + tt.part, "fsync " + tt.dir}
-		if !slices.Equal(flushed, want) {
+		if want := []string{"fsync " + tt.part, renames + " " + tt.part, "fsync " + tt.dir}; !slices.Equal(flushed, want) {
 			t.Errorf("%s: got %q, want %q", tt.path, flushed, want)
 		}
 	}

@@ -322,8 +322,7 @@ func wantFiles(t *testing.T, dir string, want map[string]string) {
 	}
 	for _, name := range names {
 		got, err := os.ReadFile(filepath.Join(dir, name))
-		text, known := want[name]
-		if err != nil || !known || string(got) != text {
+		if text, known := want[name]; err != nil || !known || string(got) != text {
 			t.Errorf("%s holds %.40q (%d bytes, %v), want %.40q (%d bytes, known %v)", name, got, len(got), err, text, len(text), known)
 		}
 	}

@@ -59,8 +59,7 @@ func TestReadOnlyTarget(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		info, err := os.Stat(k.path("f"))
-		if err != nil || info.Mode() != 0o444 {
+		if info, err := os.Stat(k.path("f")); err != nil || info.Mode() != 0o444 {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
 		k.want(map[string]string{"f": body})

@@ -47,8 +47,7 @@ func TestResumeOfAnother(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 			k.leaves("/f", 100_000)
 			tt.do(k)
-			r, err := k.get(tt.path, tt.o)
-			if err != nil || r.Resumed != 0 || tt.told != "" && !k.told(Noted, tt.told) {
+			if r, err := k.get(tt.path, tt.o); err != nil || r.Resumed != 0 || tt.told != "" && !k.told(Noted, tt.told) {
 				t.Errorf("got %+v, %v, events %v", r, err, k.events)
 			}
 			if tt.want != "" {
@@ -164,8 +163,7 @@ func TestContinue(t *testing.T) {
 				k.write(name, text)
 			}
 			k.faulty(tt.fault)
-			_, err := k.get("/f", Options{Continue: true})
-			if !errors.Is(err, tt.err) {
+			if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
 			k.want(tt.after)

@@ -115,8 +115,7 @@ func TestRetryWaits(t *testing.T) {
 		t.Fatalf("waits %v, events %v", k.waits, k.events)
 	}
 	for i, got := range k.waits {
-		mean := min(time.Second<<i, time.Minute)
-		if got < mean/2 || got > mean*3/2 {
+		if mean := min(time.Second<<i, time.Minute); got < mean/2 || got > mean*3/2 {
 			t.Errorf("wait %d is %v, want about %v", i, got, mean)
 		}
 		if e := k.events[i]; e.Kind != Noted || e.Text != fmt.Sprintf("%d of 8", i+1) || e.Wait != got || e.Err == nil {

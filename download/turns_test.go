@@ -174,8 +174,7 @@ func TestSegments(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": large})
 			k.faulty(tt.fault)
-			r, err := k.get("/f", Options{Segments: tt.n})
-			if err != nil || r.Size != int64(len(large)) {
+			if r, err := k.get("/f", Options{Segments: tt.n}); err != nil || r.Size != int64(len(large)) {
 				t.Errorf("got %+v, %v, events %v", r, err, k.events)
 			}
 			if got := k.Connections(); got < tt.conns {

@@ -195,8 +195,7 @@ func TestVerifyOfLeftTarget(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": body})
 			k.write("f", text)
 			o.Sum = sum(t, "sha256:"+sha256Of(body))
-			r, err := k.get("/f", o)
-			if !errors.Is(err, want) || want == nil && (r.Left == "" || r.Verified == "") {
+			if r, err := k.get("/f", o); !errors.Is(err, want) || want == nil && (r.Left == "" || r.Verified == "") {
 				t.Errorf("got %+v, %v, want %v", r, err, want)
 			}
 			k.want(map[string]string{"f": text})

@@ -35,8 +35,7 @@ func TestWriteTo(t *testing.T) {
 				r := must.Get((&ftpexec.Client{MaxIdle: -1}).Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(path))}))(t)
 				defer r.Body.Close()
 				w, contents := open(t)
-				n, err := io.Copy(w, r.Body)
-				if err != nil || n != int64(len(want)) || name != "device" && contents() != want {
+				if n, err := io.Copy(w, r.Body); err != nil || n != int64(len(want)) || name != "device" && contents() != want {
 					t.Errorf("copied %d bytes, %v; want %d", n, err, len(want))
 				}
 			})
@@ -360,8 +359,7 @@ func waitForSize(t *testing.T, f *os.File, size int) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		info, err := f.Stat()
-		if err != nil || info.Size() >= int64(size) || t.Context().Err() != nil {
+		if info, err := f.Stat(); err != nil || info.Size() >= int64(size) || t.Context().Err() != nil {
 			return
 		}
 		<-tick.C

@@ -92,8 +92,7 @@ func TestFollowsSendsNothing(t *testing.T) {
 			s := network.NewScript(t, testserver.Honest("contents"), tt.step)
 			tt.c.Dial = network.Dial
 			r := must.Get(tt.c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL(tt.path)), More: tt.more}))(t)
-			_, err := io.ReadAll(r.Body)
-			if tt.name == "truncated" != (err != nil) {
+			if _, err := io.ReadAll(r.Body); tt.name == "truncated" != (err != nil) {
 				t.Errorf("%s: %v", tt.name, err)
 			}
 			tt.c.CloseIdleConnections()

@@ -198,8 +198,7 @@ func (r *run) ported(st step, reply wire.Reply) error {
 		}
 		return nil
 	}
-	last := op.Verb == "PASV" || op.Verb == "PORT" || !r.conn.IPv4()
-	if r.port == 0 && last || reply.First() == 1 {
+	if last := op.Verb == "PASV" || op.Verb == "PORT" || !r.conn.IPv4(); r.port == 0 && last || reply.First() == 1 {
 		return r.refused(st, reply)
 	}
 	r.noEPSV = r.noEPSV || op.Verb == "EPSV" && r.port == 0

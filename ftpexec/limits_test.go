@@ -172,8 +172,7 @@ func TestOpenFrom(t *testing.T) {
 		session := closing(t, &ftpexec.Client{NoPipelining: sequential})
 		for _, offset := range []int64{0, 3, 9, 10} {
 			r := must.Get(session.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f")), Offset: offset}))(t)
-			got, err := io.ReadAll(r.Body)
-			if err != nil || string(got) != "0123456789"[offset:] || r.Size != 10 {
+			if got, err := io.ReadAll(r.Body); err != nil || string(got) != "0123456789"[offset:] || r.Size != 10 {
 				t.Errorf("from %d: got %q, %v, size %d", offset, got, err, r.Size)
 			}
 		}

@@ -73,8 +73,7 @@ func TestListingResetAfterEarly226(t *testing.T) {
 		testserver.Data("a\r\nb\r\nc"), ftptest.Call(came.wait), testserver.Data("", testserver.Reset)))
 	c := within(ample)
 	c.Dial = came.dial
-	got, err := list(t.Context(), c, parse(t, s.URL("/a/")))
-	if err == nil {
+	if got, err := list(t.Context(), c, parse(t, s.URL("/a/"))); err == nil {
 		t.Errorf("got %q and no error", got)
 	}
 }

@@ -64,8 +64,7 @@ func delimiterHint(rest string) string {
 
 // decodedHint proposes the host without its escapes, if that is a valid host.
 func decodedHint(text part) string {
-	plain, f := segmentOctets.decode(text)
-	if f == nil && !strings.Contains(plain, "%") {
+	if plain, f := segmentOctets.decode(text); f == nil && !strings.Contains(plain, "%") {
 		if name, f := host(part{s: plain}); f == nil {
 			return "write " + name
 		}

@@ -202,7 +202,11 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partf
 	}
 	o.Events = func(e download.Event) {
 		if e.Kind == download.Progress {
-			m.update(e.Done, e.Total)
+			if m.started {
+				m.received.Add(max(0, e.Done-m.last))
+			}
+			m.count(func(c *counts) { m.reach(c, e.Done, e.Total) })
+			m.started = true
 		}
 		b.tell(Event{Event: e, Task: j.Task})
 	}
@@ -219,20 +223,12 @@ func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeoutCause(ctx, b.Timeout, schedule.ErrLate)
 }
 
-// meter counts the bytes of one file. download.File calls update from one goroutine.
+// meter counts the bytes of one file.
 type meter struct {
 	*engine
 	sized   bool // the size counts in Totals
 	started bool
 	last    int64
-}
-
-func (m *meter) update(done, total int64) {
-	if m.started {
-		m.received.Add(max(0, done-m.last))
-	}
-	m.count(func(c *counts) { m.reach(c, done, total) })
-	m.started = true
 }
 
 // reach counts the bytes up to done, and the file's size if it is known by now.

@@ -282,8 +282,7 @@ func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, err
 	var same, named *node // the nearest that shows the same, or that has the same name in "unique"
 	alike := 0
 	for a := d.up; a != nil && within > 0; a = a.up {
-		_, above := a.wayTo(d)
-		if above && a.shows == d.shows {
+		if _, above := a.wayTo(d); above && a.shows == d.shows {
 			alike++
 			same = cmp.Or(same, a)
 		} else if above && a.unique == d.unique && a.unique != "" {

@@ -86,8 +86,7 @@ func TestParseErrors(t *testing.T) {
 		{"md5:0x" + digits(32), "md5: 'x' at character 2 is not a hexadecimal digit"},
 	}
 	for _, tt := range tests {
-		got, err := Parse(tt.in)
-		if err == nil || err.Error() != tt.want {
+		if got, err := Parse(tt.in); err == nil || err.Error() != tt.want {
 			t.Errorf("Parse(%q) = %s, %v\nwant %s", tt.in, got, err, tt.want)
 		}
 	}

@@ -316,8 +316,7 @@ func TestLineEnds(t *testing.T) {
 	for _, format := range append(formats(), "") {
 		for _, text := range []string{"", "\xef\xbb\xbf"} {
 			cases++
-			_, _, errs := Check(strings.NewReader(text), Options{Format: format})
-			if len(errs) == 0 {
+			if _, _, errs := Check(strings.NewReader(text), Options{Format: format}); len(errs) == 0 {
 				t.Errorf("%q as %q: no error", text, format)
 			}
 		}

@@ -70,8 +70,7 @@ func lists(t *testing.T, section string) (all []list) {
 	for _, row := range testdata.Rows(t, "lists.txt", section) {
 		var l list
 		for _, field := range row {
-			name, value, _ := strings.Cut(field, "=")
-			switch name {
+			switch name, value, _ := strings.Cut(field, "="); name {
 			case "keep-dirs":
 				l.KeepDirs = true
 			case "allow-port":

@@ -79,8 +79,7 @@ func TestFSSeekEverywhere(t *testing.T) {
 			for _, pos := range []int{from, to} {
 				seek((from+to)%3, pos)
 				want, b := contents[min(pos, len(contents)):min(pos+2, len(contents))], make([]byte, 2)
-				n, err := io.ReadFull(f, b)
-				if string(b[:n]) != want || (err != nil) != (len(want) < 2) {
+				if n, err := io.ReadFull(f, b); string(b[:n]) != want || (err != nil) != (len(want) < 2) {
 					t.Fatalf("%d -> %d: got %q, %v, want %q", from, to, b[:n], err, want)
 				}
 			}
@@ -171,8 +170,7 @@ func TestFSReadAtConcurrently(t *testing.T) {
 			}
 		})
 	}
-	got, err := io.ReadAll(f)
-	if err != nil || string(got) != contents {
+	if got, err := io.ReadAll(f); err != nil || string(got) != contents {
 		t.Errorf("ReadAll: got %d bytes, %v", len(got), err)
 	}
 	all.Wait()
@@ -227,8 +225,7 @@ func TestFSBeyondTheEnd(t *testing.T) {
 		s.ResetCommands()
 		n, err := f.ReadAt(make([]byte, 3), 9)
 		_, _ = f.Seek(9, io.SeekStart)
-		m, again := f.Read(make([]byte, 3))
-		if n != 0 || err != io.EOF || m != 0 || again != io.EOF || len(s.Commands()) > 0 {
+		if m, again := f.Read(make([]byte, 3)); n != 0 || err != io.EOF || m != 0 || again != io.EOF || len(s.Commands()) > 0 {
 			t.Errorf("%q: got %d bytes and %v, %d bytes and %v after %q, want io.EOF after no commands", contents, n, err, m, again, s.Commands())
 		}
 		_, _ = f.Seek(0, io.SeekStart)

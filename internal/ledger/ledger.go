@@ -110,8 +110,7 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 	l := &Ledger{root: root, names: [...]string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}, late: make(map[uint64]uint64)}
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
-		uerr := l.use(n, func(_ Record, p position) { l.index = append(l.index, p) })
-		if errors.Is(uerr, errForeign) {
+		if uerr := l.use(n, func(_ Record, p position) { l.index = append(l.index, p) }); errors.Is(uerr, errForeign) {
 			l.Ignored = append(l.Ignored, n)
 		} else {
 			err = cmp.Or(err, uerr)

@@ -36,8 +36,7 @@ const (
 
 // room returns how many more tokens h has. It raises the ceiling if it is time to try that.
 func (h *host[T]) room(perHost int, now time.Time) int {
-	most := cmp.Or(perHost, math.MaxInt32)
-	if h.ceiling == 0 || h.ceiling >= most {
+	if most := cmp.Or(perHost, math.MaxInt32); h.ceiling == 0 || h.ceiling >= most {
 		h.ceiling = 0
 		return most - h.tokens
 	}

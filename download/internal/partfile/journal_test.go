@@ -59,8 +59,7 @@ func TestJournalRoundTrip(t *testing.T) {
 	}
 	for _, want := range stateSeeds {
 		must.Do(t, p.writeJournal(want))
-		got, err := p.readJournal()
-		if err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := p.readJournal(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 	}
@@ -131,8 +130,7 @@ func TestJournalInDocs(t *testing.T) {
 		}
 	}
 	for field := range reflect.TypeFor[State]().Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name != "-" {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
 			want = append(want, name)
 		}
 	}

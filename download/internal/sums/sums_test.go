@@ -85,8 +85,7 @@ func TestFindAlgorithms(t *testing.T) {
 func TestFindAny(t *testing.T) {
 	for _, row := range lists(t, "any algorithm") {
 		list, want := row[0], row[1]
-		got, err := find(of(""), strings.NewReader(list), "f")
-		if got.Algorithm != want || (err == nil) != (want != "") {
+		if got, err := find(of(""), strings.NewReader(list), "f"); got.Algorithm != want || (err == nil) != (want != "") {
 			t.Errorf("%q: got %s, %v", list, got, err)
 		}
 	}

@@ -153,8 +153,7 @@ func meaning(text string) (f foreign) {
 			f.programs = append(f.programs, name)
 		}
 	}
-	write, _, _ := strings.Cut(answer, " (")
-	switch write {
+	switch write, _, _ := strings.Cut(answer, " ("); write {
 	case "no":
 		f.none, f.answer = true, strings.Replace(answer, "no", "nothing does that here", 1)
 	case "drop":
