@@ -152,11 +152,15 @@ func TestOptionsCheck(t *testing.T) {
 // TestURLWithoutPassword checks that no journal has a password.
 func TestURLWithoutPassword(t *testing.T) {
 	u := urlOf(t, "ftp://me:secret@h/f")
-	if got := newJob(nil, u, nil).url; got != "ftp://me@h/f" {
+	if got := newJob(nil, u, nil).key; got != "ftp://me@h/f" {
 		t.Errorf("got %s", got)
 	}
 	if _, ok := u.User.Password(); !ok {
 		t.Error("the URL itself was changed")
+	}
+	alice, bob := newJob(nil, urlOf(t, "ftp://h:2121/alice@x/f"), nil), newJob(nil, urlOf(t, "ftp://h:2121/bob@x/f"), nil)
+	if alice.key == bob.key {
+		t.Errorf("a part of one URL belongs to another: %s", alice.key)
 	}
 }
 

@@ -145,7 +145,7 @@ type job struct {
 	src     Source
 	extra   Source // for further connections
 	u       *urlparse.URL
-	url     string // of u, as journals write it
+	key     urlparse.Key // of u, which journals write
 	o       *Options
 	retry   *retry.Retrier
 	arrives func()          // see member
@@ -161,7 +161,7 @@ func (j *job) text() bool { return j.u != nil && j.u.Type == urlparse.TypeASCII 
 
 // newJob returns a job with a copy of o that has its defaults filled in.
 func newJob(src Source, u *urlparse.URL, o *Options) *job {
-	j := &job{src: src, u: u, url: u.WithoutPassword().String(), o: new(Options), extra: src, arrives: func() {}, quiet: func() {}, lists: new(sums.Cache)}
+	j := &job{src: src, u: u, key: u.Key(), o: new(Options), extra: src, arrives: func() {}, quiet: func() {}, lists: new(sums.Cache)}
 	if o != nil {
 		*j.o = *o
 	}
@@ -307,7 +307,7 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 
 // find claims the part of the target, and takes what it holds as the start if this run may.
 func (j *job) find(ctx context.Context, to *partfile.Place, c choice) (*transfer, error) {
-	p, err := to.Claim(j.url)
+	p, err := to.Claim(string(j.key))
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (t *transfer) useless(ctx context.Context, from fs.FileInfo) (why string, e
 		return "not resumed, as requested", nil
 	case s.Adopted > 0 && !t.o.Continue, from != nil && s.Adopted > 0 && s.Adopted != from.Size():
 		return "it starts with bytes that another program left", nil
-	case s.URL != t.url:
+	case urlparse.KeyOf(s.URL) != t.key:
 		return "it belongs to another URL", nil
 	case t.text():
 		return cannotResumeText, nil

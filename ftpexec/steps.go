@@ -46,8 +46,8 @@ const stars = "********"
 
 // masking returns a function that hides in a command what may be a password in the path of u. It gives each of these to secret.
 func masking(u *urlparse.URL, secret func(string)) func(Command) Command {
-	v := u.WithoutPassword()
-	if v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
+	v, err := urlparse.Parse(u.Redacted())
+	if err != nil || v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
 		return func(c Command) Command { return c }
 	}
 	shown, shows := append(v.Dirs, v.Name), map[string]string{}

@@ -30,12 +30,12 @@ func (u *URL) Redacted() string {
 	if slip != "" {
 		user = encode(name+":") + mask
 	}
-	return u.withoutSlip().fromHost(u.login(user, mask))
+	return u.withPath(func(string) string { return mask }).fromHost(u.login(user, mask))
 }
 
-// withoutSlip returns u without what may be a password in its path: the end of one, or that of a second URL, as in
-// "ftp://a/x,ftp://me:secret@b/y".
-func (u *URL) withoutSlip() *URL {
+// withPath returns u with another text for each part of its path that may be a password: the end of one, or that of a
+// second URL, as in "ftp://a/x,ftp://me:secret@b/y".
+func (u *URL) withPath(instead func(part string) string) *URL {
 	suspect := func(s string) bool { return strings.Contains(s, "@") }
 	if !suspect(u.Name) && !slices.ContainsFunc(u.Dirs, suspect) {
 		return u
@@ -50,7 +50,7 @@ func (u *URL) withoutSlip() *URL {
 			continue
 		}
 		if start+at > 0 && start <= at {
-			path[i] = s[:start] + mask + s[at:]
+			path[i] = s[:start] + instead(s[start:at]) + s[at:]
 		}
 	}
 	v, last := *u, len(path)-1
@@ -58,10 +58,11 @@ func (u *URL) withoutSlip() *URL {
 	return &v
 }
 
-// WithoutPassword returns a copy of u without its password, and without what else may be one ([URL.Redacted]). Use its
-// String to name the file where others can read it.
+// WithoutPassword returns a copy of u without its password, and without what follows a colon in its user name, which may
+// be one ([URL.Redacted]). Its path is whole, so that its String names the same file: give that to other programs. To show
+// a URL use Redacted, and to compare or remember one use [URL.Key].
 func (u *URL) WithoutPassword() *URL {
-	v := *u.withoutSlip()
+	v := *u
 	v.Dirs = slices.Clone(v.Dirs)
 	if u.User != nil {
 		v.User = url.User(upTo(u.User.Username(), ":"))

@@ -68,11 +68,16 @@ func (u *URL) IsDir() bool {
 // Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The default port is 21 (RFC 1738 section 3.2),
 // or 990 for ftps.
 func (u *URL) Address() string {
-	port := cmp.Or(u.Port, 21)
-	if u.Port == 0 && u.Scheme == FTPS {
-		port = 990
+	return u.host() + ":" + strconv.Itoa(u.port())
+}
+
+func (u *URL) port() int { return cmp.Or(u.Port, defaultPort(u.Scheme)) }
+
+func defaultPort(scheme string) int {
+	if scheme == FTPS {
+		return 990
 	}
-	return u.host() + ":" + strconv.Itoa(port)
+	return 21
 }
 
 // SameLogin reports whether one connection may serve u and v: scheme, address, user and password are the same.

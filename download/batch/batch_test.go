@@ -285,3 +285,27 @@ func TestVerifyTree(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsShownIsNoKey fetches files whose URLs are shown alike, because their paths may hold a password, to one path:
+// what a ledger says about one does not count for the other.
+func TestWhatIsShownIsNoKey(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"/alice@x/report", "/bob@x/report"},
+		{"/***@x/report", "/bob@x/report"},
+		{"/x,ftp://me:alice@b/report", "/x,ftp://me:bob@b/report"},
+	} {
+		s := newStand(t, map[string]string{
+			"/alice@x/report": "of Alice", "/bob@x/report": "of Bob", "/***@x/report": "of a star",
+			"/x,ftp:/me:alice@b/report": "of Alice", "/x,ftp:/me:bob@b/report": "of Bob",
+		}, testserver.Options{})
+		for i, path := range pair {
+			task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{s.url(path)}, Path: "report"}}
+			for range 2 {
+				got := s.run(t.Context(), task)
+				if right := i == 0; got.Whole() != right {
+					t.Errorf("%s after %s: %+v %q", path, pair[0], got, s.failures())
+				}
+			}
+		}
+	}
+}

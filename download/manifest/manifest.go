@@ -130,11 +130,7 @@ func (o *Options) shares(item Item) bool {
 	if o.Shard[1] <= 1 {
 		return true
 	}
-	u, port := item.URLs[0].WithoutPassword(), item.URLs[0].Port
-	if u.Port = 0; u.Address() != item.URLs[0].Address() { // the port is not the default
-		u.Port = port
-	}
-	sum := sha256.Sum256([]byte(u.String()))
+	sum := sha256.Sum256([]byte(item.URLs[0].Key()))
 	return binary.BigEndian.Uint64(sum[:])%uint64(o.Shard[1]) == uint64(o.Shard[0]-1)
 }
 
@@ -258,6 +254,9 @@ func (r *reader) ownPath(u *urlparse.URL) (string, error) {
 func (i *Item) addURL(u *urlparse.URL, err error) error {
 	if err == nil && u.IsDir() {
 		err = inField(u.Redacted(), errors.New("names a directory: write the URL of a file"))
+	}
+	if err == nil && strings.Contains(strings.Join(u.Dirs, "/")+"/"+u.Name, "***@") {
+		err = inField(u.Redacted(), errors.New(`"***" stands for a part that was hidden: write the part itself`))
 	}
 	if err == nil {
 		i.URLs = append(i.URLs, u)

@@ -174,7 +174,7 @@ var hints = []hint{
 // hint returns what the user of this command line may have expected of a URL that failed, or "".
 func (r *run) hint(u *urlparse.URL, err error) string {
 	switch {
-	case u.User == nil && u.WithoutPassword().String() != u.String() && (errors.Is(err, ftpexec.ErrConnect) || as[*net.DNSError](err)):
+	case u.User == nil && u.Redacted() != u.String() && (errors.Is(err, ftpexec.ErrConnect) || as[*net.DNSError](err)):
 		return `if the "/" is part of a password, write %2F for it`
 	case errors.Is(err, ftpexec.ErrTLSRequired): // the table has it
 	case is(ftpexec.ErrLogin, ftpexec.ErrNoCredentials)(err) && u.User == nil:

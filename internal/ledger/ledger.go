@@ -32,7 +32,7 @@ const Name = ".ftpfetch-ledger"
 type Record struct {
 	Path     string    `json:"path"`               // below the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
-	URL      string    `json:"url"`                // without its password
+	URL      string    `json:"url"`                // the text of its key, or what urlparse.KeyOf makes one of
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
@@ -42,7 +42,7 @@ type Record struct {
 
 // Of returns the record of a file that came from u.
 func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
-	out := Record{Path: item.Path, URL: u.WithoutPassword().String(), Size: r.Size, Modified: r.ModTime.UTC(), Sum: r.Sum.String(),
+	out := Record{Path: item.Path, URL: string(u.Key()), Size: r.Size, Modified: r.ModTime.UTC(), Sum: r.Sum.String(),
 		Verified: r.Verified, Checked: r.Checked}
 	if !utf8.ValidString(item.Path) {
 		out.Raw = []byte(item.Path)
@@ -66,7 +66,8 @@ func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 	if item.Sum.Algorithm != "" {
 		return r.Sum == item.Sum.String()
 	}
-	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.WithoutPassword().String() == r.URL }) &&
+	key := urlparse.KeyOf(r.URL)
+	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.Key() == key }) &&
 		(item.Size == nil || *item.Size == r.Size) && !newest.After(r.Modified)
 }
 

@@ -137,7 +137,7 @@ var seed = maphash.MakeSeed()
 
 // key returns the same key for names of the same local file.
 func key(dir *urlparse.URL, name string) uint64 {
-	return maphash.String(seed, localfile.Key(dir.WithoutPassword().String()+strings.TrimPrefix(name, "./")))
+	return maphash.String(seed, localfile.Key(string(dir.Key())+strings.TrimPrefix(name, "./")))
 }
 
 // Deletion says how to delete.
@@ -202,12 +202,14 @@ type missing struct {
 // missing returns the file that r is about, if it is one of the tree t that the listings lack.
 func (s *Source) missing(t batch.Task, r ledger.Record) (m missing) {
 	dir := t.URLs[0].Child("", "")
-	u, err := urlparse.Parse(r.URL)
-	if err != nil || !strings.HasPrefix(r.URL, dir.WithoutPassword().String()) || len(u.Dirs) < len(dir.Dirs) {
+	below := strings.Split(strings.TrimPrefix(r.Local(), path.Clean(t.Path)+"/"), "/")
+	_, kind, _ := strings.Cut(r.URL, ";type=")
+	u := dir.Child(below[len(below)-1], urlparse.Typecode(kind))
+	u.Dirs = append(u.Dirs, below[:len(below)-1]...)
+	if u.Key() != urlparse.KeyOf(r.URL) {
 		return m
 	}
-	u.User = dir.User // with the password
-	m = missing{path: path.Join(t.Path, path.Join(u.Dirs[len(dir.Dirs):]...), u.Name), url: u}
+	m = missing{path: path.Join(t.Path, path.Join(below...)), url: u}
 	for n := len(dir.Dirs); n <= len(u.Dirs) && m.path == r.Local(); n++ {
 		v, name, kind := *u, u.Name, u.Type
 		if n < len(u.Dirs) {

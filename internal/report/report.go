@@ -71,12 +71,14 @@ type Row struct {
 
 // Add writes the row for the end of a task. text and code are those of its error. It shows no password.
 func (f *File) Add(e batch.Event, text string, code int) error {
-	x := Row{Version: 1, Line: e.Task.Line, URL: e.Task.URLs[0].WithoutPassword().String(), Path: filepath.Join(f.dir, e.Task.Path), Status: "complete"}
+	u := e.Task.URLs[0].WithoutPassword()
+	x := Row{Version: 1, Line: e.Task.Line, URL: u.String(), Path: filepath.Join(f.dir, e.Task.Path), Status: "complete"}
 	switch {
 	case e.Err == nil && e.Text != "":
 		x.Status, x.Error = "link", "leads to "+e.Text
 	case e.Err != nil:
 		x.Status, x.Error, x.Code = "failed", text, code
+		x.URL = u.Redacted() // a path that failed may be a password
 	default:
 		x.Size, x.Sum, x.Verified = json.Number(strconv.FormatInt(e.Result.Size, 10)), e.Result.Sum.String(), e.Result.Verified
 		if !e.Result.Checked.IsZero() {

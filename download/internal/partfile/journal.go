@@ -22,7 +22,7 @@ const maxJournal = 16 << 20 // bytes: enough for a part in very many pieces
 // which docs/download.md describes.
 type State struct {
 	Version int       `json:"ftpfetch"`
-	URL     string    `json:"url"`               // whose bytes they are: any text
+	URL     string    `json:"url"`               // whose bytes they are: the text of its urlparse.Key
 	Size    int64     `json:"size"`              // bytes of the whole file; -1 if unknown
 	ModTime time.Time `json:"modified,omitzero"` // the source's, UTC; zero if unknown
 	Adopted int64     `json:"adopted,omitempty"` // bytes at the start that another program brought
