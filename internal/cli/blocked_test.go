@@ -198,7 +198,7 @@ func TestEveryStageEnds(t *testing.T) {
 				}
 				ctx, end := e.begin(t)
 				args, in := at.set(t, end)
-				if !slices.Contains(args, "-o") {
+				if url := args[len(args)-1]; !slices.Contains(args, "-o") && !strings.HasSuffix(url, "/") {
 					args = append(args, "-d", t.TempDir())
 				}
 				var stderr io.Writer = io.Discard

@@ -201,8 +201,9 @@ func TestServerTextOnTerminal(t *testing.T) {
 	} {
 		for _, flags := range [][]string{{"-v"}, {"-v", "--json"}, {"-v", "--progress", "json"}, {"-v", "--progress", "plain"}} {
 			s := testserver.New(t, nil, tt.server)
+			t.Chdir(t.TempDir())
 			var out, err screen
-			args := slices.Concat(flags, []string{"--retries", "0", "-d", t.TempDir(), s.URL(tt.path)})
+			args := slices.Concat(flags, []string{"--retries", "0", s.URL(tt.path)})
 			cli.Run(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &out, Err: &err})
 			wantHarmless(t, tt.name+": standard error", err.String())
 			if out.String() != "" {

@@ -113,7 +113,7 @@ func (r *run) fence(ctx context.Context) {
 	case r.Info, r.Output == "-":
 	case r.Output != "":
 		dirs = append(dirs, filepath.Dir(filepath.Join(r.Dir, r.Output)))
-	case r.Many, slices.ContainsFunc(r.Targets, func(t config.Target) bool { return t.Err == nil && !t.URL.IsDir() && !r.Long }):
+	case r.Many, slices.ContainsFunc(r.Targets, func(t config.Target) bool { return !t.URL.IsDir() && !r.Long }):
 		dirs = append(dirs, cmp.Or(r.Dir, "."))
 	}
 	if r.Report != "" && r.Report != "-" {

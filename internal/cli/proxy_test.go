@@ -181,7 +181,8 @@ func TestProxyGet(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, before := t.TempDir(), len(p.Targets())
-			code, _, err := run(t, append([]string{"--proxy", p.URL(), "--retries", "0", "-d", dir}, tt.args...)...)
+			t.Chdir(dir)
+			code, _, err := run(t, append([]string{"--proxy", p.URL(), "--retries", "0"}, tt.args...)...)
 			if code != tt.code || !strings.Contains(err, tt.want) || strings.Count(err, fetchesItself) != tt.notices {
 				t.Errorf("exit %d, want %d; %s, want %q and %d notices", code, tt.code, err, tt.want, tt.notices)
 			}

@@ -261,7 +261,7 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	again := *req
 	again.More = func() bool {
 		next := f.run.Targets[f.run.at+1:]
-		return len(next) > 0 && next[0].Err == nil && next[0].URL.SameLogin(req.URL) && !next[0].URL.IsDir()
+		return len(next) > 0 && next[0].URL.SameLogin(req.URL) && !next[0].URL.IsDir()
 	}
 	return f.Source.Do(ctx, &again)
 }

@@ -113,13 +113,9 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			}
 		}
 		for i, t := range r.Targets {
-			from, task, err := "", batch.Task{}, t.Err // which shows the URL itself
-			if r.at = i; err == nil {
-				from = t.URL.Redacted()
-				task, err = r.task(t)
-				err = r.explained(ctx, t.URL, err)
-			}
-			if !next(from, task, err) {
+			r.at = i
+			task, err := r.task(t)
+			if !next(t.URL.Redacted(), task, r.explained(ctx, t.URL, err)) {
 				return
 			}
 		}
@@ -232,17 +228,20 @@ type list struct {
 
 func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
 
-// check completes the URLs of the command line and reads all lists. What is wrong with them is reported at once if they
-// belong together, and that with one URL after another at its turn.
+// check completes the URLs of the command line and reads all lists. All that is wrong with them is reported before
+// anything is fetched. The place of a lone file shows at its turn, when its directory is there.
 func (r *run) check(ctx context.Context) {
-	for i := range r.Targets {
-		t := &r.Targets[i]
-		if t.Err == nil {
-			t.Err = r.complete(t.URL)
+	for _, t := range r.Targets {
+		from, err := "", t.Err // which shows the text itself
+		if err == nil {
+			err = r.complete(t.URL)
 		}
-		if r.Many || r.Info {
-			r.fail("", t.Err)
+		if err == nil && len(r.Targets) > 1 {
+			from = t.URL.Redacted()
+			_, err = r.task(t)
+			err = r.explained(ctx, t.URL, err)
 		}
+		r.fail(from, err)
 	}
 	for _, name := range []string{r.Manifest, r.Input} {
 		if name != "" {

@@ -272,9 +272,9 @@ func (l *line) refusals() []refusal {
 		{!l.Recursive && !l.Glob && (l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks),
 			"--accept, --reject and --follow-links are for directories: write -r or --glob too"},
 		{l.Tree.Depth > 0 && !l.Recursive, "--depth is for trees: write -r too"},
-		{!l.Many && !l.Long && !l.Info && l.Output == "" && (l.File.Newer || l.File.Continue) && len(l.Targets) > 0 &&
-			!slices.ContainsFunc(l.Targets, func(t Target) bool { return t.Err != nil || !t.URL.IsDir() }),
-			"-N and -c are for files: write -r for those in a directory"},
+		{!l.Many && !l.Info && l.Output == "" && (l.File.Newer || l.File.Continue || l.Dir != "") && len(l.Targets) > 0 &&
+			!slices.ContainsFunc(l.Targets, func(t Target) bool { return t.Err != nil || !t.URL.IsDir() && !l.Long }),
+			"-d, -N and -c are for files: write -r for those in a directory, or -o FILE for its listing"},
 		{l.Delete && (!l.Recursive || l.Glob || l.lists() || !l.File.Newer || l.Info || l.NoLedger || l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.Depth > 0 || l.Tree.FollowLinks),
 			"--delete is for whole trees: write -r -N --delete, and leave out --accept, --reject, --depth, --glob, --follow-links, --no-ledger, -i, --manifest and -I"},
 		{(l.Watch > 0 || l.MinAge > 0 || !l.NewerThan.IsZero()) && (!l.Recursive && !l.Glob || l.lists()),

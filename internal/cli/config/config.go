@@ -212,7 +212,10 @@ func (l *line) hint(text string, err error, last bool) {
 	case !strings.Contains(text, "://") && (marked || serr == nil && info.Mode().IsRegular()):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case last && aPath().MatchString(text):
-		bad.Hint = "-d DIR and -o FILE say where to save"
+		bad.Hint = "-d " + text + " saves in that directory"
+		if !os.IsPathSeparator(text[len(text)-1]) && (serr != nil || !info.IsDir()) {
+			bad.Hint = "-o " + text + " saves under that name, -d " + text + " in that directory"
+		}
 	case !l.Glob && gerr == nil && choices[0].URL != text:
 		if _, err := urlparse.Parse(choices[0].URL); err == nil {
 			bad.Hint = "--glob takes it as a pattern of names"
