@@ -41,8 +41,8 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 	if err == nil && told {
 		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
 	}
-	for i := 0; i < len(plan) && err == nil; i++ {
-		_, err = fmt.Fprintln(r.print.Out, plan[i])
+	for i := range plan {
+		r.print.Print(fmt.Appendln(nil, plan[i]))
 	}
 	if err == nil && told {
 		r.print.Note(show.Notice, "", u.Redacted()+": a server without MLSD is sent LIST; what follows depends on the listing")
@@ -293,7 +293,8 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 				n++
 			}
 			if failure = err; err == nil {
-				if _, err := r.print.Out.Write(r.infoLine(urls[n], e)); err != nil {
+				r.print.Print(r.infoLine(urls[n], e))
+				if err := r.print.Lost(); err != nil {
 					return err
 				}
 				n++
@@ -340,10 +341,7 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 }
 
 func (i *teller) print(e ftpexec.Entry) {
-	if !i.run.shut.Load() {
-		_, err := i.run.print.Out.Write(i.run.infoLine(e.URL, e))
-		i.run.fail("", err)
-	}
+	i.run.print.Print(i.run.infoLine(e.URL, e))
 }
 
 // end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.

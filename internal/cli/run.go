@@ -78,12 +78,15 @@ func (r *run) execute(ctx context.Context, err error) {
 	switch {
 	case err != nil:
 	case r.Print != "":
-		_, err = io.WriteString(r.print.Out, config.Text(r.Print))
+		r.print.Print([]byte(config.Text(r.Print)))
 	default:
 		if err = r.connect(); err == nil {
 			cancel()
 			r.all(ctx)
 		}
+	}
+	if lost := r.print.Lost(); !r.told.Load() {
+		err = cmp.Or(err, lost)
 	}
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		for i, text := range bad.Lines {
@@ -120,7 +123,7 @@ type run struct {
 
 	shown *show.Run
 	code  atomic.Int32 // the exit code of the first failure
-	shut  atomic.Bool  // standard output was closed by its reader
+	told  atomic.Bool  // that standard output has lost something
 	lost  int64        // URLs that were not even tried
 }
 
@@ -181,14 +184,14 @@ func (r *run) fail(what string, err error) {
 }
 
 func (r *run) fails(err error) {
-	code := exitCode(err)
-	if r.code.CompareAndSwap(exitOK, int32(code)); code == exitClosed {
-		r.shut.Store(true)
+	r.code.CompareAndSwap(exitOK, int32(exitCode(err)))
+	if lost := r.print.Lost(); lost != nil && errors.Is(err, lost) {
+		r.told.Store(true)
 	}
 }
 
-// ended reports whether the run goes no further: ctx has ended, or nobody reads standard output.
-func (r *run) ended(ctx context.Context) bool { return r.shut.Load() || ctx.Err() != nil }
+// ended reports whether the run goes no further: ctx has ended, or standard output has lost something.
+func (r *run) ended(ctx context.Context) bool { return ctx.Err() != nil || r.print.Lost() != nil }
 
 func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
 	r.fail(u.Redacted(), r.explained(ctx, u, err))
@@ -240,7 +243,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	o.Events(download.Event{Kind: batch.Started})
 	end := batch.Event{Event: download.Event{Kind: batch.Ended}, Task: &t}
 	if t.Path == "-" {
-		out := r.print.Out
+		out := io.Writer(r.print.Out)
 		if show.IsTerminal(out) {
 			out = readable(out)
 		}
@@ -345,7 +348,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 			name = printable.Line(name)
 			fallthrough
 		default:
-			fmt.Fprintln(r.print.Out, name)
+			r.print.Print([]byte(name + "\n"))
 		}
 	}
 	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Backup: r.Backup, Dry: r.DryRun, Tell: tell}

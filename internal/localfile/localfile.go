@@ -172,10 +172,13 @@ func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == ErrLocal && !e.Elsewhere }
 
 // Failure wraps a system error in an [Error] about path: its Reason is what, such as "cannot be written", and why, without
-// the path and the operation in the system's own text. It returns nil for nil.
+// the path and the operation in the system's own text. It returns nil for nil, and an [Error] as it is.
 func Failure(path, what string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if said, ok := err.(*Error); ok {
+		return said
 	}
 	return &Error{Path: path, Reason: what + ": " + Cause(err).Error(), Err: err}
 }

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -45,8 +46,8 @@ const (
 
 // Printer knows where and how to print. It is safe for concurrent use.
 type Printer struct {
-	Out            io.Writer // standard output: its errors are marked as such
-	Verbose, Quiet bool      // these and Progress are as the flags say, and do not change after first use
+	Out            *output // standard output
+	Verbose, Quiet bool    // these and Progress are as the flags say, and do not change after first use
 	Progress       Mode
 	Dir, Report    string        // of -d and --report, for the end of a run
 	Again          bool          // a run like this one has ended before: only what is new is worth a line
@@ -66,13 +67,13 @@ type Printer struct {
 
 // New returns a Printer for these streams. explain returns the text of an error, "" if it is not worth one, and its exit code.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
-	return &Printer{Out: output{stdout}, err: stderr, explain: explain, now: time.Now}
+	return &Printer{Out: &output{Writer: stdout}, err: stderr, explain: explain, now: time.Now}
 }
 
 // IsTerminal reports whether a stream is a terminal, or says so by a method IsTerminal() bool.
 func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
-	case output:
+	case *output:
 		return IsTerminal(s.Writer)
 	case interface{ IsTerminal() bool }:
 		return s.IsTerminal()
@@ -92,11 +93,35 @@ func IsNull(stream any) bool {
 	return stream == nil || stream == io.Discard
 }
 
-type output struct{ io.Writer }
+// output is standard output. It remembers its first error, marked as one of this machine, and writes nothing after it.
+type output struct {
+	io.Writer
+	lost atomic.Pointer[error]
+}
 
-func (o output) Write(b []byte) (int, error) {
+func (o *output) Write(b []byte) (int, error) {
+	if lost := o.lost.Load(); lost != nil {
+		return 0, *lost
+	}
 	n, err := o.Writer.Write(b)
-	return n, localfile.Failure("standard output", "cannot be written", err)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if err = localfile.Failure("standard output", "cannot be written", err); err != nil {
+		o.lost.Store(&err)
+	}
+	return n, err
+}
+
+// Print writes text to standard output. Its error is that of Lost.
+func (p *Printer) Print(text []byte) { _, _ = p.Out.Write(text) }
+
+// Lost returns why standard output has lost something of what was written to it, or nil.
+func (p *Printer) Lost() error {
+	if lost := p.Out.lost.Load(); lost != nil {
+		return *lost
+	}
+	return nil
 }
 
 // mode applies -q and resolves auto. toTerminal says that data goes to the terminal, which rows at its bottom would garble.

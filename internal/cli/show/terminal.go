@@ -85,7 +85,7 @@ func (p *Printer) draw(text string) {
 
 // Narrow reports whether standard output is a terminal on which long lines of listings would wrap.
 func (p *Printer) Narrow() bool {
-	width, _ := size(p.Out.(output).Writer)
+	width, _ := size(p.Out.Writer)
 	return width < 60 && IsTerminal(p.Out)
 }
 
