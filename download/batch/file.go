@@ -35,6 +35,9 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	to, err := b.group.Find(b.root, j.Path)
 	if err == nil {
 		defer to.Close(false)
+		err = localfile.IsReport(ctx, to.Path, to.Info)
+	}
+	if err == nil {
 		result, there, err = b.there(bounded, j, to)
 	}
 	if b.short(t, err) {

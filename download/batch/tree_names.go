@@ -115,6 +115,8 @@ func (e entry) usable(taken map[uint64]bool) error {
 	why, key := localfile.Unusable(e.name), e.key()
 	if _, again := taken[key]; again && why == "" {
 		why = "has the name of another entry of the listing"
+	} else if localfile.Own(e.name) != "" {
+		why += ": --reject leaves it out"
 	}
 	if why != "" {
 		return &localfile.Error{Path: e.name, Reason: why, Err: localfile.ErrName}

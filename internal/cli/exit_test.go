@@ -200,6 +200,7 @@ var misfits = []misfit{
 	{args: "-d g URL/d/", hint: "-d, -N and -c are for files: write -r for those in a directory, or -o FILE for its listing", then: []string{"+-r"}},
 	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
+	{args: "-r -d m URL/m/", hint: "has a name that ftpfetch gives its own files: --reject leaves it out", then: []string{"+--reject .ftpfetch-*"}},
 	{args: "URL/d", hint: `End the URL in "/"`, then: []string{"URL/d=>URL/d/"}},
 
 	// URLs
@@ -294,7 +295,8 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 	o.Users = map[string]string{"me": "secret", "sl": "a/b", "sh": "a#b", "n.invalid": "12/b"}
 	maps.Copy(o.Users, m.server.Users)
 	o.Tree = map[string]string{"/f": "contents", "/x1": "contents", "/x2": "contents", "/n01": "contents", "/n02": "contents", "/d/a.txt": "contents",
-		"/d/same": "contents", "/e/same": "contents", "/x;1": "contents", "/x%": "contents", "/d/": ""}
+		"/d/same": "contents", "/e/same": "contents", "/x;1": "contents", "/x%": "contents", "/d/": "",
+		"/m/same": "contents", "/m/.ftpfetch-trash/x": "x"}
 	s = testserver.New(t, &o)
 	t.Chdir(t.TempDir())
 	t.Setenv("NETRC", "netrc")

@@ -306,7 +306,7 @@ func (r *run) round(ctx context.Context) {
 	if r.Batch == nil {
 		r.Batch = batch.Run
 	}
-	totals, err := r.Batch(ctx, from, r.tasks(ctx), o)
+	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), from, r.tasks(ctx), o)
 	switch {
 	case ctx.Err() != nil:
 		r.print.Failed("", context.Cause(ctx), rest)

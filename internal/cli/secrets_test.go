@@ -319,14 +319,18 @@ func TestNamesMeet(t *testing.T) {
 // was fetched.
 func TestReportPlace(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "contents", "/d/sub/b": "b"}})
-	for _, args := range [][]string{{"-j2", s.URL("/d/a"), s.URL("/d/sub/b")}, {"-i", written(t, s.URL("/d/a")+"\n")}, {"-r", "-d.", s.URL("/d/")}} {
+	var all [][]string
+	for _, from := range [][]string{{"-j2", s.URL("/d/a"), s.URL("/d/sub/b")}, {"-i", written(t, s.URL("/d/a")+"\n")}, {"-r", "-d.", s.URL("/d/")}} {
+		all = append(all, from, append(slices.Clone(from), "-N"), append(slices.Clone(from), "--overwrite"))
+	}
+	for _, args := range all {
 		for _, fetched := range []bool{false, true} {
 			t.Chdir(t.TempDir())
 			if fetched {
 				must.Do(t, os.WriteFile("a", []byte("contents"), 0o666))
 			}
 			code, _, stderr := run(t, append(args, "--report", "a")...)
-			told := fetched || args[0] == "-r" || strings.Contains(stderr, "a: is the place of the report: write another name for --report")
+			told := fetched || strings.Contains(stderr, "a: is the report of this run: write another name for --report")
 			if text := string(must.Get(os.ReadFile("a"))(t)); code == 0 || (text == "contents") != fetched || !told {
 				t.Errorf("%q, fetched before %t: code %d, %s, %q", args, fetched, code, stderr, text)
 			}

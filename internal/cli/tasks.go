@@ -85,8 +85,6 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			switch {
 			case r.ended(ctx):
 				return false
-			case err == nil && t.Path != "" && filepath.Join(r.Dir, t.Path) == filepath.Clean(r.Report):
-				err = &localfile.Error{Path: r.Report, Reason: "is the place of the report: write another name for --report", Err: download.ErrLocal}
 			case err == nil:
 				return yield(t)
 			}
@@ -328,7 +326,7 @@ func (l *list) open(ctx context.Context) error {
 }
 
 func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
-	file, err := os.CreateTemp("", "ftpfetch-list-")
+	file, err := os.CreateTemp("", ".ftpfetch-list-")
 	if err != nil {
 		return err
 	}

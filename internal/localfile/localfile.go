@@ -9,20 +9,24 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"unicode"
 	"unicode/utf8"
 )
 
 var goos = runtime.GOOS // but for tests
 
-// own matches the names that this program alone gives: nothing else is saved under them.
+// own matches the names that this program alone gives, wherever it writes: nothing else is saved under them. What it keeps
+// in a directory begins with ".ftpfetch-": ledgers, the trash, slots, lists; what is beside a file ends as here. Windows
+// gives the first kind short names too. Some file systems drop dots and spaces at the end.
 var own = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\.ftpfetch-ledger|\.ftpfetch\.(part|json~?|bad)$`)
+	return regexp.MustCompile(`(?i)^\.ftpfetch-|^ftpfet~|\.ftpfetch\.(part|json~?|bad)[. ]*$`)
 })
 
 // device matches the names of devices on Windows, which have superscript digits too and any extension.
@@ -30,9 +34,16 @@ var device = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
 })
 
-// Own says that name is one that this program gives its own files, or returns "".
-func Own(name string) string {
-	if own().MatchString(name) {
+// Own says that a component of path has a name that this program gives its own files, or returns "". Some file systems of
+// macOS overlook characters that have no shape.
+func Own(path string) string {
+	shown := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, filepath.ToSlash(path))
+	if slices.ContainsFunc(strings.Split(shown, "/"), own().MatchString) {
 		return "has a name that ftpfetch gives its own files"
 	}
 	return ""
@@ -49,6 +60,21 @@ func WithAttempt(ctx context.Context, name string) context.Context {
 func Attempt(ctx context.Context) string {
 	name, _ := ctx.Value(attempt{}).(string)
 	return name
+}
+
+type report struct{}
+
+// WithReport returns a context for a run that writes a report to a file meanwhile.
+func WithReport(ctx context.Context, file fs.FileInfo) context.Context {
+	return context.WithValue(ctx, report{}, file)
+}
+
+// IsReport returns an error if info is the report of the run.
+func IsReport(ctx context.Context, path string, info fs.FileInfo) error {
+	if file, _ := ctx.Value(report{}).(fs.FileInfo); !os.SameFile(file, info) {
+		return nil
+	}
+	return &Error{Path: path, Reason: "is the report of this run: write another name for --report", Err: ErrLocal}
 }
 
 // mostName is how many bytes a name may have. Systems allow 255 bytes or UTF-16 units, of which no name has more.

@@ -15,6 +15,8 @@ func TestUnusable(t *testing.T) {
 		{"console", true, true}, {"com10", true, true}, {"", false, false}, {".", false, false}, {"..", false, false},
 		{"/etc/passwd", false, false}, {"a/b", false, false}, {"../x", false, false}, {"a\x00b", false, false}, {"a.part", true, true},
 		{"a.ftpfetch.json", false, false}, {"A.FTPFETCH.PART", false, false}, {"a.part.json", true, true}, {"ftpfetch.part", true, true},
+		{".ftpfetch-trash", false, false}, {".FTPFETCH-Trash", false, false}, {".ftpfetch-", false, false}, {".ftpfetch", true, true}, {"ftpfetch-trash", true, true},
+		{"x.ftpfetch.bad. .", false, false}, {"x.ftpfetch.\u200dpart", false, false}, {"ftpfet~1", false, false}, {"ftpfetc~1", true, true}, {"x.ftpfetch.parts", true, true},
 	}
 	defer func(is string) { goos = is }(goos)
 	for _, tt := range tests {

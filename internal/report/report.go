@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -103,6 +104,19 @@ func (f *File) Write(x Row) error {
 	}
 	_, err := f.to.Write(line)
 	return err
+}
+
+// Info describes the file; nil means that there is none.
+func (f *File) Info() fs.FileInfo {
+	if f == nil {
+		return nil
+	}
+	file, ok := f.to.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, _ := file.Stat()
+	return info
 }
 
 // Close closes the file.

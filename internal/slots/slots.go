@@ -34,7 +34,7 @@ func Share(c *ftpexec.Client, most int, say func()) (dirs []string, err error) {
 	if info, err := os.Stat(dir); err != nil || !disk.Alone(info) {
 		dir = os.TempDir() // there may be none for this user, as under cron and su
 	}
-	dir = filepath.Join(dir, fmt.Sprint("ftpfetch-", os.Geteuid()))
+	dir = filepath.Join(dir, fmt.Sprint(".ftpfetch-slots-", os.Geteuid()))
 	err = os.MkdirAll(dir, 0o700)
 	if info, lerr := os.Lstat(dir); lerr == nil && !(info.IsDir() && disk.Alone(info)) {
 		err = errors.New("is in the way, and no directory that only this user can change")

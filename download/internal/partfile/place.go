@@ -73,7 +73,11 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	}
 	p.Path = filepath.Join(disk.Below(root, p.path), name)
 	p.names = namesOf(name, g.Attempt)
-	if why := localfile.Own(name); why != "" {
+	own := name
+	if root != nil {
+		own = path
+	}
+	if why := localfile.Own(own); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
 	if err := p.Look(); err != nil {
