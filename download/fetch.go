@@ -226,13 +226,16 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, x 
 	}
 }
 
-// split cuts s into about n pieces of about the same length, but none shorter than minSegment.
+// split cuts s into about n pieces of about the same length, but none shorter than minSegment. A server may say any length:
+// no sum and no product of two of them may be more than an int64 holds.
 func split(s partfile.Spans, n int) (pieces partfile.Spans) {
 	length := max(1, s.Octets()/int64(n))
 	for _, x := range s {
-		count := max(1, min((x.Len()+(length-1)/2)/length, x.Len()/minSegment))
-		for i := range count {
-			pieces = append(pieces, partfile.Span{Start: x.Start + x.Len()*i/count, End: x.Start + x.Len()*(i+1)/count})
+		rounded := (uint64(x.Len()) + uint64(length-1)/2) / uint64(length)
+		for left := max(1, min(int64(rounded), x.Len()/minSegment)); left > 0; left-- {
+			end := x.Start + x.Len()/left
+			pieces = append(pieces, partfile.Span{Start: x.Start, End: end})
+			x.Start = end
 		}
 	}
 	return pieces

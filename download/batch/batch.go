@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"path"
 	"runtime"
@@ -240,7 +241,7 @@ func (b *engine) admit(j *job) bool {
 		return true
 	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
 		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
-		b.count(func(c *counts) { c.file(-1, 1) })
+		b.count(func(c *counts) { c.file(-1) })
 		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason, Err: download.ErrLocal}))
 	}
 	return false
@@ -252,18 +253,24 @@ func (b *engine) found(j *job, host string) schedule.Job[*job] {
 		if j.dir != nil {
 			c.Listing++
 		} else {
-			c.file(j.size(), 1)
+			c.file(j.size())
 		}
 	})
 	return schedule.Job[*job]{Host: host, Value: j, Finds: j.dir != nil}
 }
 
-// file counts n files of a size, which is -1 if it is not known.
-func (c *counts) file(size, n int64) {
-	if c.Files += n; size >= 0 {
-		c.size += n * size
+// file counts a file of a size, which is -1 if it is not known.
+func (c *counts) file(size int64) {
+	c.Files++
+	c.sized(size)
+}
+
+// sized counts the size of a file. One that no sum can hold is as good as unknown: a server may say any number.
+func (c *counts) sized(size int64) {
+	if size < 0 || size > math.MaxInt64-c.size {
+		c.unsized++
 	} else {
-		c.unsized += n
+		c.size += size
 	}
 }
 

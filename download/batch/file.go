@@ -72,7 +72,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case b.crowded(t, err):
 		return schedule.Full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
-		b.count(func(c *counts) { c.file(j.size(), -1) })
+		b.count(func(c *counts) { c.Files--; c.unsized-- })
 		j.in.note(func(h *haul) { h.wanted, h.links = h.wanted-1, h.links+1 })
 		b.left(j, j.link)
 		return schedule.Done
@@ -87,7 +87,7 @@ type teller interface {
 
 func (b *engine) tells(j *job, e ftpexec.Entry) {
 	j.in.note(func(h *haul) { h.wanted++ })
-	b.count(func(c *counts) { c.file(e.Size, 1); c.Complete++ })
+	b.count(func(c *counts) { c.file(e.Size); c.Complete++ })
 	b.telling.Lock()
 	defer b.telling.Unlock()
 	j.settle()
@@ -240,7 +240,7 @@ func (m *meter) reach(c *counts, done, size int64) {
 	if !m.sized && size >= 0 {
 		m.sized = true
 		c.unsized--
-		c.size += size
+		c.sized(size)
 	}
 }
 

@@ -283,7 +283,7 @@ func (b *engine) refuse(j *job, e entry, err error) {
 		if dir {
 			c.Unlisted++
 		} else {
-			c.file(0, 1)
+			c.file(0)
 		}
 	})
 	j.settle()

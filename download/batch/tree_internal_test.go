@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -164,6 +165,27 @@ func TestNamedMeanwhile(t *testing.T) {
 	for i, item := range items {
 		if got, err := b.named(t.Context(), &job{Task: &Task{Item: item}, listed: -1}, must.Get(b.group.Find(b.root, item.Path))(t)); got != (i < 2) || err != nil {
 			t.Errorf("%s: %v, %v", item.Path, got, err)
+		}
+	}
+}
+
+// No sum of sizes, whatever a server says, falls below one of them; what no sum can hold is unknown.
+func TestHostileTotals(t *testing.T) {
+	sizes := []int64{-1, 0, 1 << 31, 1 << 32, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}
+	for _, a := range sizes {
+		for _, b := range sizes {
+			for _, third := range sizes {
+				var c counts
+				most, unknown := int64(0), int64(0)
+				for _, size := range []int64{a, b, third} {
+					c.file(size)
+					most = max(most, size)
+					unknown += max(0, -size)
+				}
+				if c.size < 0 || c.unsized < unknown || c.unsized == 0 && c.size < most || c.Files != 3 {
+					t.Errorf("%d, %d and %d: %+v", a, b, third, c)
+				}
+			}
 		}
 	}
 }

@@ -252,7 +252,7 @@ func (b *engine) hauls(ctx context.Context) {
 		switch err := h.wanting(j.Tree); {
 		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
 		case err != nil:
-			b.count(func(c *counts) { c.file(0, 1) })
+			b.count(func(c *counts) { c.file(0) })
 			b.ended(Event{Event: download.Event{Err: err}, Task: j.Task})
 		case h.deeper > 0:
 			b.note(pause, j.url().Redacted()+": "+h.unread(j.Tree))

@@ -31,6 +31,7 @@ func restarts(contents string) testserver.Step {
 		offset := 0
 		testserver.Honest(contents).With("MLST", mlst("Type=file;Size="+strconv.Itoa(len(contents)))).With("REST", func(c *testserver.Conn) error {
 			offset, _ = strconv.Atoi(c.Arg)
+			offset = min(offset, len(contents))
 			return testserver.Reply("350 fine")(c)
 		}).With("RETR", func(c *testserver.Conn) error {
 			rest := contents[offset:]
@@ -250,6 +251,52 @@ func TestFSMoreThanTold(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whatever number a server says, and wherever a program looks in the file: the bytes are right, or there is an error.
+func TestFSNumbers(t *testing.T) {
+	const contents = "contents"
+	numbers := []string{"0", "-1", "2147483648", "4294967296", "4611686018427387904", "9223372036854775807", "9223372036854775808",
+		"18446744073709551616", strings.Repeat("9", 40)}
+	n := 0
+	for _, size := range append(numbers, "8") {
+		for _, by := range []testserver.Step{
+			testserver.On("SIZE", testserver.Reply("213 "+size)).With("MLST", testserver.Reply("500 unknown")).With("CWD f", testserver.Reply("550 no")),
+			testserver.On("MLST", mlst("Type=file;Modify=20200102030405;Size="+size)),
+			testserver.On("RETR", testserver.Reply("150 Opening ("+size+" bytes)"), testserver.Data(contents, testserver.Closed), testserver.Reply("226 fine")).With("SIZE", testserver.Reply("500 unknown")),
+		} {
+			s := testserver.New(t, nil, restarts(contents), testserver.On("CWD f", testserver.Reply("550 no")), by)
+			d := openFS(t, new(ftpexec.Client), s.URL("/"))
+			all, err := d.ReadFile("f")
+			if err == nil && string(all) != contents {
+				t.Errorf("%s: ReadFile got %q", size, all)
+			}
+			f, err := d.Open("f")
+			if err != nil {
+				continue
+			}
+			for _, number := range numbers {
+				at, err := strconv.ParseInt(number, 10, 64)
+				if err != nil {
+					continue
+				}
+				for whence := range 3 {
+					n++
+					to, err := f.(io.Seeker).Seek(at, whence)
+					if m, rerr := io.ReadFull(f, make([]byte, 1)); to < 0 || err == nil && m == 1 && to >= 8 {
+						t.Errorf("%s: Seek(%d, %d): %d, %v, then %d bytes, %v", size, at, whence, to, err, m, rerr)
+					}
+				}
+				b := make([]byte, 3)
+				if m, err := f.(io.ReaderAt).ReadAt(b, at); m > 0 && string(b[:m]) != contents[:m] || m < 3 && err == nil {
+					t.Errorf("%s: ReadAt(%d): %q, %v", size, at, b[:m], err)
+				}
+			}
+			must.Do(t, f.Close())
+			s.Close()
+		}
+	}
+	t.Logf("%d places", n)
 }
 
 func Example() {

@@ -128,18 +128,27 @@ func head(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Respon
 func rangeOf(field string) (first, end int64) {
 	text, known := strings.CutPrefix(field, "bytes=")
 	from, to, one := strings.Cut(text, "-")
-	a, noFirst := strconv.ParseUint(from, 10, 62)
-	b, noLast := strconv.ParseUint(to, 10, 62)
+	a, noFirst := position(from)
+	b, noLast := position(to)
 	switch {
 	case !known || !one:
 	case from == "" && noLast == nil:
-		return -int64(b), 0
+		return -b, 0
 	case to == "" && noFirst == nil:
-		return int64(a), math.MaxInt64
+		return a, math.MaxInt64
 	case noFirst == nil && noLast == nil && a <= b:
-		return int64(a), int64(b) + 1
+		return a, b + 1
 	}
 	return 0, 0
+}
+
+// position reads a number of Range. One that is too large for a file counts as the largest, with room for the byte after it.
+func position(digits string) (int64, error) {
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil
+	}
+	return int64(min(n, math.MaxInt64-1)), err
 }
 
 // get answers a GET of a file, or of the part that the fields Range and If-Range ask for. It asks for the part before it

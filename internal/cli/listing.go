@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -322,17 +323,19 @@ func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 type teller struct {
 	*mirror.Source
 	run            *run
-	files, unknown int64 // files of unknown size
+	files, unknown int64 // files; those of unknown size, or of one that no sum can hold
 	octets         int64
 	all            []ftpexec.Entry // to be sorted
 }
 
 // Tell takes what is told about a file.
 func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
-	if i.files++; e.Size < 0 {
+	i.files++
+	if e.Size < 0 || e.Size > math.MaxInt64-i.octets {
 		i.unknown++
+	} else {
+		i.octets += e.Size
 	}
-	i.octets += max(0, e.Size)
 	if e.Name, e.URL = u.String(), u; i.run.Sort != "" && i.run.Sort != "none" {
 		i.all = append(i.all, e)
 	} else {

@@ -124,8 +124,10 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 func (r *run) known() (files, bytes int64) {
 	for _, l := range r.lists {
 		files += int64(l.files)
-		if bytes += l.octets; l.octets < 0 {
-			bytes = -1 << 62
+		if l.octets < 0 || bytes < 0 || l.octets > math.MaxInt64-bytes {
+			bytes = -1
+		} else {
+			bytes += l.octets
 		}
 	}
 	for _, t := range r.Targets {
@@ -134,7 +136,7 @@ func (r *run) known() (files, bytes int64) {
 		}
 		files, bytes = files+1, -1
 	}
-	return files, max(bytes, -1)
+	return files, bytes
 }
 
 // task returns what a URL of the command line asks for. The Path of one URL after another is as [run.path] returns it.

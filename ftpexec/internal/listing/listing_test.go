@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -197,6 +198,27 @@ func TestMonths(t *testing.T) {
 			got, err := LIST("-rw-r--r-- 1 root root 5 "+name+" 12  2003 n", now)
 			if want := time.Month(i + 1); err != nil || got.Time.Month() != want {
 				t.Errorf("%s: %s is %v, want %v (%v)", language, name, got.Time.Month(), want, err)
+			}
+		}
+	}
+}
+
+// Whatever number stands for a size or a time: the size is that or unknown, and the time has a form in JSON.
+func TestHostileNumbers(t *testing.T) {
+	lines := []string{"+m%[1]s,r,s%[1]s,\tname", "-rw-r--r-- 1 u g %[1]s Jan  2 %[1]s name", "-rw-r--r-- 1 u g %[1]s Dec 31 23:59:59 9999 name",
+		"-rw-r--r-- 1 u g %[1]s %[1]s-01-02 15:04 name", "-rw-r--r-- 1 u g %[1]s 9999-12-31 23:59:59 -0100 name", "-rw-r--r-- 1 u g %[1]s 0000-01-01 00:00:00 +0100 name",
+		"-rw-r--r-- 1 u g %[1]s 9999-12-31 23:59:59.%[1]s -1200 name",
+		"01-02-%[1]s  03:04PM  %[1]s name", "%[1]s-01-02  03:04PM  %[1]s name", "NAME.TXT;1  %[1]s/12  2-JAN-%[1]s 15:04:05", "QSYS  %[1]s 02/23/%[1]s 15:09:55 *STMF name",
+		"  %[1]s      A    04-23-%[1]s   10:57  name", "type=file;size=%[1]s;modify=%[1]s; name", "type=file;size=%[1]s;modify=%[1]s0101000000.%[1]s; name"}
+	numbers := []string{"0", "0000", "0001", "-1", "9999", "10000", "2147483648", "253402300799", "253402300800", "549755813887", "4611686018427387904",
+		"9223372036854775807", "9223372036854775808", "18446744073709551616", strings.Repeat("9", 40)}
+	for _, line := range lines {
+		for _, number := range numbers {
+			for _, read := range []func(string) (Item, error){MLSD, func(s string) (Item, error) { return LIST(s, time.Now()) }} {
+				item, err := read(fmt.Sprintf(line, number))
+				if _, jerr := json.Marshal(item.Time); err == nil && (jerr != nil || item.Size < -1 || item.Size >= 0 && fmt.Sprint(item.Size) != strings.TrimLeft(number[:len(number)-1], "0")+number[len(number)-1:]) {
+					t.Errorf("%q: size %d, time %v: %v", fmt.Sprintf(line, number), item.Size, item.Time, jerr)
+				}
 			}
 		}
 	}

@@ -123,7 +123,12 @@ type stamp struct {
 	utc  bool
 }
 
-func (s stamp) on(item *Item) { item.Time, item.Precision, item.UTC = s.t, s.unit, s.utc }
+// on sets the time of item, unless it is in a year that no journal and no JSON can have (RFC 3339 section 5.6).
+func (s stamp) on(item *Item) {
+	if y := s.t.Year(); y >= 0 && y <= 9999 {
+		item.Time, item.Precision, item.UTC = s.t, s.unit, s.utc
+	}
+}
 
 // date returns a time of a day, or the day alone if clock is the zero stamp. It returns false if there is no such day.
 func date(year, month, dayOfMonth int, clock stamp) (stamp, bool) {
