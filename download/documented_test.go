@@ -92,8 +92,8 @@ func TestTextKeepsNothing(t *testing.T) {
 	k.want(map[string]string{})
 }
 
-// TestSkippedIsCompared checks that a file that Skip leaves alone is compared with what was given, and that the server is
-// not asked for more.
+// TestSkippedIsCompared checks that a file that Skip leaves alone is compared with what was given, for which the server is
+// not asked, or with Verify with what the server has.
 func TestSkippedIsCompared(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "another")
@@ -102,7 +102,6 @@ func TestSkippedIsCompared(t *testing.T) {
 		want error
 	}{
 		{Options{}, nil},
-		{Options{Verify: true}, nil},
 		{Options{Sum: sum(t, "sha256:"+sha256Of("another"))}, nil},
 		{Options{Size: new(int64(7))}, nil},
 		{Options{Sum: sum(t, "sha256:"+sha256Of(body))}, ErrDigest},
@@ -117,6 +116,20 @@ func TestSkippedIsCompared(t *testing.T) {
 	}
 	if n := len(k.Commands()); n != 0 {
 		t.Errorf("the server received %d commands", n)
+	}
+	for list, want := range map[string]error{
+		"": ErrUnverified, sha256Of(body) + "  f\n": ErrDigest, sha256Of("another") + "  f\n": nil,
+	} {
+		k := newKit(t, map[string]string{"/f": body})
+		if list != "" {
+			k = newKit(t, map[string]string{"/f": body, "/SHA256SUMS": list})
+		}
+		k.write("f", "another")
+		r, err := k.get("/f", Options{Skip: true, Verify: true})
+		if !errors.Is(err, want) || (r.Verified != "") != (err == nil) {
+			t.Errorf("%q: got %+v, %v", list, r, err)
+		}
+		k.want(map[string]string{"f": "another"})
 	}
 	k.want(map[string]string{"f": "another"})
 }

@@ -65,7 +65,12 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	case err != nil:
 		return Result{}, err
 	case c.skip != "":
-		return j.leaveAlone(ctx, to, c.skip)
+		result, err = j.leaveAlone(ctx, to, c.skip)
+		if !j.o.Newer || !errors.Is(err, ErrDigest) {
+			return result, err
+		}
+		j.o.note(err.Error() + ": fetching it again")
+		c = choice{overwrite: true}
 	}
 	t, err := j.find(ctx, to, c)
 	if err != nil {
@@ -107,25 +112,38 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	err = t.part.Publish(last)
 	if t.o.Skip && errors.Is(err, fs.ErrExist) {
 		t.part.Discard()
-		return Result{Left: leftExists, Size: to.Size()}, nil
+		return verifiedAlone(ctx, to, t.check, Result{Left: leftExists, Size: to.Size()})
 	}
 	return result, err
 }
 
-// leaveAlone returns the result for a target that stays. It verifies one that is as good as the server's file if a digest was
-// asked for, but never removes it. It asks the server for no digest of one that has merely been there.
+// leaveAlone returns the result for a target that stays. It verifies the target if a digest was asked for, but never
+// removes it.
 func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (Result, error) {
 	result := Result{Left: why, Size: to.Size()}
 	err := j.sized(to.Path+": exists with", result.Size)
-	if err != nil || why == leftExists && j.o.Sum.Algorithm == "" {
+	if err != nil {
 		return result, err
 	}
 	c, err := j.expected(ctx)
-	if err != nil || c == nil {
+	if err != nil {
 		return result, err
 	}
-	if err = to.Copy(ctx, c); err == nil {
-		err = c.compare(&result)
+	return verifiedAlone(ctx, to, c, result)
+}
+
+// verifiedAlone compares the digest of a target that stays, unless c is nil.
+func verifiedAlone(ctx context.Context, to *partfile.Place, c *digestCheck, result Result) (Result, error) {
+	if c == nil {
+		return result, nil
+	}
+	c.reset()
+	if err := to.Copy(ctx, c); err != nil {
+		return result, err
+	}
+	err := c.compare(&result)
+	if err != nil {
+		err = because(ErrDigest, "%s: %v", to.Path, err)
 	}
 	return result, err
 }

@@ -187,18 +187,34 @@ func TestToVerifies(t *testing.T) {
 	}
 }
 
-// TestVerifyOfLeftTarget verifies an existing file and leaves it alone.
+// TestVerifyOfLeftTarget verifies an existing file of the server's size and time and leaves it alone. If its digest is
+// wrong, Newer replaces it, and without Newer that is the error.
 func TestVerifyOfLeftTarget(t *testing.T) {
 	wrong := noise(300_000, 8)
-	for text, want := range map[string]error{body: nil, wrong: ErrDigest} {
-		for _, o := range []Options{{Continue: true}, {Newer: true}} {
-			k := newKit(t, map[string]string{"/f": body})
-			k.write("f", text)
-			o.Sum = sum(t, "sha256:"+sha256Of(body))
-			if r, err := k.get("/f", o); !errors.Is(err, want) || want == nil && (r.Left == "" || r.Verified == "") {
-				t.Errorf("got %+v, %v, want %v", r, err, want)
+	for _, text := range []string{body, wrong} {
+		for _, o := range []Options{{Continue: true}, {Newer: true}, {Skip: true}, {Newer: true, Continue: true}} {
+			for _, verify := range []bool{false, true} {
+				k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body)})
+				k.write("f", text)
+				o.Verify = verify
+				if !verify {
+					o.Sum = sum(t, "sha256:"+sha256Of(body))
+				}
+				r, err := k.get("/f", o)
+				has, want := text, error(nil)
+				switch {
+				case text == body && r.Left == "":
+					t.Errorf("%+v: %+v", o, r)
+				case text == wrong && o.Newer:
+					has = body
+				case text == wrong:
+					want = ErrDigest
+				}
+				if !errors.Is(err, want) || want == nil && r.Verified == "" {
+					t.Errorf("%+v: got %+v, %v, want %v", o, r, err, want)
+				}
+				k.want(map[string]string{"f": has})
 			}
-			k.want(map[string]string{"f": text})
 		}
 	}
 }

@@ -50,7 +50,11 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if t.GivenUp != nil {
 		return b.next(ctx, j, t.GivenUp, schedule.Untouched)
 	}
-	result, err = b.retrieve(bounded, t, to)
+	result, err = b.retrieve(bounded, t, to, b.Each)
+	if err == nil && result.Left != "" && to.Info != nil {
+		result.ModTime = to.Info.ModTime()
+		err = b.remember(j, result)
+	}
 	switch {
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done)
@@ -66,6 +70,9 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 			return schedule.Untouched.Then(j.url().Address())
 		}
 		if result, err = b.compare(bounded, j, err); err == nil {
+			result, err = b.verified(bounded, t, to, result)
+		}
+		if err == nil {
 			(&meter{engine: b, sized: j.size() >= 0}).end(result, nil)
 			return b.end(ctx, j, result, nil, schedule.Done)
 		}
@@ -196,8 +203,31 @@ func (b *engine) left(j *job, what string) {
 	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
 }
 
-func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place) (download.Result, error) {
-	j, o := t.Value, b.Each
+// verified compares the digest of a file that is as good as the server's, if that was asked for.
+func (b *engine) verified(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place, has download.Result) (download.Result, error) {
+	if !b.Each.Verify {
+		return has, nil
+	}
+	o := b.Each
+	o.Skip = true // so that it stays, whatever the digest is
+	result, err := b.retrieve(ctx, t, to, o)
+	if err == nil {
+		has.Sum, has.Verified, has.Checked = result.Sum, result.Verified, result.Checked
+		err = b.remember(t.Value, has)
+	}
+	return has, err
+}
+
+// remember records a file that was there already, if its digest has been compared.
+func (b *engine) remember(j *job, r download.Result) error {
+	if b.ledger == nil || r.Verified == "" {
+		return nil
+	}
+	return b.group.Record(func() error { return b.ledger.Add(ledger.Of(j.Item, j.url(), r)) })
+}
+
+func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place, o download.Options) (download.Result, error) {
+	j := t.Value
 	m := &meter{engine: b, sized: j.size() >= 0}
 	o.Segments, o.Size, o.Sum = 1+t.Spare(b.Each.Segments-1), j.Size, j.Sum
 	if b.ledger != nil {
@@ -296,7 +326,7 @@ func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response
 }
 
 // there reports whether the file is there and needs no server: because the ledger has it, because its digest is right, or
-// because it is as new as the server's.
+// because it is as new as the server's. With Verify only a digest that has been compared counts.
 func (b *engine) there(ctx context.Context, j *job, to *partfile.Place) (_ download.Result, ok bool, _ error) {
 	if to.Info == nil || !to.Info.Mode().IsRegular() || b.Each.Overwrite {
 		return download.Result{}, false, nil
@@ -310,7 +340,7 @@ func (b *engine) there(ctx context.Context, j *job, to *partfile.Place) (_ downl
 		return download.Result{}, false, nil
 	}
 	if b.ledger != nil {
-		if r, ok := b.ledger.Find(item, j.modTime, info); ok {
+		if r, ok := b.ledger.Find(item, j.modTime, info); ok && (r.Verified != "" || !b.Each.Verify) {
 			result.Sum, _ = digest.Parse(r.Sum)
 			result.Verified, result.Checked = r.Verified, r.Checked
 			return result, true, nil
@@ -318,8 +348,8 @@ func (b *engine) there(ctx context.Context, j *job, to *partfile.Place) (_ downl
 	}
 	switch {
 	case item.Sum.Algorithm != "":
-		return b.verify(ctx, item, to, result)
-	case b.Each.Newer && !j.modTime.After(info.ModTime().Add(ledger.Slack)):
+		return b.verify(ctx, j, to, result)
+	case b.Each.Newer && !b.Each.Verify && !j.modTime.After(info.ModTime().Add(ledger.Slack)):
 		result.Left = "not newer on the server"
 		return result, true, nil
 	}
@@ -338,7 +368,8 @@ func (b *engine) other(item manifest.Item, cause error, format string, args ...a
 	return &localfile.Error{Path: filepath.Join(b.root.Name(), item.Path), Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause, Elsewhere: cause != localfile.ErrOther}
 }
 
-func (b *engine) verify(ctx context.Context, item manifest.Item, to *partfile.Place, result download.Result) (download.Result, bool, error) {
+func (b *engine) verify(ctx context.Context, j *job, to *partfile.Place, result download.Result) (download.Result, bool, error) {
+	item := j.Item
 	h := algorithm.New(item.Sum.Algorithm)
 	err := to.Copy(ctx, h)
 	sum := digest.Sum{Algorithm: item.Sum.Algorithm, Digest: h.Sum(nil)}
@@ -349,8 +380,6 @@ func (b *engine) verify(ctx context.Context, item manifest.Item, to *partfile.Pl
 		return download.Result{}, false, err
 	}
 	result.Sum, result.Verified, result.Checked = sum, sum.Algorithm+" given", time.Now().UTC()
-	if b.ledger != nil {
-		err = b.group.Record(func() error { return b.ledger.Add(ledger.Of(item, item.URLs[0], result)) })
-	}
+	err = b.remember(j, result)
 	return result, err == nil, err
 }

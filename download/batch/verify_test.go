@@ -1,0 +1,115 @@
+package batch_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/ledger"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// withoutHash is the Fault of a server that computes no digests.
+func withoutHash(c *testserver.Conn) testserver.Action {
+	if c.Verb == "FEAT" {
+		return testserver.Reply("211-Features\r\n SIZE\r\n MDTM\r\n211 End")
+	}
+	return nil
+}
+
+// verifyCase is what a run with Verify finds.
+type verifyCase struct {
+	tree     bool   // the task is a tree, not a file
+	there    string // what the file at the path has; "" if there is none
+	recorded string // what a ledger says of a file of this size and time: that it was fetched, or that it was "verified"
+	listed   bool   // the server has a list of digests
+	each     download.Options
+}
+
+const verifiedText, damagedText = "the contents", "the c0ntents"
+
+// TestVerifyMeansVerified runs every combination of what is at the path, what an earlier run has recorded, whether the
+// server has digests, and the flags that decide about an existing file.
+func TestVerifyMeansVerified(t *testing.T) {
+	n := 0
+	for _, tree := range []bool{false, true} {
+		for _, there := range []string{"", verifiedText, damagedText} {
+			for _, recorded := range []string{"", "fetched", "verified"} {
+				for _, listed := range []bool{false, true} {
+					for _, each := range []download.Options{{}, {Newer: true}, {Skip: true}, {Overwrite: true}, {Continue: true}} {
+						n++
+						verifyCase{tree, there, recorded, listed, each}.run(t)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d combinations", n)
+}
+
+func (c verifyCase) run(t *testing.T) {
+	files := map[string]string{"/d/f": verifiedText}
+	if c.listed {
+		files["/SHA256SUMS"] = fmt.Sprintf("%x  d/f\n", sha256.Sum256([]byte(verifiedText)))
+	}
+	s := newStand(t, files, testserver.Options{Fault: withoutHash})
+	item := manifest.Item{URLs: []*urlparse.URL{s.url("/d/f")}, Path: "f"}
+	of := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) // the server's time
+	local := filepath.Join(s.dir, "f")
+	if c.there != "" {
+		must.Do(t, os.WriteFile(local, []byte(c.there), 0o600))
+		must.Do(t, os.Chtimes(local, of, of))
+	}
+	if c.recorded != "" {
+		r := download.Result{Size: int64(len(verifiedText)), ModTime: of}
+		if c.recorded == "verified" {
+			r.Verified = "sha256 in SHA256SUMS"
+		}
+		s.record(ledger.Of(item, item.URLs[0], r))
+	}
+	task := batch.Task{Item: item}
+	if c.tree {
+		task = treeOf(t, s.srv.URL("/d/"), batch.Tree{})
+	}
+	s.options.Each = c.each
+	s.options.Each.Verify = true
+	got := s.run(t.Context(), task)
+
+	now, err := os.ReadFile(local)
+	asks := c.each.Newer && !c.tree // only the server knows whether its file is newer, and then it is asked for the digest too
+	trusted := c.there != "" && c.recorded == "verified" && !c.each.Overwrite && !asks
+	replaced := c.there == "" || c.each.Newer || c.each.Overwrite
+	whole, has := false, c.there
+	switch {
+	case trusted: // a digest was compared when the file had this size and time
+		whole = true
+	case !c.listed: // there is nothing to compare with
+	case c.there == verifiedText || replaced:
+		whole, has = true, verifiedText
+	}
+	if got.Whole() != whole || string(now) != has {
+		t.Errorf("%+v: whole %v, want %v; %q there (%v), want %q; %q", c, got.Whole(), whole, now, err, has, s.failures())
+	}
+	if got.Whole() && s.outcomes[0].Result.Verified == "" {
+		t.Errorf("%+v: complete, but no digest was compared: %+v", c, s.outcomes[0].Result)
+	}
+}
+
+// record writes a ledger.
+func (s *stand) record(r ledger.Record) {
+	s.Helper()
+	root := must.Get(os.OpenRoot(s.dir))(s)
+	defer root.Close()
+	l := must.Get(ledger.Open(root, ledgerName))(s)
+	defer l.Close()
+	must.Do(s, l.Add(r))
+	must.Do(s, l.Flush())
+}
