@@ -23,6 +23,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/claims"
+	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -96,7 +97,7 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src, root: o.Each.Root, group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)}}
+	b := &engine{Options: o, src: src, idle: make(map[string]glob.Guesses), root: o.Each.Root, group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)}}
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	defer b.group.Dirs.Close()
 	b.teller, _ = src.(teller)
@@ -138,6 +139,9 @@ type engine struct {
 	ledger *ledger.Ledger // nil: nothing is remembered
 	paths  *claims.Paths  // nil: no two files can have the same
 	trees  []*job
+
+	trying sync.Mutex
+	idle   map[string]glob.Guesses // by patterns of trees: what they may mean; nil once they match something
 
 	telling  sync.Mutex
 	received atomic.Int64 // bytes
@@ -206,6 +210,7 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 				u := j.url() // which may be a file's if it does not end as that of a directory
 				j.dir, b.trees = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}, append(b.trees, j)
 				j.URLs = []*urlparse.URL{j.dir.root}
+				b.expect(j.Tree)
 				if err := j.Tree.check(); err != nil {
 					b.count(func(c *counts) { c.Unlisted++ })
 					b.ended(j.failed(err))

@@ -69,12 +69,16 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case b.crowded(t, err):
 		return schedule.Full(err)
 	case err != nil && j.dir.guess && noDirectory(err):
-		if j.dir.up == nil || j.Tree.wants(j.dir.below, false) {
+		if j.dir.up == nil || j.Tree.wants(j.dir.below, false, false) {
 			return b.listed(ctx, t, j.asFile())
 		}
 		j.leave(entry{name: "."})
 		return b.listed(ctx, t)
-	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // only now it shows that it is a directory
+	case err == nil && j.dir.guess && j.dir.up != nil && !j.Tree.wants(j.dir.below, true, true): // only now it shows that it is a directory
+		b.try(j.Tree, j.dir.below, true)
+		j.leave(entry{name: ".", mode: fs.ModeDir})
+		return b.listed(ctx, t)
+	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // as here
 		j.note(func(h *haul) { h.deeper++ })
 		return b.listed(ctx, t)
 	case same != nil:
@@ -133,7 +137,7 @@ func (b *engine) complain(j *job, found contents) {
 	j.note(func(h *haul) {
 		h.lost, h.shown = h.lost || len(found.odd) > 0, h.shown || found.all > 0
 		if pattern, last := glob.Level(j.Tree.Names, j.dir.depth); last {
-			h.named = h.named || slices.ContainsFunc(found.entries, func(e entry) bool { return glob.Match([]string{pattern}, e.name) })
+			h.named = h.named || slices.ContainsFunc(found.entries, func(e entry) bool { return glob.Match([]string{pattern}, e.name, false) })
 		}
 	})
 }
@@ -249,7 +253,9 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 		below := path.Join(j.dir.below, e.name)
 		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth
 		link := e.mode == fs.ModeSymlink && !j.Tree.FollowLinks
-		if !j.Tree.wants(below, e.mode == fs.ModeDir || e.mode != 0 && deeper && !link) {
+		dir := e.mode == fs.ModeDir
+		b.try(j.Tree, below, dir)
+		if !j.Tree.wants(below, dir, dir || e.mode != 0 && deeper && !link) {
 			j.leave(e)
 			continue
 		}

@@ -48,6 +48,17 @@ func TestWants(t *testing.T) {
 		{"", "old", "d/old/", false},
 		{"", "/old", "d/old/", true},
 		{"", "d/**", "d/e", false},
+		{"", "22/", "22/", false}, // a directory
+		{"", "22/", "d/22/", false},
+		{"", "22/", "22", true}, // a file
+		{"", "/22/", "d/22/", true},
+		{"", "d/22/", "d/22/", false},
+		{"", "d/22/", "x/d/22/", true},
+		{"", "/", "d/", true},
+		{"22/", "", "22/a", true},
+		{"22/", "", "d/22/e/a", true},
+		{"/22/", "", "d/22/a", false},
+		{"22/", "", "22", false},
 		{"*.gz", "a*", "a.gz", false}, // rejecting is stronger
 		{"*.gz", "a*", "b.gz", true},
 	}
@@ -57,7 +68,7 @@ func TestWants(t *testing.T) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 		below, dir := strings.CutSuffix(tt.below, "/")
-		if got := tree.wants(below, dir); got != tt.want {
+		if got := tree.wants(below, dir, dir); got != tt.want {
 			t.Errorf("accept %q, reject %q: %s is wanted: %v", tt.accept, tt.reject, tt.below, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -23,7 +24,8 @@ import (
 )
 
 // Tree says what is wanted of a directory tree. Patterns are those of a shell, with "**" for any number of directories.
-// One without "/" is compared with the name, one with "/" with the path below the tree's directory.
+// One without "/" is compared with the name. One with "/" at its beginning or within is compared with the path below the
+// tree's directory. One with "/" at its end stands for directories, and what is in them. A warning names each that matches nothing.
 type Tree struct {
 	Depth  int      // how many levels of directories to list; 0 means all of them
 	Names  string   // a pattern of the paths that are wanted, level by level: "*/doc/*.pdf"; "" means all
@@ -54,15 +56,58 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 	return t.Type(name)
 }
 
-func (t *Tree) wants(below string, dir bool) bool {
-	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
+// wants reports whether a path is wanted. It may be that of a directory; dir says that it is one.
+func (t *Tree) wants(below string, dir, may bool) bool {
+	named, last := t.named(below)
 	switch {
-	case glob.Match(t.Reject, below), pattern != "" && !glob.Match([]string{pattern}, below):
+	case glob.Match(t.Reject, below, dir), !named:
 		return false
-	case pattern != "" && !last:
-		return dir
+	case !last:
+		return may
 	}
-	return dir || len(t.Accept) == 0 || glob.Match(t.Accept, below)
+	return may || len(t.Accept) == 0 || glob.Match(t.Accept, below, false)
+}
+
+// named reports whether Names leads to a path, and whether no level of it is below that.
+func (t *Tree) named(below string) (ok, last bool) {
+	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
+	return pattern == "" || glob.Match([]string{pattern}, below, false), last || pattern == ""
+}
+
+// expect begins to watch whether the patterns of a tree match anything.
+func (b *engine) expect(t *Tree) {
+	b.trying.Lock()
+	defer b.trying.Unlock()
+	for _, p := range slices.Concat(t.Accept, t.Reject) {
+		if _, known := b.idle[p]; !known {
+			b.idle[p] = glob.Guess([]string{p})
+		}
+	}
+}
+
+// try tries a path with the patterns that have matched nothing, which do not count any more if they match it.
+func (b *engine) try(t *Tree, below string, dir bool) {
+	b.trying.Lock()
+	defer b.trying.Unlock()
+	named, _ := t.named(below)
+	for i, p := range slices.Concat(t.Accept, t.Reject) {
+		switch g := b.idle[p]; {
+		case g == nil, !named, dir && i < len(t.Accept):
+		case glob.Match([]string{p}, below, dir):
+			b.idle[p] = nil
+		default:
+			g.Add(below, dir)
+		}
+	}
+}
+
+// warn tells which patterns have matched nothing.
+func (b *engine) warn() {
+	for _, p := range slices.Sorted(maps.Keys(b.idle)) {
+		if g := b.idle[p]; g != nil {
+			b.tell(Event{Event: download.Event{Err: errors.New("nothing matches " + p + g.Advice())}})
+		}
+	}
 }
 
 // entry is what is kept of an ftpexec.Entry: there may be millions.
@@ -142,9 +187,10 @@ func (b *engine) begin(ctx context.Context, t *schedule.Turn[*job]) context.Cont
 		seen++
 		e := entryOf(x)
 		if _, begun := j.dir.ahead[e.key()]; seen <= many || begun || ctx.Err() != nil || e.mode != 0 ||
-			localfile.Unusable(e.name) != "" || !j.Tree.wants(e.name, false) || b.create(j) != nil {
+			localfile.Unusable(e.name) != "" || !j.Tree.wants(e.name, false, false) || b.create(j) != nil {
 			return
 		}
+		b.try(j.Tree, e.name, false)
 		j.dir.ahead[e.key()] = true
 		b.queue(t, j.file(e))
 	})
@@ -179,16 +225,16 @@ func (j *job) leave(e entry) {
 		switch {
 		case h.wanted > 0:
 			return
-		case glob.Match(j.Tree.Reject, below):
+		case glob.Match(j.Tree.Reject, below, e.mode == fs.ModeDir):
 			h.rejected = true
 			return
-		case e.mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below):
+		case e.mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below, false):
 			return
 		case h.guesses == nil:
 			h.guesses = glob.Guess(j.Tree.patterns())
 		}
 		h.unwanted++
-		h.guesses.Add(below)
+		h.guesses.Add(below, false)
 	})
 }
 
@@ -247,8 +293,11 @@ func (h *haul) unread(t *Tree) string {
 // hauls tells of each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
 func (b *engine) hauls(ctx context.Context) {
 	source, leaves := b.src.(interface{ LeftOut() int64 }) // of its listings, which it tells itself
+	told, shown := ctx.Err() != nil, false
 	for _, j := range b.trees {
 		h := j.dir.haul
+		shown = shown || h.shown
+		told = told || h.lost || h.wanting(j.Tree) != nil
 		switch err := h.wanting(j.Tree); {
 		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
 		case err != nil:
@@ -261,6 +310,9 @@ func (b *engine) hauls(ctx context.Context) {
 		case h.wanted == 0 && !h.lost:
 			b.note(pause, j.url().Redacted()+": "+map[bool]string{true: "no file in it", false: "empty"}[h.shown])
 		}
+	}
+	if shown && !told {
+		b.warn()
 	}
 }
 

@@ -254,6 +254,7 @@ func TestNothingFetched(t *testing.T) {
 		{"--glob U/d/*.GZ", 78, "nothing matches *.GZ (write '*.gz', which matches 2)"},
 		{"--glob -r U/top/two*", 0, "no file in what matches two*"},
 		{"--glob -r --accept x U/d/s*", 78, "nothing matches x (write '*x*', which matches 1)"},
+		{"-r --accept sub U/d/", 78, "nothing matches sub (write 'sub/', which matches 3)"},
 		{"-r U/empty/", 0, "empty"},
 		{"-r U/none/", 0, "no file in it"},
 		{"-r --accept *.gz U/empty/", 0, "empty"},

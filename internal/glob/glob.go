@@ -24,17 +24,29 @@ func Check(p string) error {
 	return nil
 }
 
-// Match reports whether one of the patterns matches a path. One without "/" is compared with the name, one with "/" with the
-// whole path, in which "**" stands for any number of directories.
-func Match(patterns []string, file string) bool {
+// Match reports whether one of the patterns matches a path below the top of a tree, which is a directory's if dir is true.
+// A pattern without "/" is compared with the name. One that has "/" at its beginning or within is compared with the path, in
+// which "**" stands for any number of directories. One that ends in "/" matches directories, and all that is in them.
+func Match(patterns []string, file string, dir bool) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
-		name := file
-		if !strings.Contains(p, "/") {
-			name = path.Base(file)
+		of, within := strings.CutSuffix(p, "/")
+		if !within {
+			return matches(p, file)
 		}
-		ok, _ := doublestar.Match(strings.TrimPrefix(p, "/"), name)
-		return ok
+		found := dir && matches(of, file)
+		for up := strings.LastIndexByte(file, '/'); up > 0 && !found; up = strings.LastIndexByte(file[:up], '/') {
+			found = matches(of, file[:up])
+		}
+		return found
 	})
+}
+
+func matches(pattern, file string) bool {
+	if !strings.Contains(pattern, "/") {
+		file = path.Base(file)
+	}
+	ok, _ := doublestar.Match(strings.TrimPrefix(pattern, "/"), file)
+	return ok
 }
 
 // Level returns the part of a pattern for what is so many directories down, or "", and whether it is the last one.
@@ -57,14 +69,15 @@ type guess struct {
 	files   int64
 }
 
-// Guess returns what patterns may mean elsewhere: the end or a part of a name, a path from the root, a regexp, or any case.
+// Guess returns what patterns may mean elsewhere: the end or a part of a name, a directory, a path from the root or from
+// further down, a regexp, or any case.
 func Guess(patterns []string) Guesses {
 	all := Guesses{}
 	for _, p := range patterns {
 		plain := strings.NewReplacer(".*", "*", `\.`, ".", "^", "", "$", "").Replace(p)
-		likely := []string{path.Base(p), plain, "*" + plain, p}
+		likely := append(elsewhere(p), path.Base(p), plain, "*"+plain, p)
 		if !strings.ContainsAny(p, `*?[{\/`) {
-			likely = []string{p, "*." + strings.TrimPrefix(p, "."), "*" + p, "*" + p + "*"}
+			likely = []string{p, p + "/", "*." + strings.TrimPrefix(p, "."), "*" + p, "*" + p + "*"}
 		}
 		for _, change := range []func(string) string{strings.Clone, strings.ToLower, strings.ToUpper} {
 			for _, q := range likely {
@@ -77,10 +90,24 @@ func Guess(patterns []string) Guesses {
 	return all
 }
 
-// Add tries the guesses with one more file.
-func (g Guesses) Add(file string) {
+// elsewhere returns what a path means further down in a tree, or from a directory on that it names.
+func elsewhere(p string) (paths []string) {
+	if strings.Contains(strings.Trim(p, "/"), "/") {
+		paths = []string{"**/" + strings.TrimPrefix(p, "/")}
+	}
+	for _, rest, ok := strings.Cut(p, "/"); ok && rest != ""; _, rest, ok = strings.Cut(rest, "/") {
+		if p[0] == '/' {
+			paths = append(paths, "/"+rest)
+		}
+		paths = append(paths, rest)
+	}
+	return append(paths, strings.TrimSuffix(p, "/"))
+}
+
+// Add tries the guesses with one more file, or directory if dir is true.
+func (g Guesses) Add(file string, dir bool) {
 	for i := range g {
-		if Match(g[i].pattern, file) {
+		if Match(g[i].pattern, file, dir) {
 			g[i].files++
 		}
 	}
