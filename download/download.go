@@ -50,6 +50,9 @@ type member interface {
 	Arrived()               // all bytes are there: what follows does not need the source
 	Place() *partfile.Place // of the file, which has been looked at
 	Lists() *sums.Cache     // of all files
+
+	// Size returns the file's size as the listing of its directory tells it, or -1. If again is set, it is listed again.
+	Size(ctx context.Context, again bool) (int64, error)
 }
 
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.

@@ -114,6 +114,10 @@ func (a arriving) Extra() Source          { return a.Source }
 func (a arriving) Place() *partfile.Place { return nil }
 func (a arriving) Lists() *sums.Cache     { return new(sums.Cache) }
 
+func (a arriving) Size(context.Context, bool) (int64, error) { return -1, nil }
+
+var _ member = arriving{}
+
 // TestNewer checks which targets are retrieved again. With Continue too, one that is shorter and no older is continued.
 func TestNewer(t *testing.T) {
 	tests := []struct {

@@ -114,6 +114,24 @@ func (t *transfer) same(ctx context.Context) error {
 	return err
 }
 
+// asListed compares what arrived with the size that the listing of the directory tells, if the server tells none for the
+// file alone: a transfer that ends well may still be cut. If they differ, the file may have changed since it was listed.
+func (t *transfer) asListed(ctx context.Context) error {
+	s := t.part.Snapshot()
+	got := s.Done.Octets()
+	if t.listedSize == nil || t.text() || s.Size >= 0 {
+		return nil
+	}
+	size, err := t.listedSize(ctx, false)
+	if err == nil && size >= 0 && size != got {
+		size, err = t.listedSize(ctx, true)
+	}
+	if err != nil || size < 0 || size == got {
+		return err
+	}
+	return &anew{fmt.Sprintf("%d bytes came, but the listing of its directory says %d", got, size), true}
+}
+
 // fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is
 // nil. fetch reads the last span of the file until the server confirms the end.
 func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, check *digestCheck) (int64, error) {

@@ -172,6 +172,8 @@ type job struct {
 	place   *partfile.Place // has been looked at, or nil
 	lists   *sums.Cache
 	many    bool // it is one of many, of which some may be lists of digests
+
+	listedSize func(ctx context.Context, again bool) (int64, error) // see member; nil for a file alone
 }
 
 // text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
@@ -194,6 +196,7 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	}
 	if m, ok := src.(member); ok {
 		j.extra, j.arrives, j.place, j.lists, j.many, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Place(), m.Lists(), true, true
+		j.listedSize = m.Size
 	}
 	j.retry = retry.New(policy)
 	return j

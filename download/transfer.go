@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func (t *transfer) try(ctx context.Context) error {
 		}
 		gap, complete := t.next(s)
 		if complete && why == "" {
-			return t.same(ctx)
+			return cmp.Or(t.same(ctx), t.asListed(ctx))
 		}
 		err = t.step(ctx, s, gap, why)
 		why = ""

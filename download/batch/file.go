@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -307,6 +308,24 @@ func (f *first) Place() *partfile.Place { return f.place }
 
 // Lists has the lists of digests that files of the run have needed.
 func (f *first) Lists() *sums.Cache { return f.lists }
+
+// Size returns the size of the file that the listing of its directory tells.
+func (f *first) Size(ctx context.Context, again bool) (int64, error) {
+	j := f.turn.Value
+	if !again || j.in == nil {
+		return j.listed, nil
+	}
+	for e, err := range f.Source.Entries(ctx, j.in.url()) {
+		switch {
+		case err != nil && !errors.Is(err, ftpexec.ErrLine):
+			return -1, err
+		case err == nil && path.Base(e.Name) == j.name:
+			j.listed = e.Size
+			return e.Size, nil
+		}
+	}
+	return -1, fmt.Errorf("%s: %w: its directory no longer lists it", j.url().Redacted(), ftpexec.ErrChanged)
+}
 
 // Extra is what package download asks for more connections.
 func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }

@@ -1,0 +1,72 @@
+package batch_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/testserver"
+)
+
+// TestListedSizeCounts fetches a file from a tree of a server that tells neither size nor time of it, and ends every
+// transfer well. What the listing says of its size decides whether it is whole.
+func TestListedSizeCounts(t *testing.T) {
+	const text = "the whole file"
+	for _, verb := range []string{"MLSD", "LIST"} {
+		for _, tree := range []batch.Tree{{}, {Names: "f*"}} {
+			for _, tt := range []struct {
+				name    string
+				listed  []int // by one listing after another; the last one stays; -1: the file is no longer listed
+				fetched []int // how many bytes come, likewise
+				retr    int   // how often it is retrieved
+				err     string
+			}{
+				{"right", []int{14}, []int{14}, 1, ""},
+				{"cut once", []int{14}, []int{5, 14}, 2, ""},
+				{"cut always", []int{14}, []int{5}, 4, "5 bytes came, but the listing of its directory says 14"},
+				{"longer", []int{5}, []int{14}, 4, "14 bytes came, but the listing of its directory says 5"},
+				{"empty", []int{14}, []int{0}, 4, "0 bytes came, but the listing of its directory says 14"},
+				{"has grown since", []int{5, 14}, []int{14}, 1, ""},
+				{"removed since", []int{14, -1}, []int{5}, 1, "its directory no longer lists it"},
+			} {
+				name := fmt.Sprint(verb, " ", tree.Names, " ", tt.name)
+				next := func(from *[]int) int {
+					n := (*from)[0]
+					if len(*from) > 1 {
+						*from = (*from)[1:]
+					}
+					return n
+				}
+				no := testserver.Reply("502 Not implemented.")
+				s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": "", "/d": ""}},
+					testserver.On("SIZE", no), testserver.On("MDTM", no), testserver.On("MLST", no), testserver.On("FEAT", testserver.Reply("211 End")),
+					testserver.On(verb, func(c *testserver.Conn) error {
+						n := next(&tt.listed)
+						line := fmt.Sprintf("type=file;size=%d; f", n)
+						if verb == "LIST" {
+							line = fmt.Sprintf("-rw-r--r-- 1 ftp ftp %d Jan  2  2026 f", n)
+						}
+						if n < 0 {
+							return testserver.Transfer("")(c)
+						}
+						return testserver.Transfer(lines(line))(c)
+					}),
+					testserver.On("RETR", func(c *testserver.Conn) error { return testserver.Transfer(text[:next(&tt.fetched)])(c) }))
+				got := s.run(t.Context(), treeOf(t, srv.URL("/d/"), tree))
+				failed := strings.Join(s.failures(), " ")
+				if got.Whole() != (tt.err == "") || !strings.Contains(failed, tt.err) {
+					t.Errorf("%s: %+v %s", name, got, failed)
+				}
+				if n := strings.Count(strings.Join(srv.Commands(), "\n"), "RETR f"); n != tt.retr {
+					t.Errorf("%s: RETR was sent %d times, want %d", name, n, tt.retr)
+				}
+				want := map[string]string{}
+				if tt.err == "" {
+					want["f"] = text
+				}
+				s.compare(want)
+			}
+		}
+	}
+}
