@@ -228,6 +228,10 @@ func (o ofMany) Arrived()               {}
 func (o ofMany) Place() *partfile.Place { return o.place() }
 func (o ofMany) Lists() *sums.Cache     { return new(sums.Cache) }
 
+func (o ofMany) Size(context.Context, bool) (int64, error) { return -1, nil }
+
+var _ member = ofMany{}
+
 // TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
 // too, where the directory is there already, and as one of many.
 func TestSmallFile(t *testing.T) {
