@@ -1,7 +1,6 @@
 package download
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,7 +115,10 @@ func (t *transfer) try(ctx context.Context) error {
 		}
 		gap, complete := t.next(s)
 		if complete && why == "" {
-			return cmp.Or(t.same(ctx), t.asListed(ctx))
+			if err := t.same(ctx); err != nil {
+				return err
+			}
+			return t.asListed(ctx)
 		}
 		err = t.step(ctx, s, gap, why)
 		why = ""
