@@ -227,7 +227,7 @@ func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, x 
 			f.pieces <- partfile.Span{Start: x.Start + n, End: x.End}
 		}
 		if err != nil && n > 0 {
-			err = f.retry.Again(ctx, err, true)
+			err = f.retry.Again(ctx, err, n)
 		}
 		if err != nil {
 			f.failed.Add(1)

@@ -80,7 +80,7 @@ func (s *stream) run(ctx context.Context) error {
 		case s.n.Load() > 0 && (s.text() || s.size.Load() < 0 || !s.dated(s.modTime)):
 			return err // it cannot be resumed
 		}
-		if err := s.retry.Again(ctx, err, s.n.Load() > begun); err != nil {
+		if err := s.retry.Again(ctx, err, s.n.Load()-begun); err != nil {
 			return err
 		}
 	}

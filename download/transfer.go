@@ -71,7 +71,7 @@ func (t *transfer) run(ctx context.Context) error {
 		if over, ok := errors.AsType[*anew](err); ok {
 			err = t.learn(over)
 		} else {
-			err = t.retry.Again(ctx, err, n > high)
+			err = t.retry.Again(ctx, err, n-high)
 		}
 		if err != nil {
 			return err

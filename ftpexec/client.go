@@ -35,6 +35,8 @@ const (
 	defaultMaxListing     = 256 << 20              // bytes of memory: those that the server sends, and some more for each line
 )
 
+var defaultRate = Rate{Bytes: 17, Over: 10 * time.Minute}
+
 // Client retrieves the files and directories that ftp URLs name. The zero value is ready to use: it logs in as
 // anonymous if the URL names no user (ftp://anonymous:me%40example.org@host/ sends another password), uses passive mode, and does not encrypt unless the URL's scheme is ftps or
 // ftpes. A Client is safe for concurrent use. It must not be copied, nor its fields changed, after first use.
@@ -52,7 +54,8 @@ type Client struct {
 	Timeout        time.Duration // bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
 
 	// MinRate is the lowest rate at which a server may send data. If it sends less, the transfer fails with ErrTimeout. Time
-	// in which the caller does not read does not count. The zero Rate means no limit.
+	// in which the caller does not read does not count. The zero Rate means 17 bytes a second over ten minutes, 1 KiB a
+	// minute, so that no server holds a call for ever with a byte now and then; with negative Bytes there is no limit.
 	MinRate Rate
 
 	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for later calls (RFC 1738
@@ -117,6 +120,7 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 }
 
 func (c *Client) config(u *urlparse.URL) wire.Config {
+	rate := cmp.Or(c.MinRate, defaultRate)
 	cfg := wire.Config{
 		Host:           u.Host,
 		Address:        u.Address(),
@@ -124,8 +128,8 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		ImplicitTLS:    u.Scheme == urlparse.FTPS,
 		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
 		Timeout:        cmp.Or(c.Timeout, defaultTimeout),
-		MinRate:        c.MinRate.Bytes,
-		RateTime:       cmp.Or(c.MinRate.Over, defaultRateTime),
+		MinRate:        rate.Bytes,
+		RateTime:       cmp.Or(rate.Over, defaultRateTime),
 		MaxListing:     cmp.Or(c.maxListing, defaultMaxListing),
 		Secrets:        &c.secrets,
 	}

@@ -277,6 +277,7 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 			b.advance(0, b.wire.Reason(err))
 			break
 		}
+		began := time.Now()
 		n, err := file.ReadFrom(&io.LimitedReader{R: conn, N: chunk})
 		written += n
 		if n > 0 {
@@ -284,9 +285,11 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) && (n > 0 || left > 0):
-			err = nil
+			err = b.wire.Slow(n, min(slice, time.Since(began)))
 		case err == nil && n < chunk:
 			err = io.EOF
+		case err == nil:
+			err = b.wire.Slow(n, 0)
 		case err != nil:
 			socket := socketError(err)
 			if socket == nil {

@@ -86,8 +86,6 @@ func (c *Client) admit(u *urlparse.URL) error {
 	switch {
 	case err != nil:
 		return err
-	case c.MinRate.Bytes < 0:
-		err = errors.New("MinRate is negative: write bytes per second, or 0 for no limit")
 	case c.MaxConns < 0:
 		err = errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
 	case c.Active && c.Proxy != nil && c.Proxy(u.Address()) != nil:

@@ -33,30 +33,54 @@ func Count(n int) int {
 // Retrier counts the failures of one job. It is safe for concurrent use.
 type Retrier struct {
 	Policy
-	Reached atomic.Bool  // the server has answered
-	failed  atomic.Int64 // tries in a row without progress
+	Reached atomic.Bool // the server has answered
+
+	mu     sync.Mutex
+	failed int       // tries in a row without progress
+	begun  time.Time // when the time began in which
+	bytes  int64     // have come
 }
+
+// Bytes that come more slowly than this are no progress: else a server that fails again and again after a few of them would
+// hold a job for ever. It is what [ftpexec.Client.MinRate] asks of a connection.
+const (
+	leastBytes = 17 * 600
+	leastTime  = 10 * time.Minute
+)
 
 // New returns a Retrier with p.
 func New(p Policy) *Retrier {
 	p.Retries = Count(p.Retries)
-	return &Retrier{Policy: p}
+	return &Retrier{Policy: p, begun: time.Now()}
+}
+
+// fail counts a failure after n bytes. It returns how many there were in a row without progress.
+func (r *Retrier) fail(n int64) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes += max(0, n)
+	enough, late := r.bytes >= leastBytes, time.Since(r.begun) >= leastTime
+	if n > 0 && (enough || !late) {
+		r.failed = 0
+	}
+	if enough && late {
+		r.begun, r.bytes = time.Now(), 0
+	}
+	r.failed++
+	return r.failed
 }
 
 // Wait waits before a retry. A test replaces it.
 var Wait = Sleep
 
-// Again waits and returns nil if err is worth another try; else it returns err. Progress resets the count. The wait is
-// about 1 s, twice as long each time, at most about 60 s. It varies by half, so that many clients do not return at the
-// same moment.
-func (r *Retrier) Again(ctx context.Context, err error, progress bool) error {
-	if progress {
-		r.failed.Store(0)
-	}
+// Again waits and returns nil if err, before which the last try brought n bytes, is worth another try; else it returns err.
+// Progress resets the count. The wait is about 1 s, twice as long each time, at most about 60 s. It varies by half, so
+// that many clients do not return at the same moment.
+func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	if !r.temporary(err) {
 		return err
 	}
-	try := int(r.failed.Add(1))
+	try := r.fail(n)
 	switch {
 	case try > r.Retries:
 		return err
@@ -98,7 +122,7 @@ func (r *Retrier) temporary(err error) bool {
 // Do calls f until it succeeds or fails for good.
 func (r *Retrier) Do(ctx context.Context, f func() error) error {
 	for err := f(); err != nil; err = f() {
-		if err := r.Again(ctx, err, false); err != nil {
+		if err := r.Again(ctx, err, 0); err != nil {
 			return err
 		}
 	}

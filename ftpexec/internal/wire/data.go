@@ -146,7 +146,7 @@ func (d *Data) Read(p []byte) (int, error) {
 			return 0, d.failed(ErrListing)
 		}
 	}
-	slow := d.pace.count(n, time.Since(d.waiting))
+	slow := d.Slow(int64(n), time.Since(d.waiting))
 	if errors.Is(err, io.EOF) {
 		d.ended = true
 		return n, err
@@ -171,11 +171,15 @@ func (d *Data) failed(err error) error {
 	return d.control.Err()
 }
 
+// mostSpliced is the highest least rate, in bytes per second, at which TCP may be used. A splice does not tell how long it
+// waited for the server and how long for the file. A server that is not slow brings much more than that while the file is.
+const mostSpliced = 1 << 10
+
 // TCP returns the TCP connection of d if the caller may read from it directly, else nil. It may if the connection is
-// open, without TLS, and has no least rate: a splice does not tell how long it waited for the server and how long for the
-// file. The caller must call [Data.ExtendBy] before every read.
+// open, without TLS, and has no least rate or a very low one. The caller must call [Data.ExtendBy] before every read, and
+// [Data.Slow] after one that the deadline has ended.
 func (d *Data) TCP() *net.TCPConn {
-	if d.pace.rate > 0 || d.wait() != nil {
+	if d.pace.rate > mostSpliced || d.wait() != nil {
 		return nil
 	}
 	d.control.mu.Lock()
@@ -192,8 +196,13 @@ func (d *Data) TCP() *net.TCPConn {
 	return whole
 }
 
-// ExtendBy sets the read deadline to t from now.
-func (d *Data) ExtendBy(t time.Duration) error { return d.Conn.SetReadDeadline(time.Now().Add(t)) }
+// ExtendBy sets the read deadline to t from now, or to when the server must have sent enough.
+func (d *Data) ExtendBy(t time.Duration) error {
+	return d.Conn.SetReadDeadline(time.Now().Add(min(t, d.pace.left())))
+}
+
+// Slow counts n bytes, for which the wait was so long. It returns an error if the server is slower than the least rate.
+func (d *Data) Slow(n int64, waited time.Duration) error { return d.pace.count(n, waited) }
 
 // Reason explains a read error. It returns io.EOF unchanged.
 func (d *Data) Reason(err error) error {
@@ -226,7 +235,7 @@ func (d *Data) wait() error {
 		return d.err
 	}
 	d.waiting = time.Now()
-	return d.ExtendBy(min(d.Patience(), d.pace.left()))
+	return d.ExtendBy(d.Patience())
 }
 
 // Close closes the connection, or stops opening it.
@@ -259,11 +268,11 @@ type pace struct {
 }
 
 // count adds n bytes, and the time spent waiting for them. It returns an error if the stretch ends with too few.
-func (p *pace) count(n int, waited time.Duration) error {
+func (p *pace) count(n int64, waited time.Duration) error {
 	if p.rate <= 0 {
 		return nil
 	}
-	p.bytes += int64(n)
+	p.bytes += n
 	p.waited += waited
 	switch {
 	case float64(p.bytes) >= float64(p.rate)*p.over.Seconds():

@@ -229,7 +229,10 @@ func readLogin(s string) (*url.Userinfo, error) {
 
 func readPace(s string) (pace ftpexec.Rate, err error) {
 	text, over, timed := strings.Cut(s, "/")
-	if pace.Bytes, err = readSize(text); err == nil && timed {
+	if pace.Bytes, err = readSize(text); text == "0" {
+		pace.Bytes, err = -1, nil
+	}
+	if err == nil && timed {
 		pace.Over, err = readTime(over)
 	}
 	return pace, err

@@ -1,0 +1,100 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/testserver"
+)
+
+// drips is a server that sends n bytes of the file from the offset on, so many at a time after a pause, until ctx ends, and then ends the
+// data connection and the transfer, unless all is sent.
+func drips(ctx context.Context, contents string, pause time.Duration, n, each int, end testserver.Ending, final testserver.Action) testserver.Step {
+	return func(d *testserver.Dialogue) {
+		offset := 0
+		testserver.Honest(contents).With("REST", func(c *testserver.Conn) error {
+			offset, _ = strconv.Atoi(c.Arg)
+			return testserver.Reply("350 fine")(c)
+		}).With("RETR", testserver.Reply("150 x"), func(c *testserver.Conn) error {
+			rest := contents[offset:]
+			for some := range slices.Chunk([]byte(rest[:min(n, len(rest))]), each) {
+				if err := retry.Sleep(ctx, pause); err != nil {
+					return err
+				}
+				_ = testserver.Data(string(some))(c)
+			}
+			offset = 0
+			if n >= len(rest) {
+				return testserver.Do(testserver.Data("", testserver.Closed), testserver.Reply("226 fine"))(c)
+			}
+			return testserver.Do(testserver.Data("", end), final)(c)
+		})(d)
+	}
+}
+
+// TestDrips has a server bring a byte now and then, in each way that is not yet a failure that ends the retries: no run lasts
+// for ever, into a file or a writer, unless the caller wants that. One that is fast enough by a little is waited for.
+func TestDrips(t *testing.T) {
+	const size = 200_000
+	type drip struct {
+		pause   time.Duration
+		n, each int
+		end     testserver.Ending
+	}
+	for _, tt := range []struct {
+		name  string
+		rate  ftpexec.Rate
+		data  drip
+		final testserver.Action
+		ends  bool
+	}{
+		{"a byte every 59 seconds", ftpexec.Rate{}, drip{59 * time.Second, size, 1, testserver.Closed}, testserver.Reply("226 fine"), true},
+		{"a byte of its own, then silence", ftpexec.Rate{}, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Stalled}, testserver.Reply("226 fine"), true},
+		{"a byte of its own, then a close", ftpexec.Rate{}, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Closed}, testserver.Reply("426 cut"), true},
+		{"a byte of its own, then the end of the connection", ftpexec.Rate{}, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Reset}, testserver.End(testserver.Closed), true},
+		{"ten thousand bytes, then a close", ftpexec.Rate{}, drip{time.Millisecond, 10_000, 1000, testserver.Closed}, testserver.Reply("426 cut"), false},
+		{"a byte every 59 seconds, as is wanted", ftpexec.Rate{Bytes: -1}, drip{59 * time.Second, 2000, 1, testserver.Closed}, testserver.Reply("226 fine"), false},
+	} {
+		for _, file := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				retry.Wait = retry.Sleep
+				defer func() { retry.Wait = atOnce }()
+				network := ftptest.NewNetwork()
+				contents := strings.Repeat("x", size)
+				if tt.rate.Bytes < 0 {
+					contents = contents[:2000]
+				}
+				most := 48 * time.Hour
+				if tt.ends {
+					most = 3 * time.Hour
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), most)
+				defer cancel()
+				s := network.NewScript(t, drips(ctx, contents, tt.data.pause, tt.data.n, tt.data.each, tt.data.end, tt.final))
+				c := &ftpexec.Client{Dial: network.Dial, MinRate: tt.rate}
+				defer c.CloseIdleConnections()
+				began := time.Now()
+				var err error
+				if file {
+					_, err = File(ctx, c, urlOf(t, s.URL("/f")), t.TempDir()+"/f", &Options{checkpoint: 100 * time.Hour})
+				} else {
+					_, err = To(ctx, c, urlOf(t, s.URL("/f")), new(strings.Builder), nil)
+				}
+				var e *ftpexec.Error
+				took := time.Since(began)
+				if ended := errors.As(err, &e) && e.Temporary(); ended != tt.ends || !ended && err != nil {
+					t.Errorf("%s (file: %v): %v after %v", tt.name, file, err, took)
+				}
+			})
+		}
+	}
+}
