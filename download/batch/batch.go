@@ -190,7 +190,7 @@ func (j *job) settle() {
 	if j.Task == nil {
 		j.Task = &Task{Tree: j.in.Tree}
 		j.Path = path.Join(j.in.Path, j.name)
-		j.URLs = []*urlparse.URL{j.in.url().Child(literal(j.name), j.Tree.typeOf(j.name))}
+		j.URLs = []*urlparse.URL{j.in.url().Child(localfile.Segment(j.name), j.Tree.typeOf(j.name))}
 	}
 }
 

@@ -223,7 +223,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 			continue
 		}
 		if info, err := b.root.Lstat(path.Join(j.Path, e.name)); err == nil && info.Mode().IsRegular() && info.Size() == e.size {
-			rough, urls = append(rough, e), append(urls, j.url().Child(literal(e.name), ""))
+			rough, urls = append(rough, e), append(urls, j.url().Child(localfile.Segment(e.name), ""))
 		}
 	}
 	src, ok := b.src.(interface {
@@ -356,7 +356,7 @@ func (p *node) url() *urlparse.URL {
 	v := *p.root
 	v.Dirs = slices.Clone(v.Dirs)
 	for _, name := range strings.Split(p.real, "/") {
-		v.Dirs = append(v.Dirs, literal(name))
+		v.Dirs = append(v.Dirs, localfile.Segment(name))
 	}
 	return &v
 }

@@ -138,16 +138,7 @@ func (e entry) url(dir *urlparse.URL) *urlparse.URL {
 	if e.mode.IsDir() {
 		kind = urlparse.TypeDir
 	}
-	return dir.Child(literal(e.name), kind)
-}
-
-// literal returns the segment of a URL for a name from a listing. Servers take a "~" at its beginning for a home
-// directory, which a tree must not lead to.
-func literal(name string) string {
-	if strings.HasPrefix(name, "~") {
-		return "./" + name
-	}
-	return name
+	return dir.Child(localfile.Segment(e.name), kind)
 }
 
 // key returns a hash of the name, which is the same for names of the same file.

@@ -208,3 +208,12 @@ func Failure(path, what string, err error) error {
 	}
 	return &Error{Path: path, Reason: what + ": " + Cause(err).Error(), Err: err}
 }
+
+// Segment returns the segment of a URL for a name from a listing. Servers take a "~" at its beginning for a home directory,
+// which a tree must not lead to.
+func Segment(name string) string {
+	if strings.HasPrefix(name, "~") {
+		return "./" + name
+	}
+	return name
+}

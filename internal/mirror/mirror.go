@@ -204,8 +204,12 @@ func (s *Source) missing(t batch.Task, r ledger.Record) (m missing) {
 	dir := t.URLs[0].Child("", "")
 	below := strings.Split(strings.TrimPrefix(r.Local(), path.Clean(t.Path)+"/"), "/")
 	_, kind, _ := strings.Cut(r.URL, ";type=")
-	u := dir.Child(below[len(below)-1], urlparse.Typecode(kind))
-	u.Dirs = append(u.Dirs, below[:len(below)-1]...)
+	u := dir.Child("", urlparse.Typecode(kind))
+	for _, name := range below {
+		u.Dirs = append(u.Dirs, localfile.Segment(name))
+	}
+	last := len(u.Dirs) - 1
+	u.Dirs, u.Name = u.Dirs[:last], u.Dirs[last]
 	if u.Key() != urlparse.KeyOf(r.URL) {
 		return m
 	}
