@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -303,7 +304,7 @@ func TestShared(t *testing.T) {
 	must.Get(slots.Share(&other, 1, nil))(t)
 	release, said := must.Get(other.Admit(t.Context(), s.Addr()))(t), 0
 	err := heard(func(text string) {
-		if strings.Contains(text, "waiting for one") {
+		if strings.HasPrefix(text, "waiting for a shared connection to "+s.Addr()+", ") && strings.HasSuffix(text, " s so far; process "+strconv.Itoa(os.Getpid())+" has one\n") {
 			release()
 			said++
 		}

@@ -75,7 +75,7 @@ func (r *run) connect() (err error) {
 		return nil
 	}
 	if r.warn(); r.Shared {
-		r.slots, err = slots.Share(c, r.PerHost, func() { r.print.Note(show.Notice, "", "all shared connections are in use: waiting for one") })
+		r.slots, err = slots.Share(c, r.PerHost, func(text string) { r.print.Note(show.Notice, "", text) })
 	}
 	return err
 }

@@ -2,11 +2,11 @@
 package slots
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +16,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -23,13 +24,16 @@ const (
 	places   = 64                     // waiters that are served in turn; any others compete for the last place
 	poll     = 50 * time.Millisecond  // between two looks at a file that another run has locked
 	settling = 250 * time.Millisecond // how long a server may still count a connection that was closed
-
-	held, freed = 1, 2 // the size of the file of a slot, if it is not new: its time tells when
 )
 
+// silence is for how long a waiter may make no sign until those behind it pass it: it may be stopped (SIGSTOP), and has no
+// connection. It is a variable for a test.
+var silence = 3 * time.Second
+
 // Share makes c one of the Clients that together have at most so many connections to a server, given in the order of their
-// calls. The first that waits for a second calls say. Share returns the directory of the files, and makes it if it is missing.
-func Share(c *ftpexec.Client, most int, say func()) (dirs []string, err error) {
+// calls. It says who has the connections once a wait has lasted a second, and again after pauses that double. Share returns
+// the directory of the files, and makes it if it is missing.
+func Share(c *ftpexec.Client, most int, say func(text string)) (dirs []string, err error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if info, err := os.Stat(dir); err != nil || !disk.Alone(info) {
 		dir = os.TempDir() // there may be none for this user, as under cron and su
@@ -39,57 +43,157 @@ func Share(c *ftpexec.Client, most int, say func()) (dirs []string, err error) {
 	if info, lerr := os.Lstat(dir); lerr == nil && !(info.IsDir() && disk.Alone(info)) {
 		err = errors.New("is in the way, and no directory that only this user can change")
 	}
-	say = sync.OnceFunc(say)
-	c.MaxConns, c.Admit = most, func(ctx context.Context, address string) (release func(), err error) {
-		defer time.AfterFunc(time.Second, say).Stop()
-		name := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.ToLower(address)))))
-		var place, slot *os.File
-		for at := places; at > 0 && err == nil; at-- {
-			left := place
-			place, err = lock(ctx, name+".place", at, at)
-			left.Close()
-		}
-		if err == nil {
-			slot, err = lock(ctx, name+".slot", 1, most)
-		}
-		place.Close()
-		return func() {
-			_ = slot.Truncate(freed)
-			slot.Close()
-		}, cmp.Or(err, slot.Truncate(held))
-	}
+	s := &share{dir: dir, most: most, say: say}
+	c.MaxConns, c.Admit = most, s.admit
 	return []string{dir}, localfile.Failure(dir, "cannot be used", err)
 }
 
-// lock waits until it has locked one of the files from first to last.
-func lock(ctx context.Context, name string, first, last int) (*os.File, error) {
-	for i := first; ; i++ {
-		if i > last {
-			if err := retry.Sleep(ctx, poll); err != nil {
-				return nil, err
-			}
-			i = first
-		}
-		f, err := os.OpenFile(fmt.Sprint(name, i), os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, localfile.Failure(name, "cannot be opened", err)
-		}
-		taken, locked := disk.Lock(f)
-		if locked && settled(f) {
-			return f, nil
-		}
-		if f.Close(); !taken && !locked {
-			return nil, localfile.Failure(name, "cannot be locked", errors.ErrUnsupported)
+// share is this run among those that share their connections.
+type share struct {
+	dir  string
+	most int
+	say  func(text string)
+
+	mu   sync.Mutex
+	next time.Time // no wait is told before
+}
+
+// admit waits for a slot: first for one place in the queue after another, down to the first, and there for a free slot.
+func (s *share) admit(ctx context.Context, address string) (release func(), err error) {
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.ToLower(address))))
+	w := &wait{share: s, address: address, name: filepath.Join(s.dir, name), since: time.Now()}
+	defer func() { w.place.Close() }()
+	for at := places; at > 0 && err == nil; at-- {
+		var next *os.File
+		next, err = w.lock(ctx, ".place", at, at)
+		if next != nil {
+			w.place.Close()
+			w.place = next
 		}
 	}
+	var slot *os.File
+	if err == nil {
+		slot, err = w.lock(ctx, ".slot", 1, s.most)
+	}
+	if err == nil {
+		err = localfile.Failure(w.name, "cannot be written", write(slot, os.Getpid()))
+	}
+	if err != nil {
+		slot.Close()
+		return nil, err
+	}
+	return func() {
+		_ = write(slot, 0) // or else it counts as that of a run that was killed
+		slot.Close()
+	}, nil
+}
+
+// wait is one call of admit.
+type wait struct {
+	*share
+	address string
+	name    string // of the files of this server, without their ends
+	since   time.Time
+	place   *os.File // that it has in the queue; nil before
+}
+
+// lock waits until it has locked one of the files from first to last. If a waiter has the only one and is silent, lock
+// passes it and returns nil. It looks at it twice, because who has just come there may not have made a sign.
+func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File, error) {
+	var signed time.Time
+	for looks := 0; ; looks++ {
+		for i := first; i <= last; i++ {
+			f, err := os.OpenFile(fmt.Sprint(w.name, kind, i), os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return nil, localfile.Failure(w.name, "cannot be opened", err)
+			}
+			taken, locked := disk.Lock(f)
+			if locked && (kind == ".place" || settled(f)) {
+				return f, nil
+			}
+			passed := taken && kind == ".place" && looks > 0 && age(f) > silence
+			f.Close()
+			switch {
+			case !taken && !locked:
+				return nil, localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)
+			case passed:
+				return nil, nil
+			}
+		}
+		if w.place != nil && time.Since(signed) > silence/4 {
+			_ = write(w.place, os.Getpid())
+			signed = time.Now()
+		}
+		w.tell()
+		if err := retry.Sleep(ctx, poll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// tell says how long this wait has lasted and which processes have the connections, if it is time to.
+func (w *wait) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waited := time.Since(w.since)
+	if waited < time.Second || time.Now().Before(w.next) {
+		return
+	}
+	w.next = time.Now().Add(max(waited, time.Minute))
+	text := "waiting for a shared connection to " + w.address + ", " + printable.Duration(waited) + " so far"
+	for i := range w.most {
+		f, err := os.Open(fmt.Sprint(w.name, ".slot", i+1))
+		if err != nil {
+			continue
+		}
+		if pid, _ := read(f); pid > 0 {
+			text += fmt.Sprint("; process ", pid, " has one")
+		}
+		f.Close()
+	}
+	w.say(text)
+}
+
+// record is the form of what a file says: the process that has the slot or waits, 0 if none has it. It always has the same
+// length: a file that says anything else is damaged.
+const record = "process %010d\n"
+
+// write replaces what f says. If it is killed between its two steps, f is damaged.
+func write(f *os.File, pid int) error {
+	return disk.Do("write", f.Name(), func() error {
+		n, err := f.WriteAt(fmt.Appendf(nil, record, pid), 0)
+		if err == nil {
+			err = f.Truncate(int64(n))
+		}
+		return err
+	})
+}
+
+// read returns which process f names, 0 for none, -1 if f is damaged. fresh says that nobody has written to it.
+func read(f *os.File) (pid int, fresh bool) {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 100))
+	_, _ = fmt.Sscanf(string(text), record, &pid)
+	if fmt.Sprintf(record, pid) != string(text) {
+		pid = -1
+	}
+	return pid, err == nil && len(text) == 0
 }
 
 // settled reports whether the server no longer counts the connection of the last run that had a slot.
 func settled(slot *os.File) bool {
-	info, err := slot.Stat()
-	if err == nil && info.Size() == held { // that run was killed, perhaps just now
-		_ = slot.Truncate(freed)
+	pid, fresh := read(slot)
+	if pid != 0 && !fresh { // that run was killed, perhaps just now
+		_ = write(slot, 0)
 		return false
 	}
-	return err == nil && (info.Size() != freed || time.Since(info.ModTime()).Abs() >= settling)
+	return fresh || age(slot) >= settling
+}
+
+// age is how long ago f was written to; 0 if that is not known.
+func age(f *os.File) time.Duration {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return time.Since(info.ModTime()).Abs()
 }

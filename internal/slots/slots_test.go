@@ -27,11 +27,14 @@ const most, address = 3, "ftp.example.org:21"
 // TestMain is a run too: one that takes a slot and gives it back, again and again. Meanwhile it locks one of as many
 // witnesses. If there is none left, it leaves a file that says so.
 func TestMain(m *testing.M) {
+	if victim != nil && os.Getenv("VICTIM") != "" {
+		victim()
+	}
 	dir := os.Getenv("SLOTS")
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	for admit, _ := share(most); ; {
+	for admit, _ := open(most); ; {
 		release, err := admit(context.Background(), address)
 		i := 0
 		for i < most && !free(filepath.Join(dir, fmt.Sprint(i)), rand.N(settling)) {
@@ -44,10 +47,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// share returns what admits at most so many, and the directory.
-func share(most int) (admit func(context.Context, string) (func(), error), dir string) {
+// victim is a run of TestFrozen; nil where processes cannot be stopped.
+var victim func()
+
+// open returns what admits at most so many, and the directory.
+func open(most int) (admit func(context.Context, string) (func(), error), dir string) {
 	var c ftpexec.Client
-	dirs, _ := Share(&c, most, func() {})
+	dirs, _ := Share(&c, most, func(string) {})
 	return c.Admit, dirs[0]
 }
 
@@ -82,7 +88,7 @@ func TestKilled(t *testing.T) {
 	for _, cmd := range runs {
 		_, _ = cmd.Process.Kill(), cmd.Wait()
 	}
-	admit, _ := share(most)
+	admit, _ := open(most)
 	for range most {
 		defer must.Get(admit(t.Context(), strings.ToUpper(address)))(t)()
 	}
@@ -95,7 +101,7 @@ func TestKilled(t *testing.T) {
 // Who gives up is left out.
 func TestInTurn(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	admit, dir := share(1)
+	admit, dir := open(1)
 	first := must.Get(admit(t.Context(), address))(t)
 	must.Get(admit(t.Context(), "another"))(t)()
 	impatient, cancel := context.WithCancelCause(t.Context())
@@ -136,7 +142,7 @@ func TestInTurn(t *testing.T) {
 func TestShare(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	t.Setenv("TMPDIR", t.TempDir())
-	admit, dir := share(1)
+	admit, dir := open(1)
 	disk.Fault = func(string, string) error { return os.ErrInvalid }
 	_, err := admit(t.Context(), address)
 	if disk.Fault = nil; !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, localfile.ErrLocal) {
@@ -152,4 +158,26 @@ func TestShare(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// TestRecord gives the file of a slot every beginning of what it says, and what it never says. Only a new file is free at
+// once; any other counts as that of a run that was killed just now, and is free a moment later.
+func TestRecord(t *testing.T) {
+	of := func(pid int) string { return fmt.Sprintf(record, pid) }
+	texts := []string{of(0) + of(0), of(1) + "x", of(12345678901), "process -000000001\n", strings.Repeat("x", 200), "\x00", strings.Repeat("\x00", len(of(0))), strings.ToUpper(of(0)), of(0), of(os.Getpid())}
+	for n := range of(7) {
+		texts = append(texts, of(7)[:n])
+	}
+	for _, text := range texts {
+		f := must.Get(os.Create(filepath.Join(t.TempDir(), "slot")))(t)
+		must.Get(f.WriteString(text))(t)
+		fresh := settled(f)
+		must.Do(t, os.Chtimes(f.Name(), time.Time{}, time.Now().Add(-settling)))
+		later := settled(f)
+		if pid, _ := read(f); fresh != (text == "") || !later || pid > 0 {
+			t.Errorf("%q: free at once %v, later %v, process %d", text, fresh, later, pid)
+		}
+		f.Close()
+	}
+	t.Logf("%d cases", len(texts))
 }

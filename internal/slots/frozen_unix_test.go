@@ -1,0 +1,184 @@
+//go:build unix
+
+package slots
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/night"
+)
+
+// Where the victim of [TestFrozen] stops, besides before each place and slot that it locks.
+const writing, admitted, connected, closed, released = "writes held", "admitted", "connected", "closed", "released"
+
+func init() { victim = suffer }
+
+// suffer is a run that does something to itself at a stage, and then goes on.
+func suffer() {
+	address, stage := os.Getenv("VICTIM"), os.Getenv("STAGE")
+	var reached atomic.Bool
+	reach := func(here string) {
+		switch {
+		case here != stage || reached.Swap(true):
+		case os.Getenv("END") == "exit":
+			os.Exit(0)
+		default:
+			signal, _ := strconv.Atoi(os.Getenv("END"))
+			_ = syscall.Kill(os.Getpid(), syscall.Signal(signal))
+			<-time.After(50 * time.Millisecond) // the other threads stop a moment later
+		}
+	}
+	disk.Fault = func(call, path string) error {
+		if call == "write" && strings.Contains(path, ".slot") {
+			reach(writing)
+		}
+		if at := strings.LastIndex(path, "."); call == "flock" {
+			reach(path[at:])
+		}
+		return nil
+	}
+	most, _ := strconv.Atoi(os.Getenv("MOST"))
+	silence = short
+	admit, _ := open(most)
+	visit(context.Background(), admit, address, reach)
+	os.Exit(0)
+}
+
+// short is the silence of these tests.
+const short = 500 * time.Millisecond
+
+// visit waits for a slot, connects, and gives the slot back.
+func visit(ctx context.Context, admit func(context.Context, string) (func(), error), address string, reach func(string)) {
+	release, err := admit(ctx, address)
+	if err != nil {
+		panic(err)
+	}
+	reach(admitted)
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		panic(err)
+	}
+	reach(connected)
+	conn.Close()
+	reach(closed)
+	release()
+	reach(released)
+}
+
+// counter is a server that counts its connections.
+type counter struct {
+	net.Listener
+	open, most atomic.Int32
+}
+
+func newCounter(t *testing.T) *counter {
+	c := &counter{Listener: must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)}
+	t.Cleanup(func() { c.Close() })
+	go func() {
+		for {
+			conn, err := c.Accept()
+			if err != nil {
+				return
+			}
+			c.most.Store(max(c.most.Load(), c.open.Add(1)))
+			go func() {
+				_, _ = conn.Read(make([]byte, 1))
+				c.open.Add(-1)
+				conn.Close()
+			}()
+		}
+	}()
+	return c
+}
+
+// TestFrozen stops, kills and ends a process at every stage of its wait and of its use of a slot. There are never more
+// connections than slots. The others are served, also while the process is stopped, unless it has the only slot: then they
+// say so, and are served when it goes on.
+func TestFrozen(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	before := silence
+	silence = short
+	t.Cleanup(func() { silence = before })
+	stages := []string{writing, admitted, connected, closed, released, ".slot1"}
+	for at := range places {
+		stages = append(stages, fmt.Sprint(".place", at+1))
+	}
+	cases, nth := 0, 0
+	var all sync.WaitGroup
+	defer all.Wait()
+	at := make(chan struct{}, 16)
+	for _, stage := range stages {
+		for _, end := range []string{strconv.Itoa(int(syscall.SIGSTOP)), strconv.Itoa(int(syscall.SIGKILL)), "exit"} {
+			for most := 1; most <= 2; most++ {
+				if nth++; nth%night.Or(11, 1) != 0 {
+					continue
+				}
+				cases++
+				at <- struct{}{}
+				all.Go(func() {
+					freeze(t, stage, end, most)
+					<-at
+				})
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+func freeze(t *testing.T, stage, end string, most int) {
+	c := newCounter(t)
+	address := c.Addr().String()
+	cmd := exec.Command(must.Get(os.Executable())(t))
+	cmd.Env = append(os.Environ(), "VICTIM="+address, "STAGE="+stage, "END="+end, "MOST="+strconv.Itoa(most))
+	must.Do(t, cmd.Start())
+	var status syscall.WaitStatus
+	must.Get(syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil))(t)
+	awake := sync.OnceFunc(func() {
+		if status.Stopped() {
+			must.Do(t, cmd.Process.Signal(syscall.SIGCONT))
+			must.Get(syscall.Wait4(cmd.Process.Pid, &status, 0, nil))(t)
+		}
+	})
+	defer awake()
+	var own ftpexec.Client
+	holds := false
+	must.Get(Share(&own, most, func(text string) {
+		if strings.Contains(text, fmt.Sprintf("process %d has one", cmd.Process.Pid)) || stage == writing {
+			holds = true
+			awake()
+		}
+	}))(t)
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() { visit(t.Context(), own.Admit, address, func(string) {}) })
+	}
+	all.Wait()
+	has := stage == writing || stage == admitted || stage == connected || stage == closed
+	if want := has && most == 1 && end == strconv.Itoa(int(syscall.SIGSTOP)); holds != want {
+		t.Errorf("%s, %s, at most %d: the others waited for the process: %v, want %v", stage, end, most, holds, want)
+	}
+	awake()
+	if end == strconv.Itoa(int(syscall.SIGSTOP)) && status.ExitStatus() != 0 {
+		t.Errorf("%s, %s, at most %d: the process ended with %v", stage, end, most, status)
+	}
+	if int(c.most.Load()) > most {
+		t.Errorf("%s, %s, at most %d: %d connections at once", stage, end, most, c.most.Load())
+	}
+	for range most {
+		defer must.Get(own.Admit(t.Context(), address))(t)()
+	}
+}
