@@ -35,14 +35,15 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	if j.o.Root == nil && standard(path) != nil {
 		return j.saveStream(ctx, path)
 	}
-	to := j.place
+	to, alone := j.place, partfile.Group{Attempt: localfile.Attempt(ctx)}
 	if to == nil {
-		if to, err = (&partfile.Group{Attempt: localfile.Attempt(ctx)}).Find(j.o.Root, path); err != nil {
+		if to, err = alone.Find(j.o.Root, path); err != nil {
 			return Result{}, err
 		}
 	}
 	defer func() {
-		if to.Close(err != nil); err != nil {
+		to.Close(err != nil)
+		if err = cmp.Or(err, alone.Dirs.Close()); err != nil {
 			r = Result{Kept: r.Kept}
 		}
 	}()
@@ -67,7 +68,7 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 	case c.skip != "":
 		result, err = j.leaveAlone(ctx, to, c.skip)
 		if !j.o.Newer || !errors.Is(err, ErrDigest) {
-			return result, err
+			return result, cmp.Or(err, to.Settle())
 		}
 		j.o.note(err.Error() + ": fetching it again")
 		c = choice{overwrite: true}
@@ -95,7 +96,8 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	s := t.part.Snapshot()
 	size := s.Done.Octets()
 	result := Result{Size: size, ModTime: s.ModTime, Resumed: t.resumed}
-	err := t.sized("what arrived has", size)
+	t.o.reading(t.part.Name(), size)
+	err := cmp.Or(t.sized("what arrived has", size), t.part.Intact(ctx))
 	if err == nil && t.check != nil {
 		err = t.verify(ctx, size, &result)
 	}

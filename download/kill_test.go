@@ -246,9 +246,9 @@ func TestSmallFile(t *testing.T) {
 		o               *Options
 		most            int
 	}{
-		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 12},
-		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 12},
-		{ofMany{alone, func() *partfile.Place { return must.Get(new(partfile.Group).Find(root, "d/g"))(t) }}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 12},
+		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 13},
+		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 13},
+		{ofMany{alone, func() *partfile.Place { return must.Get(new(partfile.Group).Find(root, "d/g"))(t) }}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 13},
 	} {
 		var calls, flushed []string
 		onCall(t, func(call, path string) error {

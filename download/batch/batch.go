@@ -87,7 +87,7 @@ type Totals struct {
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
 // was asked for is there; Options.Events tells what failed. If the error is [download.ErrLocal], the ledger cannot be used,
-// and nothing was retrieved. Run reads tasks while it works, only some thousands ahead, so there may be any number of them.
+// and nothing was retrieved, or a directory was renamed or removed by another program while files were saved in it. Run reads tasks while it works, only some thousands ahead, so there may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first: a second with another URL, or with a size or digest that
 // the first does not have, fails, and any other does not count. That takes some fifty bytes of memory a file, unless the
@@ -99,7 +99,6 @@ type Totals struct {
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
 	b := &engine{Options: o, src: src, idle: make(map[string]glob.Guesses), root: o.Each.Root, group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)}}
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
-	defer b.group.Dirs.Close()
 	b.teller, _ = src.(teller)
 	if o.Ledger != "" {
 		l, err := ledger.Open(b.root, o.Ledger)
@@ -119,9 +118,10 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	}, b.jobs(tasks), b.do)
 	b.hauls(ctx)
 	end()
+	err := b.group.Dirs.Close()
 	switch t := b.counts.Totals; {
-	case t.Complete == t.Files && t.Listing+t.Unlisted == 0:
-		return t, nil
+	case err != nil && ctx.Err() == nil, t.Complete == t.Files && t.Listing+t.Unlisted == 0:
+		return t, err
 	case ctx.Err() != nil:
 		return t, context.Cause(ctx)
 	default:

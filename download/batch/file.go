@@ -41,6 +41,9 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if err == nil {
 		result, there, err = b.there(bounded, j, to)
 	}
+	if there && err == nil {
+		err = to.Settle()
+	}
 	if b.short(t, err) {
 		return schedule.Short
 	}
@@ -207,7 +210,7 @@ func (b *engine) left(j *job, what string) {
 // verified compares the digest of a file that is as good as the server's, if that was asked for.
 func (b *engine) verified(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place, has download.Result) (download.Result, error) {
 	if !b.Each.Verify {
-		return has, nil
+		return has, to.Settle()
 	}
 	o := b.Each
 	o.Skip = true // so that it stays, whatever the digest is

@@ -24,6 +24,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/rules/must"
@@ -109,7 +110,7 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) (got totals) {
 		}
 	}
 	got.Totals, got.err = batch.Run(ctx, &s.client, slices.Values(tasks), o)
-	if errors.Is(got.err, download.ErrLocal) {
+	if errors.Is(got.err, download.ErrLocal) && disk.Fault == nil {
 		s.Error(got.err)
 	}
 	return got

@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"example.com/ftpfetch/download"
@@ -156,11 +156,8 @@ func (b *engine) create(j *job) error {
 	if pattern, _ := glob.Level(j.Tree.Names, j.dir.depth); b.teller != nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
 		return nil
 	}
-	err := b.root.MkdirAll(cmp.Or(j.Path, "."), 0o777)
-	if errors.Is(err, fs.ErrExist) {
-		err = syscall.ENOTDIR // it is a file, which no option replaces
-	}
-	return localfile.Failure(j.Path, "cannot be created", err)
+	_, err := b.group.Dirs.Make(b.root, filepath.FromSlash(cmp.Or(j.Path, ".")))
+	return err
 }
 
 type contents struct {

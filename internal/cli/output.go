@@ -14,6 +14,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/fence"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/printable"
@@ -32,8 +33,15 @@ func (r *run) open() (err error) {
 		}
 		r.made = append(r.made, d)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil || !r.Many {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return localfile.Failure(dir, "cannot be created", err)
+	}
+	var dirs disk.Dirs
+	for _, d := range r.made {
+		dirs.Fresh(nil, filepath.Dir(d))
+	}
+	if err = dirs.Close(); err != nil || !r.Many {
+		return err
 	}
 	if r.root, err = os.OpenRoot(dir); err != nil {
 		return localfile.Failure(dir, "cannot be opened", err)

@@ -22,6 +22,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/printable"
@@ -307,12 +308,17 @@ func (r *run) round(ctx context.Context) {
 		r.Batch = batch.Run
 	}
 	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), from, r.tasks(ctx), o)
+	if r.root != nil && err == nil {
+		err = disk.Named(r.root)
+	}
 	switch {
 	case ctx.Err() != nil:
 		r.print.Failed("", context.Cause(ctx), rest)
 	case errors.Is(err, download.ErrLocal):
 		r.fail("", err)
-		return
+		if totals == (batch.Totals{}) {
+			return
+		}
 	case err != nil:
 		r.code.CompareAndSwap(exitOK, exitOther)
 	}

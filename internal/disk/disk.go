@@ -10,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +20,9 @@ import (
 
 // ErrMoved means that a name stands for another file than a moment ago.
 var ErrMoved = errors.New("changed while it was examined")
+
+// ErrLost means that a name leads to another directory than a moment ago, or to none.
+var ErrLost = errors.New("the directory was renamed or removed")
 
 // ErrNotRegular means that a name stands for something else than a regular file.
 var ErrNotRegular = errors.New("is not a regular file")
@@ -107,15 +108,23 @@ func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
 
 // Dir is an open directory.
 type Dir struct {
-	root  *os.Root
-	self  *os.File // for what a Root lacks
-	path  string
-	users int
+	root    *os.Root
+	self    *os.File // for what a Root lacks
+	from    *os.Root // below which path leads to it, or nil
+	path    string
+	users   int
+	relied  atomic.Bool  // files in it have been told to be there,
+	lost    atomic.Bool  // and its name leads elsewhere since
+	flushed atomic.Int64 // names that are older than this are on the disk (Unix, ns)
 }
+
+// written is how long a system takes at most to write names to the disk that nobody flushes: they take a minute.
+const written = time.Hour
 
 // open opens a directory: below root, or anywhere if that is nil.
 func open(root *os.Root, path string) (d *Dir, err error) {
-	d = &Dir{path: path}
+	d = &Dir{from: root, path: path}
+	d.flushed.Store(time.Now().Add(-written).UnixNano())
 	if root == nil {
 		// The runtime ends the process if it cannot open what it needs for its first file: that takes one more than the root.
 		var f *os.File
@@ -259,141 +268,55 @@ func (d *Dir) SetTime(name string, modTime time.Time) error {
 	return d.do("utimes", name, func(string) error { return d.setTime(name, modTime) })
 }
 
-// Flush waits until the names in the directory are on the disk. Windows has no such call.
+// Flush waits until the names in the directory are on the disk, for which Windows has no call.
 func (d *Dir) Flush() error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	err := Flush(d.self)[0]
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
-		return nil
-	}
-	return localfile.Failure(d.shown(""), "cannot be flushed to disk", err)
-}
-
-// Dirs are the directories that are open, which all who work in them share. It is safe for concurrent use.
-type Dirs struct {
-	Keep int // how many stay open that nobody is in
-
-	mu   sync.Mutex
-	open map[string]*Dir
-}
-
-// Enter opens a directory, below root or anywhere if that is nil, or shares it. Leave must be called.
-func (s *Dirs) Enter(root *os.Root, path string) (*Dir, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := s.open[path]
-	if d == nil {
-		var err error
-		if d, err = open(root, path); err != nil {
-			return nil, noDirectory(Below(root, path), err)
-		}
-		s.trim(s.Keep - 1)
-		if s.open == nil {
-			s.open = make(map[string]*Dir)
-		}
-		s.open[path] = d
-	}
-	d.users++
-	return d, nil
-}
-
-// Leave ends the use of a directory. gone means that another may have its name by now.
-func (s *Dirs) Leave(d *Dir, gone bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if gone && s.open[d.path] == d {
-		delete(s.open, d.path)
-	}
-	if d.users--; d.users == 0 && s.open[d.path] != d {
-		d.close()
-	}
-	s.trim(s.Keep)
-}
-
-// trim closes directories that nobody is in until there are at most n.
-func (s *Dirs) trim(n int) {
-	for path, d := range s.open {
-		if len(s.open) > max(0, n) && d.users == 0 {
-			d.close()
-			delete(s.open, path)
+	const tick = 10 * time.Millisecond // the system's time of a new name is that of its last tick
+	begun := time.Now().Add(-tick).UnixNano()
+	if runtime.GOOS != "windows" {
+		err := Flush(d.self)[0]
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+			return localfile.Failure(d.shown(""), "cannot be flushed to disk", err)
 		}
 	}
+	d.flushed.Store(begun)
+	return nil
 }
 
-// Close closes the directories.
-func (s *Dirs) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trim(0)
-}
-
-// Make makes a directory, and what is missing between it and the root, and flushes their names to the disk. It returns
-// those that it has made, also with an error. That is ErrMoved if another run has removed a directory meanwhile.
-func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
-	parent := "."
-	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
-		dir := filepath.Join(parent, name)
-		err = Do("mkdir", Below(root, dir), func() error { return root.Mkdir(dir, 0o777) })
-		switch {
-		case err == nil:
-			made = append(made, dir)
-			err = s.flush(root, parent)
-		case errors.Is(err, fs.ErrExist): // another run has made it, or it is a link to nowhere
-			_, err = Call("stat", Below(root, dir), func() (fs.FileInfo, error) { return root.Stat(dir) })
-			err = noDirectory(Below(root, dir), err)
-			if _, lerr := root.Lstat(dir); errors.Is(lerr, fs.ErrNotExist) {
-				err = ErrMoved
-			}
-		case errors.Is(err, fs.ErrNotExist) && parent != ".": // else the root itself has been removed
-			err = ErrMoved
-		default:
-			err = localfile.Failure(Below(root, dir), "cannot be created", err)
-		}
-		if err != nil {
-			break
-		}
-		parent = dir
+// Settle is for files that have been in the directory before: it flushes their names if they may be new. The run that gave
+// them may have been killed just then, or have had an error.
+func (d *Dir) Settle() error {
+	d.relied.Store(true)
+	info, err := Stat(d.self)
+	if err != nil || info.ModTime().UnixNano() < d.flushed.Load() {
+		return localfile.Failure(d.shown(""), "cannot be examined", err)
 	}
-	return made, err
-}
-
-// Unmake removes directories that Make has made, as far as they are empty.
-func Unmake(root *os.Root, made []string) {
-	for _, dir := range slices.Backward(made) {
-		info, err := root.Lstat(dir)
-		if err != nil || !info.IsDir() || Do("rmdir", Below(root, dir), func() error { return root.Remove(dir) }) != nil {
-			break
-		}
-	}
-}
-
-func (s *Dirs) flush(root *os.Root, path string) error {
-	d, err := s.Enter(root, path)
-	if err != nil {
-		return err
-	}
-	defer s.Leave(d, false)
 	return d.Flush()
 }
 
-// Below returns a path below root, or anywhere if that is nil, as messages show it.
-func Below(root *os.Root, path string) string {
-	if root == nil {
-		return path
+// Named returns an error if the directory's name no longer leads to it: its files are not where they are said to be.
+func (d *Dir) Named() error {
+	find := os.Stat
+	if d.from != nil {
+		find = d.from.Stat
 	}
-	return filepath.Join(root.Name(), path)
+	err := leads(d.shown(""), func() (fs.FileInfo, error) {
+		return in(d, "stat", "", func() (fs.FileInfo, error) { return find(d.path) })
+	}, d.self.Stat)
+	d.lost.Store(err != nil)
+	return err
 }
 
-// noDirectory says what is wrong with a directory, or returns nil for nil.
-func noDirectory(path string, err error) error {
-	path = filepath.Clean(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &localfile.Error{Path: path, Reason: "no such directory (create it first)", Err: err}
-	case errors.Is(err, syscall.ENOTDIR):
-		return &localfile.Error{Path: path, Reason: "not a directory", Err: err}
+// Named returns an error if the name that root was opened by no longer leads to it.
+func Named(root *os.Root) error {
+	return leads(root.Name(), func() (fs.FileInfo, error) { return os.Stat(root.Name()) }, func() (fs.FileInfo, error) { return root.Stat(".") })
+}
+
+func leads(path string, name, open func() (fs.FileInfo, error)) error {
+	now, err := name()
+	was, oerr := open()
+	err = cmp.Or(err, oerr)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(now, was) {
+		return &localfile.Error{Path: path, Reason: "was renamed or removed while files were saved in it: run the command again", Err: ErrLost}
 	}
 	return localfile.Failure(path, "cannot be examined", err)
 }

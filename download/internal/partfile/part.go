@@ -64,6 +64,18 @@ func (p *Part) Check(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// Intact compares the bytes that the journal has vouched for: another program may have written to the part since. A later run
+// resumes from those that are right.
+func (p *Part) Intact(ctx context.Context) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	good := p.blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
+	if ctx.Err() == nil && len(good) < len(p.blocks) {
+		return changed(p.Name(), "no longer holds what was written")
+	}
+	return context.Cause(ctx)
+}
+
 // Resume takes what Left claims as the start.
 func (p *Part) Resume() { p.state, p.blocks, p.claimed = p.Left, p.Left.Blocks, p.Left.Done }
 
@@ -326,7 +338,7 @@ func (p *Part) hold() error {
 		return refuse(p.Name(), "is in the way, and belongs to another user: remove it, or choose another place", nil)
 	case disk.Links(p.info) > 1: // a killed run was about to give it its name
 		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
-	case !locked && !p.alone && p.group.Attempt == "":
+	case !locked && !p.alone:
 		if p.created {
 			_ = p.dir.Remove(p.partial)
 		}
@@ -356,13 +368,18 @@ func (p *Part) look() (err error) {
 	return nil
 }
 
-// ours returns an error unless the part's name still refers to the open file.
-func (p *Part) ours() error {
+// find examines the part by its name, which must still refer to the open file.
+func (p *Part) find() (fs.FileInfo, error) {
 	info, err := p.dir.Lstat(p.partial)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, p.info) {
-		return refuse(p.Name(), errReplaced.Error(), errReplaced)
+		return nil, refuse(p.Name(), errReplaced.Error(), errReplaced)
 	}
-	return failure(p.Name(), "cannot be examined", err)
+	return info, failure(p.Name(), "cannot be examined", err)
+}
+
+func (p *Part) ours() error {
+	_, err := p.find()
+	return err
 }
 
 // Like gives the part the permissions of the file that it will replace, so that a private file stays private. Until the

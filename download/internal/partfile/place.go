@@ -36,6 +36,10 @@ func refuse(path, reason string, cause error) error {
 	return &localfile.Error{Path: path, Reason: reason, Err: cause}
 }
 
+func changed(path, how string) error {
+	return refuse(path, how+": another program changed it: run the command again", nil)
+}
+
 func busy(path string) error { return refuse(path, "another run writes it: wait for its end", ErrBusy) }
 
 // Place is where a file is to be. All its names are in one directory, which stays open.
@@ -86,6 +90,9 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	}
 	return p, nil
 }
+
+// Settle makes sure that the target, which stays, has its name on the disk.
+func (p *Place) Settle() error { return p.dir.Settle() }
 
 func (p *Place) enter() (err error) {
 	if p.dir == nil {

@@ -20,32 +20,29 @@ import (
 
 // Publish gives the whole part its final name, together with the others of its group.
 func (p *Part) Publish(f Finish) error {
-	n := &naming{Finish: f, part: p}
+	n := &naming{Finish: f, part: p, size: p.Snapshot().Done.Octets()}
 	if err := p.settle(n); err != nil {
 		return err
 	}
 	return p.group.join(n)
 }
 
-// settle gives the part its size and time.
+// settle gives the part its size and time. If it is like the target that it replaces, its record comes after its name: before
+// that it would be about the target.
 func (p *Part) settle(n *naming) error {
 	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
 		return err
 	}
-	s := p.Snapshot()
-	size := s.Done.Octets()
 	info, err := disk.Stat(p.f)
 	switch {
 	case err != nil:
 		return failure(p.Name(), "cannot be examined", err)
-	case info.Size() < size:
-		return refuse(p.Name(), fmt.Sprintf("holds %d bytes, but %d were written: another program changed it", info.Size(), size), nil)
-	case info.Size() > size:
-		if err := disk.Truncate(p.f, size); err != nil {
+	case info.Size() > n.size:
+		if err := disk.Truncate(p.f, n.size); err != nil {
 			return failure(p.Name(), "cannot be resized", err)
 		}
 	}
-	if n.time = s.ModTime; !n.time.IsZero() {
+	if n.time = p.Snapshot().ModTime; !n.time.IsZero() {
 		if err := p.dir.SetTime(p.partial, n.time); err != nil {
 			n.time = time.Time{}
 			n.Note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
@@ -58,17 +55,23 @@ func (p *Part) settle(n *naming) error {
 		}
 		n.time = info.ModTime()
 	}
+	n.late = p.Info != nil && p.Info.Size() == n.size && p.Info.ModTime().Sub(n.time).Abs() < time.Second
 	return nil
 }
 
-// publish gives the settled part its final name, which may exist only with overwrite. The journal goes first.
-func (p *Part) publish(overwrite bool) (err error) {
+// publish gives the settled part its final name, which may exist only with Overwrite. The journal goes first.
+func (p *Part) publish(n *naming) (err error) {
 	if p.copied != nil {
 		if now, err := p.dir.Lstat(p.target); err != nil || !same(now, p.copied) {
 			return refuse(p.Path, ErrMoved.Error(), err)
 		}
 	}
-	if err = p.ours(); err == nil {
+	info, err := p.find()
+	switch {
+	case err != nil:
+	case info.Size() != n.size:
+		err = changed(p.Name(), fmt.Sprintf("holds %d bytes, but %d were written", info.Size(), n.size))
+	default:
 		err = p.removeJournal()
 	}
 	switch {
@@ -76,7 +79,7 @@ func (p *Part) publish(overwrite bool) (err error) {
 		return ErrMoved
 	case err != nil:
 		return err
-	case overwrite:
+	case n.Overwrite:
 		err = p.dir.Rename(p.partial, p.target)
 		p.placed = err == nil
 	default:
@@ -132,7 +135,9 @@ type Finish struct {
 type naming struct {
 	Finish
 	part *Part     // nil: there is only something to record
-	time time.Time // the file's
+	size int64     // the file's,
+	time time.Time // and its time
+	late bool      // it is recorded after it has its name
 	err  error
 	wake chan bool // true: to lead the next group; false: it is done
 }
@@ -184,8 +189,30 @@ func (g *Group) finish(all []*naming) {
 	for i, err := range disk.Flush(files...) {
 		parts[i].err = parts[i].part.flushed(err)
 	}
+	late := func(n *naming) bool { return n.late }
+	g.record(slices.DeleteFunc(slices.Clone(all), late))
+	each(parts, func(n *naming) error { return n.part.publish(n) })
+	err := g.Dirs.Settle() // the names of the directories
+	dirs := make(map[*disk.Dir]error)
+	for _, n := range parts {
+		if d := n.part.dir; n.part.placed {
+			if _, done := dirs[d]; !done {
+				dirs[d] = cmp.Or(d.Flush(), err)
+			}
+			n.err = cmp.Or(dirs[d], n.err)
+		}
+	}
+	g.record(slices.DeleteFunc(slices.Clone(parts), func(n *naming) bool { return !late(n) }))
+	for d, err := range dirs {
+		dirs[d] = cmp.Or(err, d.Named())
+	}
+	each(parts, func(n *naming) error { return dirs[n.part.dir] })
+}
+
+// record calls Commit for files and puts on the disk what that has recorded.
+func (g *Group) record(some []*naming) {
 	recorded := false
-	each(all, func(n *naming) error {
+	each(some, func(n *naming) error {
 		if n.Commit == nil {
 			return nil
 		}
@@ -194,17 +221,7 @@ func (g *Group) finish(all []*naming) {
 	})
 	if recorded && g.Flush != nil {
 		err := disk.Do("flush", "", g.Flush)
-		each(all, func(*naming) error { return err })
-	}
-	each(parts, func(n *naming) error { return n.part.publish(n.Overwrite) })
-	dirs := make(map[*disk.Dir]error)
-	for _, n := range parts {
-		if d := n.part.dir; n.part.placed {
-			if _, done := dirs[d]; !done {
-				dirs[d] = d.Flush()
-			}
-			n.err = cmp.Or(dirs[d], n.err)
-		}
+		each(some, func(*naming) error { return err })
 	}
 }
 

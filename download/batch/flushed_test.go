@@ -1,0 +1,181 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+)
+
+// TestFlushedLater has the flush of a directory fail once its files have their names, or kills the run there. The next run
+// flushes it before it says that they are there, by whatever it knows that, unless their names are old.
+func TestFlushedLater(t *testing.T) {
+	files := map[string]string{"/d/f": "f", "/d/g": "g"}
+	t.Cleanup(func() { disk.Fault = nil })
+	for _, by := range []string{"the ledger", "the digest", "the size and time", "-N", "-N, lone"} {
+		s := newStand(t, files, testserver.Options{})
+		tasks := s.tasks(files)
+		for i := range tasks {
+			if by != "the digest" {
+				tasks[i].Sum = digest.Sum{}
+			}
+		}
+		if strings.HasPrefix(by, "-N") {
+			s.options.Each.Newer = true
+		}
+		if by == "-N" {
+			tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
+		}
+		fails, flushes := true, 0
+		var mu sync.Mutex
+		disk.Fault = func(call, path string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if call != "fsync" || filepath.Base(filepath.Clean(path)) != "d" {
+				return nil
+			}
+			if flushes++; fails {
+				return syscall.EIO
+			}
+			return nil
+		}
+		run := func(want bool) int {
+			t.Helper()
+			flushes = 0
+			if by != "the ledger" {
+				_ = os.Remove(filepath.Join(s.dir, ledgerName))
+			}
+			if got := s.run(t.Context(), tasks...); got.Whole() != want {
+				t.Errorf("%s: %+v, %q, want it whole: %v", by, got, s.failures(), want)
+			}
+			return flushes
+		}
+		run(false)
+		s.compare(below(files))
+		run(false)
+		fails = false
+		if n := run(true); n == 0 {
+			t.Errorf("%s: the names are not flushed", by)
+		}
+		run(true)
+		old := time.Now().Add(-2 * time.Hour)
+		must.Do(t, os.Chtimes(filepath.Join(s.dir, "d"), old, old))
+		if n := run(true); n > 0 {
+			t.Errorf("%s: old names are flushed %d times", by, n)
+		}
+	}
+}
+
+// TestNamesAreFlushed looks at a run when it says that a file is there, and at its end: the names of all directories that it
+// has made are on the disk.
+func TestNamesAreFlushed(t *testing.T) {
+	files := map[string]string{"/a/b/c/f": "f", "/a/b/d/g": "g", "/e/h": "h"}
+	s := newStand(t, map[string]string{"/a/b/c/f": "f", "/a/b/d/g": "g", "/e/h": "h", "/a/b/empty/none/": ""}, testserver.Options{})
+	tree := []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
+	t.Cleanup(func() { disk.Fault = nil })
+	for _, tasks := range [][]batch.Task{tree, s.tasks(files)} {
+		s.dir = t.TempDir()
+		made := map[string]bool{} // whether its name is on the disk
+		var mu sync.Mutex
+		disk.Fault = func(call, path string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			switch path = filepath.Clean(path); call {
+			case "mkdir":
+				if _, err := os.Lstat(path); err != nil {
+					made[path] = false
+				}
+			case "fsync":
+				for dir := range made {
+					made[dir] = made[dir] || filepath.Dir(dir) == path
+				}
+			}
+			return nil
+		}
+		missing := func(below string) (all []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			for dir, flushed := range made {
+				if !flushed && strings.HasPrefix(below, dir) {
+					all = append(all, dir)
+				}
+			}
+			return slices.Sorted(slices.Values(all))
+		}
+		s.options.Events = func(e batch.Event) {
+			if e.Kind == batch.Ended && e.Err == nil {
+				if left := missing(filepath.Join(s.dir, e.Task.Path)); len(left) > 0 {
+					t.Errorf("%s is told to be there, and the names of %q are not on the disk", e.Task.Path, left)
+				}
+			}
+		}
+		if got := s.run(context.Background(), tasks...); !got.Whole() || len(made) < 5 {
+			t.Errorf("%+v, %q, made %v", got, s.failures(), made)
+		}
+		for dir, flushed := range made {
+			if !flushed {
+				t.Errorf("at the end the name of %s is not on the disk", dir)
+			}
+		}
+	}
+}
+
+// TestRecordIsOfTheFile kills a run at each call on the disk, or makes the call fail, that replaces a damaged file of the right
+// size and time. What the ledger says afterwards is never about the damaged one.
+func TestRecordIsOfTheFile(t *testing.T) {
+	files := map[string]string{"/f": "right", "/g": "large"}
+	t.Cleanup(func() { disk.Fault = nil })
+	dead, runs, vouched := errors.New("dead"), 0, 0
+	for _, kind := range []error{syscall.EIO, dead} {
+		for at, more := int64(1), true; more; at++ {
+			s := newStand(t, files, testserver.Options{})
+			tasks := s.tasks(files)
+			for path := range files {
+				s.write(path[1:], "wrong", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var calls atomic.Int64
+			disk.Fault = func(string, string) error {
+				switch n := calls.Add(1); {
+				case n > at && kind == dead, n == at:
+					if kind == dead {
+						cancel()
+					}
+					return kind
+				}
+				return nil
+			}
+			s.options.Each.Overwrite = true
+			s.run(ctx, tasks...)
+			disk.Fault = nil
+			cancel()
+			more = calls.Load() >= at
+			runs++
+			s.options.Each.Overwrite = false
+			s.run(t.Context(), tasks...)
+			for _, o := range s.outcomes {
+				text, _ := os.ReadFile(filepath.Join(s.dir, o.Task.Path))
+				if o.Err == nil && string(text) != files["/"+o.Task.Path] {
+					t.Errorf("%v at call %d: %s is %q, %s", kind, at, o.Task.Path, text, o.Result.Left)
+				}
+				if o.Err == nil {
+					vouched++
+				}
+			}
+		}
+	}
+	t.Logf("%d runs, %d files found right", runs, vouched)
+}

@@ -1,0 +1,94 @@
+package batch_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/testserver"
+)
+
+// TestDirectoryMoved renames a directory of the output before each call on the disk, and may make another of that name, while
+// files are fetched, or are found complete by their digests or the ledger. No run is whole that has files elsewhere which it
+// has not told yet, and the next one brings them.
+func TestDirectoryMoved(t *testing.T) {
+	files := randomFiles(6)
+	t.Cleanup(func() { disk.Fault = nil })
+	runs := 0
+	for _, state := range []string{"nothing", "all", "all, without a ledger", "tree"} {
+		s := &sweeper{stand: newStand(t, files, testserver.Options{})}
+		s.options.Jobs, s.options.PerHost = 3, 3
+		tasks := s.tasks(files)
+		for i := range tasks {
+			if state == "all" { // only the ledger knows that they are complete
+				tasks[i].Sum = digest.Sum{}
+			}
+		}
+		if state == "tree" {
+			tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
+		}
+		run := func(context.Context) { s.totals = s.run(t.Context(), tasks...) }
+		for at, more := 1, true; more; at += night.Or(7, 1) {
+			for _, anew := range []bool{false, true} {
+				runs++
+				s.dir = t.TempDir()
+				if state != "nothing" && state != "tree" {
+					s.count(run)
+				}
+				if state == "all, without a ledger" {
+					must.Do(t, os.Remove(filepath.Join(s.dir, ledgerName)))
+				}
+				more = s.moved(at, anew, run)
+				second := s.count(run)
+				if !second.Whole() || second.there < 6 {
+					t.Errorf("%s, moved before call %d, anew %v: the second run %+v, %q", state, at, anew, second, s.failures())
+				}
+				if t.Failed() {
+					t.Fatalf("%s, moved before call %d, anew %v", state, at, anew)
+				}
+			}
+		}
+	}
+	t.Logf("%d runs", runs)
+}
+
+// moved runs once, and renames a directory before a call. It reports whether there were so many.
+func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
+	s.Helper()
+	var mu sync.Mutex
+	n, last, from := 0, "", filepath.Join(s.dir, "d0") // it has two files
+	told, before := 0, false
+	s.options.Events = func(e batch.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Kind == batch.Ended && e.Err == nil && strings.HasPrefix(e.Task.Path, "d0/f") {
+			told++
+		}
+	}
+	disk.Fault = func(call, path string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if n++; n != at {
+			return nil
+		}
+		last, before = call+" "+path, told == 2 || call == "stat" && filepath.Base(path) != "d0" // whose turn may be over
+		if os.Rename(from, filepath.Join(s.dir, "old")) == nil && anew {
+			must.Do(s, os.Mkdir(from, 0o777))
+		}
+		return nil
+	}
+	first := s.count(run)
+	disk.Fault, s.options.Events = nil, nil
+	if first.Whole() && first.there < 6 && !before {
+		s.Errorf("%s: the run is whole, but %d files are there: %+v", last, first.there, first)
+	}
+	return n >= at
+}

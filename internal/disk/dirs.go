@@ -1,0 +1,191 @@
+package disk
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"example.com/ftpfetch/internal/localfile"
+)
+
+// Dirs are the directories that are open, which all who work in them share. It is safe for concurrent use.
+type Dirs struct {
+	Keep int // how many stay open that nobody is in
+
+	mu    sync.Mutex
+	open  map[string]*Dir
+	fresh map[string]*os.Root // in which directories there are new ones, below a root or anywhere
+	err   error               // why files are not where they are said to be
+}
+
+// Enter opens a directory, below root or anywhere if that is nil, or shares it. Leave must be called.
+func (s *Dirs) Enter(root *os.Root, path string) (*Dir, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.open[path]
+	if d == nil {
+		var err error
+		if d, err = open(root, path); err != nil {
+			return nil, noDirectory(Below(root, path), err)
+		}
+		s.trim(s.Keep - 1)
+		if s.open == nil {
+			s.open = make(map[string]*Dir)
+		}
+		s.open[path] = d
+	}
+	d.users++
+	return d, nil
+}
+
+// Leave ends the use of a directory. gone means that another may have its name by now.
+func (s *Dirs) Leave(d *Dir, gone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if (gone || d.lost.Load()) && s.open[d.path] == d {
+		delete(s.open, d.path)
+	}
+	if d.users--; d.users == 0 && s.open[d.path] != d {
+		d.close()
+	}
+	s.trim(s.Keep)
+}
+
+// trim closes directories that nobody is in until there are at most n.
+func (s *Dirs) trim(n int) {
+	for path, d := range s.open {
+		if len(s.open) > max(0, n) && d.users == 0 {
+			if d.relied.Load() {
+				s.err = cmp.Or(s.err, d.Named())
+			}
+			d.close()
+			delete(s.open, path)
+		}
+	}
+}
+
+// Close flushes the names of new directories and closes all. The error is also about directories whose names do not lead to
+// what was found in them.
+func (s *Dirs) Close() error {
+	err := s.Settle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trim(0)
+	return cmp.Or(s.err, err)
+}
+
+// Fresh says that there may be new directories in one, whose names are not on the disk before Settle.
+func (s *Dirs) Fresh(root *os.Root, path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note(root, path)
+}
+
+func (s *Dirs) note(root *os.Root, path string) {
+	if s.fresh == nil {
+		s.fresh = make(map[string]*os.Root)
+	}
+	s.fresh[path] = root
+}
+
+// Settle flushes the names of new directories. Those that are gone need none.
+func (s *Dirs) Settle() (err error) {
+	s.mu.Lock()
+	fresh := s.fresh
+	s.fresh = nil
+	s.mu.Unlock()
+	for path, root := range fresh {
+		derr := s.settle(root, path)
+		if derr == nil || errors.Is(derr, fs.ErrNotExist) {
+			continue
+		}
+		s.Fresh(root, path)
+		err = cmp.Or(err, derr)
+	}
+	return err
+}
+
+func (s *Dirs) settle(root *os.Root, path string) error {
+	d, err := s.Enter(root, path)
+	if err != nil {
+		return err
+	}
+	defer s.Leave(d, false)
+	return d.Settle()
+}
+
+// Make makes a directory, and what is missing between it and the root. Settle flushes their names. It returns
+// those that it has made, also with an error. That is ErrMoved if another run has removed a directory meanwhile.
+func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
+	parent := "."
+	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
+		dir := filepath.Join(parent, name)
+		err = s.mkdir(root, parent, dir)
+		switch {
+		case err == nil:
+			made = append(made, dir)
+		case errors.Is(err, fs.ErrExist): // another run has made it, or it is a link to nowhere
+			info, serr := Call("stat", Below(root, dir), func() (fs.FileInfo, error) { return root.Stat(dir) })
+			if serr == nil && !info.IsDir() {
+				serr = syscall.ENOTDIR
+			}
+			err = noDirectory(Below(root, dir), serr)
+			if _, lerr := root.Lstat(dir); errors.Is(lerr, fs.ErrNotExist) {
+				err = ErrMoved
+			}
+		case errors.Is(err, fs.ErrNotExist) && parent != ".": // else the root itself has been removed
+			err = ErrMoved
+		default:
+			err = localfile.Failure(Below(root, dir), "cannot be created", err)
+		}
+		if err != nil {
+			break
+		}
+		parent = dir
+	}
+	return made, err
+}
+
+// mkdir makes a directory and notes that its name is not on the disk, at once: somebody else may find it there.
+func (s *Dirs) mkdir(root *os.Root, parent, dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note(root, parent)
+	return Do("mkdir", Below(root, dir), func() error { return root.Mkdir(dir, 0o777) })
+}
+
+// Unmake removes directories that Make has made, as far as they are empty.
+func Unmake(root *os.Root, made []string) {
+	for _, dir := range slices.Backward(made) {
+		info, err := root.Lstat(dir)
+		if err != nil || !info.IsDir() || Do("rmdir", Below(root, dir), func() error { return root.Remove(dir) }) != nil {
+			break
+		}
+	}
+}
+
+// Below returns a path below root, or anywhere if that is nil, as messages show it.
+func Below(root *os.Root, path string) string {
+	if root == nil {
+		return path
+	}
+	return filepath.Join(root.Name(), path)
+}
+
+// noDirectory says what is wrong with a directory, or returns nil for nil.
+func noDirectory(path string, err error) error {
+	path = filepath.Clean(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &localfile.Error{Path: path, Reason: "no such directory (create it first)", Err: err}
+	case errors.Is(err, syscall.ENOTDIR):
+		return &localfile.Error{Path: path, Reason: "not a directory", Err: err}
+	}
+	return localfile.Failure(path, "cannot be examined", err)
+}
