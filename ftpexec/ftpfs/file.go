@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"sync"
@@ -20,13 +21,16 @@ type file struct {
 	ctx    context.Context // Close ends it with fs.ErrClosed
 	cancel context.CancelCauseFunc
 
-	mu    sync.Mutex // held during a call
-	next  int64      // where the next Read begins
-	size  int64      // -1 if unknown
-	first *ftpexec.Response
-	body  io.ReadCloser // the transfer, if one is under way
-	at    int64         // where body is in the file
-	end   error         // what a Read at the end returns; nil if a transfer has to tell, as of an empty file
+	mu     sync.Mutex // held during a call
+	next   int64      // where the next Read begins
+	size   int64      // -1 if unknown
+	first  *ftpexec.Response
+	given  bool          // bytes of first have been returned: those of another transfer must be of the same file
+	joined bool          // those of another have been, too
+	whole  []byte        // all bytes of a small file whose time the server does not tell; nil before they have come
+	body   io.ReadCloser // the transfer, if one is under way
+	at     int64         // where body is in the file
+	end    error         // what a Read at the end returns; nil if a transfer has to tell, as of an empty file
 
 	listed bool
 	rest   []fs.DirEntry // not read yet; then comes end
@@ -126,9 +130,16 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil): // REST beyond the end is no way to learn about the end
 		return 0, cmp.Or(f.end, io.EOF)
 	}
-	if err = f.moveTo(off); err == nil {
+	err = f.moveTo(off)
+	switch {
+	case err == nil && f.whole != nil && off < f.size:
+		return copy(p, f.whole[off:]), nil
+	case err == nil && f.whole != nil:
+		return 0, io.EOF
+	case err == nil:
 		n, err = f.body.Read(p)
 		f.at += int64(n)
+		f.given = f.given || n > 0
 	}
 	if err == nil && f.at == f.size { // Read again, so that the server's confirmation comes with the last bytes
 		more := 0
@@ -140,6 +151,8 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 		err = ftpexec.ErrChanged
 	case err == io.EOF && f.at < f.size:
 		err = ftpexec.ErrTruncated
+	case err == io.EOF && f.joined:
+		err = f.same()
 	}
 	if f.end = nil; err == io.EOF || f.size > 0 {
 		f.end = err
@@ -162,25 +175,74 @@ func (f *file) moveTo(off int64) error {
 			return err
 		}
 	}
-	if f.body != nil && f.at == off {
+	if f.whole != nil || f.body != nil && f.at == off {
 		return nil
 	}
 	if f.body != nil && f.size >= 0 && f.size-f.at <= readOver {
 		_, _ = io.Copy(io.Discard, f.body) // if it fails, the next transfer has a new connection
 	}
+	return f.begin(off)
+}
+
+// errUndated means that nothing would show whether another transfer brings the same file: as in package download, that takes
+// its size and time.
+var errUndated = fmt.Errorf("the server does not tell the file's size and time, so another transfer may bring another file%.0w: "+
+	"read it once, from its beginning to its end", ftpexec.ErrChanged)
+
+// begin starts a transfer at off. The file must be the one of which bytes have been returned.
+func (f *file) begin(off int64) error {
 	f.giveUp()
+	if f.given && (f.size < 0 || f.first.ModTime.IsZero()) {
+		return errUndated
+	}
 	r, err := f.info.fsys.client.Do(f.ctx, &ftpexec.Request{URL: f.info.e.URL, Offset: off})
 	if err != nil {
 		return err
 	}
-	f.first, f.body, f.at = cmp.Or(f.first, r), r.Body, off
+	f.body, f.at, f.joined = r.Body, off, f.given
+	if !f.given {
+		f.first = r
+	}
 	if f.size < 0 {
 		f.size = f.first.Size
 	}
-	if r.Size >= 0 && r.Size != f.size || !r.ModTime.Equal(f.first.ModTime) {
+	switch {
+	case r.Size >= 0 && r.Size != f.size, !r.ModTime.Equal(f.first.ModTime):
+		return ftpexec.ErrChanged
+	case !r.ModTime.IsZero() || f.size < 0 || f.size > readOver:
+		return nil
+	case off > 0:
+		return f.begin(0)
+	}
+	return f.keep()
+}
+
+// keep reads all of a small file whose time the server does not tell, so that no second transfer is needed.
+func (f *file) keep() error {
+	all, err := io.ReadAll(io.LimitReader(f.body, f.size+1))
+	f.giveUp()
+	switch n := int64(len(all)); {
+	case n > f.size:
+		return ftpexec.ErrChanged
+	case err == nil && n < f.size:
+		return ftpexec.ErrTruncated
+	case err == nil:
+		f.whole, f.end = all, io.EOF
+	}
+	return err
+}
+
+// same returns io.EOF if the server's file, of which several transfers have brought bytes, is still the one that it was: it
+// may be replaced between MDTM and the data.
+func (f *file) same() error {
+	now, err := f.info.fsys.client.Stat(f.ctx, f.info.e.URL)
+	switch {
+	case err != nil:
+		return err
+	case now.Size >= 0 && now.Size != f.size, !now.ModTime.Equal(f.first.ModTime):
 		return ftpexec.ErrChanged
 	}
-	return nil
+	return io.EOF
 }
 
 // giveUp ends the transfer. The connection goes with it, unless the transfer is over.

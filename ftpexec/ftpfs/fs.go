@@ -27,7 +27,9 @@ import (
 // implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5), or
 // drops up to 256 KiB that come before it. Calls for one file run one after another; Close ends them. The last bytes, and
 // [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error the next Read
-// tries again. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged].
+// tries again. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged]. It is that
+// too if another transfer is needed, and the server does not tell both: nothing would show whether it brings the same file.
+// A file of at most 256 KiB without a time is therefore read whole by its first Read.
 //
 // A file holds a connection from its first Read to its last byte or Close. If [ftpexec.Client.MaxConns] are in use, a call
 // that needs one more waits until one is free, its file is closed or the context of New ends: for ever, if it waits for
@@ -107,19 +109,32 @@ func (d *FS) ReadLink(name string) (string, error) {
 	return i.e.Target, nil
 }
 
-// ReadFile returns the contents of the named file, without asking first what it is.
+// ReadFile returns the contents of the named file, without asking first what it is. If the server tells no size the one in
+// the listing of its directory counts.
 func (d *FS) ReadFile(name string) ([]byte, error) {
 	u, err := d.url(name)
-	var r *ftpexec.Response
-	if err == nil {
-		r, err = d.client.Do(d.ctx, &ftpexec.Request{URL: u})
+	var all []byte
+	for sure, try := false, 1; err == nil && !sure; try++ {
+		if all, sure, err = d.read(u); err == nil && !sure {
+			i, lerr := d.lookUp(name)
+			sure = lerr != nil || i.e.Size < 0 || i.e.Size == int64(len(all))
+		}
+		if err == nil && !sure && try == 2 {
+			err = fmt.Errorf("%w: %d bytes came, but its directory says otherwise", ftpexec.ErrTruncated, len(all))
+		}
 	}
+	return all, failed("read", name, err)
+}
+
+// read returns the bytes of a file. sure means that the server has told the size.
+func (d *FS) read(u *urlparse.URL) (all []byte, sure bool, err error) {
+	r, err := d.client.Do(d.ctx, &ftpexec.Request{URL: u})
 	if err != nil {
-		return nil, failed("read", name, err)
+		return nil, false, err
 	}
 	defer r.Body.Close()
-	all, err := io.ReadAll(r.Body)
-	return all, failed("read", name, err)
+	all, err = io.ReadAll(r.Body)
+	return all, r.Size >= 0, err
 }
 
 // ReadDir returns the entries of the named directory, ordered by name. With an error that is an [ftpexec.ErrLine] it

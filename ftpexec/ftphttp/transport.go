@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ import (
 //
 // GET of a file sends what [ftpexec.Client.Do] sends. A range is 206, or 416 beyond the end. The file comes whole, with 200,
 // if Range has several, its size is unknown, its type is ASCII, the server refuses REST, or If-Range is not the date of
-// Last-Modified; other preconditions are ignored. The last Read of a Body fails if the transfer was short; Close before
+// Last-Modified, or that is less than a day ago; other preconditions are ignored. The last Read of a Body fails if the transfer was short; Close before
 // the end of the file closes the connection. GET of a directory (a URL that ends in "/" or ";type=d") is its names, one on
 // each line. HEAD sends what [ftpexec.Client.Stat] sends.
 //
@@ -73,7 +74,7 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	case u.IsDir():
 		r, err = list(ctx, c, u)
 	default:
-		r, err = get(ctx, c, u, req.Header.Get("Range"), req.Header.Get("If-Range"))
+		r, err = get(ctx, c, u, req.Header.Get("Range"), req.Header.Values("If-Range"))
 	}
 	switch status := statusOf(err); {
 	case status != 0:
@@ -153,7 +154,7 @@ func position(digits string) (int64, error) {
 
 // get answers a GET of a file, or of the part that the fields Range and If-Range ask for. It asks for the part before it
 // knows the size, which saves a round trip.
-func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part, date string) (*http.Response, error) {
+func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part string, dates []string) (*http.Response, error) {
 	first, end := rangeOf(part)
 	refused := func(err error) bool {
 		return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrNoRestart)
@@ -176,7 +177,7 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part, date str
 		return nil, err
 	}
 	a := respond(http.StatusOK, u, r.Size, r.ModTime, r.Body)
-	switch ranged := end > 0 && r.Size > 0 && (date == "" || date == a.Header.Get("Last-Modified")); {
+	switch ranged := end > 0 && r.Size > 0 && (dates == nil || strong(dates, r.ModTime)); {
 	case ranged && first >= r.Size:
 		r.Body.Close()
 		a = message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes"))
@@ -190,9 +191,20 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part, date str
 		}
 	case from > 0:
 		r.Body.Close()
-		return get(ctx, c, u, "", "")
+		return get(ctx, c, u, "", nil)
 	}
 	return a, nil
+}
+
+// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may not be that of
+// this machine, and some servers tell their local time.
+const settled = 24 * time.Hour
+
+// strong reports whether If-Range has a date that shows that the file is the one that the client knows (RFC 9110 section
+// 13.1.5): the file's time, if that is a strong validator. A file may change twice in a second, so it is one only if the time
+// was long ago when it was told (section 8.8.2.2).
+func strong(dates []string, modTime time.Time) bool {
+	return !modTime.IsZero() && time.Since(modTime) >= settled && slices.Equal(dates, []string{modTime.UTC().Format(http.TimeFormat)})
 }
 
 type body struct {
