@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/ledger"
@@ -287,64 +285,6 @@ func (m *meter) end(r download.Result, err error) {
 			m.reach(c, r.Size, r.Size)
 		}
 	})
-}
-
-type first struct {
-	download.Source
-	turn  *schedule.Turn[*job]
-	place *partfile.Place
-	lists *sums.Cache
-}
-
-// Do says whether another file of the server follows.
-func (f *first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	again := *req
-	again.More = f.turn.Follows
-	return f.Source.Do(ctx, &again)
-}
-
-// Arrived ends the use of the connection: what follows does not need it.
-func (f *first) Arrived() { f.turn.Release() }
-
-// Place is where the file is to be, which has been looked at.
-func (f *first) Place() *partfile.Place { return f.place }
-
-// Lists has the lists of digests that files of the run have needed.
-func (f *first) Lists() *sums.Cache { return f.lists }
-
-// Size returns the size of the file that the listing of its directory tells.
-func (f *first) Size(ctx context.Context, again bool) (int64, error) {
-	j := f.turn.Value
-	if !again || j.in == nil {
-		return j.listed, nil
-	}
-	for e, err := range f.Source.Entries(ctx, j.in.url()) {
-		switch {
-		case err != nil && !errors.Is(err, ftpexec.ErrLine):
-			return -1, err
-		case err == nil && path.Base(e.Name) == j.name:
-			j.listed = e.Size
-			return e.Size, nil
-		}
-	}
-	return -1, fmt.Errorf("%s: %w: its directory no longer lists it", j.url().Redacted(), ftpexec.ErrChanged)
-}
-
-// Extra is what package download asks for more connections.
-func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }
-
-type extra struct {
-	download.Source
-	turn *schedule.Turn[*job]
-}
-
-// Do gives back the token of a connection that the server refuses.
-func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	r, err := e.Source.Do(ctx, req)
-	if errors.Is(err, ftpexec.ErrTooMany) {
-		e.turn.Refused(err)
-	}
-	return r, err
 }
 
 // there reports whether the file is there and needs no server: because the ledger has it, because its digest is right, or
