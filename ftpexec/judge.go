@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -227,6 +228,9 @@ var errNoEntries = errors.New("no entries")
 
 func (r *run) began(st step, reply wire.Reply) error {
 	op := st.Command
+	if verbs[op.Verb].lists {
+		early.Login(r.ctx, r.home)
+	}
 	if r.spurned = 0; reply.First() <= 2 {
 		r.conn.Began(reply, verbs[op.Verb].lists)
 		if info := &r.file.info; info.Size < 0 && r.goal.offset == 0 { // else the number may be that of the rest

@@ -259,10 +259,12 @@ func (q *question) verdict() (Entry, error) {
 	case q.dir:
 		e.Mode, e.Size = fs.ModeDir, -1
 	case e.Size >= 0:
-	case q.absent == 2 && errors.Is(q.noDir, fs.ErrPermission): // a directory that may not be entered
+	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.Temporary()): // a directory that may not be entered, or not now
 		return Entry{}, q.noDir
-	case q.absent == 2:
-		return Entry{}, q.err
+	case q.absent == 2: // in the words for a missing directory: some servers say of every directory that it is no file
+		missing := *q.noDir
+		missing.Err, missing.Hint = q.err.Err, q.err.Hint
+		return Entry{}, &missing
 	}
 	return e, nil
 }

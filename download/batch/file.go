@@ -225,7 +225,16 @@ func (b *engine) remember(j *job, r download.Result) error {
 	if b.ledger == nil || r.Verified == "" {
 		return nil
 	}
-	return b.group.Record(func() error { return b.ledger.Add(ledger.Of(j.Item, j.url(), r)) })
+	return b.group.Record(func() error { return b.record(j, r) })
+}
+
+// record adds a file to the ledger, that of a tree with the login directory from which the tree's URL leads.
+func (b *engine) record(j *job, r download.Result) error {
+	out := ledger.Of(j.Item, j.url(), r)
+	if j.in != nil {
+		j.in.note(func(*haul) { out.Login = j.in.dir.login })
+	}
+	return b.ledger.Add(out)
 }
 
 func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place, o download.Options) (download.Result, error) {
@@ -233,7 +242,7 @@ func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partf
 	m := &meter{engine: b, sized: j.size() >= 0}
 	o.Segments, o.Size, o.Sum = 1+t.Spare(b.Each.Segments-1), j.Size, j.Sum
 	if b.ledger != nil {
-		o.Commit = func(r download.Result) error { return b.ledger.Add(ledger.Of(j.Item, j.url(), r)) }
+		o.Commit = func(r download.Result) error { return b.record(j, r) }
 	}
 	o.Events = func(e download.Event) {
 		if e.Kind == download.Progress {

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -31,6 +32,7 @@ type node struct {
 	up    *node             // the directory whose listing has it; nil for the tree's own
 	haul  *haul             // of the tree
 	links int               // links followed on the way
+	login string            // the directory after the login when it was listed; "" if unknown
 	guess bool              // it may be a file: the listing or the URL does not tell
 	kind  urlparse.Typecode // of the file that it may be; "" if the tree says it
 
@@ -60,7 +62,8 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	found, err := b.entries(b.begin(bounded, t), j.url(), j.dir.ahead)
+	from := early.WithLogin(b.begin(bounded, t), func(dir string) { j.note(func(*haul) { j.dir.login = dir }) })
+	found, err := b.entries(from, j.url(), j.dir.ahead)
 	var same *node
 	if err == nil {
 		same, err = b.circle(bounded, j, found)

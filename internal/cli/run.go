@@ -286,6 +286,11 @@ func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
 	r.shown, r.File.Root = r.print.Run("", files, octets), r.root
 	tree := &mirror.Source{Server: r.source, MinAge: r.MinAge, Newer: r.NewerThan}
+	tasks := r.tasks(ctx)
+	if r.Delete {
+		tree.Trees = slices.Collect(tasks)
+		tasks = slices.Values(tree.Trees)
+	}
 	tell, rest := &teller{Source: tree, run: r}, map[bool]string{true: "; the same command fetches the rest"}[r.Watch == 0]
 	o := batch.Options{Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) }}
 	switch shard := r.Reading.Shard; {
@@ -307,7 +312,7 @@ func (r *run) round(ctx context.Context) {
 	if r.Batch == nil {
 		r.Batch = batch.Run
 	}
-	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), from, r.tasks(ctx), o)
+	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), from, tasks, o)
 	if r.root != nil && err == nil {
 		err = disk.Named(r.root)
 	}
@@ -357,8 +362,8 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 			r.print.Print([]byte(name + "\n"))
 		}
 	}
-	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Backup: r.Backup, Dry: r.DryRun, Tell: tell}
-	r.fail("", s.Delete(ctx, slices.Collect(r.tasks(ctx)), d))
+	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Empty: r.MaxDelete == config.All, Backup: r.Backup, Dry: r.DryRun, Tell: tell}
+	r.fail("", s.Delete(ctx, d))
 	if n > 0 {
 		r.print.Note(show.Notice, "", did+printable.Count(n, "file", "files")+" that the server no longer has")
 	}

@@ -1,4 +1,5 @@
-// Package early tells of the entries of a listing before it is whole, to those who can bear that it may fail later.
+// Package early tells what shows before a listing is whole: its entries, to those who can bear that it may fail later, and
+// the login directory, from which its path leads.
 package early
 
 import (
@@ -13,6 +14,26 @@ type key struct{}
 // With returns a context for a listing. tell is called with each entry as it comes, in every try. With nil nobody is told.
 func With[E any](ctx context.Context, tell func(E)) context.Context {
 	return context.WithValue(ctx, key{}, tell)
+}
+
+type login struct{}
+
+// WithLogin returns a context for listings. tell is called at the beginning of each with the directory after the login, as
+// PWD names it; "" is one that the server does not tell. It is not called for a directory that is refused.
+func WithLogin(ctx context.Context, tell func(dir string)) context.Context {
+	outer, _ := ctx.Value(login{}).(func(string))
+	return context.WithValue(ctx, login{}, func(dir string) {
+		if tell(dir); outer != nil {
+			outer(dir)
+		}
+	})
+}
+
+// Login tells the login directory of a listing that begins.
+func Login(ctx context.Context, dir string) {
+	if tell, ok := ctx.Value(login{}).(func(string)); ok {
+		tell(dir)
+	}
 }
 
 // Watch returns a connection that tells the entries of the lines that are read from conn, if ctx is from With.

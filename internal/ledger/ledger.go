@@ -38,6 +38,7 @@ type Record struct {
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
 	Verified string    `json:"verified,omitempty"` // what the digest was compared with
 	Checked  time.Time `json:"checked,omitzero"`   // when
+	Login    string    `json:"login,omitempty"`    // of a file of a tree: the directory after the login then, by PWD; "" if unknown
 }
 
 // Of returns the record of a file that came from u.

@@ -67,11 +67,11 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	client := &ftpexec.Client{Timeout: 5 * time.Second}
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + "/t/"))(s)
-	source := &mirror.Source{Server: client}
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
+	source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
 	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
 	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), o); err == nil {
-		err = source.Delete(ctx, []batch.Task{task}, d)
+		err = source.Delete(ctx, d)
 	}
 	return deleted, err
 }
@@ -212,7 +212,7 @@ func TestDeleteAttacked(t *testing.T) {
 				return base(c)
 			}
 		}
-		for n := 1; n <= commands; n++ {
+		for n := 1; n <= commands; n += night.Or(2, 1) {
 			for _, text := range refusals[:night.Or(1, len(refusals))] {
 				attack(fmt.Sprintf("%s: command %d gets %s", known, n, text), at(n, n, testserver.Reply(text)))
 				attack(fmt.Sprintf("%s: command %d ends with %s", known, n, text), at(n, n, testserver.Final(testserver.Reply(text))))
@@ -222,7 +222,7 @@ func TestDeleteAttacked(t *testing.T) {
 				attack(fmt.Sprintf("%s: the connection ends at command %d", known, n), at(n, n, testserver.End(end)))
 			}
 		}
-		for octets := int64(0); octets < 400; octets += int64(night.Or(40, 1)) { // more than a listing has
+		for octets := int64(0); octets < 400; octets += int64(night.Or(70, 1)) { // more than a listing has
 			for listing := range 5 {
 				attack(fmt.Sprintf("%s: listing %d ends at %d", known, listing, octets), func(n int, c *testserver.Conn) testserver.Action {
 					if c.Verb == known && c.Transfer == listing {

@@ -130,7 +130,7 @@ func (l *line) declare() *pflag.FlagSet {
 		"max-time":        into(&l.MaxTime, readTime),
 		"speed-limit":     into(&l.Client.MinRate, readPace),
 		"checksum":        into(&l.File.Sum, digest.Parse),
-		"max-delete":      into(&l.MaxDelete, readRetries),
+		"max-delete":      into(&l.MaxDelete, readMost),
 		"min-age":         into(&l.MinAge, readTime),
 		"newer-than":      into(&l.NewerThan, readMoment),
 		"watch":           into(&l.Watch, readTime),
@@ -287,6 +287,19 @@ func whole(least, most int) func(string) (int, error) {
 func readRetries(s string) (int, error) {
 	n, err := whole(0, 0)(s)
 	return cmp.Or(n, -1), err
+}
+
+// All is the MaxDelete of a mirror that may lose all of its files.
+const All = math.MaxInt
+
+func readMost(s string) (n int, err error) {
+	if s == "all" {
+		return All, nil
+	}
+	if n, err = readRetries(s); err != nil {
+		err = fmt.Errorf("%w, or all", err)
+	}
+	return n, err
 }
 
 func readIP(s string) (string, error) {

@@ -1,0 +1,143 @@
+package mirror_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
+	"example.com/ftpfetch/internal/ledger"
+	"example.com/ftpfetch/internal/mirror"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// flaky is a server whose listings lack names at random, and whose replies are now and then those to something else.
+type flaky struct {
+	afero.Fs
+	mu      sync.Mutex
+	rand    *rand.Rand
+	drops   float64             // how many of the names
+	fails   float64             // how many of the commands
+	unknown map[string]struct{} // commands
+	tree    map[string]string
+}
+
+type shortened struct {
+	afero.File
+	of *flaky
+}
+
+func (f *flaky) Open(name string) (afero.File, error) {
+	file, err := f.Fs.Open(name)
+	return shortened{file, f}, err
+}
+
+func (s shortened) Readdir(n int) ([]fs.FileInfo, error) {
+	all, err := s.File.Readdir(n)
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	return slices.DeleteFunc(all, func(fs.FileInfo) bool { return s.of.rand.Float64() < s.of.drops }), err
+}
+
+func (f *flaky) fault(c *testserver.Conn) testserver.Action {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, unknown := f.unknown[c.Verb]; unknown {
+		return testserver.Reply("500 What?")
+	}
+	if c.Verb == "" || f.rand.Float64() >= f.fails {
+		return nil
+	}
+	refusal := testserver.Reply(refusals[f.rand.IntN(len(refusals))])
+	switch f.rand.IntN(5) {
+	case 0:
+		return refusal
+	case 1:
+		return testserver.Final(refusal)
+	case 2:
+		return testserver.End(testserver.Closed)
+	case 3:
+		return testserver.Do(testserver.Reply("421 Too many users"), testserver.End(testserver.Closed))
+	}
+	return testserver.Cut(f.rand.Int64N(60), testserver.Closed)
+}
+
+// newFlaky returns a server with a tree at random. It has no fault before it is told so.
+func newFlaky(seed uint64) *flaky {
+	r := rand.New(rand.NewPCG(seed, 1))
+	f := &flaky{Fs: afero.NewMemMapFs(), rand: r, unknown: make(map[string]struct{}), tree: make(map[string]string)}
+	dirs := []string{"/t"}
+	for i := range 2 + r.IntN(6) {
+		dirs = append(dirs, path.Join(dirs[r.IntN(len(dirs))], fmt.Sprint("d", i)))
+	}
+	for i := range 3 + r.IntN(25) {
+		f.tree[path.Join(dirs[r.IntN(len(dirs))], fmt.Sprint("f", i))] = fmt.Sprint("contents ", i)
+	}
+	for _, verb := range []string{"MLSD", "MLST", "SIZE", "MDTM", "PWD"} {
+		if r.IntN(6) == 0 {
+			f.unknown[verb] = struct{}{}
+		}
+	}
+	return f
+}
+
+// TestDeleteFlaky mirrors trees again and again beside a server that loses names from its listings at random, and does
+// other things wrong. No file is ever deleted: the server has them all.
+func TestDeleteFlaky(t *testing.T) {
+	runs, most := 0, 0
+	for seed := range uint64(night.Or(40, 4000)) {
+		synctest.Test(t, func(t *testing.T) {
+			f, network, dir := newFlaky(seed), ftptest.NewNetwork(), t.TempDir()
+			s := testserver.New(t, &testserver.Options{FS: f, Tree: f.tree, ModTime: time.Unix(1e9, 0), Listen: network.Listen, Fault: f.fault})
+			once := func() (deleted []string, err error) {
+				root := must.Get(os.OpenRoot(dir))(t)
+				defer root.Close()
+				client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: network.Dial}
+				defer client.CloseIdleConnections()
+				u := must.Get(urlparse.Parse(s.URL("/%2Ft/")))(t)
+				task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
+				source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
+				o := batch.Options{Jobs: 1 + int(seed%4), Ledger: ledger.Name, Each: download.Options{Root: root, Newer: true, Retries: -1}}
+				if _, err = batch.Run(t.Context(), source, slices.Values(source.Trees), o); err == nil {
+					err = source.Delete(t.Context(), mirror.Deletion{Root: root, Most: 100, Tell: func(name string) { deleted = append(deleted, name) }})
+				}
+				return deleted, err
+			}
+			if _, err := once(); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			f.drops, f.fails = []float64{0.01, 0.1, 0.5, 0.9}[seed%4], []float64{0, 0.02, 0.1}[seed%3]
+			for range 3 {
+				runs++
+				deleted, err := once()
+				if err == nil {
+					most++
+				}
+				for name := range f.tree {
+					if _, gone := os.Stat(filepath.Join(dir, strings.TrimPrefix(name, "/t/"))); gone != nil {
+						t.Errorf("seed %d: %s is lost: deleted %q, %v", seed, name, deleted, err)
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d runs, %d of them to their end", runs, most)
+}
