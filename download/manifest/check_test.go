@@ -3,6 +3,7 @@ package manifest
 import (
 	"bufio"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -109,11 +110,26 @@ func TestCheckShard(t *testing.T) {
 }
 
 func TestCheckBoundsErrors(t *testing.T) {
-	const most = 1000 // as docs/manifests.md says
-	_, _, errs := Check(strings.NewReader(strings.Repeat("bad\n", most+7)+"ftp://h/x\nftp://i/x\n"), Options{})
-	if len(errs) != most+1 || errs[most].Error() != "and 8 more bad lines" {
-		t.Errorf("%d errors, the last is %v", len(errs), errs[len(errs)-1])
+	const most = 100 // as docs/manifests.md says
+	bad, clashes := strings.Repeat("bad\n", most), strings.Repeat("ftp://i/x\n", most)
+	for text, more := range map[string]bool{bad: false, bad + "bad\n": true, bad + "ftp://h/x\nftp://i/x\n": true, "ftp://h/x\n" + clashes: false, "ftp://h/x\n" + clashes + "bad\n": true, "ftp://h/x\n" + clashes + "ftp://i/x\n": true} {
+		_, _, errs := Check(strings.NewReader(text+"ftp://h/y\n"), Options{})
+		if told := strings.Contains(errs[len(errs)-1].Error(), "after 100 bad lines the rest is not read"); len(errs) != most+bit(more) || told != more || !errors.Is(errs[len(errs)-1], ErrLine) {
+			t.Errorf("%.20q: %d errors, the last is %v", text, len(errs), errs[len(errs)-1])
+		}
 	}
+	items, faults := ways["Read"](strings.NewReader("ftp://h/a\n"+bad+"ftp://h/b\n"), Options{})
+	more, cut := ways["Read"](strings.NewReader("ftp://h/a\n"+bad+"bad\nftp://h/b\n"), Options{})
+	if items != 2 || len(faults) != most || more != 1 || len(cut) != most+1 {
+		t.Errorf("Read: %d items, %d errors; then %d and %d", items, len(faults), more, len(cut))
+	}
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // generated returns a table of n lines, made while it is read.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/download/internal/algorithm"
@@ -230,8 +231,8 @@ func (l *lines) next() bool {
 	}
 }
 
-// Read gives a decoder no more than the next line, so that n is the line where the decoder is. It bounds what the decoder
-// holds.
+// Read gives a decoder no more than the next line, so that n is the line where the decoder is, with the blank ones before
+// it: whenever it gets more, a decoder of JSON looks again at all blanks before a value. It bounds what the decoder holds.
 func (l *lines) Read(b []byte) (int, error) {
 	if l.held > 2*maxLine {
 		return 0, errTooMuch
@@ -246,10 +247,18 @@ func (l *lines) Read(b []byte) (int, error) {
 		l.n++
 	}
 	text, _ := l.r.Peek(min(len(b), l.r.Buffered()))
-	end := bytes.IndexByte(text, '\n') + 1
-	l.ended = end > 0
-	l.held += cmp.Or(end, len(text))
-	return l.r.Read(b[:cmp.Or(end, len(text))])
+	rest := bytes.TrimLeft(text, " \t\r\n")
+	blank := text[:len(text)-len(rest)]
+	l.n += bytes.Count(blank, []byte("\n"))
+	size := len(text)
+	if end := bytes.IndexByte(rest, '\n') + 1; end > 0 {
+		size = len(blank) + end
+	}
+	if l.ended = text[size-1] == '\n'; l.ended && len(rest) == 0 {
+		l.n--
+	}
+	l.held += size
+	return l.r.Read(b[:size])
 }
 
 // comment reports whether a line is empty or a comment.
@@ -263,11 +272,14 @@ var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and b
 // places adds the places of a file, without those that are no ftp URLs unless all are.
 func (r *reader) places(i *Item, texts []string) (err error) {
 	other := ""
-	for _, text := range texts {
-		if strings.Contains(text, "://") && !hasScheme(text) {
+	for n := 0; n < len(texts) && err == nil; n++ {
+		switch text := texts[n]; {
+		case len(text) > maxField:
+			err = inField("the URL", errField)
+		case strings.Contains(text, "://") && !hasScheme(text):
 			other = cmp.Or(other, text)
-		} else {
-			err = cmp.Or(err, i.addURL(r.url(text)))
+		default:
+			err = i.addURL(r.url(text))
 		}
 	}
 	switch {
@@ -302,12 +314,15 @@ func (r *reader) readList() {
 			finish()
 			item = Item{Line: line}
 			err = r.places(&item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
+		case err != nil:
+		case len(item.Path) > maxField:
+			err = inField("path", errField)
 		case name == "dir":
 			item.Path = strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./") + item.Path
 		case name == "out":
 			item.Path += value
 		case name == "checksum":
-			err = cmp.Or(err, inField(name, columns[name](&item, value)))
+			err = inField(name, columns[name](&item, value))
 		}
 	})
 	if r.in.err == nil {
@@ -347,13 +362,58 @@ type metafile struct {
 type element struct {
 	Text       string `xml:",chardata"`
 	Type       string `xml:"type,attr"`
-	Priority   int    `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
-	Preference int    `xml:"preference,attr"` // of Metalink 3: the best is 100
+	Priority   string `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
+	Preference string `xml:"preference,attr"` // of Metalink 3: the best is 100, the worst 0
 }
+
+// rank returns the place of a URL among those of a file: the least is the best.
+func (e element) rank() (int, error) {
+	priority, err := numbered("priority", e.Priority, 999_999)
+	preference, perr := numbered("preference", e.Preference, 100)
+	return cmp.Or(priority, 1_000_100-preference), cmp.Or(err, perr)
+}
+
+// numbered reads an attribute that is a number, or is not there.
+func numbered(name, text string, most int) (int, error) {
+	n, err := strconv.Atoi(cmp.Or(text, "0"))
+	if err != nil || n < 0 || n > most {
+		return 0, inField(name, fmt.Errorf("is not a number from 0 to %d", most))
+	}
+	return n, nil
+}
+
+// shallow is the tokens of an XML document of bounded depth: the decoder keeps all elements that are open.
+type shallow struct {
+	*xml.Decoder
+	depth, elements int // that are open; that were begun in this file
+}
+
+const mostNested, mostElements = 32, 50_000
+
+// Token returns the next token of a Metalink.
+func (s *shallow) Token() (xml.Token, error) {
+	token, err := s.Decoder.Token()
+	switch t := token.(type) {
+	case xml.StartElement:
+		s.depth++
+		if s.elements++; s.elements > mostElements {
+			return nil, errTooMuch
+		}
+		if s.depth > mostNested || s.depth == 1 && t.Name.Local != "metalink" {
+			return nil, errNoMetalink
+		}
+	case xml.EndElement:
+		s.depth--
+	}
+	return token, err
+}
+
+var errNoMetalink = errors.New("is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8")
 
 // readMetalink reads file by file. After a fault in the syntax nothing can be understood.
 func (r *reader) readMetalink() {
-	tokens, files, err := xml.NewDecoder(r.in), 0, error(nil)
+	within := &shallow{Decoder: xml.NewDecoder(r.in)}
+	tokens, files, err := xml.NewTokenDecoder(within), 0, error(nil)
 	for err == nil && !r.done {
 		var token xml.Token
 		token, err = tokens.Token()
@@ -365,13 +425,13 @@ func (r *reader) readMetalink() {
 				wrong := r.metafile(&item, f)
 				r.finish(item, wrong)
 			}
+			r.in.held, within.elements = 0, 0
 		}
-		r.in.held = 0
 	}
 	if errors.Is(err, errTooMuch) {
 		r.fail(r.in.n, err)
 	} else if err != nil && r.in.err == nil && (err != io.EOF || files == 0) {
-		r.fail(max(1, r.in.n), errors.New("is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8"))
+		r.fail(max(1, r.in.n), errNoMetalink)
 	}
 }
 
@@ -385,8 +445,12 @@ func (r *reader) metafile(i *Item, f metafile) (err error) {
 		}
 	}
 	urls, texts := append(f.URLs, f.URLs3...), []string(nil)
-	rank := func(e element) int { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
-	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(rank(a), rank(b)) })
+	ranks := make(map[element]int)
+	for _, u := range urls {
+		n, wrong := u.rank()
+		ranks[u], err = n, cmp.Or(err, wrong)
+	}
+	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(ranks[a], ranks[b]) })
 	for _, u := range urls {
 		texts = append(texts, strings.TrimSpace(u.Text))
 	}

@@ -56,15 +56,14 @@ type Item struct {
 }
 
 // Check reads a whole list and returns how many files it names in the shard, their size together, which is -1 if that of
-// one is unknown, and all that is wrong with the list, in the order of the lines. Of more than a thousand bad lines one
-// more error says how many others there are. The list of an error that is not [ErrLine] could not be read to its end. One
+// one is unknown, and all that is wrong with the list, in the order of the lines. After a hundred bad lines Check reads no
+// further, which one more error says. The list of an error that is not [ErrLine] could not be read to its end. One
 // that is [errors.ErrUnsupported] says what the list is read without, and nothing is wrong.
 //
 // Two items are in each other's way if they have the same path, or if the path of one is a directory of the other's. Items
 // that are the same in all but their line are one file, and no error. Check needs some fifty bytes of memory for each item.
 func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
-	const named = 1000
-	paths, more := claims.New(), 0
+	paths := claims.New()
 	r := &reader{Options: o}
 	r.yield = func(item Item, err error) bool {
 		if err == nil {
@@ -88,26 +87,35 @@ func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 		}
 		switch {
 		case err == nil:
-		case len(errs) >= named && errors.Is(err, ErrLine):
-			more++
-		default:
-			errs = append(errs, err)
+			return true
+		case len(errs) == mostFaults:
+			err = errFaults
 		}
-		return true
+		errs = append(errs, err)
+		return len(errs) <= mostFaults
 	}
-	if r.read(text); more > 0 {
-		errs = append(errs, fmt.Errorf("and %d more bad lines", more))
-	}
+	r.read(text)
 	return files, octets, errs
 }
 
 // Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
-// the next line. If nothing after a line can be understood, or if source fails, the error is the last, and that of source
+// the next line, unless that was the hundredth. If nothing after a line can be understood, or if source fails, the error is the last, and that of source
 // is unchanged. Read needs the same memory for a list of any length.
 func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
+		faults := 0
 		(&reader{Options: o, yield: func(item Item, err error) bool {
-			return err == nil && !o.shares(item) || errors.Is(err, errLeftOut) || yield(item, err)
+			if err == nil && !o.shares(item) || errors.Is(err, errLeftOut) {
+				return true
+			}
+			if err != nil {
+				faults++
+			}
+			if faults > mostFaults {
+				yield(Item{}, errFaults)
+				return false
+			}
+			return yield(item, err)
 		}}).read(source)
 	}
 }
@@ -137,10 +145,22 @@ func (o *Options) shares(item Item) bool {
 // ErrLine is in every error about what a list says.
 var ErrLine = errors.New("a line of the list is wrong")
 
+// mostFaults is how many bad lines are told before reading stops: the rest costs time, and tells nothing new.
+const mostFaults = 100
+
+var errFaults = fmt.Errorf("after %d bad lines the rest is not read: is the list of another form (--format)?%.0w", mostFaults, ErrLine)
+
 // inLine says what is wrong with a line of a list, on one printable line without a password. The line of a record of several
-// is its first.
+// is its first. Of a long text it keeps the beginning, and not err itself, which may hold the whole line.
 func inLine(line int, err error) error {
-	return fmt.Errorf("line %d: %s%.0w%.0w", line, printable.Line(err.Error()), err, ErrLine)
+	text, kind := err.Error(), ErrLine
+	if len(text) > 2*maxField {
+		text = text[:maxField] + "..."
+	}
+	if errors.Is(err, errLeftOut) {
+		kind = errLeftOut
+	}
+	return fmt.Errorf("line %d: %s%.0w%.0w", line, printable.Line(text), kind, ErrLine)
 }
 
 func inField(name string, err error) error {
@@ -150,10 +170,12 @@ func inField(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// maxLine bounds the bytes of a record, and so the memory that reading needs.
-const maxLine = 1 << 20
+// maxLine bounds the bytes of a record, maxField those of a URL, path or digest, and so the memory that reading needs.
+const maxLine, maxField = 1 << 20, 16 << 10
 
-var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", 2*maxLine)
+var errField = fmt.Errorf("is longer than %d bytes", maxField)
+
+var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes, or has more than %d elements: leave out what does not count, such as digests of pieces", 2*maxLine, mostElements)
 
 // reader is the state of one reading.
 type reader struct {
@@ -224,6 +246,8 @@ func (r *reader) finish(item Item, err error) {
 	}
 	switch {
 	case err != nil:
+	case len(item.Path) > maxField:
+		err = inField("path", errField)
 	case item.Path != "":
 		err = inField("path", localfile.CheckPath(item.Path))
 	default:

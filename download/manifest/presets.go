@@ -106,23 +106,23 @@ func mappings(names []string) (maps []mapping, archive bool) {
 	return []mapping{m}, archive
 }
 
-// columns returns the columns of a table that a mapping names.
-func (r *reader) columns(m mapping, header, names []string, archive bool) (file mapping, err error) {
-	names = slices.Clone(names)
+// columns returns the columns of a table that a mapping names. places says where each name is, and has no longer those
+// columns that are taken, unless it is an archive's.
+func (r *reader) columns(m mapping, header []string, places map[string][]int, archive bool) (file mapping, err error) {
 	for _, c := range m {
-		c.at = slices.Index(names, c.name)
+		at := places[c.name]
 		switch {
-		case c.at < 0 && c.optional:
+		case len(at) == 0 && c.optional:
 			continue
-		case c.at < 0:
+		case len(at) == 0:
 			there := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return strings.ContainsAny(name, ":@") }) // a row, with a password
 			return nil, fmt.Errorf("there is no column %s: choose among %s", c.name, strings.Join(there, ", "))
-		case slices.Contains(names[c.at+1:], c.name) && (archive || c.as == "path" || c.as == "size"):
-			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[c.at])
+		case len(at) > 1 && (archive || c.as == "path" || c.as == "size"):
+			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[at[0]])
 		}
-		c.shown, c.tell = header[c.at], cellOf(c.as)
+		c.at, c.shown, c.tell = at[0], header[at[0]], cellOf(c.as)
 		if !archive {
-			names[c.at] = "" // the next cell is of the next column of that name
+			places[c.name] = at[1:] // the next cell is of the next column of that name
 		} else if c.as == "url" {
 			c.tell = func(i *Item, text string) error { return r.locate(i, text, c) }
 		}

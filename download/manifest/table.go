@@ -74,16 +74,28 @@ type table struct {
 
 var errNoHeader = errors.New("the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)")
 
+// mostColumns bounds what is kept of a header, and of an array of URLs.
+const mostColumns = 10_000
+
+var errColumns = fmt.Errorf("there are more than %d columns or elements: write one file on each line", mostColumns)
+
 // newTable returns the meaning of a header.
 func (r *reader) newTable(header []string) (*table, error) {
 	names := plain(header...)
 	t := &table{width: len(names), needed: len(names), mapped: true}
+	if t.width > mostColumns {
+		return nil, errColumns
+	}
 	maps := r.maps
 	if maps == nil {
 		maps, t.mapped = mappings(names)
 	}
+	places := make(map[string][]int) // of each name
+	for i, name := range names {
+		places[name] = append(places[name], i)
+	}
 	for _, m := range maps {
-		file, err := r.columns(m, header, names, t.mapped)
+		file, err := r.columns(m, header, places, t.mapped)
 		if err != nil {
 			return nil, err
 		}
@@ -102,9 +114,13 @@ func (r *reader) newTable(header []string) (*table, error) {
 // names as the first row has cells.
 func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	var t *table
-	above := ""
+	above, octets := "", 0
 	for r.next() {
 		line, text := r.in.n, r.in.text
+		if octets += len(text) + 1; t == nil && octets > 2*maxLine {
+			r.fail(line, errNoHeader)
+			return
+		}
 		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
 			if _, text, ok := strings.Cut(text, "FTP root number 1 : "); ok { // of Argo; it may be --base on another server that has the same
 				root, err := urlparse.Parse(strings.TrimSpace(text) + "/")
@@ -162,10 +178,14 @@ func (r *reader) files(t *table, file mapping, line int, cells []string) {
 			return
 		}
 	}
-	for k := range n {
+	for k := 0; k < n && !r.done; k++ {
 		item, err := Item{Line: line}, error(nil)
 		for i, c := range file {
-			if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.mapped && i == 0) {
+			switch {
+			case err != nil || k >= len(lists[i]) || lists[i][k] == "" && !(t.mapped && i == 0):
+			case len(lists[i][k]) > maxField:
+				err = inField(c.shown, errField)
+			default:
 				err = inField(c.shown, c.tell(&item, lists[i][k]))
 			}
 		}
@@ -239,7 +259,6 @@ func (d *document) value(name string, depth int) error {
 	const most = 100
 	token, err := d.values.Token()
 	line := d.in.n
-	d.in.held = 0
 	switch {
 	case err != nil:
 		return err
@@ -251,8 +270,8 @@ func (d *document) value(name string, depth int) error {
 			var row json.RawMessage
 			if err = d.values.Decode(&row); err == nil && (depth == 0 || row[0] == '{') {
 				d.object(d.in.n-bytes.Count(row, []byte("\n")), string(row))
+				d.in.held = 0
 			}
-			d.in.held = 0
 		}
 	case token == json.Delim('{'):
 		for err == nil && !d.done && d.values.More() {
@@ -263,7 +282,7 @@ func (d *document) value(name string, depth int) error {
 	default:
 		text, isText := token.(string)
 		if _, _, ok := sums.Line(text + "  " + name); ok && isText {
-			d.found = true
+			d.found, d.in.held = true, 0
 			d.listed(line, text+"  "+name)
 		}
 		return nil
@@ -285,21 +304,20 @@ func (r *reader) object(line int, text string) {
 		r.finish(Item{Line: line}, nil) // which has no URL
 		return
 	}
-	cells := make([]string, len(values))
-	for i, value := range values {
-		switch value.(type) {
-		case nil:
-		case string, json.Number:
-			cells[i] = fmt.Sprint(value)
-		default:
-			if err == nil && slices.ContainsFunc(slices.Concat(t.files...), func(c column) bool { return c.at == i }) {
-				err = fmt.Errorf("%s is neither a string nor a number: write it as a string", names[i])
-			}
-		}
-	}
 	if err != nil {
 		r.fail(line, err)
 		return
+	}
+	cells := make([]string, len(values))
+	for _, c := range slices.Concat(t.files...) {
+		switch value := values[c.at].(type) {
+		case nil:
+		case string, json.Number:
+			cells[c.at] = fmt.Sprint(value)
+		default:
+			r.fail(line, fmt.Errorf("%s is neither a string nor a number: write it as a string", c.shown))
+			return
+		}
 	}
 	r.row(t, line, cells)
 }

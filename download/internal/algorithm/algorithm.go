@@ -49,7 +49,7 @@ func New(a string) hash.Hash {
 // Named returns the algorithm with the given name in any of its usual spellings: SHA256, sha-256, SHA2-256 (OpenSSL),
 // BLAKE2b-512. It returns "" if there is none.
 func Named(name string) string {
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+	plain := strings.ToLower(dashes.Replace(name))
 	for _, a := range algorithms {
 		if plain != "" && (plain == a.name || plain == a.alias) {
 			return a.name
@@ -57,6 +57,8 @@ func Named(name string) string {
 	}
 	return ""
 }
+
+var dashes = strings.NewReplacer("-", "", "_", "")
 
 // bsd is what BSD's sum(1) prints: a checksum of 16 bits, and how many KiB there are, the last of which may be part of one.
 type bsd struct {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,12 +59,10 @@ func Is(name string) bool {
 
 // Digests are those of a list, by the names of their files.
 type Digests struct {
-	Once bool                  // it serves one file only: it has no other's digest, or not those of all
-	of   map[string]digest.Sum // without the digest itself if there are different ones
+	Once   bool                  // it serves one file only: it has no other's digest, or not those of all
+	of     map[string]digest.Sum // without the digest itself if there are different ones
+	octets int                   // of memory, about
 }
-
-// Len returns how many names there are.
-func (d *Digests) Len() int { return len(d.of) }
 
 // Has reports whether there is a name.
 func (d *Digests) Has(name string) bool { _, ok := d.of[name]; return ok }
@@ -75,7 +74,10 @@ func (d *Digests) Add(name string, sum digest.Sum) {
 		d.of = make(map[string]digest.Sum)
 	}
 	switch was, ok := d.of[name]; {
-	case !ok, slices.Index(algorithm.Names(), sum.Algorithm) < slices.Index(algorithm.Names(), was.Algorithm):
+	case !ok:
+		d.octets += perName + len(name)
+		d.of[strings.Clone(name)] = sum
+	case slices.Index(algorithm.Names(), sum.Algorithm) < slices.Index(algorithm.Names(), was.Algorithm):
 		d.of[name] = sum
 	case was.Algorithm == sum.Algorithm && was.String() != sum.String():
 		d.of[name] = digest.Sum{Algorithm: sum.Algorithm}
@@ -109,7 +111,7 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 //
 // A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./" or
 // "/", and in the file's own list with any directories; the rest must equal the name byte for byte, so that an entry for another
-// file never counts. Read skips all other lines.
+// file never counts. Read skips all other lines, but after a thousand of them without a digest before reads no further.
 //
 // Only digests of the list's algorithm count. If that is "", the line tells it by name, or by the length of its digest if
 // that is one of md5, sha1 and sha256, and the strongest digest of the file wins.
@@ -122,7 +124,7 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 	d := &Digests{Once: !l.Whole}
 	var nameless digest.Sum
 	lines := 0
-	for text.Scan() {
+	for (lines < mostForeign || d.of != nil) && text.Scan() {
 		line := text.Text()
 		if lines == 0 {
 			line = strings.TrimPrefix(line, "\ufeff")
@@ -140,7 +142,8 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 		if of = strings.TrimPrefix(strings.TrimPrefix(of, "./"), "/"); !l.Whole {
 			of = path.Base(of)
 		}
-		if d.Len() >= mostKnown && !strings.HasSuffix(of, name) && !d.Has(of) {
+		full := d.octets >= mostKnown && !strings.HasSuffix(of, name) || d.octets >= mostKnown+MaxLine
+		if full && !d.Has(of) {
 			d.Once = true
 			continue
 		}
@@ -207,14 +210,16 @@ func tagged(text string) (algo, name, digits string) {
 
 // blocks reads what BSD's sum(1) prints: "12345 67 name".
 func blocks(text string) (algo, name, digits string) {
-	var sum uint16
-	var kib uint32
-	if words := strings.Fields(text); len(words) == 3 && len(words[0]) == 5 {
-		if n, _ := fmt.Sscanf(text, "%d %d", &sum, &kib); n == 2 {
-			return "bsdsum", words[2], fmt.Sprintf("%04x%08x", sum, kib)
-		}
+	words := strings.Fields(text)
+	if len(words) != 3 || len(words[0]) != 5 {
+		return "", "", ""
 	}
-	return "", "", ""
+	sum, err := strconv.ParseUint(words[0], 10, 16)
+	kib, kerr := strconv.ParseUint(words[1], 10, 32)
+	if cmp.Or(err, kerr) != nil {
+		return "", "", ""
+	}
+	return "bsdsum", words[2], fmt.Sprintf("%04x%08x", sum, kib)
 }
 
 // plain reads "hex  name", "hex *name", "hex name" and "hex". There are no digits if text has another form.
@@ -244,8 +249,9 @@ type known struct {
 	digests    *Digests
 }
 
-// mostKnown bounds the names that a Cache remembers, and those of a list.
-const mostKnown = 200_000
+// mostKnown bounds the memory in bytes for what a Cache remembers, and for the names of a list, each of which takes perName
+// and its own length: there is room for 200,000. A list has a digest within the first mostForeign lines.
+const mostKnown, perName, mostForeign = 48 << 20, 200, 1000
 
 // Get returns what get returned for the key before, or calls it.
 func (c *Cache) Get(key string, get func() (*Digests, error)) (*Digests, error) {
@@ -262,7 +268,7 @@ func (c *Cache) Get(key string, get func() (*Digests, error)) (*Digests, error) 
 		return d, err
 	}
 	k.digests = d
-	if c.weight.Add(int64(d.Len()+1)) > mostKnown {
+	if c.weight.Add(int64(d.octets+perName)) > mostKnown {
 		c.known.Clear()
 		c.weight.Store(0)
 	}

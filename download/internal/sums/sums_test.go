@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/internal/rules/table"
 )
 
@@ -221,7 +224,7 @@ func TestCache(t *testing.T) {
 			t.Errorf("%d: got %v, %v", i, got, err)
 		}
 	}
-	_, err := c.Get("much", ask(mostKnown, false, nil))
+	_, err := c.Get("much", ask(mostKnown/perName, false, nil))
 	if _, kept := c.known.Load("much"); kept || err != nil {
 		t.Errorf("much is kept: %v, %v", kept, err)
 	}
@@ -233,15 +236,45 @@ func TestCache(t *testing.T) {
 // TestReadBounded checks that of a very long list the file that is asked for is kept.
 func TestReadBounded(t *testing.T) {
 	var list strings.Builder
-	for i := range mostKnown + 3 {
+	for i := range mostKnown/perName + 3 {
 		fmt.Fprintf(&list, "%s  f%d\n", abc["md5"], i)
 	}
-	last := fmt.Sprint("f", mostKnown+2)
+	last := fmt.Sprint("f", mostKnown/perName+2)
 	d, err := List{Algorithm: "md5", Whole: true}.Read(strings.NewReader(list.String()), last)
-	if err != nil || !d.Once || d.Len() > mostKnown+1 {
-		t.Fatalf("%v, %+v files", err, d.Len())
+	if err != nil || !d.Once || d.octets > mostKnown+2*perName {
+		t.Fatalf("%v, %d bytes", err, d.octets)
 	}
 	if _, err := d.Find(last); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReadHostile checks how much is kept of lists whose lines are large, or all end in the name, and how much is read of
+// files that are no lists.
+func TestReadHostile(t *testing.T) {
+	md5 := abc["md5"]
+	line := func(text string, n int) io.Reader { return strings.NewReader(strings.Repeat(text, n/len(text))) }
+	large, number := strings.Repeat("n", MaxLine-100), 0
+	for kind, ends := range map[string][2]string{"large names": {"", large}, "large directories": {large + "/", "/f"}, "small names": {}, "the name": {"", "/f"}} {
+		var list strings.Builder
+		for list.Len() < night.Or(24<<20, MaxList-2*MaxLine) {
+			number++
+			list.WriteString(md5 + "  " + ends[0] + strconv.Itoa(number) + ends[1] + "\n")
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		d, err := List{Whole: true}.Read(strings.NewReader(list.String()), "f")
+		runtime.GC()
+		if runtime.ReadMemStats(&after); err != nil || after.HeapAlloc > before.HeapAlloc+90<<20 {
+			t.Errorf("%s: %v, %d MiB", kind, err, (after.HeapAlloc-before.HeapAlloc)>>20)
+		}
+		runtime.KeepAlive(d)
+	}
+	for _, text := range []string{"x\n", "a b c\n", "12345 x y\n", "(((((((\n", "MD5 (f) = \n", "<p>x</p>\n", "\xff\x00\n", "deadbeef  f\n"} {
+		in := &io.LimitedReader{R: line(text, 16<<20), N: 16 << 20}
+		if d, err := (List{Whole: true}).Read(in, "f"); err != nil || len(d.of) != 0 || in.N < 15<<20 {
+			t.Errorf("%q: %d names, %v, %d bytes are read", text, len(d.of), err, 16<<20-in.N)
+		}
 	}
 }

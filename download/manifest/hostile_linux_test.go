@@ -1,0 +1,57 @@
+package manifest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/night"
+)
+
+// TestHostileProcesses reads the lists of TestHostileLists with 64 MiB each, each in a process of its own that is built
+// without the race detector. It may take 100 MiB and 20 seconds of processor time, unless there really are so many files.
+// By day it reads some, with 2 MiB each.
+func TestHostileProcesses(t *testing.T) {
+	if what := os.Getenv("FTPFETCH_HOSTILE"); what != "" {
+		words := strings.Split(what, "|")
+		items, errs := ways[words[0]](newEndless(heads[words[1]], kinds[words[2]], int64(len(words[3]))<<20), Options{})
+		fmt.Printf("%d items, %d errors\n", items, len(errs))
+		os.Exit(min(items/100_000, 2))
+	}
+	program := must.Get(os.Executable())(t)
+	size := strings.Repeat("M", night.Or(2, 64))
+	if len(size) == 64 {
+		program = filepath.Join(t.TempDir(), "hostile")
+		must.Do(t, exec.Command("go", "test", "-vet=off", "-c", "-o", program, ".").Run())
+	}
+	nth := 0
+	for head := range heads {
+		for kind := range kinds {
+			for way := range ways {
+				if nth++; nth%night.Or(211, 1) != 0 {
+					continue
+				}
+				name := way + "|" + head + "|" + kind + "|"
+				c := exec.Command(program, "-test.run", "^TestHostileProcesses$")
+				c.Env = append(os.Environ(), "FTPFETCH_HOSTILE="+name+size)
+				out, err := c.Output()
+				used, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
+				if !ok || c.ProcessState.ExitCode() < 0 || len(out) == 0 {
+					t.Errorf("%s: %v, %s", name, err, out)
+					continue
+				}
+				took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+				t.Logf("%s %v %d MiB, %s", name, took, used.Maxrss>>10, out)
+				if len(size) == 64 && err == nil && (used.Maxrss > 100<<10 || took > 20*time.Second) {
+					t.Errorf("%s: %v and %d MiB, %s", name, took, used.Maxrss>>10, out)
+				}
+			}
+		}
+	}
+}
