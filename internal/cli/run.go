@@ -81,7 +81,10 @@ func (r *run) execute(ctx context.Context, err error) {
 	case r.Print != "":
 		r.print.Print([]byte(config.Text(r.Print)))
 	default:
-		if err = r.connect(); err == nil {
+		if err = disk.Room(); err == nil {
+			err = r.connect()
+		}
+		if err == nil {
 			cancel()
 			r.all(ctx)
 		}

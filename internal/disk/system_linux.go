@@ -1,9 +1,14 @@
 package disk
 
 import (
+	"cmp"
+	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/ftpfetch/internal/localfile"
 )
 
 // renameNew renames a file to a name that does not exist.
@@ -20,6 +25,25 @@ func (d *Dir) setTime(name string, modTime time.Time) error {
 	}
 	both := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, at}
 	return unix.UtimesNanoAt(int(d.self.Fd()), name, both, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// Room returns an error if the system's limits leave too little room for the runtime, which would end the process: for its
+// address space, or for the files with which it waits for others. It opens these.
+func Room() error {
+	space := unix.Rlimit{Cur: unix.RLIM_INFINITY}
+	_ = unix.Getrlimit(unix.RLIMIT_AS, &space)
+	if space.Cur < 1900<<20 {
+		return &localfile.Error{Reason: fmt.Sprintf("the process may have only %d MiB of address space: allow 2 GiB (ulimit -v 2097152), which it does not fill", space.Cur>>20)}
+	}
+	a, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	b, berr := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	c, cerr := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	_ = unix.Close(b)
+	_ = unix.Close(c)
+	if err = cmp.Or(err, berr, cerr); err != nil {
+		return localfile.Failure("", "the command cannot start", err)
+	}
+	return os.NewFile(uintptr(a), "eventfd").Close()
 }
 
 // OpenFiles returns how many files the process may open.

@@ -10,6 +10,7 @@ import (
 // On Linux these do more.
 func (d *Dir) renameNew(string, string) error { return errors.ErrUnsupported }
 func OpenFiles() int                          { return 256 }
+func Room() error                             { return nil }
 
 func (d *Dir) setTime(name string, modTime time.Time) error {
 	return d.root.Chtimes(name, time.Time{}, modTime)
