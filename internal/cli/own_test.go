@@ -43,6 +43,7 @@ func TestWrittenNames(t *testing.T) {
 	for _, args := range [][]string{
 		{"-r", "-N", "-d", dir + "/t", s.URL("/t/")},
 		{"-i", list, "--shard", "1/2", "-d", dir + "/b"},
+		{"-i", list, "--shard", "2/2", "-d", dir + "/b"}, // the port decides which share has which files
 		{"-r", "-N", "--delete", "--backup", "-d", dir + "/t", s.URL("/t/")},
 		{"--shared", "--per-host", "1", "-s", "3", "-d", dir, s.URL("/t/a")},
 		{"--checksum", "md5:00112233445566778899aabbccddeeff", "-d", dir + "/x", s.URL("/t/b/c")},
@@ -57,8 +58,8 @@ func TestWrittenNames(t *testing.T) {
 	close(names)
 	kinds := map[string]bool{}
 	for name := range names {
-		own := localfile.Own(name) != ""
-		if kinds[filepath.Ext(name)] = kinds[filepath.Ext(name)] || own; own {
+		own, kind := localfile.Own(name) != "", strings.Replace(filepath.Ext(name), "-2-of-2", "-1-of-2", 1)
+		if kinds[kind] = kinds[kind] || own; own {
 			continue
 		}
 		if below := strings.TrimPrefix(name, "t/"); !slices.Contains([]string{".", "t", "x", "a", "b", "b/a", "b/c", "b/d"}, below) {
