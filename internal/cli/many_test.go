@@ -45,7 +45,7 @@ func TestChanged(t *testing.T) {
 		{"no time, another size", "mine", at, timeless, 23, "a: differs from the server's (8 bytes there, 4 here): -N updates it\n", "-N"},
 	} {
 		s := testserver.New(t, &tt.o)
-		for _, args := range []string{"-r -d . " + s.URL("/d/"), "-i " + written(t, s.URL("/d/a")+"\n")} {
+		for _, args := range []string{"-r -d . " + s.URL("/d/"), "-i " + written(t, s.URL("/d/a")+"\n"), "--no-ledger -r -d . " + s.URL("/d/")} {
 			for _, flag := range []string{"", tt.advice} {
 				t.Chdir(t.TempDir())
 				must.Do(t, os.WriteFile("a", []byte(tt.here), 0o666))

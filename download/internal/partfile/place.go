@@ -92,7 +92,13 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 }
 
 // Settle makes sure that the target, which stays, has its name on the disk.
-func (p *Place) Settle() error { return p.dir.Settle() }
+func (p *Place) Settle() error {
+	err := p.enter() // a download that refused the target has closed the directory
+	if err == nil {
+		err = p.dir.Settle()
+	}
+	return err
+}
 
 func (p *Place) enter() (err error) {
 	if p.dir == nil {
