@@ -67,8 +67,9 @@ func newMapping(text string) (m mapping, err error) {
 		c := column{as: words[0], name: words[1]}
 		switch {
 		case c.name == "" || cellOf(c.as) == nil || c.as == "urls":
-			return m, fmt.Errorf("the map %q: %q is no cell: write url=COLUMN, and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
-				text, part, strings.Join(algorithm.Names(), ", "))
+			name, _, _ := strings.Cut(c.as, ":") // a URL by mistake may have a password
+			return m, fmt.Errorf("the map has %q, which is no cell: write url=COLUMN, and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
+				name, strings.Join(algorithm.Names(), ", "))
 		case c.as == "url":
 			m = slices.Insert(m, 0, c)
 		default:
@@ -76,7 +77,7 @@ func newMapping(text string) (m mapping, err error) {
 		}
 	}
 	if m[0].as != "url" {
-		err = fmt.Errorf("the map %q says nothing about URLs: write url=COLUMN too", text)
+		err = errors.New("the map says nothing about URLs: write url=COLUMN too")
 	}
 	return m, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"math"
 	"net/url"
@@ -265,6 +266,10 @@ func (r *run) checkList(ctx context.Context, name string) {
 		}
 	default:
 		err = l.open(ctx)
+		if _, uerr := urlparse.Parse(name); errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
+			r.fail("", uerr) // which shows no password
+			return
+		}
 	}
 	if err == nil {
 		err = await(ctx, func() error {

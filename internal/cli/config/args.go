@@ -32,7 +32,7 @@ func read(args []string, program string) *reader {
 	r.without(os.Getenv("FTPFETCH_WITHOUT"))
 	if most := os.Getenv("FTPFETCH_PER_HOST"); most != "" {
 		if r.Shared, r.lost = true, r.all.Set("per-host", most) != nil; r.lost {
-			r.complain("FTPFETCH_PER_HOST=%s: write a whole number from 1 to %d", most, MostJobs)
+			r.complain("FTPFETCH_PER_HOST=%s: write a whole number from 1 to %d", shown(most), MostJobs)
 		}
 	}
 	for len(r.args) > 0 {

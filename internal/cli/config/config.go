@@ -147,6 +147,7 @@ func (r *reader) settle() {
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
 	switch {
 	case l.PerHost != 0:
+		l.Client.MaxConns = l.PerHost // also of a lone file in segments
 	case together && l.Jobs != 0:
 		l.PerHost = l.Jobs
 	case l.Jobs != 0, l.Shared:
@@ -164,7 +165,7 @@ func (r *reader) without(names string) {
 			*off = true
 			continue
 		}
-		r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", name)
+		r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", shown(name))
 		r.lost = true
 	}
 	r.Reading.AllowPort = r.Client.AllowPort
@@ -209,9 +210,9 @@ func (l *line) hint(text string, err error, last bool) {
 	info, serr := os.Stat(list)
 	choices, gerr := glob.Choices(text)
 	switch {
-	case !strings.Contains(text, "://") && (marked || serr == nil && info.Mode().IsRegular()):
+	case !strings.Contains(text, "://") && (marked && shown(list) == list || serr == nil && info.Mode().IsRegular()):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
-	case last && aPath().MatchString(text):
+	case last && aPath().MatchString(text) && shown(text) == text:
 		bad.Hint = "-d " + text + " saves in that directory"
 		if !os.IsPathSeparator(text[len(text)-1]) && (serr != nil || !info.IsDir()) {
 			bad.Hint = "-o " + text + " saves under that name, -d " + text + " in that directory"

@@ -65,18 +65,24 @@ func compiled(text string) func() *regexp.Regexp {
 // badValue returns the error for a flag's bad value. It does not show a value that may hold a password.
 func badValue(flag, value string, why error) string {
 	text := why.Error()
-	switch {
-	case slices.Contains([]string{"base", "proxy", "user"}, flag):
+	if slices.Contains([]string{"base", "proxy", "user"}, flag) {
 		return "--" + flag + ": " + text
-	case value == "":
-		value = `""`
-	case strings.Contains(value, "://"):
-		value = "URL"
 	}
 	if strings.HasPrefix(text, "strconv.") {
 		text = "write --" + flag + " or --" + flag + "=false" // the library's words are for programmers
 	}
-	return "--" + flag + " " + value + ": " + text
+	return "--" + flag + " " + shown(value) + ": " + text
+}
+
+// shown returns what an error says for a value. One that looks like a URL may hold a password.
+func shown(value string) string {
+	switch {
+	case value == "":
+		return `""`
+	case strings.Contains(value, "//"), strings.Contains(value, "@"):
+		return "URL"
+	}
+	return value
 }
 
 // closest returns the flag that name is most likely a misspelling or the beginning of, or nil. One letter in four may be

@@ -1,0 +1,213 @@
+package cli_test
+
+import (
+	"bytes"
+	"crypto/md5"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/testserver"
+)
+
+// gate counts the connections to a server that are open at the same time, by their states in the kernel. One that is too
+// many waits for a moment whether another ends. Meanwhile all others wait, so that one that is in use stays.
+type gate struct {
+	net.Listener
+	cap int
+
+	mu    sync.Mutex
+	conns []*net.TCPConn
+	over  int // the most that were open above the cap
+
+	calm sync.RWMutex // is held by all commands, and alone by who waits
+}
+
+func (g *gate) Accept() (net.Conn, error) {
+	conn, err := g.Listener.Accept()
+	if err == nil {
+		g.mu.Lock()
+		g.conns = append(g.conns, conn.(*net.TCPConn))
+		g.mu.Unlock()
+	}
+	return conn, err
+}
+
+// see is for testserver.Options.Fault.
+func (g *gate) see(c *testserver.Conn, fault func(*testserver.Conn) testserver.Action) testserver.Action {
+	if c.Verb == "" {
+		g.enter()
+	} else {
+		g.calm.RLock()
+		defer g.calm.RUnlock()
+	}
+	if fault == nil {
+		return nil
+	}
+	return fault(c)
+}
+
+func (g *gate) enter() {
+	g.calm.Lock()
+	defer g.calm.Unlock()
+	for end := time.Now().Add(200 * time.Millisecond); g.count() > g.cap; <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			g.over = max(g.over, g.count()-g.cap)
+			return
+		}
+	}
+}
+
+// count returns how many connections the client has not closed.
+func (g *gate) count() (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, conn := range g.conns {
+		raw, err := conn.SyscallConn()
+		if err != nil {
+			continue
+		}
+		_ = raw.Control(func(fd uintptr) {
+			if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil && info.State == 1 { // established
+				n++
+			}
+		})
+	}
+	return n
+}
+
+// counted is a server whose connections are counted, for a tree of four files in two directories and all that a run may ask
+// for beside them.
+func counted(t *testing.T, most int, fault func(*testserver.Conn) testserver.Action) (*testserver.Server, *gate) {
+	g := &gate{cap: most}
+	tree, sums := map[string]string{}, ""
+	for _, name := range []string{"aaaa", "b", "sub/c", "sub/d"} {
+		text := strings.Repeat(name, 20_000)
+		if name == "aaaa" {
+			text = strings.Repeat(name, 768<<10) // enough for three segments
+		}
+		tree["/t/"+name] = text
+		sums += fmt.Sprintf("%x  %s\n", md5.Sum([]byte(text)), name)
+	}
+	tree["/t/md5sum.txt"] = sums
+	listen := func() (net.Listener, error) {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if g.Listener == nil { // the others are for data
+			g.Listener, l = l, g
+		}
+		return l, err
+	}
+	s := testserver.New(t, &testserver.Options{Tree: tree, Listen: listen, Fault: func(c *testserver.Conn) testserver.Action { return g.see(c, fault) }})
+	return s, g
+}
+
+// faulted returns what the first server does, by the names of opening.
+func faulted() map[string]func(*testserver.Conn) testserver.Action {
+	lose := func(c *testserver.Conn) testserver.Action { // every third transfer
+		if c.Transfer%3 == 1 && c.Verb == "RETR" {
+			return testserver.Do(testserver.Cut(10, testserver.Closed), testserver.Final(testserver.Reply("426 broken")))
+		}
+		return nil
+	}
+	drop := func(c *testserver.Conn) testserver.Action {
+		if c.Transfer%3 == 1 && c.Verb == "RETR" {
+			return testserver.End(testserver.Closed)
+		}
+		return nil
+	}
+	none := func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" && strings.HasSuffix(c.Arg, "a") {
+			return testserver.Reply("550 None")
+		}
+		return nil
+	}
+	stall := func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" && strings.HasSuffix(c.Arg, "a") {
+			return testserver.End(testserver.Stalled)
+		}
+		return nil
+	}
+	unordered := func(c *testserver.Conn) testserver.Action { // what is asked of each file
+		if c.Verb == "MLSD" || c.Verb == "MLST" {
+			return testserver.Reply("500 What?")
+		}
+		return nil
+	}
+	return map[string]func(*testserver.Conn) testserver.Action{"": nil, "lose": lose, "drop": drop, "none": none, "stall": stall, "unordered": unordered}
+}
+
+// opening are commands that open connections, of two servers that say what a fault does to them.
+var opening = []struct{ fault, args string }{
+	{"", "-r TREE"}, {"", "-r -s 4 TREE"}, {"", "-r -N --verify TREE"}, {"", "-r --verify -s 2 TREE"}, {"", "-r -N --delete TREE"}, {"", "-I -r TREE"},
+	{"", "-i LIST"}, {"", "-i LIST --verify"}, {"", "-i LIST -s 4 --verify"}, {"", "--manifest SUMS"}, {"", "--manifest SUMS -s 4"}, {"", "-I -i LIST"}, {"", "--manifest PLACES"}, {"", "--manifest PLACES --verify"},
+	{"", "--glob TREE*"}, {"", "--glob TREE*/*"}, {"", "-I --glob TREE*"}, {"unordered", "-r TREE"}, {"unordered", "-r -N TREE"}, {"unordered", "-r -N --delete TREE"}, {"unordered", "-I -r TREE"}, {"unordered", "-I -i LIST"},
+	{"none", "--manifest PLACES"}, {"none", "--manifest PLACES --verify -s 2"}, {"none", "-r --verify TREE"}, {"lose", "--manifest PLACES"}, {"lose", "-r -s 4 TREE"}, {"drop", "-r -s 4 --verify TREE"},
+	{"drop", "-i LIST -s 2"}, {"lose", "-i LIST --verify"}, {"stall", "-i LIST --max-time 200ms"}, {"stall", "--manifest PLACES --max-time 200ms"}, {"stall", "-r --max-time 200ms TREE"},
+	{"stall", "-i LIST --timeout 200ms --retries 1"}, {"stall", "--manifest PLACES --timeout 200ms --retries 1"}, {"", "FILE FILE2"}, {"", "--verify FILE FILE2"}, {"", "-s 4 FILE"}, {"", "-s 4 --verify FILE"}, {"drop", "-s 4 FILE"},
+	{"", "-o - --verify FILE"}, {"drop", "-o - --verify FILE"}, {"", "-I FILE FILE2"}, {"", "-l TREE"}, {"stall", "--max-time 200ms FILE FILE2"}, {"stall", "--timeout 200ms --retries 2 FILE"}, {"unordered", "-l TREE"},
+}
+
+// TestCaps counts the connections to two servers at the same time, for all that a run may open one for, with every way to
+// give a cap. There are never more than the cap.
+func TestCaps(t *testing.T) {
+	noProxies(t)
+	faults := faulted()
+	caps := []string{"--shared --per-host N", "--per-host N", "-j N", "--per-host N -j 8", "--shared --per-host N -j 8", "--per-host N -j auto"}
+	cases, nth := 0, 0
+	var all sync.WaitGroup
+	defer all.Wait()
+	at := make(chan struct{}, 6)
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	for _, way := range opening {
+		for _, limit := range caps {
+			for most := 1; most <= 2; most++ {
+				if nth++; nth%night.Or(11, 1) != 0 || limit == "-j N" && strings.HasSuffix(way.args, " FILE") {
+					continue
+				}
+				cases++
+				first, one := counted(t, most, faults[way.fault])
+				second, two := counted(t, most, nil)
+				list := written(t, strings.ReplaceAll("Baaaa\nBsub/c\nBb\nBsub/d\n", "B", first.URL("/t/")))
+				text := strings.NewReplacer("TREE", first.URL("/t/"), "LIST", list, "SUMS", first.URL("/t/md5sum.txt"), "PLACES", written(t, metalink(first, second)),
+					"FILE2", first.URL("/t/b"), "FILE", first.URL("/t/aaaa")).Replace(way.args)
+				args := append(strings.Fields(text), strings.Fields(strings.ReplaceAll(limit, "N", fmt.Sprint(most)))...)
+				if !strings.Contains(way.args, "-I") && !strings.Contains(way.args, "-o") && !strings.Contains(way.args, "-l") {
+					args = append(args, "-d", t.TempDir())
+				}
+				at <- struct{}{}
+				all.Go(func() {
+					defer func() { <-at }()
+					var stderr bytes.Buffer
+					code := cli.Run(t.Context(), args, cli.IO{Out: io.Discard, Err: &stderr})
+					for _, g := range []*gate{one, two} {
+						if g.over > 0 {
+							t.Errorf("%s %s, cap %d: %d connections too many of %d", way.fault, way.args+" "+limit, most, g.over, len(g.conns))
+						}
+					}
+					if code != 0 && way.fault == "" || len(one.conns) == 0 {
+						t.Errorf("%s %s, cap %d: exit %d, %d connections, %s", way.fault, way.args+" "+limit, most, code, len(one.conns), stderr.String())
+					}
+				})
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+func metalink(first, second *testserver.Server) string {
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">`)
+	for _, name := range []string{"aaaa", "b", "sub/c", "sub/d"} {
+		fmt.Fprintf(&b, `<file name="%s"><url>%s</url><url>%s</url></file>`, name, first.URL("/t/"+name), second.URL("/t/"+name))
+	}
+	b.WriteString("</metalink>")
+	return b.String()
+}
