@@ -14,7 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/ftpfetch/internal/flush"
+	"golang.org/x/sync/errgroup"
+
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -57,12 +58,21 @@ func Do(name, path string, f func() error) error {
 // Stat examines an open file.
 func Stat(f *os.File) (fs.FileInfo, error) { return Call("fstat", f.Name(), f.Stat) }
 
-// Flush waits until files are on the disk. It returns an error for each, or nil.
+// mostThreads bounds the threads that wait for the disk at once.
+const mostThreads = 32
+
+// Flush waits until files are on the disk, many at a time. It returns an error for each, or nil.
 func Flush(files ...*os.File) []error {
-	errs := flush.All(files...)
+	errs := make([]error, len(files))
+	var threads errgroup.Group
+	threads.SetLimit(mostThreads)
 	for i, f := range files {
-		errs[i] = cmp.Or(faulty("fsync", f.Name()), errs[i])
+		threads.Go(func() error {
+			errs[i] = Do("fsync", f.Name(), f.Sync)
+			return nil
+		})
 	}
+	_ = threads.Wait()
 	return errs
 }
 

@@ -49,7 +49,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"download/batch":              {own: []string{"urlparse", "ftpexec", "download", "download/digest", "download/internal/algorithm", "download/internal/partfile", "download/internal/sums", "download/manifest", "internal/claims", "internal/early", "internal/glob", "internal/ledger", "internal/localfile", "internal/retry", "internal/schedule"}, not: []string{"github.com/spf13/pflag"}},
 	"internal/cli/config":         {own: []string{"docs", "urlparse", "ftpexec", "download", "download/digest", "download/manifest", "download/batch", "internal/glob", "internal/proxy", "internal/retry"}, not: []string{"net", "context", "golang.org/x/term"}},
 	"internal/cli/show":           {own: []string{"urlparse", "ftpexec", "download", "download/batch", "internal/localfile", "internal/printable", "internal/schedule"}, not: []string{"net", "github.com/spf13/pflag"}},
-	"internal/disk":               {own: []string{"internal/flush", "internal/localfile"}, not: []string{"net"}},
+	"internal/disk":               {own: []string{"internal/localfile"}, not: []string{"net"}},
 	"internal/slots":              {own: []string{"ftpexec", "internal/disk", "internal/localfile", "internal/printable", "internal/retry"}, not: []string{"net"}},
 	"internal/claims":             {own: []string{"internal/localfile"}},
 	"internal/early":              {},
