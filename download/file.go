@@ -119,37 +119,6 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	return result, err
 }
 
-// leaveAlone returns the result for a target that stays. It verifies the target if a digest was asked for, but never
-// removes it.
-func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (Result, error) {
-	result := Result{Left: why, Size: to.Size()}
-	err := j.sized(to.Path+": exists with", result.Size)
-	if err != nil {
-		return result, err
-	}
-	c, err := j.expected(ctx)
-	if err != nil {
-		return result, err
-	}
-	return verifiedAlone(ctx, to, c, result)
-}
-
-// verifiedAlone compares the digest of a target that stays, unless c is nil.
-func verifiedAlone(ctx context.Context, to *partfile.Place, c *digestCheck, result Result) (Result, error) {
-	if c == nil {
-		return result, nil
-	}
-	c.reset()
-	if err := to.Copy(ctx, c); err != nil {
-		return result, err
-	}
-	err := c.compare(&result)
-	if err != nil {
-		err = because(ErrDigest, "%s: %v", to.Path, err)
-	}
-	return result, err
-}
-
 // Get is [File] for the text of a URL, with a Client of its own: anonymous unless the URL has a login.
 func Get(ctx context.Context, url, path string, o *Options) (Result, error) {
 	u, err := urlparse.Parse(url)

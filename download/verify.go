@@ -15,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/disk"
@@ -99,6 +100,37 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 		kept = "the same bytes came before: the digest or the server's file is wrong; " + kept
 	}
 	return because(ErrDigest, "%v; %s", err, kept)
+}
+
+// leaveAlone returns the result for a target that stays. It verifies the target if a digest was asked for, but never
+// removes it.
+func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (Result, error) {
+	result := Result{Left: why, Size: to.Size()}
+	err := j.sized(to.Path+": exists with", result.Size)
+	if err != nil {
+		return result, err
+	}
+	c, err := j.expected(ctx)
+	if err != nil {
+		return result, err
+	}
+	return verifiedAlone(ctx, to, c, result)
+}
+
+// verifiedAlone compares the digest of a target that stays, unless c is nil.
+func verifiedAlone(ctx context.Context, to *partfile.Place, c *digestCheck, result Result) (Result, error) {
+	if c == nil {
+		return result, nil
+	}
+	c.reset()
+	if err := to.Copy(ctx, c); err != nil {
+		return result, err
+	}
+	err := c.compare(&result)
+	if err != nil {
+		err = because(ErrDigest, "%s: %v", to.Path, err)
+	}
+	return result, err
 }
 
 // expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers, a list

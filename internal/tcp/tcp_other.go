@@ -1,5 +1,6 @@
 //go:build !linux
 
+// Package tcp sets options of sockets that package net does not know, as far as the system can.
 package tcp
 
 import "net"
@@ -7,5 +8,3 @@ import "net"
 func QuickAck(net.Conn) func() { return func() {} } // only Linux has TCP_QUICKACK
 
 func Gather(net.Conn, int) {} // only Linux is known to keep its promise
-
-func Connect(_ *net.TCPAddr, dial Open) (net.Conn, Open, error) { return nil, dial, nil }

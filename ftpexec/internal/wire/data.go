@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/tcp"
 )
 
 // Data is a data connection that opens in the background, so that RETR is under way during the TCP handshake. TLS
@@ -32,6 +31,7 @@ type Data struct {
 	cancel   context.CancelFunc
 	asked    context.Context    // for TLS: ends when the command of the transfer has been sent, which lets TLS start
 	sent     context.CancelFunc // ends asked
+	socket   chan struct{}      // closed when there is a socket to connect, perhaps after ready; nil if that is not told
 	ready    chan struct{}      // closed when Conn, raw and err are set
 	err      error
 	raw      net.Conn // the TCP connection under Conn, if open is set
@@ -56,16 +56,11 @@ const graceAfterFinal = 5 * time.Second
 // lineCost is the memory, in bytes, that a line of a listing takes beyond its text.
 const lineCost = 32
 
-// openData starts to open a data connection with open, until the end of ctx, unless it is conn.
-func (c *Conn) openData(ctx context.Context, conn net.Conn, open func(context.Context) (net.Conn, error)) *Data {
-	d := &Data{control: c, cancel: func() {}, sent: func() {}, ready: make(chan struct{}), stall: c.cfg.Timeout,
+// openData starts to open a data connection with open, which may close socket before it is open. The end of ctx closes it.
+func (c *Conn) openData(ctx context.Context, socket chan struct{}, open func(context.Context) (net.Conn, error)) *Data {
+	ctx, cancel := context.WithCancel(ctx)
+	d := &Data{control: c, cancel: cancel, sent: func() {}, socket: socket, ready: make(chan struct{}), stall: c.cfg.Timeout,
 		pace: pace{rate: c.cfg.MinRate, over: c.cfg.RateTime}}
-	if d.Conn, d.raw = conn, conn; conn != nil {
-		d.open.Store(true)
-		close(d.ready)
-		return d
-	}
-	ctx, d.cancel = context.WithCancel(ctx)
 	if c.dataTLS != nil {
 		d.asked, d.sent = context.WithCancel(ctx)
 	}
@@ -182,16 +177,6 @@ func (d *Data) TCP() *net.TCPConn {
 	if d.pace.rate > mostSpliced || d.wait() != nil {
 		return nil
 	}
-	d.control.mu.Lock()
-	defer d.control.mu.Unlock()
-	if s, ok := d.Conn.(tcp.Socket); ok {
-		conn, err := net.FileConn(s.File)
-		if err != nil {
-			return nil
-		}
-		s.Close()
-		d.Conn, d.raw = conn, conn
-	}
 	whole, _ := d.Conn.(*net.TCPConn)
 	return whole
 }
@@ -242,8 +227,6 @@ func (d *Data) wait() error {
 func (d *Data) Close() error {
 	d.cancel()
 	<-d.ready
-	d.control.mu.Lock() // TCP may replace raw
-	defer d.control.mu.Unlock()
 	if d.open.Load() {
 		_ = d.raw.Close() // the end of a handshake may have closed it
 	}

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/tcp"
 )
 
 // Line is a command as it is sent.
@@ -139,6 +140,24 @@ func (c *Conn) lost(err error) error {
 // OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
 // connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
 func (c *Conn) OpenData(port int) (*Data, error) {
+	d, err := c.startData(port)
+	if err != nil || d.socket == nil {
+		return d, err
+	}
+	select {
+	case <-d.socket:
+	case <-d.ready:
+		if localfile.Failed(d.err) { // no RETR without a socket: the server would wait for a connection that cannot come
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.data, c.dataErr = nil, nil
+			return nil, d.err
+		}
+	}
+	return d, nil
+}
+
+func (c *Conn) startData(port int) (*Data, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -149,20 +168,31 @@ func (c *Conn) OpenData(port int) (*Data, error) {
 	if c.cfg.Proxied { // only the proxy knows the address
 		host = c.cfg.Host
 	}
-	var conn, err = net.Conn(nil), error(nil)
-	open := func(ctx context.Context) (net.Conn, error) {
-		return c.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	dial, socket := c.cfg.Dial, chan struct{}(nil)
+	if c.cfg.Direct && c.listener == nil {
+		socket = make(chan struct{})
+		dial = dialer(socket)
 	}
-	if to, l := *c.RemoteAddr(), c.listener; l != nil {
+	open := func(ctx context.Context) (net.Conn, error) {
+		return dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	}
+	if l := c.listener; l != nil {
 		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
-	} else if to.Port = port; c.cfg.Direct && c.dataTLS == nil && to.Zone == "" {
-		if conn, open, err = tcp.Connect(&to, open); err != nil {
-			return nil, &DataDialError{because(ErrConnect, err)}
-		}
 	}
 	c.final, c.dataErr = nil, nil
-	c.data = c.openData(c.ctx, conn, open)
+	c.data = c.openData(c.ctx, socket, open)
 	return c.data, nil
+}
+
+// dialer returns a function that dials a data connection and closes socket when there is one to connect. It sends no
+// keep-alives: a data connection is never idle for long.
+func dialer(socket chan struct{}) func(ctx context.Context, network, address string) (net.Conn, error) {
+	var once sync.Once
+	made := func(string, string, syscall.RawConn) error {
+		once.Do(func() { close(socket) })
+		return nil
+	}
+	return (&net.Dialer{KeepAlive: -1, Control: made}).DialContext
 }
 
 // Listen opens a port for the server to connect to and returns its address. OpenData or Unlisten closes it.

@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"io"
 	"net"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/tcp"
 )
 
 // TestQuickAck checks that the kernel acknowledges a reply at once if another one of its flight is awaited, and only then.
@@ -62,23 +60,4 @@ func quick(t *testing.T, c *net.TCPConn) (on bool) {
 		})
 	}
 	return on && err == nil
-}
-
-// TestCloseWhileTCP closes a connection while TCP replaces it: nothing stays open.
-func TestCloseWhileTCP(t *testing.T) {
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	for range 100 {
-		near, _, _ := tcp.Connect(l.Addr().(*net.TCPAddr), nil)
-		there := must.Get(l.Accept())(t)
-		d := New(Config{Timeout: time.Minute}).openData(t.Context(), near, nil)
-		var closing sync.WaitGroup
-		closing.Go(func() { _ = d.Close() })
-		d.TCP()
-		closing.Wait()
-		if n, err := there.Read(make([]byte, 1)); err != io.EOF {
-			t.Fatalf("%d, %v: the connection is still open", n, err)
-		}
-		there.Close()
-	}
 }
