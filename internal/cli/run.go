@@ -365,7 +365,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 			r.print.Print([]byte(name + "\n"))
 		}
 	}
-	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Empty: r.MaxDelete == config.All, Backup: r.Backup, Dry: r.DryRun, Tell: tell}
+	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Backup: r.Backup, Dry: r.DryRun, Tell: tell}
 	r.fail("", s.Delete(ctx, d))
 	if n > 0 {
 		r.print.Note(show.Notice, "", did+printable.Count(n, "file", "files")+" that the server no longer has")

@@ -21,12 +21,7 @@ type login struct{}
 // WithLogin returns a context for listings. tell is called at the beginning of each with the directory after the login, as
 // PWD names it; "" is one that the server does not tell. It is not called for a directory that is refused.
 func WithLogin(ctx context.Context, tell func(dir string)) context.Context {
-	outer, _ := ctx.Value(login{}).(func(string))
-	return context.WithValue(ctx, login{}, func(dir string) {
-		if tell(dir); outer != nil {
-			outer(dir)
-		}
-	})
+	return context.WithValue(ctx, login{}, tell)
 }
 
 // Login tells the login directory of a listing that begins.

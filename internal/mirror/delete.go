@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,8 +29,7 @@ import (
 // Deletion says how to delete.
 type Deletion struct {
 	Root   *os.Root          // the output directory
-	Most   int               // how many files may be deleted
-	Empty  bool              // also those of a tree of which the server has no file any more
+	Most   int               // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
 	Backup bool              // they are moved to a new directory in .ftpfetch-trash instead
 	Dry    bool              // nothing is deleted, only told
 	Tell   func(name string) // is called with the path below Root of each file
@@ -37,7 +37,7 @@ type Deletion struct {
 
 // Delete deletes files of the Trees that the server no longer has. All trees must have been listed whole. It is the one
 // place that decides. A file is deleted if
-//   - a ledger says that it came from below a tree, reached from the same login directory, and it is still as it was then;
+//   - a ledger says that it came from below a tree, from the same login directory, and it is still as it was then;
 //   - no tree of the run has a file of its path;
 //   - a whole listing lacks it or a directory above it, and another, asked for after all trees were listed, lacks it too;
 //   - the server then says of it, word for word, what it says of a name that nobody has, and still tells of another file of
@@ -50,77 +50,73 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 		return err
 	}
 	defer l.Close()
-	all, strange, err := s.candidates(l, d.Root)
-	switch {
-	case err != nil:
-		return err
-	case len(all) > d.Most && !d.Dry:
+	all := make(map[string]missing) // by path
+	err = l.Each(func(r ledger.Record) {
+		if m := s.missing(r); m.gone != nil && m.find(d.Root, l) {
+			all[m.path] = m
+		}
+	})
+	if len(all) > d.Most && !d.Dry {
 		return &localfile.Error{Path: d.Root.Name(), Err: localfile.ErrLocal, Reason: fmt.Sprintf(
 			"%s no longer on the server, more than --max-delete %d: nothing is deleted (--dry-run shows them)", printable.Count(int64(len(all)), "file is", "files are"), d.Most)}
 	}
-	gone, err := s.confirm(ctx, all, d.Empty)
-	trash := ""
-	if err == nil && d.Backup && !d.Dry && len(gone) > 0 {
-		trash, err = newTrash(d.Root)
+	places := make(map[urlparse.Key][]missing) // by the directory that lacks them
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		place := all[name].in.Key()
+		places[place] = append(places[place], all[name])
 	}
-	for _, m := range gone {
-		if _, there := m.find(d.Root, l); !there || err != nil {
+	var found verdict
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		if err == nil {
+			err = s.inquire(ctx, places[place], d.Most == math.MaxInt, &found)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("nothing is deleted: %w", err)
+	}
+	slices.SortFunc(found.gone, func(a, b missing) int { return cmp.Compare(a.path, b.path) })
+	return cmp.Or(found.carryOut(l, d), found.strange)
+}
+
+// verdict is what the server has confirmed.
+type verdict struct {
+	gone    []missing
+	strange error // there are files that did not come from the login directory that the server has now
+}
+
+// carryOut deletes the files that are still as the ledger says.
+func (v *verdict) carryOut(l *ledger.Ledger, d Deletion) error {
+	trash := ""
+	if d.Backup {
+		trash = ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405.000000000Z") // no other run has it
+	}
+	for _, m := range v.gone {
+		if !m.find(d.Root, l) {
 			continue
 		}
 		if !d.Dry {
-			err = localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted", m.remove(d.Root, trash))
+			if err := m.remove(d.Root, trash); err != nil {
+				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted", err)
+			}
 		}
-		if err == nil {
-			d.Tell(m.path)
-		}
+		d.Tell(m.path)
 	}
-	return cmp.Or(err, strange)
+	return nil
 }
 
 // missing is a file that a whole listing lacks.
 type missing struct {
-	tree  int           // of Trees
-	path  string        // below the output directory
-	url   *urlparse.URL // of the file
-	gone  *urlparse.URL // what the listing lacks: the file, or a directory above it; nil if it lacks neither
-	name  string        // of that
-	in    *urlparse.URL // the directory that was listed
-	login string        // the directory after the login then; "" if unknown
-}
-
-// candidates returns the files of the ledger that the listings lack, ordered by path. strange is about those that are kept
-// because they may have come from another directory of the server: the URL of a tree leads from the login directory.
-func (s *Source) candidates(l *ledger.Ledger, root *os.Root) (all []missing, strange, err error) {
-	found, kept := make(map[string]missing), make(map[string]missing)
-	err = l.Each(func(r ledger.Record) {
-		m, ok := s.missing(r)
-		if !ok {
-			return
-		}
-		r, there := m.find(root, l)
-		rooted := len(m.url.Dirs) > 0 && strings.HasPrefix(m.url.Dirs[0], "/")
-		switch {
-		case !there:
-		case rooted, r.Login != "" && r.Login == m.login:
-			found[m.path] = m
-		default:
-			kept[m.path] = m
-		}
-	})
-	if len(kept) > 0 {
-		name := slices.Min(slices.Collect(maps.Keys(kept)))
-		strange = &localfile.Error{Path: filepath.Join(root.Name(), name), Err: localfile.ErrLocal, Reason: fmt.Sprintf(
-			"is kept, with all that did not come from the login directory %q (%s): delete what is too much, or fetch by a URL from the root (%%2F)",
-			kept[name].login, printable.Count(int64(len(kept)), "file", "files"))}
-	}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		all = append(all, found[name])
-	}
-	return all, strange, err
+	path    string        // below the output directory
+	url     *urlparse.URL // of the file
+	gone    *urlparse.URL // what the listing lacks: the file, or a directory above it; nil if it lacks neither
+	name    string        // of that
+	in      *urlparse.URL // the directory that was listed
+	witness *urlparse.URL // another file of the tree; nil if the server has none
+	login   string        // the directory after the login from which it came; "" if unknown
 }
 
 // missing returns the file that r is about, if it is one of a tree and the listings of all trees lack it.
-func (s *Source) missing(r ledger.Record) (m missing, ok bool) {
+func (s *Source) missing(r ledger.Record) (m missing) {
 	for i, t := range s.Trees {
 		below, covers := strings.CutPrefix(r.Local(), strings.TrimPrefix(path.Clean(t.Path)+"/", "./"))
 		if !covers {
@@ -128,14 +124,14 @@ func (s *Source) missing(r ledger.Record) (m missing, ok bool) {
 		}
 		at := s.lookUp(t, strings.Split(below, "/"))
 		if at.gone == nil { // this tree may have it
-			return m, false
+			return missing{}
 		}
 		if at.url.Key() == urlparse.KeyOf(r.URL) {
-			m, ok = at, true
-			m.tree, m.path = i, r.Local()
+			m = at
+			m.path, m.witness = r.Local(), s.witness[i]
 		}
 	}
-	return m, ok
+	return m
 }
 
 // lookUp looks up a path in the listings of a tree.
@@ -154,101 +150,86 @@ func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
 			continue
 		}
 		directory := string(in.Key())
-		login, whole := s.logins[key(directory, "")]
-		if !whole {
+		if _, whole := s.seen[key(directory, ".")]; !whole {
 			return missing{}
 		}
 		if _, there := s.seen[key(directory, name)]; !there {
-			m.gone, m.name, m.in, m.login = m.url, name, in, login
+			m.gone, m.name, m.in = m.url, name, in
 		}
 	}
 	return m
 }
 
-// find returns the record of the file if it is there as the ledger says.
-func (m *missing) find(root *os.Root, l *ledger.Ledger) (r ledger.Record, ok bool) {
+// find reports whether the file is there as the ledger says, and from which login directory it came.
+func (m *missing) find(root *os.Root, l *ledger.Ledger) bool {
 	for dir := path.Dir(m.path); dir != "."; dir = path.Dir(dir) { // below a link is another file, which the server may have
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
-			return r, false
+			return false
 		}
 	}
 	info, err := root.Lstat(m.path)
 	if err != nil || !info.Mode().IsRegular() {
-		return r, false
+		return false
 	}
-	return l.Find(manifest.Item{Path: m.path, URLs: []*urlparse.URL{m.url}}, time.Time{}, info)
+	r, ok := l.Find(manifest.Item{Path: m.path, URLs: []*urlparse.URL{m.url}}, time.Time{}, info)
+	m.login = r.Login
+	return ok
 }
 
-// confirm returns those of the files that the server confirms to be gone.
-func (s *Source) confirm(ctx context.Context, all []missing, empty bool) (gone []missing, err error) {
-	places := make(map[string][]missing) // by tree and directory
-	for _, m := range all {
-		place := fmt.Sprint(m.tree, m.in.Key())
-		places[place] = append(places[place], m)
-	}
-	for _, place := range slices.Sorted(maps.Keys(places)) {
-		some, err := s.inquire(ctx, places[place], empty)
-		if err != nil {
-			return nil, fmt.Errorf("nothing is deleted: %w", err)
+// inquire asks about files that the listing of one directory lacks, and about a file of the tree that is there.
+func (s *Source) inquire(ctx context.Context, lost []missing, empty bool, found *verdict) error {
+	login, witness, err := s.again(ctx, lost, empty)
+	in, told := lost[0].in, make(map[urlparse.Key]bool)
+	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/")
+	for _, m := range lost {
+		ours := rooted || login != "" && m.login == login // the URL leads from the login directory
+		absent, asked := told[m.gone.Key()]
+		switch {
+		case err != nil:
+			return err
+		case !ours:
+			found.strange = &localfile.Error{Path: m.path, Err: localfile.ErrLocal, Reason: fmt.Sprintf(
+				"did not come from the login directory %q, and is kept, as all such files are: delete it, or fetch by a URL from the root (%%2F)", login)}
+		case !asked:
+			absent, err = s.absent(ctx, in, m.gone)
+			told[m.gone.Key()] = absent
 		}
-		gone = append(gone, some...)
+		if ours && absent {
+			found.gone = append(found.gone, m)
+		}
 	}
-	slices.SortFunc(gone, func(a, b missing) int { return cmp.Compare(a.path, b.path) })
-	return gone, nil
+	if err != nil || witness == nil {
+		return err
+	}
+	e, err := s.Stat(ctx, witness)
+	if err == nil && e.Size < 0 {
+		err = errors.New("the server tells about no file of the tree that it is there")
+	}
+	return err
 }
 
-var (
-	errSilent = errors.New("the server tells about no file of the tree that it is there")
-	errEmpty  = errors.New("the server has no file of the tree any more: --max-delete all deletes them here too")
-)
-
-// inquire asks about files that the listing of one directory lacks. It lists it once more, and then asks about a name that
-// nobody has, about what is missing, and about a file of the tree that is there.
-func (s *Source) inquire(ctx context.Context, lost []missing, empty bool) (gone []missing, err error) {
-	in, witness := lost[0].in, s.witness[lost[0].tree]
+// again lists a directory once more. It returns the directory after the login, and a file of the tree; nil if it may be empty.
+func (s *Source) again(ctx context.Context, lost []missing, empty bool) (login string, witness *urlparse.URL, err error) {
 	names := make(map[string]bool)
 	for _, m := range lost {
 		names[localfile.Key(m.name)] = true
 	}
-	login := ""
-	for e, err := range s.Server.Entries(early.WithLogin(ctx, func(dir string) { login = dir }), in) {
+	witness = lost[0].witness
+	for e, err := range s.Server.Entries(early.WithLogin(ctx, func(dir string) { login = dir }), lost[0].in) {
 		name := path.Base(e.Name)
 		switch {
 		case err != nil:
-			return nil, err
+			return "", nil, err
 		case names[localfile.Key(name)]:
-			return nil, fmt.Errorf("%s: of two listings only the second has %s", in.Redacted(), name)
+			return "", nil, fmt.Errorf("%s: of two listings only the second has %s", lost[0].in.Redacted(), name)
 		case e.Mode.IsRegular():
 			witness = e.URL
 		}
 	}
-	switch {
-	case login != lost[0].login:
-		return nil, fmt.Errorf("%s: the login directory was %q, and is %q now", in.Redacted(), lost[0].login, login)
-	case witness == nil && !empty:
-		return nil, errEmpty
+	if witness == nil && !empty {
+		err = errors.New("the server has no file of the tree any more: --max-delete all deletes them here too")
 	}
-	told := make(map[urlparse.Key]bool) // whether it is missing
-	for _, m := range lost {
-		missing, asked := told[m.gone.Key()]
-		if !asked {
-			missing, err = s.absent(ctx, in, m.gone)
-			told[m.gone.Key()] = missing
-		}
-		if err != nil {
-			return nil, err
-		}
-		if missing {
-			gone = append(gone, m)
-		}
-	}
-	if witness != nil {
-		e, err := s.Stat(ctx, witness)
-		if err != nil || e.Size < 0 {
-			return nil, cmp.Or(err, errSilent)
-		}
-	}
-	return gone, nil
+	return login, witness, err
 }
 
 // absent reports whether the server says of u, word for word, what it says of a name that nobody has in the same directory:
@@ -277,22 +258,6 @@ func (s *Source) refusal(ctx context.Context, u *urlparse.URL) (string, error) {
 		return e.Reply, nil
 	}
 	return "", err
-}
-
-// newTrash makes a directory for the backups of this run.
-func newTrash(root *os.Root) (name string, err error) {
-	first := ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405Z")
-	err = root.MkdirAll(path.Dir(first), 0o777)
-	for n := 1; err == nil; n++ {
-		if name = first; n > 1 {
-			name += fmt.Sprint("~", n)
-		}
-		if err = root.Mkdir(name, 0o777); !errors.Is(err, fs.ErrExist) {
-			break
-		}
-		err = nil
-	}
-	return name, localfile.Failure(filepath.Join(root.Name(), first), "cannot be made", err)
 }
 
 // remove deletes the file or moves it to trash, and deletes the directories that are gone from the server and empty.

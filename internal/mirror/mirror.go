@@ -36,8 +36,7 @@ type Source struct {
 
 	left    atomic.Int64 // files that are not wanted
 	mu      sync.Mutex
-	seen    map[uint64]struct{}   // the keys of all entries
-	logins  map[uint64]string     // of the directories that were listed whole, with the directory after the login then
+	seen    map[uint64]struct{}   // the keys of all entries, and with the name "." of the directories that were listed whole
 	witness map[int]*urlparse.URL // of each of Trees, a file that is there
 }
 
@@ -59,11 +58,10 @@ func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpex
 	return func(yield func(ftpexec.Entry, error) bool) {
 		var rough []ftpexec.Entry
 		var file *urlparse.URL
-		login, in, whole := "", string(dir.Key()), true
-		ctx := early.WithLogin(ctx, func(dir string) { login = dir })
+		in, whole := string(dir.Key()), true
 		for e, err := range s.Server.Entries(ctx, dir) {
 			if whole = whole && err == nil; err == nil {
-				s.see(in, e)
+				s.see(in, path.Base(e.Name))
 			}
 			if e.Mode.IsRegular() {
 				file = e.URL
@@ -77,7 +75,7 @@ func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpex
 			}
 		}
 		if whole {
-			s.listed(in, login, file)
+			s.listed(in, file)
 		}
 		s.sharpen(ctx, rough, yield)
 	}
@@ -120,23 +118,20 @@ func (s *Source) wants(e ftpexec.Entry) bool {
 }
 
 // see remembers an entry of the directory that has the key in.
-func (s *Source) see(in string, e ftpexec.Entry) {
+func (s *Source) see(in, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil {
-		s.seen = make(map[uint64]struct{})
+		s.seen, s.witness = make(map[uint64]struct{}), make(map[int]*urlparse.URL)
 	}
-	s.seen[key(in, path.Base(e.Name))] = struct{}{}
+	s.seen[key(in, name)] = struct{}{}
 }
 
 // listed remembers a directory that was listed whole, and one of the files in it if there is any.
-func (s *Source) listed(in, login string, file *urlparse.URL) {
+func (s *Source) listed(in string, file *urlparse.URL) {
+	s.see(in, ".")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.logins == nil {
-		s.logins, s.witness = make(map[uint64]string), make(map[int]*urlparse.URL)
-	}
-	s.logins[key(in, "")] = login
 	for i, t := range s.Trees {
 		if file != nil && strings.HasPrefix(in, string(top(t).Key())) {
 			s.witness[i] = file

@@ -45,7 +45,7 @@ type Config struct {
 
 	// Of trees.
 	Delete, Backup bool          // what the server no longer has; by moving it
-	MaxDelete      int           // 0: 100; negative: none; All: also if nothing is left
+	MaxDelete      int           // 0: 100; negative: none; math.MaxInt: all
 	MinAge, Watch  time.Duration // of files; between two runs; 0: any; one run
 	NewerThan      time.Time     // when files have changed; zero: any time
 

@@ -120,7 +120,7 @@ func (l *line) declare() *pflag.FlagSet {
 		"accept":          into(&l.Tree.Accept, readPattern(&l.Tree.Accept, "accept")),
 		"reject":          into(&l.Tree.Reject, readPattern(&l.Tree.Reject, "reject")),
 		"depth":           into(&l.Tree.Depth, whole(1, 0)),
-		"jobs":            into(&l.Jobs, readJobs),
+		"jobs":            into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
 		"per-host":        into(&l.PerHost, whole(1, MostJobs)),
 		"segments":        into(&l.File.Segments, whole(1, 64)),
 		"limit-rate":      into(&l.LimitRate, readSize),
@@ -130,7 +130,7 @@ func (l *line) declare() *pflag.FlagSet {
 		"max-time":        into(&l.MaxTime, readTime),
 		"speed-limit":     into(&l.Client.MinRate, readPace),
 		"checksum":        into(&l.File.Sum, digest.Parse),
-		"max-delete":      into(&l.MaxDelete, readMost),
+		"max-delete":      into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
 		"min-age":         into(&l.MinAge, readTime),
 		"newer-than":      into(&l.NewerThan, readMoment),
 		"watch":           into(&l.Watch, readTime),
@@ -203,14 +203,17 @@ func readList(to *string) func(string) (string, error) {
 	}
 }
 
-func readJobs(s string) (n int, err error) {
-	if s == "auto" {
-		return 0, nil
+// or returns what reads a word that means a number of its own, or else a number.
+func or(word string, means int, read func(string) (int, error)) func(string) (int, error) {
+	return func(s string) (n int, err error) {
+		if s == word {
+			return means, nil
+		}
+		if n, err = read(s); err != nil {
+			err = fmt.Errorf("%w, or %s", err, word)
+		}
+		return n, err
 	}
-	if n, err = whole(1, MostJobs)(s); err != nil {
-		err = fmt.Errorf("%w, or auto", err)
-	}
-	return n, err
 }
 
 // readLogin reads NAME[:PASSWORD]. Nothing is decoded.
@@ -287,19 +290,6 @@ func whole(least, most int) func(string) (int, error) {
 func readRetries(s string) (int, error) {
 	n, err := whole(0, 0)(s)
 	return cmp.Or(n, -1), err
-}
-
-// All is the MaxDelete of a mirror that may lose all of its files.
-const All = math.MaxInt
-
-func readMost(s string) (n int, err error) {
-	if s == "all" {
-		return All, nil
-	}
-	if n, err = readRetries(s); err != nil {
-		err = fmt.Errorf("%w, or all", err)
-	}
-	return n, err
 }
 
 func readIP(s string) (string, error) {
