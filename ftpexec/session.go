@@ -53,13 +53,16 @@ func (s *session) dial(u *urlparse.URL, noEPSV bool) {
 	s.link = link{conn: wire.New(s.client.config(u)), login: u, utf8: needsUTF8(u), spent: true, noEPSV: noEPSV}
 }
 
-// close sends QUIT if the connection is in order, and closes it.
+// close sends QUIT if the connection is in order, and closes it. One that the end of a context is about to close is closed
+// before close returns: somebody else may have its place then.
 func (s *session) close() {
 	switch {
 	case s.conn == nil:
 		return
 	case s.conn.Err() == nil:
 		s.conn.Quit()
+	default:
+		s.conn.Close()
 	}
 	if s.admitted {
 		s.learn(func(h *habits) { h.shut = time.Now() })

@@ -25,8 +25,8 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
 	var added *job
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err, Batch: func(ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options) (batch.Totals, error) {
-		if added, err = f.add(ctx, list, tasks, o); err != nil {
-			return batch.Totals{}, errors.Join(err, download.ErrLocal) // it is no failure of a file
+		if added, err = f.add(ctx, shown(list), tasks, o); err != nil {
+			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // it is no failure of a file
 		}
 		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
 	}}
@@ -55,16 +55,57 @@ func withList(args []string) (line []string, list string) {
 	return append(slices.Clone(args[:n]), "--manifest", args[n]), args[n]
 }
 
-// add adds the tasks as a job. It is there before its first chunk, so that one whose adding ends half-way can be cancelled.
+// errCancelled is the cause of the end of an add whose job was cancelled meanwhile.
+var errCancelled = usage("the job was cancelled while its list was added")
+
+// add adds the tasks as a job. It reads them twice: nothing is sent of a list that cannot be. The job is there before its
+// first chunk, so that it can be cancelled, and cancels itself if not all of its chunks are.
 func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task], o batch.Options) (*job, error) {
 	if o.Each.Root == nil {
 		return nil, usage("-I fetches nothing: ftpfetch -I asks about the files of a list")
 	}
 	j := &job{ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list}
+	for _, err := range j.chunks(tasks, terms{}) {
+		if err != nil {
+			return nil, err
+		}
+	}
 	rev, err := f.jobs.Create(ctx, j.ID, j.text())
 	if err != nil {
 		return nil, err
 	}
+	if err = f.sendAll(ctx, j, tasks, o); err == nil {
+		j.State = "ready"
+		if _, err = f.jobs.Update(ctx, j.ID, j.text(), rev); errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			err = errCancelled
+		}
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), asking)
+		defer cancel()
+		if f.cancel(ctx, j.ID) != nil {
+			err = fmt.Errorf("%w; some of its chunks are there: run ftpfetch-fleet cancel %s", err, j.ID)
+		}
+		return nil, err
+	}
+	return j, nil
+}
+
+// sendAll sends the chunks of a job until it is cancelled.
+func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], o batch.Options) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	changes, err := f.jobs.Watch(ctx, j.ID, jetstream.UpdatesOnly())
+	if err != nil {
+		return err
+	}
+	go func() {
+		for e := range changes.Updates() {
+			if e != nil {
+				end(errCancelled)
+			}
+		}
+	}()
 	flying, inner := errgroup.WithContext(ctx)
 	flying.SetLimit(16)
 	met := make(map[string]bool)
@@ -81,24 +122,22 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 			}
 		}
 	}
-	for c, err := range j.chunks(meeting, termsOf(o)) {
-		text, merr := json.Marshal(c)
-		flying.Go(func() error {
-			if err := errors.Join(err, merr); err != nil {
-				return err
-			}
-			return f.send(inner, "work."+j.ID+"."+hostKey(c.Host), text)
-		})
+	sent := new(job)
+	sent.ID = j.ID
+	for c, err := range sent.chunks(meeting, termsOf(o)) {
+		flying.Go(func() error { return cmp.Or(err, f.send(inner, &c)) })
 		if inner.Err() != nil {
 			break
 		}
 	}
-	if err := cmp.Or(flying.Wait(), context.Cause(ctx)); err != nil {
-		return nil, err
+	err = flying.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil && (sent.Files != j.Files || sent.Chunks != j.Chunks):
+		return usage("the list has changed while it was added: run add again")
 	}
-	j.State = "ready"
-	_, err = f.jobs.Update(ctx, j.ID, j.text(), rev)
-	return j, err
+	return err
 }
 
 // meet makes the queue of a host, and tells the workers of it.
@@ -122,9 +161,13 @@ func (j *job) text() []byte {
 }
 
 // send gives the server a chunk, again if the answer is lost. If it is there twice, it has one result all the same.
-func (f *fleet) send(ctx context.Context, subject string, text []byte) (err error) {
+func (f *fleet) send(ctx context.Context, c *chunk) error {
+	msg, err := c.message()
+	if err != nil {
+		return err
+	}
 	for range 5 {
-		if _, err = f.js.Publish(ctx, subject, text, jetstream.WithRetryAttempts(5)); err == nil || ctx.Err() != nil {
+		if _, err = f.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(5)); err == nil || ctx.Err() != nil {
 			break
 		}
 	}

@@ -29,7 +29,7 @@ const (
 func (w *worker) limit(key string) int {
 	var h host
 	var c ceiling
-	if _, ok := w.hosts.get(key, &h); !ok {
+	if _, ok := w.hosts.get(key, &h); !ok || !w.caps.whole() { // a ceiling may be there
 		return 0
 	}
 	if _, ok := w.caps.get(w.egress+"."+key, &c); ok {

@@ -24,9 +24,11 @@ import (
 )
 
 // process starts this program as the command. It is killed when the test ends.
-func process(t *testing.T, args ...string) *exec.Cmd {
+func process(t *testing.T, args ...string) *exec.Cmd { return processWith(t, nil, args...) }
+
+func processWith(t *testing.T, env []string, args ...string) *exec.Cmd {
 	c := exec.Command(must.Get(os.Executable())(t), args...)
-	c.Env, c.Stderr = append(os.Environ(), "FLEET_TEST=1"), t.Output()
+	c.Env, c.Stderr = append(append(os.Environ(), "FLEET_TEST=1"), env...), t.Output()
 	must.Do(t, c.Start())
 	t.Cleanup(func() { kill(c) })
 	return c
@@ -120,7 +122,7 @@ func TestFrozen(t *testing.T) {
 	s.want(0, "add", "--per-host", "2", srv.list(t, 1))
 	frozen := process(t, "work", "--join", s.file, "-d", dir, "--shared", "-j", "1", "--name", "frozen")
 	eventually(t, "a part", func() bool {
-		found, _ := filepath.Glob(filepath.Join(dir, "*-frozen.ftpfetch.part"))
+		found, _ := filepath.Glob(filepath.Join(dir, "*~*.ftpfetch.part"))
 		return len(found) == 1 && srv.files.Load() == 1
 	})
 	must.Do(t, frozen.Process.Signal(syscall.SIGSTOP))

@@ -1,16 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
@@ -36,19 +43,34 @@ type item struct {
 	Line int      `json:"l,omitempty"`
 }
 
-func pack(from manifest.Item) item {
-	to := item{Path: from.Path, Size: from.Size, Sum: from.Sum.String(), Line: from.Line}
+// login matches what looks like the login of a second URL in a path, as in ftp://proxy/ftp://me:secret@host/file.
+var login = regexp.MustCompile(`//[^/]*:[^/]*@`)
+
+// pack returns what travels of an item. It refuses one of which a part that must travel may be a password.
+func pack(from manifest.Item) (to item, err error) {
+	to = item{Path: from.Path, Size: from.Size, Sum: from.Sum.String(), Line: from.Line}
+	if len(from.URLs) == 0 {
+		return to, errors.New("it has no URL")
+	}
 	for _, u := range from.URLs {
+		switch path := strings.Join(append(slices.Clone(u.Dirs), u.Name), "/"); { // no error shows it
+		case strings.Contains(u.User.Username(), ":"):
+			return to, errors.New("behind the colon of the user name may be a password, which all workers would see: write the user alone, and the password to their netrc files")
+		case login.MatchString("/" + path):
+			return to, errors.New("in the path is what looks like a login, which all workers would see: write it without the password")
+		}
 		to.URLs = append(to.URLs, u.WithoutPassword().String())
 	}
 	if !utf8.ValidString(to.Path) {
 		to.Path, to.Raw = "", []byte(to.Path)
 	}
-	return to
+	return to, nil
 }
 
+func (i item) path() string { return cmp.Or(i.Path, string(i.Raw)) }
+
 func (i item) unpack() (to manifest.Item, err error) {
-	to = manifest.Item{Path: cmp.Or(i.Path, string(i.Raw)), Size: i.Size, Line: i.Line}
+	to = manifest.Item{Path: i.path(), Size: i.Size, Line: i.Line}
 	for _, text := range i.URLs {
 		u, err := urlparse.Parse(text)
 		if err != nil {
@@ -74,8 +96,9 @@ func termsOf(o batch.Options) terms {
 	return terms{e.Overwrite, e.Skip, e.Newer, e.Continue, e.NoResume, e.Verify, e.RetryConnect, e.Retries, o.Timeout}
 }
 
-func (t terms) each() download.Options {
+func (t terms) each(root *os.Root) download.Options {
 	return download.Options{
+		Root:      root,
 		Overwrite: t.Overwrite, Skip: t.Skip, Newer: t.Newer, Continue: t.Continue, NoResume: t.NoResume, Verify: t.Verify,
 		RetryConnect: t.RetryConnect, Retries: t.Retries,
 	}
@@ -89,12 +112,43 @@ type chunk struct {
 	Terms terms  `json:"terms"`
 	Items []item `json:"items"`
 
-	again bool // one of the worker's name has had it
+	files    int64  // that it names
+	attempt  string // the name of this worker's attempt at it; "" if its parts need none
+	inherits bool   // the attempt may have parts of earlier ones
 }
 
-// hostKey stands for a host in subjects and keys.
+// chunkHeader names the header of a chunk that has its job, its number and how many files it names: what a worker that
+// cannot read the chunk must know, so that its files have an outcome all the same.
+const chunkHeader = "Fleet-Chunk"
+
+func (c *chunk) message() (*nats.Msg, error) {
+	text, err := json.Marshal(c)
+	of := fmt.Sprintf("%s %d %d", c.Job, c.N, len(c.Items))
+	return &nats.Msg{Subject: "work." + c.Job + "." + hostKey(c.Host), Data: text, Header: nats.Header{chunkHeader: {of}}}, err
+}
+
+// readChunk returns the chunk of a message. With an error it has only what the header tells; without that its Job is "".
+func readChunk(header nats.Header, text []byte) (*chunk, error) {
+	told, c := new(chunk), new(chunk)
+	if n, _ := fmt.Sscan(header.Get(chunkHeader), &told.Job, &told.N, &told.files); n < 3 || told.files < 0 {
+		return new(chunk), errors.New("it has no header " + chunkHeader)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields() // which may be what the files must be
+	err := d.Decode(c)
+	c.files = int64(len(c.Items))
+	if err == nil && (c.Job != told.Job || c.N != told.N || c.files != told.files) {
+		err = errors.New("it is not the one that its header tells")
+	}
+	if err != nil {
+		return told, err
+	}
+	return c, nil
+}
+
+// hostKey stands for a host in subjects and keys. A dot at the end of its name changes nothing.
 func hostKey(address string) string {
-	sum := sha256.Sum256([]byte(strings.ToLower(address)))
+	sum := sha256.Sum256([]byte(strings.Replace(strings.ToLower(address), ".:", ":", 1)))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -116,6 +170,21 @@ type job struct {
 	Unasked int64     `json:"-"` // passwords that do not travel
 }
 
+// travel returns what travels of a task, and the length of its text.
+func travel(t batch.Task) (i item, length int, err error) {
+	if t.Tree != nil {
+		return i, 0, usage("a fleet fetches lists of files: ftpfetch -I -r URL prints the files of a tree, for a list")
+	}
+	if i, err = pack(t.Item); err != nil {
+		return i, 0, usage("line %d: %v", t.Line, err)
+	}
+	text, err := json.Marshal(i)
+	if err == nil && len(text) > mostText {
+		err = usage("line %d is too long for a message", t.Line)
+	}
+	return i, len(text), err
+}
+
 // chunks cuts tasks into chunks, each of one host, and counts them in j.
 func (j *job) chunks(tasks iter.Seq[batch.Task], t terms) iter.Seq2[chunk, error] {
 	type open struct {
@@ -131,26 +200,19 @@ func (j *job) chunks(tasks iter.Seq[batch.Task], t terms) iter.Seq2[chunk, error
 			return yield(o.chunk, nil)
 		}
 		for task := range tasks {
-			if task.Tree != nil {
-				yield(chunk{}, usage("a fleet fetches lists of files: ftpfetch -I -r URL prints the files of a tree, for a list"))
+			i, text, err := travel(task)
+			if err != nil {
+				yield(chunk{}, err)
 				return
 			}
-			i := pack(task.Item)
-			if j.count(task.Item); len(i.URLs) == 0 {
-				continue
-			}
-			text, err := json.Marshal(i)
-			if err != nil || len(text) > mostText {
-				yield(chunk{}, fmt.Errorf("line %d is too long for a message", i.Line))
-				return
-			}
+			j.count(task.Item)
 			address := task.URLs[0].Address()
 			o := hosts[address]
 			size := int64(0)
 			if i.Size != nil {
-				size = *i.Size
+				size = max(0, *i.Size)
 			}
-			if o != nil && (len(o.Items) == mostFiles || o.bytes+size > mostBytes || o.text+len(text) > mostText) {
+			if o != nil && (len(o.Items) == mostFiles || size > mostBytes-o.bytes || o.text+text > mostText) {
 				if !flush(o) {
 					return
 				}
@@ -160,7 +222,7 @@ func (j *job) chunks(tasks iter.Seq[batch.Task], t terms) iter.Seq2[chunk, error
 				o = &open{chunk: chunk{Job: j.ID, Host: address, Terms: t}}
 				hosts[address], order = o, append(order, address)
 			}
-			o.Items, o.bytes, o.text = append(o.Items, i), o.bytes+size, o.text+len(text)+1
+			o.Items, o.bytes, o.text = append(o.Items, i), o.bytes+size, o.text+text+1
 		}
 		for _, address := range order {
 			if o := hosts[address]; !flush(o) {
@@ -171,9 +233,11 @@ func (j *job) chunks(tasks iter.Seq[batch.Task], t terms) iter.Seq2[chunk, error
 }
 
 func (j *job) count(i manifest.Item) {
-	if j.Files++; i.Size == nil {
+	j.Files++
+	switch {
+	case i.Size == nil || j.Size < 0 || *i.Size > math.MaxInt64-j.Size: // what servers say may be anything
 		j.Size = -1
-	} else if j.Size >= 0 {
+	default:
 		j.Size += *i.Size
 	}
 	if slices.ContainsFunc(i.URLs, func(u *urlparse.URL) bool { _, ok := u.User.Password(); return ok }) {

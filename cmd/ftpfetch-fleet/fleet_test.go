@@ -286,13 +286,18 @@ func TestExisting(t *testing.T) {
 		return nil
 	}})
 	s.want(0, "add", "--per-host", "1", srv.list(t, files))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	var all sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
-		all.Go(func() { s.do("work", "-d", t.TempDir(), "--egress", name, "-j", "3", "--idle", "2s") })
+		all.Go(func() {
+			execute(ctx, []string{"work", "--join", s.file, "-d", t.TempDir(), "--egress", name, "-j", "3"}, &command{err: s.Output()})
+		})
 	}
 	if got := facts(s.want(0, "wait", "--json")); got != "done 300 300 0 0" || srv.peak.Load() != 2 {
 		t.Errorf("%s, %d connections at once", got, srv.peak.Load())
 	}
+	stop()
 	all.Wait()
 }
 

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -63,7 +65,21 @@ func readJoin(name string) (*join, error) {
 	if !disk.Ours(info) || info.Mode().Perm()&0o077 != 0 {
 		return nil, usage("%s holds a token and is open to other users: run chmod 600 %s as its owner", name, name)
 	}
-	return j, nil
+	return j, j.check(name)
+}
+
+// check refuses an address that is none. It may have a password, so no error shows it; the library's would.
+func (j *join) check(name string) error {
+	for text := range strings.SplitSeq(j.Address, ",") {
+		if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
+			text = "nats://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+			return usage("%s: its address is malformed: write host:port or nats://host:port, and a password percent-encoded", name)
+		}
+	}
+	return nil
 }
 
 var errForeign = errors.New("the server shows another certificate than the JOIN file has: it is not the one that wrote the file")

@@ -12,8 +12,8 @@ import (
 func (w *worker) lane() {
 	for w.ctx.Err() == nil {
 		changed := [...]<-chan struct{}{w.hosts.changed.next(), w.slots.changed.next()}
-		s, msg := w.find()
-		if s == nil { // nothing to do, or no room
+		h, msg := w.find()
+		if h == nil { // nothing to do, or no room
 			select {
 			case <-changed[0]:
 			case <-changed[1]:
@@ -22,24 +22,24 @@ func (w *worker) lane() {
 			}
 			continue
 		}
-		for s != nil && msg != nil {
+		for h != nil && msg != nil {
 			w.busy.Add(1)
-			s = w.chunk(s, msg)
+			h = w.chunk(h, msg)
 			w.last.Store(time.Now().UnixNano())
 			w.busy.Add(-1)
-			if msg = nil; s != nil && !s.due() {
-				msg = s.fetch()
+			if msg = nil; h != nil && !h.due() {
+				msg = h.fetch()
 			}
 		}
-		if s != nil {
-			s.release()
+		if h != nil {
+			h.release()
 			wait(w.ctx, time.Duration(rand.Int64N(int64(slotTTL/10)))) // others come first
 		}
 	}
 }
 
 // find takes a slot of a host that has work, and the work.
-func (w *worker) find() (*slot, jetstream.Msg) {
+func (w *worker) find() (*hand, jetstream.Msg) {
 	keys := w.hosts.keys()
 	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	for _, key := range keys {
@@ -51,16 +51,15 @@ func (w *worker) find() (*slot, jetstream.Msg) {
 			w.raise(w.ctx, key)
 			continue
 		}
-		s := w.acquire(w.ctx, key)
-		if s == nil {
+		h := w.take(key, from)
+		if h == nil {
 			continue
 		}
-		s.from = from
-		if msg := s.fetch(); msg != nil {
-			return s, msg
+		if msg := h.fetch(); msg != nil {
+			return h, msg
 		}
 		w.dry.Store(key, time.Now())
-		s.release()
+		h.release()
 	}
 	return nil, nil
 }
@@ -85,9 +84,9 @@ func (w *worker) queue(key string) jetstream.Consumer {
 	return c
 }
 
-func (s *slot) fetch() jetstream.Msg {
-	msg, err := s.from.Next(jetstream.FetchMaxWait(time.Second))
-	if err == nil && s.ctx.Err() != nil { // it would be nobody's for a minute
+func (h *hand) fetch() jetstream.Msg {
+	msg, err := h.from.Next(jetstream.FetchMaxWait(time.Second))
+	if err == nil && h.ctx.Err() != nil { // it would be nobody's for a minute
 		_ = msg.Nak()
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/urlparse"
 )
 
 const help = `ftpfetch-fleet fetches lists of files with many machines, which together make no more
@@ -32,7 +33,7 @@ connections to a server than it bears.
   ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST  # all in one process
 
   --egress NAME   machines behind one address have the same, by default the host's
-  --shared        all workers have the same DIR; one that starts again with its --name NAME resumes
+  --shared        all workers have the same DIR, where locks need not work
   --idle TIME     end when there was nothing to do for so long
 
 LIST is a file or URL; add prints its JOB, and JOB is the last one if it is left out. work fetches,
@@ -98,7 +99,7 @@ func execute(ctx context.Context, args []string, c *command) int {
 	if len(args) == 0 {
 		args = []string{"help"}
 	}
-	err := usage("there is no command %s; try ftpfetch-fleet --help", args[0])
+	err := usage("there is no command %s; try ftpfetch-fleet --help", shown(args[0]))
 	if run, ok := commands[args[0]]; ok {
 		if err = c.parse(args[0], args[1:]); err == nil {
 			err = run(ctx, c)
@@ -145,7 +146,8 @@ func (c *command) parse(name string, args []string) error {
 			case args[i] == "-h" || args[i] == "--help":
 				return pflag.ErrHelp
 			case notWorkers.MatchString(args[i]):
-				return usage("%s: the workers do not have this: leave it out", args[i])
+				flag, _, _ := strings.Cut(args[i], "=") // the value may have a password
+				return usage("%s: the workers do not have this: leave it out", flag)
 			case named:
 				c.join = file
 			case args[i] == "--join" && i+1 < len(args):
@@ -178,10 +180,28 @@ func (c *command) parse(name string, args []string) error {
 		return usage("%s: %v; try ftpfetch-fleet --help", name, err)
 	}
 	if c.args = fs.Args(); len(c.args) > 1 || len(c.args) == 1 && (name == "serve" || name == "work") {
-		return usage("%s: %s is too much; try ftpfetch-fleet --help", name, c.args[len(c.args)-1])
+		return usage("%s: %s is too much; try ftpfetch-fleet --help", name, shown(c.args[len(c.args)-1]))
+	}
+	if strings.Contains(c.name+c.egress, "@") { // all who ask for the status see them
+		return usage("--name and --egress take a name, which others see: write it without @")
 	}
 	if c.jobs < 1 || c.jobs > config.MostJobs {
 		return usage("-j %d: write a whole number from 1 to %d", c.jobs, config.MostJobs)
 	}
 	return nil
+}
+
+// shown returns what may be shown of an operand: it may be a URL or an address with a password.
+func shown(text string) string {
+	if !strings.Contains(text, "@") && !strings.Contains(text, "%40") {
+		return text
+	}
+	u, err := urlparse.Parse(text)
+	if err == nil {
+		return u.Redacted()
+	}
+	if bad, ok := errors.AsType[*urlparse.Error](err); ok {
+		text = bad.Input
+	}
+	return text
 }

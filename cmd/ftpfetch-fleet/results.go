@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +35,19 @@ func (w *worker) known(c *chunk) bool {
 	return err == nil
 }
 
+// cancelled reports whether the job of a chunk was cancelled. Its chunk may have been sent after those of it were taken back.
+func (w *worker) cancelled(c *chunk) (bool, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, asking)
+	defer cancel()
+	e, err := w.jobs.Get(ctx, c.Job)
+	if err != nil {
+		return errors.Is(err, jetstream.ErrKeyNotFound), err
+	}
+	var j job
+	err = json.Unmarshal(e.Value(), &j)
+	return j.State == "cancelled", err
+}
+
 // publish gives the server the result of a chunk. There is one for ever: even the acknowledgement of an old delivery
 // succeeds, and message ids are forgotten. publish does not end with the slot, but with the worker, some time later.
 func (w *worker) publish(c *chunk, o *outcome) bool {
@@ -51,10 +64,7 @@ func (w *worker) publish(c *chunk, o *outcome) bool {
 		_, err := w.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
 		cancel()
 		if bad, ok := errors.AsType[*jetstream.APIError](err); err == nil || ok && bad.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-			if err != nil { // another worker was first, or the answer to an earlier try was lost
-				clear(o.done)
-			}
-			return true
+			return true // the second: another attempt was first, or the answer to an earlier try was lost
 		}
 		if !wait(w.ctx, time.Second/2) {
 			ended++
@@ -64,65 +74,102 @@ func (w *worker) publish(c *chunk, o *outcome) bool {
 	return false
 }
 
-// ack removes a chunk that has a result. If that fails it comes again, and its result is found.
+// ack removes a chunk that has a result, and what the attempts at it have left: it has its result, and one that was frozen
+// changes nothing any more. If that fails the chunk comes again, and its result is found.
 func (w *worker) ack(c *chunk, msg jetstream.Msg, o *outcome) {
-	if w.attempt == "" || w.sweep(c, o) == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
-		defer cancel()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
+	defer cancel()
+	attempts, err := w.attemptsAt(ctx, c)
+	if err == nil {
+		err = w.sweep(c, attempts, o)
+	}
+	if err == nil {
 		_ = msg.DoubleAck(ctx)
 	}
 }
 
-// begin notes that this worker has a chunk, if its parts are in a directory that others have too.
+// ended is the value of an attempt that writes nothing any more. The next attempt may have its parts.
+const ended = "ended"
+
+// begin gives an attempt at a chunk its name, which nobody else ever has: no other worker, no other lane, and not this one
+// when the chunk comes again. Its parts bear it in a directory that others have too, where locks may not work. It goes on
+// from the parts of attempts that have ended, of which each is given to one alone.
 func (w *worker) begin(c *chunk) bool {
-	ctx, cancel := context.WithTimeout(w.ctx, asking)
-	defer cancel()
-	if w.attempt == "" {
+	if !w.shared {
 		return true
 	}
-	_, err := w.attempts.Create(ctx, c.id()+w.attempt, nil)
-	c.again = errors.Is(err, jetstream.ErrKeyExists)
-	return err == nil || c.again
-}
-
-// attempt returns what is in the names of the parts that a worker has for a chunk. Two chunks may have the same path.
-func (c *chunk) attempt(worker string) string {
-	if worker == "" {
-		return ""
+	ctx, cancel := context.WithTimeout(w.ctx, asking)
+	defer cancel()
+	before, err := w.attemptsAt(ctx, c)
+	if err != nil {
+		return false
 	}
-	return strings.ReplaceAll(c.id(), ".", "-") + worker
+	c.attempt = rand.Text()
+	if _, err = w.attempts.Create(ctx, c.id()+c.attempt, nil); err != nil {
+		return false
+	}
+	for key, e := range before {
+		if string(e.Value()) != ended {
+			continue
+		}
+		if _, err := w.attempts.Update(ctx, key, nil, e.Revision()); err == nil {
+			c.inherits = true
+			for _, i := range c.Items {
+				from, to := i.parts(part(key)), i.parts(c.part())
+				for n := range from {
+					_ = w.root.Rename(from[n], to[n]) // mostly there is none
+				}
+			}
+		}
+	}
+	return true
 }
 
-// sweep removes what the attempts at a chunk have left: it has its result, and one that was frozen changes nothing any more.
-func (w *worker) sweep(c *chunk, o *outcome) error {
+// leave tells that an attempt which has no result writes nothing any more.
+func (w *worker) leave(c *chunk) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
 	defer cancel()
-	keys, err := w.attempts.ListKeysFiltered(ctx, c.id()+"*")
-	if err != nil {
-		return err
+	if c.attempt != "" {
+		_, _ = w.attempts.Put(ctx, c.id()+c.attempt, []byte(ended))
 	}
-	all := []string{c.id() + w.attempt}
-	for key := range keys.Keys() {
-		if key != all[0] {
-			all = append(all, key)
-		}
+}
+
+// part returns what is in the names of the parts of the attempt with a key. Two chunks may have the same path.
+func part(key string) string { return strings.ReplaceAll(key, ".", "-") }
+
+func (c *chunk) part() string {
+	if c.attempt == "" {
+		return ""
 	}
-	if ctx.Err() != nil { // these may not be all
-		return ctx.Err()
+	return part(c.id() + c.attempt)
+}
+
+// parts returns the names that the part of an item may have, and its journals.
+func (i item) parts(attempt string) [3]string {
+	dir, name := path.Split(i.path())
+	beside := dir + localfile.Beside(name, attempt) + ".ftpfetch."
+	return [...]string{beside + "part", beside + "json", beside + "json~"}
+}
+
+// attemptsAt returns all attempts at a chunk by their keys.
+func (w *worker) attemptsAt(ctx context.Context, c *chunk) (map[string]jetstream.KeyValueEntry, error) {
+	if !w.shared {
+		return nil, nil
 	}
-	for _, key := range all {
-		for _, i := range c.Items {
-			dir, name := path.Split(cmp.Or(i.Path, string(i.Raw)))
-			if key == all[0] && o.done[dir+name] && !c.again {
+	return readAll(ctx, w.attempts, c.id()+"*")
+}
+
+// sweep removes what attempts at a chunk have left. A file that this attempt has completed has left nothing.
+func (w *worker) sweep(c *chunk, attempts map[string]jetstream.KeyValueEntry, o *outcome) (err error) {
+	for key := range attempts {
+		for at, i := range c.Items {
+			if key == c.id()+c.attempt && !c.inherits && o.done[at] != nil && o.done[at].Complete > 0 {
 				continue
 			}
-			beside := dir + localfile.Beside(name, c.attempt(key[len(c.id()):])) + ".ftpfetch."
-			for _, kind := range []string{"part", "json", "json~"} {
-				_ = w.root.Remove(beside + kind) // mostly there is none
+			for _, name := range i.parts(part(key)) {
+				_ = w.root.Remove(name) // mostly there is none
 			}
 		}
-	}
-	for _, key := range all {
 		err = errors.Join(err, w.attempts.Purge(context.WithoutCancel(w.ctx), key))
 	}
 	return err

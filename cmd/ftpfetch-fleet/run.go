@@ -20,7 +20,7 @@ func run(ctx context.Context, c *command) error {
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err, Batch: func(ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options) (batch.Totals, error) {
 		t, err := c.together(ctx, list, tasks, o)
 		if t.Files == 0 && err != nil && ctx.Err() == nil {
-			err = errors.Join(err, download.ErrLocal) // nothing was retrieved
+			err = fmt.Errorf("%w%.0w", err, download.ErrLocal) // nothing was retrieved
 		}
 		return t, err
 	}}

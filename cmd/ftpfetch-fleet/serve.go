@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -61,11 +62,14 @@ func serve(ctx context.Context, c *command) error {
 
 // startHub starts a server whose state is in dir: the jobs, and its certificate and token, so that JOIN files stay valid.
 func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || strings.Contains(listen, "@") { // it may have a password, and is not shown
+		return nil, usage("--listen: write HOST:PORT, such as 127.0.0.1:4222")
+	}
 	probe, err := net.Listen("tcp", listen) // the server itself would only log why it cannot
 	if err != nil {
 		return nil, usage("--listen %s: %v", listen, err)
 	}
-	host, port, _ := net.SplitHostPort(listen)
 	number := probe.Addr().(*net.TCPAddr).Port
 	if probe.Close(); port == "0" {
 		number = server.RANDOM_PORT

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,30 +33,37 @@ type hostState struct {
 	Cap    int    `json:"cap"`
 }
 
-// readAll returns what a bucket holds now.
-func readAll(ctx context.Context, kv jetstream.KeyValue) (map[string][]byte, error) {
+// readAll returns what a bucket holds now under keys that match a pattern.
+func readAll(ctx context.Context, kv jetstream.KeyValue, keys string) (map[string]jetstream.KeyValueEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
-	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = w.Stop() }()
-	all := make(map[string][]byte)
+	all := make(map[string]jetstream.KeyValueEntry)
 	for e := range w.Updates() {
 		if e == nil { // that was all
 			return all, nil
 		}
-		all[e.Key()] = e.Value()
+		all[e.Key()] = e
 	}
 	return nil, cmp.Or(context.Cause(ctx), nats.ErrConnectionClosed)
 }
 
+// read reads the value of a key into *to, if there is one.
+func read(all map[string]jetstream.KeyValueEntry, key string, to any) {
+	if e := all[key]; e != nil {
+		_ = json.Unmarshal(e.Value(), to)
+	}
+}
+
 func (f *fleet) jobsNow(ctx context.Context) (jobs []job, err error) {
-	texts, err := readAll(ctx, f.jobs)
-	for _, text := range texts {
+	all, err := readAll(ctx, f.jobs, jetstream.AllKeys)
+	for _, e := range all {
 		var j job
-		if json.Unmarshal(text, &j) == nil {
+		if json.Unmarshal(e.Value(), &j) == nil {
 			jobs = append(jobs, j)
 		}
 	}
@@ -75,7 +83,7 @@ func (f *fleet) find(ctx context.Context, id string) (job, error) {
 	case id == "":
 		return job{}, usage("no job was added: ftpfetch-fleet add --join FILE LIST adds one")
 	}
-	return job{}, usage("there is no job %s: ftpfetch-fleet status names them", id)
+	return job{}, usage("there is no job %s: ftpfetch-fleet status names them", shown(id))
 }
 
 // look returns the state of a job whose results so far bring t.
@@ -83,33 +91,35 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	s := &state{job: j, tally: t.tally, Results: t.results, Hosts: []hostState{}}
 	if s.over() && j.State == "ready" {
 		s.State = "done"
-		s.Files = t.Ended // some may have been named twice
+		if t.Ended != j.Files {
+			s.State = incomplete
+		}
 	}
-	var all [4]map[string][]byte
+	var all [4]map[string]jetstream.KeyValueEntry
 	for i, kv := range []jetstream.KeyValue{f.hosts, f.slots, f.caps, f.workers} {
 		var err error
-		if all[i], err = readAll(ctx, kv); err != nil {
+		if all[i], err = readAll(ctx, kv, jetstream.AllKeys); err != nil {
 			return nil, err
 		}
 	}
 	hosts, slots, caps, pulses := all[0], all[1], all[2], all[3]
-	for _, text := range pulses {
+	for name := range pulses {
 		var p pulse
-		if json.Unmarshal(text, &p) == nil {
-			s.Workers++
-			s.Rate += p.Rate
-		}
+		read(pulses, name, &p)
+		s.Workers++
+		s.Rate += p.Rate
 	}
 	used := make(map[string]int)
 	for key := range slots {
-		used[key[:strings.LastIndexByte(key, '.')]]++
+		used[strings.TrimRight(key, "0123456789")]++ // EGRESS.HOST.
 	}
 	for at, n := range used {
+		at = strings.TrimSuffix(at, ".")
 		egress, key, _ := strings.Cut(at, ".")
 		var h host
-		_ = json.Unmarshal(hosts[key], &h)
+		read(hosts, key, &h)
 		c := ceiling{Most: h.PerHost}
-		_ = json.Unmarshal(caps[at], &c)
+		read(caps, at, &c)
 		s.Hosts = append(s.Hosts, hostState{h.Address, egress, n, min(c.Most, h.PerHost)})
 	}
 	slices.SortFunc(s.Hosts, func(a, b hostState) int {
@@ -117,6 +127,9 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	})
 	return s, nil
 }
+
+// incomplete is the State of a job whose chunks all have a result, but not all of the files that were added.
+const incomplete = "incomplete: some files have no outcome, add the list again"
 
 // over reports whether nothing more will come.
 func (s *state) over() bool {
@@ -183,9 +196,26 @@ func cancel(ctx context.Context, c *command, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	j.State = "cancelled"
-	if _, err = f.jobs.Put(ctx, j.ID, j.text()); err != nil {
-		return err
+	return f.cancel(ctx, j.ID)
+}
+
+// cancel marks a job as cancelled, and takes its chunks back. One that comes later is refused by the workers, who look at
+// the job first.
+func (f *fleet) cancel(ctx context.Context, id string) error {
+	for {
+		e, err := f.jobs.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		var j job
+		if err = json.Unmarshal(e.Value(), &j); err != nil {
+			return err
+		}
+		j.State = "cancelled"
+		_, err = f.jobs.Update(ctx, id, j.text(), e.Revision())
+		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) { // it has become ready
+			continue
+		}
+		return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+id+".>")))
 	}
-	return f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+j.ID+".>"))
 }

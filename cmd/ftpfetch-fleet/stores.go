@@ -41,7 +41,7 @@ type fleet struct {
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
 	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
 	workers  jetstream.KeyValue // NAME: a pulse
-	attempts jetstream.KeyValue // JOB.CHUNK.NAME: a worker whose parts may be in the directory that all share
+	attempts jetstream.KeyValue // JOB.CHUNK.NONCE: an attempt whose parts may be in the directory that all share
 }
 
 // dial reads a JOIN file and opens what the server holds. If patient, it waits for the server.
@@ -126,6 +126,7 @@ type mirror struct {
 
 	mu      sync.Mutex
 	held    map[string]held
+	told    bool // all was told once
 	changed *bell
 }
 
@@ -177,7 +178,7 @@ func (m *mirror) take(e jetstream.KeyValueEntry, fresh *map[string]held) {
 	}
 	switch {
 	case e == nil:
-		m.held, *fresh = to, nil
+		m.held, m.told, *fresh = to, true, nil
 	case e.Operation() != jetstream.KeyValuePut:
 		delete(to, e.Key())
 	case m.held[e.Key()].rev == e.Revision():
@@ -194,6 +195,13 @@ func (m *mirror) get(key string, to any) (held, bool) {
 	h, ok := m.held[key]
 	m.mu.Unlock()
 	return h, ok && (to == nil || json.Unmarshal(h.value, to) == nil)
+}
+
+// whole reports whether m holds all that the bucket does.
+func (m *mirror) whole() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.told
 }
 
 func (m *mirror) keys() []string {

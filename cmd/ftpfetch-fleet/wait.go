@@ -24,7 +24,7 @@ func waitFor(ctx context.Context, c *command, f *fleet) error {
 		return err
 	case s.Code != 0:
 		return exit(s.Code)
-	case s.Complete != s.Files || s.State == "cancelled":
+	case s.Complete != s.Files || s.State != "done":
 		return exit(exitOther)
 	}
 	return nil

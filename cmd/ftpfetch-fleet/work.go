@@ -29,7 +29,7 @@ type worker struct {
 	name, egress string
 	root         *os.Root
 	ledger       string
-	attempt      string // its name in those of parts, if others have the directory too
+	shared       bool   // others have the directory too
 	where        string // of the files, for the report: DIR, or NAME:DIR if nobody else can see it
 	line         func(string, ...any)
 	events       func(batch.Event) // of the files; nil: nobody wants to know
@@ -55,9 +55,7 @@ func work(ctx context.Context, c *command) (err error) {
 		return err
 	}
 	defer w.root.Close()
-	if c.shared {
-		w.attempt = keyOf(w.name)
-	}
+	w.shared = c.shared
 	reconnects := newBell()
 	if w.fleet, err = dial(ctx, c.join, "worker "+w.name, true, reconnects.ring); err != nil {
 		return err

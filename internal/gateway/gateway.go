@@ -97,6 +97,9 @@ func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 	return try(ctx, s, u, func() (ftpexec.Entry, error) { return s.Client.Stat(ctx, u) },
 		func() (ftpexec.Entry, error) {
 			r, err := s.request(ctx, http.MethodHead, u)
+			if err == nil {
+				r.Body.Close()
+			}
 			if errors.Is(err, proxy.ErrRefused) || err == nil && r.Size < 0 && r.ModTime.IsZero() { // perhaps it has not looked
 				r, err = s.request(ctx, http.MethodGet, u)
 			}
@@ -168,8 +171,44 @@ func (s *Source) CloseIdleConnections() {
 	s.http.CloseIdleConnections()
 }
 
-// request sends a request for the file that u names. The caller must close the Body.
+// request sends a request for the file that u names. The caller must close the Body. Until then, or the end of the Body, the
+// proxy may have a connection to the server, which counts among those that Client.Admit bounds.
 func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*ftpexec.Response, error) {
+	leave := func() {}
+	if s.Admit != nil {
+		var err error
+		if leave, err = s.Admit(ctx, u.Address()); err != nil {
+			return nil, s.fail(ctx, u, "connect", err)
+		}
+	}
+	r, err := s.send(ctx, method, u)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	r.Body = &admitted{r.Body, sync.OnceFunc(leave)}
+	return r, nil
+}
+
+// admitted is a Body that ends a stay.
+type admitted struct {
+	io.ReadCloser
+	leave func()
+}
+
+func (a *admitted) Read(p []byte) (n int, err error) {
+	if n, err = a.ReadCloser.Read(p); err != nil {
+		a.leave()
+	}
+	return n, err
+}
+
+func (a *admitted) Close() error {
+	defer a.leave()
+	return a.ReadCloser.Close()
+}
+
+func (s *Source) send(ctx context.Context, method string, u *urlparse.URL) (*ftpexec.Response, error) {
 	// Proxies choose a type by the name otherwise: squid fetches names such as "x.txt" in ASCII type, which changes bytes.
 	v := *u
 	v.User, v.Type = nil, urlparse.TypeImage

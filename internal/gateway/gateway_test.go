@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -263,6 +264,58 @@ func TestNeverByGet(t *testing.T) {
 		_, noRestart := k.Do(t.Context(), &ftpexec.Request{URL: f, Offset: 3})
 		if !errors.Is(unsupported, errors.ErrUnsupported) || !errors.Is(noRestart, ftpexec.ErrNoRestart) || len(k.asked()) > 0 {
 			t.Errorf("got %v and %v, and the proxy is asked for %q", unsupported, noRestart, k.asked())
+		}
+	}
+}
+
+// TestAdmitted bounds what the proxy fetches at once: each request stays admitted until its file has come or is given up.
+func TestAdmitted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		serve http.HandlerFunc
+		call  func(*kit) error
+	}{
+		"a file": {serving("contents"), func(k *kit) error { _, _, err := k.read(t, "ftp://h/f"); return err }},
+		"a part of a file": {serving(strings.Repeat("x", 1<<20)), func(k *kit) error {
+			r, err := k.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
+			if err == nil {
+				r.Body.Close()
+			}
+			return err
+		}},
+		"Stat": {serving("contents"), func(k *kit) error { _, err := k.Stat(t.Context(), urlOf(t, "ftp://h/f")); return err }},
+		"Stat by GET": {func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodHead {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			serving("contents")(w, r)
+		}, func(k *kit) error { _, err := k.Stat(t.Context(), urlOf(t, "ftp://h/f")); return err }},
+		"a refusal": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, func(k *kit) error {
+			if _, _, err := k.read(t, "ftp://h/f"); !errors.Is(err, ftpexec.ErrNotFound) {
+				return fmt.Errorf("got %w", err)
+			}
+			return nil
+		}},
+	} {
+		k := newKit(t, proxytest.Options{}, tt.serve)
+		one, most, calls := make(chan struct{}, 1), 0, 0
+		k.Always, k.Admit = true, func(context.Context, string) (func(), error) {
+			one <- struct{}{}
+			calls++
+			most = max(most, len(one))
+			return func() { <-one }, nil
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if err := tt.call(k); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		all.Wait()
+		if calls < 4 || most != 1 || len(one) != 0 {
+			t.Errorf("%s: admitted %d times, %d at once; %d stay", name, calls, most, len(one))
 		}
 	}
 }

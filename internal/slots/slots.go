@@ -60,7 +60,7 @@ type share struct {
 
 // admit waits for a slot: first for one place in the queue after another, down to the first, and there for a free slot.
 func (s *share) admit(ctx context.Context, address string) (release func(), err error) {
-	name := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.ToLower(address))))
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Replace(strings.ToLower(address), ".:", ":", 1))))
 	w := &wait{share: s, address: address, name: filepath.Join(s.dir, name), since: time.Now()}
 	defer func() { w.place.Close() }()
 	for at := places; at > 0 && err == nil; at-- {

@@ -181,3 +181,19 @@ func TestRecord(t *testing.T) {
 	}
 	t.Logf("%d cases", len(texts))
 }
+
+// TestSpelling checks that all spellings of a server's address are one server.
+func TestSpelling(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	admit, _ := open(1)
+	release := must.Get(admit(t.Context(), "ftp.example.net:21"))(t)
+	defer release()
+	for _, same := range []string{"ftp.example.net:21", "FTP.Example.Net:21", "ftp.example.net.:21"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*poll)
+		if _, err := admit(ctx, same); err == nil {
+			t.Errorf("%s is another server", same)
+		}
+		cancel()
+	}
+}
