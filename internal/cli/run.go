@@ -316,9 +316,6 @@ func (r *run) round(ctx context.Context) {
 		r.Batch = batch.Run
 	}
 	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), from, tasks, o)
-	if r.root != nil && err == nil {
-		err = disk.Named(r.root)
-	}
 	switch {
 	case ctx.Err() != nil:
 		r.print.Failed("", context.Cause(ctx), rest)

@@ -20,8 +20,14 @@ type Dirs struct {
 
 	mu    sync.Mutex
 	open  map[string]*Dir
-	fresh map[string]*os.Root // in which directories there are new ones, below a root or anywhere
-	err   error               // why files are not where they are said to be
+	fresh []fresh
+	err   error // why files are not where they are said to be
+}
+
+// fresh is a directory with new ones in it, below root or anywhere if that is nil.
+type fresh struct {
+	root *os.Root
+	path string
 }
 
 // Enter opens a directory, below root or anywhere if that is nil, or shares it. Leave must be called.
@@ -84,29 +90,20 @@ func (s *Dirs) Close() error {
 func (s *Dirs) Fresh(root *os.Root, path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note(root, path)
-}
-
-func (s *Dirs) note(root *os.Root, path string) {
-	if s.fresh == nil {
-		s.fresh = make(map[string]*os.Root)
-	}
-	s.fresh[path] = root
+	s.fresh = append(s.fresh, fresh{root, path})
 }
 
 // Settle flushes the names of new directories. Those that are gone need none.
 func (s *Dirs) Settle() (err error) {
 	s.mu.Lock()
-	fresh := s.fresh
+	all := s.fresh
 	s.fresh = nil
 	s.mu.Unlock()
-	for path, root := range fresh {
-		derr := s.settle(root, path)
-		if derr == nil || errors.Is(derr, fs.ErrNotExist) {
-			continue
+	for _, x := range all {
+		if derr := s.settle(x.root, x.path); derr != nil && !errors.Is(derr, fs.ErrNotExist) {
+			s.Fresh(x.root, x.path)
+			err = cmp.Or(err, derr)
 		}
-		s.Fresh(root, path)
-		err = cmp.Or(err, derr)
 	}
 	return err
 }
@@ -126,7 +123,8 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 	parent := "."
 	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
 		dir := filepath.Join(parent, name)
-		err = s.mkdir(root, parent, dir)
+		err = Do("mkdir", Below(root, dir), func() error { return root.Mkdir(dir, 0o777) })
+		s.Fresh(root, parent)
 		switch {
 		case err == nil:
 			made = append(made, dir)
@@ -150,14 +148,6 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 		parent = dir
 	}
 	return made, err
-}
-
-// mkdir makes a directory and notes that its name is not on the disk, at once: somebody else may find it there.
-func (s *Dirs) mkdir(root *os.Root, parent, dir string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.note(root, parent)
-	return Do("mkdir", Below(root, dir), func() error { return root.Mkdir(dir, 0o777) })
 }
 
 // Unmake removes directories that Make has made, as far as they are empty.

@@ -22,9 +22,6 @@ import (
 // ErrMoved means that a name stands for another file than a moment ago.
 var ErrMoved = errors.New("changed while it was examined")
 
-// ErrLost means that a name leads to another directory than a moment ago, or to none.
-var ErrLost = errors.New("the directory was renamed or removed")
-
 // ErrNotRegular means that a name stands for something else than a regular file.
 var ErrNotRegular = errors.New("is not a regular file")
 
@@ -120,7 +117,6 @@ func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
 type Dir struct {
 	root    *os.Root
 	self    *os.File // for what a Root lacks
-	from    *os.Root // below which path leads to it, or nil
 	path    string
 	users   int
 	relied  atomic.Bool  // files in it have been told to be there,
@@ -133,15 +129,10 @@ const written = time.Hour
 
 // open opens a directory: below root, or anywhere if that is nil.
 func open(root *os.Root, path string) (d *Dir, err error) {
-	d = &Dir{from: root, path: path}
+	d = &Dir{path: path}
 	d.flushed.Store(time.Now().Add(-written).UnixNano())
 	if root == nil {
-		// The runtime ends the process if it cannot open what it needs for its first file: that takes one more than the root.
-		var f *os.File
-		if f, err = os.Open(path); err == nil {
-			f.Close()
-			d.root, err = os.OpenRoot(path)
-		}
+		d.root, err = os.OpenRoot(path)
 	} else if d.root, err = root.OpenRoot(path); err != nil {
 		if info, serr := root.Stat(path); serr == nil && !info.IsDir() {
 			err = syscall.ENOTDIR
@@ -305,28 +296,15 @@ func (d *Dir) Settle() error {
 
 // Named returns an error if the directory's name no longer leads to it: its files are not where they are said to be.
 func (d *Dir) Named() error {
-	find := os.Stat
-	if d.from != nil {
-		find = d.from.Stat
+	path := d.shown("")
+	now, err := in(d, "stat", "", func() (fs.FileInfo, error) { return os.Stat(path) })
+	self, serr := d.self.Stat()
+	err = cmp.Or(err, serr)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(now, self) {
+		err = &localfile.Error{Path: path, Reason: "was renamed or removed while files were saved in it: run the command again"}
+	} else {
+		err = localfile.Failure(path, "cannot be examined", err)
 	}
-	err := leads(d.shown(""), func() (fs.FileInfo, error) {
-		return in(d, "stat", "", func() (fs.FileInfo, error) { return find(d.path) })
-	}, d.self.Stat)
 	d.lost.Store(err != nil)
 	return err
-}
-
-// Named returns an error if the name that root was opened by no longer leads to it.
-func Named(root *os.Root) error {
-	return leads(root.Name(), func() (fs.FileInfo, error) { return os.Stat(root.Name()) }, func() (fs.FileInfo, error) { return root.Stat(".") })
-}
-
-func leads(path string, name, open func() (fs.FileInfo, error)) error {
-	now, err := name()
-	was, oerr := open()
-	err = cmp.Or(err, oerr)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(now, was) {
-		return &localfile.Error{Path: path, Reason: "was renamed or removed while files were saved in it: run the command again", Err: ErrLost}
-	}
-	return localfile.Failure(path, "cannot be examined", err)
 }

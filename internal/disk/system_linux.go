@@ -2,7 +2,6 @@ package disk
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"time"
 
@@ -33,7 +32,7 @@ func Room() error {
 	space := unix.Rlimit{Cur: unix.RLIM_INFINITY}
 	_ = unix.Getrlimit(unix.RLIMIT_AS, &space)
 	if space.Cur < 1900<<20 {
-		return &localfile.Error{Reason: fmt.Sprintf("the process may have only %d MiB of address space: allow 2 GiB (ulimit -v 2097152), which it does not fill", space.Cur>>20)}
+		return &localfile.Error{Reason: "the process may have too little address space: allow it 2 GiB (ulimit -v 2097152), which it does not fill"}
 	}
 	a, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	b, berr := unix.Eventfd(0, unix.EFD_CLOEXEC)

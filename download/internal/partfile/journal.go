@@ -1,6 +1,7 @@
 package partfile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,6 +99,23 @@ func (p *Part) removeJournal() error {
 		p.journaled, p.claimed = false, nil
 	}
 	return failure(p.shown(p.journal), "cannot be removed", err)
+}
+
+// Intact compares the bytes that the journal has vouched for: another program may have written to the part since. A later run
+// resumes from those that are right.
+func (p *Part) Intact(ctx context.Context) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	for _, x := range p.blocks {
+		now := block{Span: Span{x.Start, x.Start}}
+		switch err := now.read(disk.Reader{Ctx: ctx, F: p.f}, x.End); {
+		case err == io.EOF, err == io.ErrUnexpectedEOF, err == nil && now != x:
+			return changed(p.Name(), "no longer holds what was written")
+		case err != nil:
+			return cmp.Or(context.Cause(ctx), failure(p.Name(), "cannot be read", err))
+		}
+	}
+	return nil
 }
 
 // minBlock is how many bytes a checksum covers at least, so that only damaged blocks must be fetched again.

@@ -64,18 +64,6 @@ func (p *Part) Check(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Intact compares the bytes that the journal has vouched for: another program may have written to the part since. A later run
-// resumes from those that are right.
-func (p *Part) Intact(ctx context.Context) error {
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	good := p.blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
-	if ctx.Err() == nil && len(good) < len(p.blocks) {
-		return changed(p.Name(), "no longer holds what was written")
-	}
-	return context.Cause(ctx)
-}
-
 // Resume takes what Left claims as the start.
 func (p *Part) Resume() { p.state, p.blocks, p.claimed = p.Left, p.Left.Blocks, p.Left.Done }
 

@@ -189,31 +189,29 @@ func (g *Group) finish(all []*naming) {
 	for i, err := range disk.Flush(files...) {
 		parts[i].err = parts[i].part.flushed(err)
 	}
-	late := func(n *naming) bool { return n.late }
-	g.record(slices.DeleteFunc(slices.Clone(all), late))
+	g.record(all, false)
 	each(parts, func(n *naming) error { return n.part.publish(n) })
-	err := g.Dirs.Settle() // the names of the directories
 	dirs := make(map[*disk.Dir]error)
 	for _, n := range parts {
-		if d := n.part.dir; n.part.placed {
-			if _, done := dirs[d]; !done {
-				dirs[d] = cmp.Or(d.Flush(), err)
-			}
-			n.err = cmp.Or(dirs[d], n.err)
+		if n.part.placed {
+			dirs[n.part.dir] = nil
 		}
 	}
-	g.record(slices.DeleteFunc(slices.Clone(parts), func(n *naming) bool { return !late(n) }))
+	for d := range dirs {
+		dirs[d] = cmp.Or(g.Dirs.Settle(), d.Flush()) // first the names of directories
+	}
+	g.record(all, true)
 	for d, err := range dirs {
 		dirs[d] = cmp.Or(err, d.Named())
 	}
 	each(parts, func(n *naming) error { return dirs[n.part.dir] })
 }
 
-// record calls Commit for files and puts on the disk what that has recorded.
-func (g *Group) record(some []*naming) {
+// record calls Commit for files, those that are late or the others, and puts on the disk what that has recorded.
+func (g *Group) record(all []*naming, late bool) {
 	recorded := false
-	each(some, func(n *naming) error {
-		if n.Commit == nil {
+	each(all, func(n *naming) error {
+		if n.Commit == nil || n.late != late {
 			return nil
 		}
 		recorded = true
@@ -221,7 +219,7 @@ func (g *Group) record(some []*naming) {
 	})
 	if recorded && g.Flush != nil {
 		err := disk.Do("flush", "", g.Flush)
-		each(some, func(*naming) error { return err })
+		each(all, func(*naming) error { return err })
 	}
 }
 
