@@ -130,13 +130,9 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil): // REST beyond the end is no way to learn about the end
 		return 0, cmp.Or(f.end, io.EOF)
 	}
-	err = f.moveTo(off)
-	switch {
-	case err == nil && f.whole != nil && off < f.size:
+	if err = f.moveTo(off); err == nil && f.whole != nil {
 		return copy(p, f.whole[off:]), nil
-	case err == nil && f.whole != nil:
-		return 0, io.EOF
-	case err == nil:
+	} else if err == nil {
 		n, err = f.body.Read(p)
 		f.at += int64(n)
 		f.given = f.given || n > 0
@@ -181,6 +177,9 @@ func (f *file) moveTo(off int64) error {
 	if f.body != nil && f.size >= 0 && f.size-f.at <= readOver {
 		_, _ = io.Copy(io.Discard, f.body) // if it fails, the next transfer has a new connection
 	}
+	if !f.given && f.size > 0 && f.size <= readOver && !f.info.exact() {
+		return f.keep()
+	}
 	return f.begin(off)
 }
 
@@ -204,32 +203,25 @@ func (f *file) begin(off int64) error {
 		f.first = r
 	}
 	if f.size < 0 {
-		f.size = f.first.Size
+		f.size = r.Size
 	}
-	switch {
-	case r.Size >= 0 && r.Size != f.size, !r.ModTime.Equal(f.first.ModTime):
+	if r.Size >= 0 && r.Size != f.size || !r.ModTime.Equal(f.first.ModTime) {
 		return ftpexec.ErrChanged
-	case !r.ModTime.IsZero() || f.size < 0 || f.size > readOver:
-		return nil
-	case off > 0:
-		return f.begin(0)
 	}
-	return f.keep()
+	return nil
 }
 
-// keep reads all of a small file whose time the server does not tell, so that no second transfer is needed.
+// keep reads all of a small file whose time Open was not told, so that no second transfer is needed.
 func (f *file) keep() error {
-	all, err := io.ReadAll(io.LimitReader(f.body, f.size+1))
-	f.giveUp()
-	switch n := int64(len(all)); {
-	case n > f.size:
+	all, err := f.info.fsys.read(f.ctx, f.info.path)
+	switch {
+	case err != nil:
+		return err
+	case int64(len(all)) != f.size:
 		return ftpexec.ErrChanged
-	case err == nil && n < f.size:
-		return ftpexec.ErrTruncated
-	case err == nil:
-		f.whole, f.end = all, io.EOF
 	}
-	return err
+	f.whole = all
+	return nil
 }
 
 // same returns io.EOF if the server's file, of which several transfers have brought bytes, is still the one that it was: it

@@ -29,7 +29,7 @@ import (
 func restarts(contents string) testserver.Step {
 	return func(d *testserver.Dialogue) {
 		offset := 0
-		testserver.Honest(contents).With("MLST", mlst("Type=file;Size="+strconv.Itoa(len(contents)))).With("REST", func(c *testserver.Conn) error {
+		testserver.Honest(contents).With("MLST", mlst("Type=file;Modify=20200102030405;Size="+strconv.Itoa(len(contents)))).With("REST", func(c *testserver.Conn) error {
 			offset, _ = strconv.Atoi(c.Arg)
 			offset = min(offset, len(contents))
 			return testserver.Reply("350 fine")(c)
@@ -243,7 +243,7 @@ func TestFSMoreThanTold(t *testing.T) {
 	for size := range len(contents) + 2 {
 		want := []error{ftpexec.ErrChanged, nil, ftpexec.ErrTruncated}[1+cmp.Compare(size, len(contents))]
 		for _, by := range []func(io.Reader) io.Reader{iotest.OneByteReader, func(r io.Reader) io.Reader { return bufio.NewReaderSize(r, 16) }} {
-			s := testserver.New(t, nil, testserver.Honest(contents).With("SIZE", testserver.Reply("502 unknown")).With("MLST", mlst("Type=file;Size="+strconv.Itoa(size))).
+			s := testserver.New(t, nil, testserver.Honest(contents).With("SIZE", testserver.Reply("502 unknown")).With("MLST", mlst("Type=file;Modify=20200102030405;Size="+strconv.Itoa(size))).
 				With("RETR", testserver.Reply("150 here it comes"), testserver.Data(contents, testserver.Closed), testserver.Reply("226 done")))
 			got, err := io.ReadAll(by(open(t, openFS(t, new(ftpexec.Client), s.URL("/")), "f")))
 			if !errors.Is(err, want) || want == nil && string(got) != contents {

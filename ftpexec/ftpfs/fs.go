@@ -112,29 +112,33 @@ func (d *FS) ReadLink(name string) (string, error) {
 // ReadFile returns the contents of the named file, without asking first what it is. If the server tells no size the one in
 // the listing of its directory counts.
 func (d *FS) ReadFile(name string) ([]byte, error) {
-	u, err := d.url(name)
-	var all []byte
-	for sure, try := false, 1; err == nil && !sure; try++ {
-		if all, sure, err = d.read(u); err == nil && !sure {
-			i, lerr := d.lookUp(name)
-			sure = lerr != nil || i.e.Size < 0 || i.e.Size == int64(len(all))
-		}
-		if err == nil && !sure && try == 2 {
-			err = fmt.Errorf("%w: %d bytes came, but its directory says otherwise", ftpexec.ErrTruncated, len(all))
-		}
+	all, err := d.read(d.ctx, name)
+	if err == errListed { // it may have changed between the two
+		all, err = d.read(d.ctx, name)
 	}
 	return all, failed("read", name, err)
 }
 
-// read returns the bytes of a file. sure means that the server has told the size.
-func (d *FS) read(u *urlparse.URL) (all []byte, sure bool, err error) {
-	r, err := d.client.Do(d.ctx, &ftpexec.Request{URL: u})
+var errListed = fmt.Errorf("%w: its directory tells another size", ftpexec.ErrTruncated)
+
+// read returns the bytes of a file, and errListed if only the listing of its directory tells a size, which they do not have.
+func (d *FS) read(ctx context.Context, name string) ([]byte, error) {
+	u, err := d.url(name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
+	}
+	r, err := d.client.Do(ctx, &ftpexec.Request{URL: u})
+	if err != nil {
+		return nil, err
 	}
 	defer r.Body.Close()
-	all, err = io.ReadAll(r.Body)
-	return all, r.Size >= 0, err
+	all, err := io.ReadAll(r.Body)
+	if err == nil && r.Size < 0 {
+		if i, lerr := d.lookUp(name); lerr == nil && i.e.Size >= 0 && i.e.Size != int64(len(all)) {
+			err = errListed
+		}
+	}
+	return all, err
 }
 
 // ReadDir returns the entries of the named directory, ordered by name. With an error that is an [ftpexec.ErrLine] it
@@ -287,12 +291,14 @@ func (i *info) Mode() fs.FileMode {
 
 // Info returns what Stat returns. A link and what MLSD tells need no question.
 func (i *info) Info() (fs.FileInfo, error) {
-	exact := i.e.Precision > 0 && i.e.Precision <= time.Second && !i.e.Local && (i.e.Size >= 0 || i.IsDir())
-	if kind := i.Type(); exact || kind != 0 && kind != fs.ModeDir && !i.bare() {
+	if kind := i.Type(); i.exact() && (i.e.Size >= 0 || i.IsDir()) || kind != 0 && kind != fs.ModeDir && !i.bare() {
 		return i, nil
 	}
 	return i.fsys.Stat(i.path)
 }
+
+// exact reports whether the time is known to the second.
+func (i *info) exact() bool { return i.e.Precision > 0 && i.e.Precision <= time.Second && !i.e.Local }
 
 // bare reports whether the listing told nothing but the name.
 func (i *info) bare() bool {
