@@ -12,6 +12,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -187,7 +188,11 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	var others sync.WaitGroup
 	for i, x := range pieces[1:] {
 		if i < t.segments-1 {
-			others.Go(func() { _ = f.work(ctx, t.extra, nil, x) })
+			others.Go(func() {
+				if err := guard.Do(func() error { return f.work(ctx, t.extra, nil, x) }); errors.Is(err, guard.ErrPanic) {
+					cancel(err)
+				}
+			})
 		} else {
 			f.pieces <- x
 		}

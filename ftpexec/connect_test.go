@@ -320,3 +320,28 @@ func TestProxyForSomeHosts(t *testing.T) {
 		t.Errorf("asked for %q, want %q", asked, s.Addr())
 	}
 }
+
+// A Dial that panics while the data connection opens, in a goroutine of the Client, fails the transfer.
+func TestDialPanics(t *testing.T) {
+	s := testserver.New(t, nil, testserver.Honest("contents"))
+	for _, verb := range []string{"/f", "/"} {
+		dials := 0
+		c := within(ample)
+		c.MaxIdle, c.NoEPSV = -1, true
+		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials++; dials%2 == 0 {
+				panic("broken")
+			}
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		var err error
+		if u := parse(t, s.URL(verb)); u.IsDir() {
+			_, err = list(t.Context(), c, u)
+		} else {
+			_, err = c.Do(t.Context(), &ftpexec.Request{URL: u})
+		}
+		if !errors.Is(err, ftpexec.ErrConnect) || !strings.Contains(err.Error(), "internal error") {
+			t.Errorf("%s: got %v", verb, err)
+		}
+	}
+}

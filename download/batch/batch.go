@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"path"
 	"runtime"
@@ -24,6 +23,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/claims"
 	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -120,6 +120,8 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	end()
 	err := b.group.Dirs.Close()
 	switch t := b.counts.Totals; {
+	case b.counts.broken != nil:
+		return t, b.counts.broken
 	case err != nil && ctx.Err() == nil, t.Complete == t.Files && t.Listing+t.Unlisted == 0:
 		return t, err
 	case ctx.Err() != nil:
@@ -148,19 +150,6 @@ type engine struct {
 
 	counting sync.Mutex
 	counts   counts
-}
-
-// counts is how far a run is. Size and done are bytes.
-type counts struct {
-	Totals
-	size, unsized int64 // of the files found so far; how many of them have a size that is not known
-	done          int64 // of complete files and those of the others so far
-}
-
-func (b *engine) count(change func(c *counts)) {
-	b.counting.Lock()
-	defer b.counting.Unlock()
-	change(&b.counts)
 }
 
 type job struct {
@@ -264,27 +253,23 @@ func (b *engine) found(j *job, host string) schedule.Job[*job] {
 	return schedule.Job[*job]{Host: host, Value: j, Finds: j.dir != nil}
 }
 
-// file counts a file of a size, which is -1 if it is not known.
-func (c *counts) file(size int64) {
-	c.Files++
-	c.sized(size)
+func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) (v schedule.Verdict) {
+	b.guard(func() {
+		t.Value.settle()
+		if t.Value.dir != nil {
+			v = b.list(ctx, t)
+		} else {
+			v = b.file(ctx, t)
+		}
+	})
+	return v
 }
 
-// sized counts the size of a file. One that no sum can hold is as good as unknown: a server may say any number.
-func (c *counts) sized(size int64) {
-	if size < 0 || size > math.MaxInt64-c.size {
-		c.unsized++
-	} else {
-		c.size += size
+// guard makes a panic of f the error of the run.
+func (b *engine) guard(f func()) {
+	if err := guard.Do(func() error { f(); return nil }); err != nil {
+		b.count(func(c *counts) { c.broken = err })
 	}
-}
-
-func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
-	t.Value.settle()
-	if t.Value.dir != nil {
-		return b.list(ctx, t)
-	}
-	return b.file(ctx, t)
 }
 
 func (b *engine) ceiling(host string, most int) {
@@ -299,7 +284,7 @@ func (b *engine) tell(e Event) {
 	if b.Events != nil {
 		b.telling.Lock()
 		defer b.telling.Unlock()
-		b.Events(e)
+		b.guard(func() { b.Events(e) })
 	}
 }
 
@@ -324,24 +309,6 @@ func (b *engine) ended(e Event) {
 		}
 	})
 	b.tell(e)
-}
-
-func (b *engine) watch() (end func()) {
-	if b.Events == nil {
-		return func() {}
-	}
-	tell := func() {
-		e := Event{Event: download.Event{Kind: download.Progress, Total: -1}}
-		b.count(func(c *counts) {
-			if e.Totals, e.Done = c.Totals, c.done; c.unsized+c.Listing == 0 {
-				e.Total = c.size
-			}
-		})
-		b.tell(e)
-	}
-	tell()
-	stop := retry.Every(200*time.Millisecond, tell)
-	return func() { stop(); tell() }
 }
 
 // closeIdle closes the connections without work: they may be for another login.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -155,25 +156,28 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Every calls f at each interval. stop ends that and waits for f to return. There is no goroutine before the first interval
-// has passed.
+// has passed. After a panic of f, which may be a function of the caller, stop panics: that is in the caller's goroutine.
 func Every(interval time.Duration, f func()) (stop func()) {
 	var calling sync.Mutex
 	var timer *time.Timer
-	ended := false
+	ended, failed := false, error(nil)
 	calling.Lock() // until there is a timer
 	defer calling.Unlock()
 	timer = time.AfterFunc(interval, func() {
 		calling.Lock()
 		defer calling.Unlock()
-		if !ended {
-			f()
-			timer.Reset(interval)
+		if ended || failed != nil {
+			return
 		}
+		failed = guard.Do(func() error { f(); return nil })
+		timer.Reset(interval)
 	})
 	return func() {
 		timer.Stop()
 		calling.Lock()
 		defer calling.Unlock()
-		ended = true
+		if ended = true; failed != nil {
+			panic(failed)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -68,14 +69,14 @@ func (c *Conn) openData(ctx context.Context, socket chan struct{}, open func(con
 		defer close(d.ready)
 		opening, stop := context.WithCancel(ctx)
 		timeout := time.AfterFunc(c.cfg.ConnectTimeout, stop) // the dialer would set a deadline of ctx on the socket, which costs more
-		d.raw, d.err = open(opening)
+		d.err = guard.Do(func() (err error) { d.raw, err = open(opening); return err })
 		if timeout.Stop(); d.err != nil && ctx.Err() == nil && opening.Err() != nil {
 			d.err = os.ErrDeadlineExceeded
 		}
 		stop()
 		if d.open.Store(d.err == nil); d.err == nil {
 			if d.Conn = d.raw; d.asked != nil {
-				d.err = d.secure(ctx, c.dataTLS)
+				d.err = guard.Do(func() error { return d.secure(ctx, c.dataTLS) })
 			}
 			return
 		}

@@ -1,0 +1,64 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"testing"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/guard"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// breaking is a Source one of whose methods panics.
+type breaking struct {
+	download.Source
+	method string
+}
+
+func (b breaking) call(method string) {
+	if b.method == method {
+		panic("broken " + method)
+	}
+}
+
+func (b breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	b.call("Do")
+	return b.Source.Do(ctx, req)
+}
+
+func (b breaking) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	b.call("Entries")
+	return b.Source.Entries(ctx, u)
+}
+
+// A panic in a goroutine of a run, in whatever method of the Source and at whatever event, is the error of the run.
+func TestPanic(t *testing.T) {
+	for _, method := range []string{"Do", "Entries", "Started", "Progress", "Ended"} {
+		srv := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "text", "/d/g": "text"}})
+		s := newClientStand(t)
+		s.srv = srv
+		root := must.Get(os.OpenRoot(s.dir))(t)
+		defer root.Close()
+		_, err := batch.Run(t.Context(), breaking{&s.client, method}, func(yield func(batch.Task) bool) {
+			task := batch.Task{Tree: &batch.Tree{}}
+			task.URLs = []*urlparse.URL{must.Get(urlparse.Parse(srv.URL("/d/")))(t)}
+			yield(task)
+		}, batch.Options{Jobs: 2, Each: download.Options{Root: root, Retries: -1}, Events: func(e batch.Event) {
+			kind := map[download.EventKind]string{batch.Started: "Started", batch.Ended: "Ended", download.Progress: "Progress"}[e.Kind]
+			if kind == method {
+				panic("broken " + kind)
+			}
+		}})
+		if !errors.Is(err, guard.ErrPanic) {
+			t.Errorf("%s: got %v", method, err)
+		}
+		s.client.CloseIdleConnections()
+	}
+}
