@@ -271,15 +271,22 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	if err != nil {
 		return choice{}, err
 	}
-	fresh, comparable := info.ModTime.After(local.ModTime()), info.Size >= 0 && !j.text()
+	fresh, size := info.ModTime.After(local.ModTime()), info.Size
+	if size < 0 && j.listedSize != nil {
+		size, err = j.listedSize(ctx, false)
+	}
+	if err != nil {
+		return choice{}, err
+	}
+	same := size < 0 || size == local.Size() || j.text()
 	switch {
 	case !j.o.Newer:
 	case info.ModTime.IsZero():
 		j.o.note("the server does not report the file's time: retrieving it")
 		return choice{overwrite: true}, nil
-	case !fresh && (!comparable || info.Size == local.Size()):
+	case !fresh && same:
 		return choice{skip: leftOlder}, nil
-	case fresh || !j.o.Continue || info.Size < local.Size():
+	case fresh || !j.o.Continue || info.Size < local.Size(): // or it is not known
 		return choice{overwrite: true}, nil
 	}
 	switch {

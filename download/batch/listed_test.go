@@ -2,10 +2,14 @@ package batch_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -67,6 +71,26 @@ func TestListedSizeCounts(t *testing.T) {
 				}
 				s.compare(want)
 			}
+		}
+	}
+}
+
+// TestListedSizeOfExisting runs with Newer where a file is as new as the server's, which tells its time but not its size: the
+// size in the listing decides.
+func TestListedSizeOfExisting(t *testing.T) {
+	const text = "the whole file"
+	for _, there := range []string{text, text[:5], text + " and more"} {
+		for _, resume := range []bool{false, true} {
+			s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/": "", "/d": lines("type=file;size=14;modify=20260102030405; f")}, files: map[string]string{"/d/f": text}},
+				testserver.On("SIZE", testserver.Reply("502 Not implemented.")))
+			local := filepath.Join(s.dir, "f")
+			must.Do(t, os.WriteFile(local, []byte(there), 0o600))
+			must.Do(t, os.Chtimes(local, time.Time{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
+			s.options.Each.Newer, s.options.Each.Continue = true, resume
+			if got := s.run(t.Context(), treeOf(t, srv.URL("/d/"), batch.Tree{})); !got.Whole() {
+				t.Errorf("%q, %v: %+v %q", there, resume, got, s.failures())
+			}
+			s.compare(map[string]string{"f": text})
 		}
 	}
 }
