@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -279,6 +280,43 @@ func TestOneWriter(t *testing.T) {
 	stop()
 	all.Wait()
 	compare(t, dir, 1)
+}
+
+// TestSweep has a file that another attempt has completed while this one had a part of it, one that this attempt has fetched,
+// and one that has failed. Nothing is left of any attempt.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	w := s.worker("w")
+	w.shared = true
+	c := &chunk{Job: "job", N: 1, Items: []item{{Path: "a"}, {Path: "d/b"}, {Path: strings.Repeat("c", 250)}}}
+	must.Do(t, w.root.Mkdir("d", 0o777))
+	for _, inherits := range []bool{false, true} {
+		must.Get(w.attempts.Create(t.Context(), c.id()+"killed", nil))(t)
+		if !w.begin(c) {
+			t.Fatal("not begun")
+		}
+		o := newOutcome(w, c)
+		o.count(0, tally{Ended: 1, Complete: 1, Before: 1})
+		o.count(1, tally{Ended: 1, Complete: 1})
+		o.count(2, tally{Ended: 1, Failed: 1})
+		c.inherits = inherits
+		for at, i := range c.Items {
+			for _, attempt := range []string{c.part(), part(c.id() + "killed")} {
+				for _, name := range i.parts(attempt) {
+					if at != 1 || inherits || attempt != c.part() {
+						must.Do(t, w.root.WriteFile(name, nil, 0o666))
+					}
+				}
+			}
+		}
+		must.Do(t, w.sweep(c, must.Get(w.attemptsAt(t.Context(), c))(t), o))
+		for _, pattern := range []string{"*ftpfetch*", "d/*"} {
+			if left := must.Get(fs.Glob(w.root.FS(), pattern))(t); len(left) > 0 {
+				t.Errorf("inherits %v: left over are %q", inherits, left)
+			}
+		}
+	}
 }
 
 // TestInherited ends a worker in the middle of a file in an orderly way. The next one goes on from its part; one that was

@@ -159,11 +159,11 @@ func (w *worker) attemptsAt(ctx context.Context, c *chunk) (map[string]jetstream
 	return readAll(ctx, w.attempts, c.id()+"*")
 }
 
-// sweep removes what attempts at a chunk have left. A file that this attempt has completed has left nothing.
+// sweep removes what attempts at a chunk have left. A file that this attempt has fetched itself has left nothing.
 func (w *worker) sweep(c *chunk, attempts map[string]jetstream.KeyValueEntry, o *outcome) (err error) {
 	for key := range attempts {
 		for at, i := range c.Items {
-			if key == c.id()+c.attempt && !c.inherits && o.done[at] != nil && o.done[at].Complete > 0 {
+			if key == c.id()+c.attempt && !c.inherits && o.done[at] != nil && o.done[at].Complete > o.done[at].Before {
 				continue
 			}
 			for _, name := range i.parts(part(key)) {
