@@ -199,7 +199,6 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 				u := j.url() // which may be a file's if it does not end as that of a directory
 				j.dir, b.trees = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}, append(b.trees, j)
 				j.URLs = []*urlparse.URL{j.dir.root}
-				b.expect(j.Tree)
 				if err := j.Tree.check(); err != nil {
 					b.count(func(c *counts) { c.Unlisted++ })
 					b.ended(j.failed(err))

@@ -58,41 +58,28 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 
 // wants reports whether a path is wanted. It may be that of a directory; dir says that it is one.
 func (t *Tree) wants(below string, dir, may bool) bool {
-	named, last := t.named(below)
+	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
 	switch {
-	case glob.Match(t.Reject, below, dir), !named:
+	case glob.Match(t.Reject, below, dir), pattern != "" && !glob.Match([]string{pattern}, below, false):
 		return false
-	case !last:
+	case pattern != "" && !last:
 		return may
 	}
 	return may || len(t.Accept) == 0 || glob.Match(t.Accept, below, false)
-}
-
-// named reports whether Names leads to a path, and whether no level of it is below that.
-func (t *Tree) named(below string) (ok, last bool) {
-	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
-	return pattern == "" || glob.Match([]string{pattern}, below, false), last || pattern == ""
-}
-
-// expect begins to watch whether the patterns of a tree match anything.
-func (b *engine) expect(t *Tree) {
-	b.trying.Lock()
-	defer b.trying.Unlock()
-	for _, p := range slices.Concat(t.Accept, t.Reject) {
-		if _, known := b.idle[p]; !known {
-			b.idle[p] = glob.Guess([]string{p})
-		}
-	}
 }
 
 // try tries a path with the patterns that have matched nothing, which do not count any more if they match it.
 func (b *engine) try(t *Tree, below string, dir bool) {
 	b.trying.Lock()
 	defer b.trying.Unlock()
-	named, _ := t.named(below)
-	for i, p := range slices.Concat(t.Accept, t.Reject) {
-		switch g := b.idle[p]; {
-		case g == nil, !named, dir && i < len(t.Accept):
+	for i, p := range slices.Concat(t.Reject, t.patterns()) { // of which Accept is for files
+		g, known := b.idle[p]
+		if !known {
+			g = glob.Guess([]string{p})
+			b.idle[p] = g
+		}
+		switch {
+		case g == nil, dir && i >= len(t.Reject) && len(t.Accept) > 0:
 		case glob.Match([]string{p}, below, dir):
 			b.idle[p] = nil
 		default:
@@ -198,7 +185,6 @@ type haul struct {
 	unwanted int64 // files that Tree.Reject leaves, but no pattern chooses
 	links    int64 // and special files
 	deeper   int64 // directories below Tree.Depth
-	guesses  glob.Guesses
 }
 
 func (j *job) note(change func(h *haul)) {
@@ -208,24 +194,19 @@ func (j *job) note(change func(h *haul)) {
 	change(h)
 }
 
-// leave counts an entry that is not wanted, and tries what its patterns may have been meant to be.
+// leave counts an entry that is not wanted.
 func (j *job) leave(e entry) {
 	below := path.Join(j.dir.below, e.name)
 	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
 	j.note(func(h *haul) {
 		switch {
 		case h.wanted > 0:
-			return
 		case glob.Match(j.Tree.Reject, below, e.mode == fs.ModeDir):
 			h.rejected = true
-			return
 		case e.mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below, false):
-			return
-		case h.guesses == nil:
-			h.guesses = glob.Guess(j.Tree.patterns())
+		default:
+			h.unwanted++
 		}
-		h.unwanted++
-		h.guesses.Add(below, false)
 	})
 }
 
@@ -243,7 +224,7 @@ func (e barren) Error() string        { return string(e) }
 func (e barren) Is(target error) bool { return target == ftpexec.ErrNotFound }
 
 // wanting says why no file of the tree t is fetched, or returns nil if the server has none.
-func (h *haul) wanting(t *Tree) error {
+func (b *engine) wanting(h *haul, t *Tree) error {
 	text := "nothing matches " + strings.Join(t.patterns(), " or ")
 	switch {
 	case h.wanted > 0 || h.lost:
@@ -264,7 +245,11 @@ func (h *haul) wanting(t *Tree) error {
 	default:
 		return nil
 	}
-	text += h.guesses.Advice()
+	advice := ""
+	for _, p := range t.patterns() {
+		advice = cmp.Or(advice, b.idle[p].Advice())
+	}
+	text += advice
 	if h.deeper > 0 && !t.flat() {
 		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
 	}
@@ -284,12 +269,12 @@ func (h *haul) unread(t *Tree) string {
 // hauls tells of each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
 func (b *engine) hauls(ctx context.Context) {
 	source, leaves := b.src.(interface{ LeftOut() int64 }) // of its listings, which it tells itself
-	told, shown := ctx.Err() != nil, false
+	told := ctx.Err() != nil
 	for _, j := range b.trees {
 		h := j.dir.haul
-		shown = shown || h.shown
-		told = told || h.lost || h.wanting(j.Tree) != nil
-		switch err := h.wanting(j.Tree); {
+		err := b.wanting(h, j.Tree)
+		told = told || h.lost || err != nil
+		switch {
 		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
 		case err != nil:
 			b.count(func(c *counts) { c.file(0) })
@@ -302,7 +287,7 @@ func (b *engine) hauls(ctx context.Context) {
 			b.note(pause, j.url().Redacted()+": "+map[bool]string{true: "no file in it", false: "empty"}[h.shown])
 		}
 	}
-	if shown && !told {
+	if !told {
 		b.warn()
 	}
 }

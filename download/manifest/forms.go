@@ -199,6 +199,7 @@ type lines struct {
 	long bool   // the current line is too long, and text is not all of it
 	err  error  // of r
 
+	idle  int  // bytes of lines since the last file
 	held  int  // bytes that Read has given since it was 0
 	ended bool // and the end of the current line
 }
@@ -213,6 +214,7 @@ func (l *lines) next() bool {
 	l.buf, l.long = l.buf[:0], false
 	for {
 		piece, err := l.r.ReadSlice('\n')
+		l.idle += len(piece)
 		if l.long = l.long || len(l.buf)+len(piece) > maxLine; !l.long {
 			l.buf = append(l.buf, piece...)
 		}
@@ -234,7 +236,7 @@ func (l *lines) next() bool {
 // Read gives a decoder no more than the next line, so that n is the line where the decoder is, with the blank ones before
 // it: whenever it gets more, a decoder of JSON looks again at all blanks before a value. It bounds what the decoder holds.
 func (l *lines) Read(b []byte) (int, error) {
-	if l.held > 2*maxLine {
+	if l.held > maxLine {
 		return 0, errTooMuch
 	}
 	switch _, err := l.r.Peek(1); {
@@ -273,12 +275,9 @@ var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and b
 func (r *reader) places(i *Item, texts []string) (err error) {
 	other := ""
 	for n := 0; n < len(texts) && err == nil; n++ {
-		switch text := texts[n]; {
-		case len(text) > maxField:
-			err = inField("the URL", errField)
-		case strings.Contains(text, "://") && !hasScheme(text):
+		if text := texts[n]; strings.Contains(text, "://") && !hasScheme(text) {
 			other = cmp.Or(other, text)
-		default:
+		} else {
 			err = i.addURL(r.url(text))
 		}
 	}
@@ -362,58 +361,16 @@ type metafile struct {
 type element struct {
 	Text       string `xml:",chardata"`
 	Type       string `xml:"type,attr"`
-	Priority   string `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
-	Preference string `xml:"preference,attr"` // of Metalink 3: the best is 100, the worst 0
+	Priority   int    `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
+	Preference int    `xml:"preference,attr"` // of Metalink 3: the best is 100
 }
 
-// rank returns the place of a URL among those of a file: the least is the best.
-func (e element) rank() (int, error) {
-	priority, err := numbered("priority", e.Priority, 999_999)
-	preference, perr := numbered("preference", e.Preference, 100)
-	return cmp.Or(priority, 1_000_100-preference), cmp.Or(err, perr)
-}
-
-// numbered reads an attribute that is a number, or is not there.
-func numbered(name, text string, most int) (int, error) {
-	n, err := strconv.Atoi(cmp.Or(text, "0"))
-	if err != nil || n < 0 || n > most {
-		return 0, inField(name, fmt.Errorf("is not a number from 0 to %d", most))
-	}
-	return n, nil
-}
-
-// shallow is the tokens of an XML document of bounded depth: the decoder keeps all elements that are open.
-type shallow struct {
-	*xml.Decoder
-	depth, elements int // that are open; that were begun in this file
-}
-
-const mostNested, mostElements = 32, 50_000
-
-// Token returns the next token of a Metalink.
-func (s *shallow) Token() (xml.Token, error) {
-	token, err := s.Decoder.Token()
-	switch t := token.(type) {
-	case xml.StartElement:
-		s.depth++
-		if s.elements++; s.elements > mostElements {
-			return nil, errTooMuch
-		}
-		if s.depth > mostNested || s.depth == 1 && t.Name.Local != "metalink" {
-			return nil, errNoMetalink
-		}
-	case xml.EndElement:
-		s.depth--
-	}
-	return token, err
-}
-
+var errPriority = errors.New("priority or preference: is not a number: write one from 1 to 100")
 var errNoMetalink = errors.New("is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8")
 
 // readMetalink reads file by file. After a fault in the syntax nothing can be understood.
 func (r *reader) readMetalink() {
-	within := &shallow{Decoder: xml.NewDecoder(r.in)}
-	tokens, files, err := xml.NewTokenDecoder(within), 0, error(nil)
+	tokens, files, err := xml.NewDecoder(r.in), 0, error(nil)
 	for err == nil && !r.done {
 		var token xml.Token
 		token, err = tokens.Token()
@@ -425,10 +382,13 @@ func (r *reader) readMetalink() {
 				wrong := r.metafile(&item, f)
 				r.finish(item, wrong)
 			}
-			r.in.held, within.elements = 0, 0
+			r.in.held = 0
 		}
 	}
-	if errors.Is(err, errTooMuch) {
+	if _, bad := errors.AsType[*strconv.NumError](err); bad {
+		err = errPriority
+	}
+	if errors.Is(err, errTooMuch) || err == errPriority {
 		r.fail(r.in.n, err)
 	} else if err != nil && r.in.err == nil && (err != io.EOF || files == 0) {
 		r.fail(max(1, r.in.n), errNoMetalink)
@@ -445,12 +405,8 @@ func (r *reader) metafile(i *Item, f metafile) (err error) {
 		}
 	}
 	urls, texts := append(f.URLs, f.URLs3...), []string(nil)
-	ranks := make(map[element]int)
-	for _, u := range urls {
-		n, wrong := u.rank()
-		ranks[u], err = n, cmp.Or(err, wrong)
-	}
-	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(ranks[a], ranks[b]) })
+	rank := func(e element) int { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
+	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, u := range urls {
 		texts = append(texts, strings.TrimSpace(u.Text))
 	}

@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"io"
 	"runtime"
 	"strings"
@@ -137,6 +140,28 @@ func TestHostileListsEnd(t *testing.T) {
 				}
 				if _, errs := read(in, o); len(errs) == 0 || in.gave > 3<<20 {
 					t.Errorf("%s of %s, %s: %d bytes are read, %d errors", way, head, kind, in.gave, len(errs))
+				}
+			}
+		}
+	}
+}
+
+// TestIdleLists checks that what is compressed and goes on without a file is not read for ever.
+func TestIdleLists(t *testing.T) {
+	nth := 0
+	for head, pieces := range map[string][]string{"list": {"\n", "#\n", " \n"}, "tsv": {"\n", "#\n"}, "ndjson": {"\n"}, "curl": {"# a\n"}, "sums": {"\n"}} {
+		for _, piece := range pieces {
+			if nth++; nth%night.Or(5, 1) != 0 {
+				continue
+			}
+			var small bytes.Buffer
+			w := gzip.NewWriter(&small)
+			_, err := io.Copy(w, newEndless(heads[head], piece, mostIdle+maxLine))
+			must.Do(t, errors.Join(err, w.Close()))
+			for way, read := range ways {
+				_, errs := read(bytes.NewReader(small.Bytes()), Options{Base: must.Get(urlparse.Parse("ftp://h/"))(t)})
+				if len(errs) != 1 || !strings.Contains(errs[0].Error(), errIdle.Error()) {
+					t.Errorf("%s of %s, %q: %v", way, head, piece, errs)
 				}
 			}
 		}

@@ -170,12 +170,17 @@ func inField(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// maxLine bounds the bytes of a record, maxField those of a URL, path or digest, and so the memory that reading needs.
+// maxLine bounds the bytes of a record, maxField those of a path and a message, and so the memory that reading needs.
 const maxLine, maxField = 1 << 20, 16 << 10
 
 var errField = fmt.Errorf("is longer than %d bytes", maxField)
 
-var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes, or has more than %d elements: leave out what does not count, such as digests of pieces", 2*maxLine, mostElements)
+var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", maxLine)
+
+// mostIdle bounds the bytes between two files: what is compressed may go on for ever with empty lines.
+const mostIdle = 16 << 20
+
+var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and empty lines", mostIdle)
 
 // reader is the state of one reading.
 type reader struct {
@@ -217,6 +222,9 @@ func (r *reader) each(use func(line int, text string)) {
 func (r *reader) next() bool {
 	for !r.done && r.in.next() {
 		switch {
+		case r.in.idle > mostIdle:
+			r.fail(r.in.n, errIdle)
+			return false
 		case r.in.long:
 			r.fail(r.in.n, fmt.Errorf("the line is longer than %d bytes", maxLine))
 		case strings.Contains(strings.TrimRight(r.in.text, "\r"), "\r"):
@@ -244,6 +252,7 @@ func (r *reader) finish(item Item, err error) {
 			err = u.BadPort()
 		}
 	}
+	r.in.idle = 0
 	switch {
 	case err != nil:
 	case len(item.Path) > maxField:

@@ -128,7 +128,7 @@ func TestBadLines(t *testing.T) {
 func TestFatal(t *testing.T) {
 	cut := list{text: []string{gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\nline 2: the list is compressed and damaged: download it again\n"}}
 	damaged := list{text: []string{"\x1f\x8b\x08", "line 1: the list is compressed and damaged: download it again\n"}}
-	const long = "line 2: an object or element is longer than 2097152 bytes, or has more than 50000 elements: leave out what does not count, such as digests of pieces\n"
+	const long = "line 2: an object or element is longer than 1048576 bytes: leave out what does not count, such as digests of pieces\n"
 	endless := list{text: []string{"[\n\"" + strings.Repeat("x", 3*maxLine), long}}
 	element := list{text: []string{"<metalink>\n<file><url>" + strings.Repeat("x", 3*maxLine), long}}
 	for _, l := range append(lists(t, "fatal"), cut, damaged, endless, element) {

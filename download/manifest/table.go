@@ -114,13 +114,9 @@ func (r *reader) newTable(header []string) (*table, error) {
 // names as the first row has cells.
 func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	var t *table
-	above, octets := "", 0
+	above := ""
 	for r.next() {
 		line, text := r.in.n, r.in.text
-		if octets += len(text) + 1; t == nil && octets > 2*maxLine {
-			r.fail(line, errNoHeader)
-			return
-		}
 		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
 			if _, text, ok := strings.Cut(text, "FTP root number 1 : "); ok { // of Argo; it may be --base on another server that has the same
 				root, err := urlparse.Parse(strings.TrimSpace(text) + "/")
@@ -181,11 +177,7 @@ func (r *reader) files(t *table, file mapping, line int, cells []string) {
 	for k := 0; k < n && !r.done; k++ {
 		item, err := Item{Line: line}, error(nil)
 		for i, c := range file {
-			switch {
-			case err != nil || k >= len(lists[i]) || lists[i][k] == "" && !(t.mapped && i == 0):
-			case len(lists[i][k]) > maxField:
-				err = inField(c.shown, errField)
-			default:
+			if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.mapped && i == 0) {
 				err = inField(c.shown, c.tell(&item, lists[i][k]))
 			}
 		}
@@ -337,6 +329,9 @@ func members(text string) (names []string, values []any, err error) {
 		list, several := object[name].([]any)
 		if !several {
 			list = []any{object[name]}
+		}
+		if len(names)+len(list) > mostColumns {
+			return nil, nil, errColumns
 		}
 		names, values = append(names, slices.Repeat([]string{name}, len(list))...), append(values, list...)
 	}

@@ -95,7 +95,7 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure}
 	if c.CACert != "" {
-		text, err := os.ReadFile(c.CACert)
+		text, err := readPEM(c.CACert)
 		if cfg.RootCAs = x509.NewCertPool(); err == nil && !cfg.RootCAs.AppendCertsFromPEM(text) {
 			err = errors.New("it holds no certificate in PEM form")
 		}
@@ -104,7 +104,7 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 		}
 	}
 	if c.Cert != "" {
-		text, err := os.ReadFile(c.Cert)
+		text, err := readPEM(c.Cert)
 		both, perr := tls.X509KeyPair(text, text)
 		if err = cmp.Or(err, perr); err != nil {
 			return nil, config.Usage("--cert %s: %s", c.Cert, localfile.Cause(err))
@@ -112,6 +112,21 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 		cfg.Certificates = []tls.Certificate{both}
 	}
 	return cfg, nil
+}
+
+// readPEM reads a file of certificates, but not a device that has no end.
+func readPEM(name string) ([]byte, error) {
+	const most = 16 << 20
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if len(text) > most {
+		err = errors.New("it is longer than 16 MiB")
+	}
+	return text, err
 }
 
 // warn prints warnings about an unsafe command line. Not even -q hides the one that certificates are not checked.

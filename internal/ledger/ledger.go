@@ -203,7 +203,7 @@ func (l *Ledger) load(n int, at int64, add func(Record, position)) (end int64, e
 			return at, nil
 		}
 		var r Record
-		if err == nil && json.Unmarshal(line, &r) == nil {
+		if err == nil && line[0] == '{' && json.Unmarshal(line, &r) == nil {
 			add(r, position{l.key(r.Local()), uint64(n)<<offsetBits | uint64(at)})
 		}
 		if at += int64(len(line)); err != nil && !errors.Is(err, bufio.ErrBufferFull) {

@@ -105,6 +105,7 @@ func (f *File) Private() error {
 type parser struct {
 	File
 	all, text string // the file, and the unread rest of it
+	over      bool   // what follows the default entry is told
 }
 
 // fromNUL matches a NUL and the rest of its line.
@@ -167,7 +168,8 @@ func (p *parser) statement() (err error) {
 		for p.rest(); p.text != "" && strings.TrimSuffix(p.rest(), "\r") != ""; {
 		}
 	case begins:
-		if last.rest && !slices.ContainsFunc(p.entries[:len(p.entries)-1], func(e entry) bool { return e.rest }) {
+		if last.rest && !p.over {
+			p.over = true
 			p.warn(from, "what follows the default entry is never used: put default last")
 		}
 		p.entries = append(p.entries, entry{value, word == "default", make(map[string]string)})

@@ -17,7 +17,7 @@ import (
 )
 
 const journalVersion = 4
-const maxJournal = 16 << 20 // bytes: enough for a part in very many pieces
+const maxJournal = 4 << 20 // bytes: a block has some 50, and there are a few thousand
 
 // State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal,
 // which docs/download.md describes.
@@ -142,10 +142,13 @@ func (x *block) UnmarshalJSON(b []byte) error {
 // blocks are in order. None is empty, and no two overlap.
 type blocks []block
 
-func (b blocks) spans() Spans {
-	var out Spans
+func (b blocks) spans() (out Spans) {
 	for _, x := range b {
-		out = out.Add(x.Span)
+		if last := len(out) - 1; last >= 0 && out[last].End == x.Start {
+			out[last].End = x.End
+		} else {
+			out = append(out, x.Span)
+		}
 	}
 	return out
 }
