@@ -136,13 +136,11 @@ type line struct {
 	mode, base string
 }
 
-func (l *line) lists() bool { return l.Input != "" || l.Manifest != "" }
-
 func (r *reader) settle() {
 	l := r.line
 	l.Targets, l.File.RetryConnect = l.targets(r.operands), r.all.Changed("retries")
 	together := r.all.Changed("jobs")
-	l.Many = l.lists() || l.Recursive || l.Glob || together && len(l.Targets) > 1
+	l.Many = l.Input != "" || l.Manifest != "" || l.Recursive || l.Glob || together && len(l.Targets) > 1
 	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.all.Changed("sort"))
 	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
 	switch {

@@ -96,9 +96,20 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range read(nil, "").refusals() {
-		if !strings.Contains(told, r.text+"\n") {
-			t.Errorf("no line is refused because %s", r.text)
+	r := read(nil, "")
+	facts := r.facts()
+	for row := range strings.SplitSeq(refusals, "\n") {
+		says, text, ok := strings.Cut(row, " = ")
+		if !ok {
+			continue
+		}
+		if !strings.Contains(told, text+"\n") {
+			t.Errorf("no line is refused because %s", text)
+		}
+		for word := range strings.FieldsFuncSeq(says, func(c rune) bool { return strings.ContainsRune(" |!", c) }) {
+			if _, fact := facts[word]; fact == (r.all.Lookup(word) != nil) {
+				t.Errorf("%q must be the name of either a flag or a fact: %s", word, row)
+			}
 		}
 	}
 }

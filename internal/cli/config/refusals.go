@@ -1,0 +1,67 @@
+package config
+
+import (
+	_ "embed"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// refusals is the table of what a command line must not say together, and what to write instead.
+//
+//go:embed refusals.txt
+var refusals string
+
+// refused returns the texts of the table's rows that hold.
+func (r *reader) refused() (texts []string) {
+	facts := r.facts()
+	denied := func(words string) bool {
+		return !slices.ContainsFunc(strings.Split(words, "|"), func(word string) bool {
+			name, not := strings.CutPrefix(word, "!")
+			return facts[name] != not
+		})
+	}
+	for row := range strings.SplitSeq(refusals, "\n") {
+		says, text, ok := strings.Cut(row, " = ")
+		if ok && !slices.ContainsFunc(strings.Fields(says), denied) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// facts returns what holds of a command line: the names of its flags, and what the table calls its other words.
+func (r *reader) facts() map[string]bool {
+	l := r.line
+	secret := func(t Target) bool { return t.Err == nil && hasPassword(t.URL.User) }
+	fetched := func(t Target) bool { return t.Err != nil || !t.URL.IsDir() && !l.Long }
+	facts := map[string]bool{
+		"URL":         l.Print != "" || len(l.Targets) > 0, // there is something to do
+		"URLs":        len(l.Targets) > 1,
+		"listings":    len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched),                   // nothing else
+		"known":       len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil), // whose login it is
+		"many":        l.Many,
+		"stdout":      l.Output == "-",
+		"root":        filepath.IsAbs(l.Output), // where -o begins
+		"input-":      l.Input == "-",
+		"manifest-":   l.Manifest == "-",
+		"remote":      strings.Contains(l.Input+" "+l.Manifest, "://"), // a list
+		"secret":      slices.ContainsFunc(l.Targets, secret),          // in a URL
+		"user:secret": hasPassword(l.User),
+		"slower":      l.LimitRate != 0 && l.LimitRate < l.Client.MinRate.Bytes,
+		"through":     l.Proxy != nil,
+		"get+":        l.ProxyGet,
+		"active":      l.Client.Active,
+		"try":         l.Client.TryTLS,
+	}
+	r.all.Visit(func(f *pflag.Flag) { facts[f.Name] = f.Value.String() != "false" })
+	return facts
+}
+
+func hasPassword(login *url.Userinfo) bool {
+	_, ok := login.Password()
+	return ok
+}
