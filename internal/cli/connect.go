@@ -38,7 +38,7 @@ func (r *run) connect() (err error) {
 	r.logins.load()
 	r.logins.warn = sync.OnceFunc(func() {
 		for _, text := range r.logins.file.Warnings {
-			r.print.Note(show.Warning, "", text)
+			r.print.Warn(text)
 		}
 	})
 	c := &r.Client
@@ -67,7 +67,7 @@ func (r *run) connect() (err error) {
 	if r.source = c; r.via != nil && r.via.HTTP() {
 		s := gateway.New(c, r.via, r.dial)
 		s.Always, s.Notice = r.ProxyGet, func() {
-			r.print.Note(show.Warning, "", "the proxy "+r.via.String()+" fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
+			r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
 		}
 		r.source = s
 	}
@@ -75,7 +75,7 @@ func (r *run) connect() (err error) {
 		return nil
 	}
 	if r.warn(); r.Shared {
-		r.slots, err = slots.Share(c, r.PerHost, func(text string) { r.print.Note(show.Notice, "", text) })
+		r.slots, err = slots.Share(c, r.PerHost, r.print.Tell)
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func (r *run) warn() {
 		return slices.ContainsFunc(r.Targets, func(t config.Target) bool { return t.Err == nil && is(t.URL) })
 	}
 	if r.Insecure && any(func(u *urlparse.URL) bool { return u.Scheme != urlparse.FTP || r.TLS != "" }) {
-		r.print.Note(show.Warning, "", "--insecure: certificates are not checked, anyone may be the server")
+		r.print.Warn("--insecure: certificates are not checked, anyone may be the server")
 	}
 	const instead = "leave it out to be asked, or use --password-stdin or a netrc file"
 	where := ""
@@ -148,7 +148,7 @@ func (r *run) warn() {
 		where = "of --proxy in the list of processes; put the URL into the variable ALL_PROXY instead"
 	}
 	if where != "" && !r.Quiet {
-		r.print.Note(show.Warning, "", "other users can see the password "+where)
+		r.print.Warn("other users can see the password " + where)
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 
 func (r *run) again(ctx context.Context, f func() error) error {
 	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: func(err error, try int, wait time.Duration) {
-		r.print.Note(show.Notice, "", fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
+		r.print.Tell(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
 	}}
 	return retry.New(policy).Do(ctx, f)
 }
@@ -46,18 +46,23 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 		r.print.Print(fmt.Appendln(nil, plan[i]))
 	}
 	if err == nil && told {
-		r.print.Note(show.Notice, "", u.Redacted()+": a server without MLSD is sent LIST; what follows depends on the listing")
+		r.print.Tell(u.Redacted() + ": a server without MLSD is sent LIST; what follows depends on the listing")
 	}
 	return err
 }
 
-// orders are those of --sort. Of what is equal the names decide.
-var orders = map[string]func(a, b ftpexec.Entry) int{
-	"name": func(a, b ftpexec.Entry) int { return strings.Compare(a.Name, b.Name) },
-	"time": func(a, b ftpexec.Entry) int {
-		return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Name, b.Name))
-	},
-	"size": func(a, b ftpexec.Entry) int { return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name)) },
+// sorted sorts entries by the order of --sort. Of what is equal the names decide.
+func sorted(all []*ftpexec.Entry, by string) {
+	slices.SortStableFunc(all, func(a, b *ftpexec.Entry) int {
+		order := 0
+		switch by {
+		case "time":
+			order = b.ModTime.Compare(a.ModTime)
+		case "size":
+			order = cmp.Compare(b.Size, a.Size)
+		}
+		return cmp.Or(order, cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // listDir writes a directory to w, an entry a line: the names, escaped on a terminal, or with -l all that is told. What it
@@ -70,8 +75,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			entries, sort = r.source.Entries, cmp.Or(r.Sort, "name")
 		}
 		var odd error
-		var all []*kept
-		var block []kept // of many: a million in one would be copied whenever there are more
+		var all []*ftpexec.Entry
 		for e, err := range entries(ctx, u) {
 			if errors.Is(err, ftpexec.ErrLine) {
 				r.print.Failed(u.Redacted(), odd, "") // nothing, if it is nil
@@ -79,11 +83,10 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				continue
 			}
 			if sort != "none" && err == nil {
-				if len(block) == cap(block) {
-					block = make([]kept, 0, 4096)
-				}
-				block = append(block, kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local})
-				all = append(all, &block[len(block)-1])
+				// There may be a million: so nothing is kept of the lines that the server sent.
+				e.Name, e.Target = strings.Clone(e.Name), strings.Clone(e.Target)
+				e.URL, e.Unique = nil, ""
+				all = append(all, &e)
 			} else if err == nil {
 				_, err = out.Write(r.lineOf(e, terminal))
 			}
@@ -91,30 +94,15 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				return errors.Join(err, out.Flush())
 			}
 		}
-		slices.SortStableFunc(all, func(a, b *kept) int { return orders[sort](a.entry(), b.entry()) })
-		for _, k := range all {
-			e := k.entry()
+		sorted(all, sort)
+		for _, e := range all {
 			if r.JSON {
 				e.URL = u.Child(path.Base(e.Name), map[bool]urlparse.Typecode{true: urlparse.TypeDir}[e.Mode.IsDir()])
 			}
-			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
+			_, _ = out.Write(r.lineOf(*e, terminal)) // Flush returns the error
 		}
 		return errors.Join(out.Flush(), odd)
 	})
-}
-
-// kept is what is kept of an entry, and nothing of the line that the server sent: there may be a million.
-type kept struct {
-	name, target string
-	size         int64
-	time         time.Time
-	precision    time.Duration
-	mode         fs.FileMode
-	perm, local  bool
-}
-
-func (k *kept) entry() ftpexec.Entry {
-	return ftpexec.Entry{Name: k.name, Target: k.target, Size: k.size, ModTime: k.time, Precision: k.precision, Mode: k.mode, HasPerm: k.perm, Local: k.local}
 }
 
 // noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
@@ -325,7 +313,7 @@ type teller struct {
 	run            *run
 	files, unknown int64 // files; those of unknown size, or of one that no sum can hold
 	octets         int64
-	all            []ftpexec.Entry // to be sorted
+	all            []*ftpexec.Entry // to be sorted
 }
 
 // Tell takes what is told about a file.
@@ -337,7 +325,7 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 		i.octets += e.Size
 	}
 	if e.Name, e.URL = u.String(), u; i.run.Sort != "" && i.run.Sort != "none" {
-		i.all = append(i.all, e)
+		i.all = append(i.all, &e)
 	} else {
 		i.print(e)
 	}
@@ -350,9 +338,9 @@ func (i *teller) print(e ftpexec.Entry) {
 // end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
-	slices.SortStableFunc(i.all, orders[r.Sort])
+	sorted(i.all, r.Sort)
 	for _, e := range i.all {
-		i.print(e)
+		i.print(*e)
 	}
 	size := printable.Count(i.octets, "byte", "bytes")
 	if i.octets >= 1024 {
@@ -366,6 +354,6 @@ func (i *teller) end(ctx context.Context, whole bool) {
 		text += ", not all of the tree"
 	}
 	if !r.ended(ctx) && (i.files > 0 || whole) {
-		r.print.Note(show.Notice, "", text)
+		r.print.Tell(text)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/show"
@@ -50,7 +49,7 @@ func (r *run) open() (err error) {
 		return nil
 	}
 	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" && r.Report != "-" {
-		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report", Err: download.ErrLocal}
+		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report"}
 	}
 	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
@@ -86,7 +85,7 @@ func (r *run) close() {
 
 func (r *run) created() {
 	if len(r.made) > 0 {
-		r.print.Note(show.Notice, "", "created directory "+r.Dir)
+		r.print.Tell("created directory " + r.Dir)
 	}
 	r.made = nil
 }
@@ -128,7 +127,7 @@ func (r *run) fence(ctx context.Context) {
 		dirs = append(dirs, filepath.Dir(r.Report))
 	}
 	if note := fence.Confine(dirs, files, parents); note != "" {
-		r.print.Note(show.Detail, "", note)
+		r.print.Note(show.Detail, note)
 	}
 }
 
@@ -141,7 +140,7 @@ func (r *run) astray() {
 	if r.Many {
 		text = "saved in " + printable.Line(filepath.ToSlash(cmp.Or(r.Dir, "."))) + "/; standard output is empty"
 	}
-	r.print.Note(show.Notice, "", text)
+	r.print.Tell(text)
 }
 
 type writer func([]byte) (int, error)

@@ -336,7 +336,7 @@ func (r *run) round(ctx context.Context) {
 		r.shown.End(totals)
 	}
 	if n := tree.LeftOut(); n > 0 && !r.print.Again {
-		r.print.Note(show.Notice, "", "left out by age: "+printable.Count(n, "file", "files"))
+		r.print.Tell("left out by age: " + printable.Count(n, "file", "files"))
 	}
 	if r.Delete && ctx.Err() == nil {
 		r.delete(ctx, tree, err == nil)
@@ -346,7 +346,7 @@ func (r *run) round(ctx context.Context) {
 // delete deletes what the server no longer has of the trees, if all of them are whole.
 func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	if !whole {
-		r.print.Note(show.Warning, "", "nothing is deleted: not all of the tree was listed and fetched")
+		r.print.Warn("nothing is deleted: not all of the tree was listed and fetched")
 		return
 	}
 	n, did := int64(0), cmp.Or(map[bool]string{r.Backup: "moved to .ftpfetch-trash: ", r.DryRun: "would delete "}[true], "deleted ")
@@ -354,7 +354,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 		n++
 		switch name = filepath.Join(r.Dir, name); {
 		case !r.DryRun:
-			r.print.Note(show.Notice, "", did+printable.Line(name))
+			r.print.Tell(did + printable.Line(name))
 		case show.IsTerminal(r.print.Out):
 			name = printable.Line(name)
 			fallthrough
@@ -365,7 +365,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Backup: r.Backup, Dry: r.DryRun, Tell: tell}
 	r.fail("", s.Delete(ctx, d))
 	if n > 0 {
-		r.print.Note(show.Notice, "", did+printable.Count(n, "file", "files")+" that the server no longer has")
+		r.print.Tell(did + printable.Count(n, "file", "files") + " that the server no longer has")
 	}
 }
 
@@ -375,7 +375,7 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 	case r.Info && (e.Kind == download.Progress || e.Kind == batch.Ended && e.Err == nil && e.Text == ""):
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
-		r.print.Note(show.Warning, "", e.Err.Error())
+		r.print.Warn(e.Err.Error())
 		return
 	case e.Kind == batch.Ended:
 		if errors.Is(e.Err, ftpexec.ErrLogin) {

@@ -20,7 +20,6 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
-	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/localfile"
 	"example.com/ftpfetch/urlparse"
 )
@@ -106,7 +105,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 					return
 				}
 			}
-			shorter := &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list", Err: download.ErrLocal}
+			shorter := &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list"}
 			if left > 0 && !next(l.name, batch.Task{}, shorter) {
 				return
 			}
@@ -205,15 +204,15 @@ func (r *run) path(u *urlparse.URL) (path string, err error) {
 	}
 	if info, err := os.Stat(path); r.Output != "" && (separated || err == nil && info.IsDir()) {
 		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
-		return "", &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it", Err: download.ErrLocal}
+		return "", &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it"}
 	}
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); r.Output != "" && os.IsNotExist(err) {
 		why := "there is no directory " + dir + ": write -d " + filepath.ToSlash(dir) + " -o " + filepath.Base(path) + ", which creates it"
-		return "", &localfile.Error{Reason: why, Err: download.ErrLocal}
+		return "", &localfile.Error{Reason: why}
 	}
 	if r.saved[path] {
-		return "", &localfile.Error{Path: path, Reason: "was written for an earlier URL of this run", Err: download.ErrLocal}
+		return "", &localfile.Error{Path: path, Reason: "was written for an earlier URL of this run"}
 	}
 	return path, nil
 }
@@ -283,13 +282,13 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 	for _, err := range wrong {
 		if errors.Is(err, errors.ErrUnsupported) { // what the list is read without
-			r.print.Note(show.Notice, "", l.name+": "+err.Error())
+			r.print.Tell(l.name + ": " + err.Error())
 		} else {
 			r.fail(l.name, err)
 		}
 	}
 	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
-		r.print.Note(show.Warning, "", l.name+" names no file")
+		r.print.Warn(l.name + " names no file")
 	}
 }
 

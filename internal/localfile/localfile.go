@@ -74,7 +74,7 @@ func IsReport(ctx context.Context, path string, info fs.FileInfo) error {
 	if file, _ := ctx.Value(report{}).(fs.FileInfo); !os.SameFile(file, info) {
 		return nil
 	}
-	return &Error{Path: path, Reason: "is the report of this run: write another name for --report", Err: ErrLocal}
+	return &Error{Path: path, Reason: "is the report of this run: write another name for --report"}
 }
 
 // mostName is how many bytes a name may have. Systems allow 255 bytes or UTF-16 units, of which no name has more.

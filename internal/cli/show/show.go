@@ -201,11 +201,17 @@ const (
 	Detail  Note = "* "         // with -v
 )
 
-// Note shows what happens to the file or directory path, or to the run if path is "".
-func (p *Printer) Note(whom Note, path, text string) {
+// Note shows what happens to the run.
+func (p *Printer) Note(whom Note, text string) {
 	defer p.lock()()
-	p.note(whom, event{Path: path, Text: text})
+	p.note(whom, event{Text: text})
 }
+
+// Warn is Note for everybody.
+func (p *Printer) Warn(text string) { p.Note(Warning, text) }
+
+// Tell is Note for those who do not write -q.
+func (p *Printer) Tell(text string) { p.Note(Notice, text) }
 
 func (p *Printer) note(whom Note, e event) {
 	if whom == Detail && !p.Verbose || whom == Notice && p.Quiet {

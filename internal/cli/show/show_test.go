@@ -341,9 +341,9 @@ func TestNote(t *testing.T) {
 	} {
 		s := newStand(Plain)
 		s.Verbose, s.Quiet = flag == "-v", flag == "-q"
-		s.Note(Notice, "", "text")
-		s.Note(Detail, "", "text")
-		s.Note(Warning, "", "text")
+		s.Note(Notice, "text")
+		s.Note(Detail, "text")
+		s.Note(Warning, "text")
 		s.compare(t, want)
 	}
 }
