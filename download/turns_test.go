@@ -164,7 +164,7 @@ func TestSegments(t *testing.T) {
 		{"one allowed", 4, on("", 2, 4, testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))), 5, ""},
 		{"refused without a reason", 4, on("PASS", 2, 4, testserver.Do(testserver.Reply("430 Not now."), testserver.End(testserver.Closed))), 4, "continuing with at most "},
 		{"too many users", 4, on("PASS", 3, 4, testserver.Reply("530 Too many users")), 3, ""},
-		{"no REST", 4, replies("REST", "502 What?"), 2, ""}, // whether bytes are given up depends on who is first
+		{"no REST", 4, replies("REST", "502 What?"), 2, ""},                           // whether bytes are given up depends on who is first
 		{"cut", 4, always("RETR", testserver.Cut(500_000, testserver.Closed)), 4, ""}, // a reset might take all bytes with it
 		{"another time on one", 4, on("MDTM", 3, 3, testserver.Reply("213 20000101000000")), 4, "modified"},
 		{"another size on one", 4, on("SIZE", 3, 3, testserver.Final(testserver.Reply("213 9000000"))), 4, "now has 9000000 bytes"},
