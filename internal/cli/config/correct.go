@@ -196,18 +196,19 @@ func numberFor(found []foreign, text string) bool {
 }
 
 func fits(placeholder, text string) bool {
-	digits := text != "" && text[0] >= '0' && text[0] <= '9'
-	switch placeholder {
-	case "N", "TIME", "RATE", "SIZE":
-		return digits || placeholder == "N" && (text == "-" || text == "inf")
-	case "FILE", "DIR":
-		return !digits && (text != "-" || placeholder == "FILE")
-	case "SETTING": // of wgetrc
-		return strings.Contains(text, "=")
-	case "SHELL":
-		return strings.HasPrefix(text, "ssh") || strings.HasPrefix(text, "rsh")
-	case "URL", "ADDR":
-		return strings.ContainsAny(text, ":.") || text == "-"
-	}
-	return true
+	return regexp.MustCompile(values[placeholder]).MatchString(text)
+}
+
+// values are what may stand for a placeholder. What is not here may be anything.
+var values = map[string]string{
+	"N":       `^([0-9]|-$|inf$)`,
+	"TIME":    `^[0-9]`,
+	"RATE":    `^[0-9]`,
+	"SIZE":    `^[0-9]`,
+	"FILE":    `^([^0-9]|$)`,
+	"DIR":     `^([^0-9-]|-.|$)`,
+	"SETTING": `=`, // of wgetrc
+	"SHELL":   `^[rs]sh`,
+	"URL":     `[:.]|^-$`,
+	"ADDR":    `[:.]|^-$`,
 }

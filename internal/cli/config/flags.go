@@ -103,65 +103,66 @@ func (f *flag) String() string {
 	return "--" + f.name
 }
 
-func (l *line) declare() *pflag.FlagSet {
-	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
-	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
-	values := map[string]func(string) error{
-		"output":          into(&l.Output, readName),
-		"dir":             into(&l.Dir, readName),
-		"sort":            into(&l.Sort, word("sort", "")),
-		"input":           into(&l.Input, readList(&l.Input)),
-		"manifest":        into(&l.Manifest, readList(&l.Manifest)),
-		"format":          into(&l.Reading.Format, word("format", "")),
-		"map":             into(&l.Reading.Map, func(s string) ([]string, error) { return append(l.Reading.Map, s), nil }),
-		"base":            into(&l.base, readName),
-		"shard":           into(&l.Reading.Shard, readShard),
-		"report":          into(&l.Report, readName),
-		"accept":          into(&l.Tree.Accept, readPattern(&l.Tree.Accept, "accept")),
-		"reject":          into(&l.Tree.Reject, readPattern(&l.Tree.Reject, "reject")),
-		"depth":           into(&l.Tree.Depth, whole(1, 0)),
-		"jobs":            into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
-		"per-host":        into(&l.PerHost, whole(1, MostJobs)),
-		"segments":        into(&l.File.Segments, whole(1, 64)),
-		"limit-rate":      into(&l.LimitRate, readSize),
-		"retries":         into(&l.File.Retries, readRetries),
-		"connect-timeout": into(&l.Client.ConnectTimeout, readTime),
-		"timeout":         into(&l.Client.Timeout, readTime),
-		"max-time":        into(&l.MaxTime, readTime),
-		"speed-limit":     into(&l.Client.MinRate, readPace),
-		"checksum":        into(&l.File.Sum, digest.Parse),
-		"max-delete":      into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
-		"min-age":         into(&l.MinAge, readTime),
-		"newer-than":      into(&l.NewerThan, readMoment),
-		"watch":           into(&l.Watch, readTime),
-		"user":            into(&l.User, readLogin),
-		"netrc":           into(&l.Netrc, readName),
-		"tls":             into(&l.TLS, word("tls", "off")),
-		"cacert":          into(&l.CACert, readName),
-		"cert":            into(&l.Cert, readName),
-		"proxy":           into(&l.Proxy, l.readProxy),
-		"mode":            into(&l.mode, word("mode", "passive")),
-		"type":            into(&l.Type, word("type", "")),
-		"ip":              into(&l.IP, readIP),
-		"progress":        into(&l.Progress, word("progress", "auto")),
-		"help":            into(&l.Print, readHelp),
-		"version":         func(string) error { l.Print = "version"; return nil },
-	}
-	switches := map[string]*bool{
+// fields returns what each flag sets, or what reads its value.
+func (l *line) fields() map[string]any {
+	return map[string]any{
+		"output": &l.Output, "dir": &l.Dir, "sort": &l.Sort, "format": &l.Reading.Format, "base": &l.base,
+		"report": &l.Report, "netrc": &l.Netrc, "tls": &l.TLS, "cacert": &l.CACert, "cert": &l.Cert,
+		"mode": &l.mode, "type": &l.Type, "progress": &l.Progress,
+
 		"newer": &l.File.Newer, "continue": &l.File.Continue, "overwrite": &l.File.Overwrite,
 		"no-clobber": &l.File.Skip, "long": &l.Long, "info": &l.Info, "json": &l.JSON, "shared": &l.Shared,
 		"dry-run": &l.DryRun, "keep-dirs": &l.Reading.KeepDirs, "no-ledger": &l.NoLedger, "recursive": &l.Recursive,
 		"glob": &l.Glob, "follow-links": &l.Tree.FollowLinks, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
 		"delete": &l.Delete, "backup": &l.Backup, "insecure": &l.Insecure, "verbose": &l.Verbose, "quiet": &l.Quiet,
+
+		"connect-timeout": &l.Client.ConnectTimeout, "timeout": &l.Client.Timeout, "max-time": &l.MaxTime,
+		"min-age": &l.MinAge, "watch": &l.Watch,
+
+		"map": &l.Reading.Map, "accept": &l.Tree.Accept, "reject": &l.Tree.Reject,
+
+		"input":       readList(&l.Input),
+		"manifest":    readList(&l.Manifest),
+		"shard":       into(&l.Reading.Shard, readShard),
+		"depth":       into(&l.Tree.Depth, whole(1, 0)),
+		"jobs":        into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
+		"per-host":    into(&l.PerHost, whole(1, MostJobs)),
+		"segments":    into(&l.File.Segments, whole(1, 64)),
+		"limit-rate":  into(&l.LimitRate, readSize),
+		"retries":     into(&l.File.Retries, readRetries),
+		"speed-limit": into(&l.Client.MinRate, readPace),
+		"checksum":    into(&l.File.Sum, digest.Parse),
+		"max-delete":  into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
+		"newer-than":  into(&l.NewerThan, readMoment),
+		"user":        into(&l.User, readLogin),
+		"proxy":       into(&l.Proxy, l.readProxy),
+		"ip":          into(&l.IP, readIP),
+		"help":        into(&l.Print, readHelp),
+		"version":     func(string) error { l.Print = "version"; return nil },
 	}
+}
+
+func (l *line) declare() *pflag.FlagSet {
+	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
+	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fields := l.fields()
 	for _, f := range flags() {
-		switch set, to := values[f.name], switches[f.name]; {
-		case to != nil:
+		set, _ := fields[f.name].(func(string) error)
+		switch to := fields[f.name].(type) {
+		case *bool:
 			all.BoolVarP(to, f.name, f.letter, false, "")
-		case f.bare:
+			continue
+		case *string:
+			set = into(to, f.read)
+		case *time.Duration:
+			set = into(to, readTime)
+		case *[]string: // may be repeated
+			set = into(to, func(s string) ([]string, error) { return append(*to, s), f.check(s) })
+		}
+		if f.bare {
 			all.BoolFuncP(f.name, f.letter, "", set)
-		default:
+		} else {
 			all.FuncP(f.name, f.letter, "", set)
 		}
 	}
@@ -179,28 +180,29 @@ func into[T any](to *T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-// word returns what reads one of the words that the help names for a flag. unset is the one for the default; it reads as "".
-func word(name, unset string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		words := strings.Split(lookup("--"+name).value, "|")
-		switch last := len(words) - 1; {
-		case !slices.Contains(words, s):
-			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
-		case s == unset:
-			return "", nil
-		}
-		return s, nil
+// read reads a value that is kept as it is: one of the words that the help names for the flag, or a name. The words for a
+// default read as "".
+func (f *flag) read(s string) (string, error) {
+	words := strings.Split(f.value, "|")
+	switch last := len(words) - 1; {
+	case last == 0:
+		return readName(s)
+	case !slices.Contains(words, s):
+		return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
+	case s == "off", s == "auto":
+		return "", nil
 	}
+	return s, nil
 }
 
 // readList returns what reads the name of a list. The second of two lists would silently replace the first.
-func readList(to *string) func(string) (string, error) {
-	return func(s string) (string, error) {
+func readList(to *string) func(string) error {
+	return into(to, func(s string) (string, error) {
 		if *to != "" {
 			return "", errors.New("is a second list: join them into one")
 		}
 		return readName(s)
-	}
+	})
 }
 
 // or returns what reads a word that means a number of its own, or else a number.
@@ -253,14 +255,15 @@ func (l *line) readProxy(s string) (*proxy.Proxy, error) {
 	return p, err
 }
 
-// readPattern returns what adds a pattern of names to those of a flag that may be repeated.
-func readPattern(to *[]string, name string) func(string) ([]string, error) {
-	return func(s string) ([]string, error) {
-		if strings.Contains(inBraces().ReplaceAllString(s, ""), ",") {
-			return nil, fmt.Errorf(`is one pattern: write --%s for each pattern, or {a,b}, or "\," for a comma in names`, name)
-		}
-		return append(*to, s), glob.Check(s)
+// check returns what is wrong with a value that is a pattern of names.
+func (f *flag) check(s string) error {
+	if f.value != "GLOB" {
+		return nil
 	}
+	if strings.Contains(inBraces().ReplaceAllString(s, ""), ",") {
+		return fmt.Errorf(`is one pattern: write --%s for each pattern, or {a,b}, or "\," for a comma in names`, f.name)
+	}
+	return glob.Check(s)
 }
 
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's --accept takes.
@@ -303,7 +306,7 @@ func readHelp(s string) (string, error) {
 	if s == "true" {
 		return "help", nil
 	}
-	return word("help", "")(s)
+	return lookup("-h").read(s)
 }
 
 func readShard(s string) ([2]int, error) {
