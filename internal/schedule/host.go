@@ -104,40 +104,33 @@ func (t *Turn[T]) take(n int) {
 
 // Add queues a job that t has found.
 func (t *Turn[T]) Add(job Job[T]) {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	defer t.s.change()()
 	t.s.push(job, false)
-	t.s.start()
 }
 
 // Follows reports whether another job of the same host is queued.
 func (t *Turn[T]) Follows() bool {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	defer t.s.lock()()
 	return len(t.h.jobs) > 0 && t.s.ctx.Err() == nil
 }
 
 // Alone reports whether no other job has run since t began, and t has one token at most.
 func (t *Turn[T]) Alone() bool {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	defer t.s.lock()()
 	return t.alone == t.s.starts && t.tokens <= 1
 }
 
 // Release gives back the tokens of t: the host has served its job, which may go on with other work until it ends.
 func (t *Turn[T]) Release() {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	defer t.s.change()()
 	t.h.served()
 	t.take(-t.tokens)
-	t.s.start()
 }
 
 // MayBeFull reports whether the host may have refused a connection without a word because it has too many: others to it
 // are in use; or it is known to accept connections, and has refused the only one just a few times, or fewer than times.
 func (t *Turn[T]) MayBeFull(times int) bool {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	defer t.s.lock()()
 	h := t.h
 	if h.known || h.ceiling > 0 {
 		times = max(times, min(mostMissed, t.s.Patience))
@@ -147,8 +140,7 @@ func (t *Turn[T]) MayBeFull(times int) bool {
 
 // Spare takes up to n more tokens of the host that no queued job needs, and returns how many. t keeps them until it ends.
 func (t *Turn[T]) Spare(n int) int {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	defer t.s.lock()()
 	if t.s.queued > 0 || t.s.feeding || t.GivenUp != nil {
 		return 0
 	}
@@ -159,13 +151,11 @@ func (t *Turn[T]) Spare(n int) int {
 
 // Refused records that the host refused a connection for one of the tokens that Spare gave, and gives that token back.
 func (t *Turn[T]) Refused(err error) {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
+	defer t.s.change()()
 	t.s.refused(t.h, err)
 	if t.tokens > 1 {
 		t.take(-1)
 	}
-	t.s.start()
 }
 
 // Search finds the number of connections at which more of them are no longer worth it. It compares what different numbers

@@ -152,17 +152,29 @@ type scheduler[T any] struct {
 	heard  bool          // something has come in since begun
 }
 
+func (s *scheduler[T]) lock() (unlock func()) {
+	s.mu.Lock()
+	return s.mu.Unlock
+}
+
+// change is lock for a change of the state, after which more jobs may start.
+func (s *scheduler[T]) change() (done func()) {
+	s.mu.Lock()
+	return func() {
+		s.start()
+		s.mu.Unlock()
+	}
+}
+
 // look looks at the state again, which time or ctx has changed.
 func (s *scheduler[T]) look() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.change()()
 	if s.ctx.Err() == nil {
 		s.alarm.Reset(tick)
 		if s.Jobs == 0 {
 			s.observe()
 		}
 	}
-	s.start()
 }
 
 // push queues a job, as the last or the first of its host.
@@ -247,8 +259,7 @@ func (s *scheduler[T]) work(t *Turn[T]) {
 
 // ended takes back a job's tokens and judges how it ended.
 func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	switch v.kind {
 	case done:
 		s.files++
