@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -361,7 +362,7 @@ func (e *Entry) learn(verb string, r wire.Reply) {
 }
 
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
-var announced = listing.Lazy(`\((\d{1,18}) bytes\)`)
+var announced = lazy.Regexp(`\((\d{1,18}) bytes\)`)
 
 func (e *Entry) opened(reply answer) {
 	if m := announced().FindAllStringSubmatch(reply(), -1); m != nil {

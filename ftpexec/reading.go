@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -33,7 +34,7 @@ func extendedPort(text string) int {
 }
 
 // sixNumbers matches "h1,h2,h3,h4,p1,p2" with numbers up to 255.
-var sixNumbers = listing.Lazy(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
+var sixNumbers = lazy.Regexp(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
 
 const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
 
@@ -49,9 +50,9 @@ func passivePort(text string) int {
 	return high<<8 | low
 }
 
-var oneWord = listing.Lazy(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
-var quotation = listing.Lazy(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
-var fullPath = listing.Lazy(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
+var oneWord = lazy.Regexp(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
+var quotation = lazy.Regexp(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
+var fullPath = lazy.Regexp(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
 
 // wordsOf returns what r says, in lower case, with "*" for whatever may be a name that the server repeats: names, with
 // their parts between "/", wherever they stand as a word, what is in quotes, and on each line all from the first word with
@@ -70,7 +71,7 @@ func wordsOf(r wire.Reply, names []string) string {
 	}
 	if len(known) > 0 {
 		slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
-		text = listing.Lazy(`(^|\PL)(?:(?:`+strings.Join(known, "|")+`)(\PL|$))+`)().ReplaceAllString(text, "$1*$2")
+		text = lazy.Regexp(`(^|\PL)(?:(?:`+strings.Join(known, "|")+`)(\PL|$))+`)().ReplaceAllString(text, "$1*$2")
 	}
 	if strings.ContainsAny(text, "\"'`“‘«</\\") {
 		text = quotation().ReplaceAllString(oneWord().ReplaceAllString(text, "${1}tls$2"), "$1*$2")
@@ -93,7 +94,7 @@ func timeIn(r wire.Reply) (time.Time, bool) {
 }
 
 // inQuotes matches a text in quotes. A quote in the text is doubled.
-var inQuotes = listing.Lazy(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
+var inQuotes = lazy.Regexp(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
 
 // directoryIn returns the directory in a 257 reply to PWD, which stands in quotes (RFC 959 appendix II), or "".
 func directoryIn(r wire.Reply) string {
@@ -142,7 +143,7 @@ var wordings = sync.OnceValue(func() map[meaning][]func() *regexp.Regexp {
 		if row[1] == "clause" {
 			pattern = `(?s)^(?:` + row[2] + `) (?:.*[-*.,:;!\])\n] *)?(?:` + row[3] + `)(?: *[-*.,:;!(\n].*)?$`
 		}
-		all[meaning(row[0])] = append(all[meaning(row[0])], listing.Lazy(pattern))
+		all[meaning(row[0])] = append(all[meaning(row[0])], lazy.Regexp(pattern))
 	}
 	return all
 })
@@ -152,7 +153,7 @@ func (a answer) means(m meaning) bool {
 }
 
 // encryption is what a server that refuses a login may want, if none of the wordings says so.
-var encryption = listing.Lazy(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
+var encryption = lazy.Regexp(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 
 // readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
 // the control connection is under TLS.

@@ -18,14 +18,13 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
@@ -92,7 +91,7 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 }
 
 // odd matches the octets that a URL has only escaped, and "?", which ends a path for net/url.
-var odd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[^!-~]|[\"#<>?[\\\\\\]^`{|}]") })
+var odd = lazy.Regexp("[^!-~]|[\"#<>?[\\\\\\]^`{|}]")
 
 // requested returns the URL of req, with the login of its Authorization. An http.Client that follows a redirect repeats
 // the Authorization for the server that it came from, which was not meant for this one.

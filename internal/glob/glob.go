@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"example.com/ftpfetch/internal/lazy"
 )
 
 // Check returns an error if a pattern is malformed.
@@ -163,8 +163,8 @@ func Choices(text string) (choices []Choice, err error) {
 	return choices, err
 }
 
-var list = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([^{}/]*)\}|\[(\d+)-(\d+)(?::(\d+))?\]`) })
-var percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([0-9A-Fa-f]{2})?`) })
+var list = lazy.Regexp(`\{([^{}/]*)\}|\[(\d+)-(\d+)(?::(\d+))?\]`)
+var percent = lazy.Regexp(`%([0-9A-Fa-f]{2})?`)
 
 // wild reports whether servers must be asked what a segment names.
 func wild(segment string) bool {

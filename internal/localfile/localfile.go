@@ -10,14 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/ftpfetch/internal/lazy"
 )
 
 var goos = runtime.GOOS // but for tests
@@ -25,14 +25,10 @@ var goos = runtime.GOOS // but for tests
 // own matches the names that this program alone gives, wherever it writes: nothing else is saved under them. What it keeps
 // in a directory begins with ".ftpfetch-": ledgers, the trash, slots, lists; what is beside a file ends as here. Windows
 // gives the first kind short names too. Some file systems drop dots and spaces at the end.
-var own = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\.ftpfetch-|^ftpfet~|\.ftpfetch\.(part|json~?|bad)[. ]*$`)
-})
+var own = lazy.Regexp(`(?i)^\.ftpfetch-|^ftpfet~|\.ftpfetch\.(part|json~?|bad)[. ]*$`)
 
 // device matches the names of devices on Windows, which have superscript digits too and any extension.
-var device = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
-})
+var device = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
 
 // Own says that a component of path has a name that this program gives its own files, or returns "". Some file systems of
 // macOS overlook characters that have no shape.

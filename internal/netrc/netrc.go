@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/localfile"
 )
 
@@ -109,7 +108,7 @@ type parser struct {
 }
 
 // fromNUL matches a NUL and the rest of its line.
-var fromNUL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x00[^\n]*`) })
+var fromNUL = lazy.Regexp(`\x00[^\n]*`)
 
 // Parse reads a netrc file from r. Errors name path.
 func Parse(r io.Reader, path string) (*File, error) {

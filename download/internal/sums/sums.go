@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/internal/lazy"
 )
 
 // The limits of what [List.Read] reads, in bytes: lists come from servers.
@@ -195,9 +195,7 @@ var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
 var unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
 
 // withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold parentheses itself.
-var withTag = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
-})
+var withTag = lazy.Regexp(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
 
 func tagged(text string) (algo, name, digits string) {
 	if strings.Contains(text, "(") {

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"example.com/ftpfetch/internal/lazy"
 )
 
 // Item is what a line tells about one entry of a directory.
@@ -37,7 +38,7 @@ var (
 )
 
 // vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
-var vmsName = Lazy(`^[^\s;]+;\d+\s*$`)
+var vmsName = lazy.Regexp(`^[^\s;]+;\d+\s*$`)
 
 // Lines returns the lines of a listing by LIST, with an entry of VMS that takes two lines on one.
 func Lines(lines []string) (all []string) {
@@ -68,31 +69,26 @@ func named(item Item) (Item, error) {
 	return item, nil
 }
 
-// Lazy compiles a regular expression when it is first used: dozens of them, of which a run needs few, take milliseconds.
-func Lazy(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 // formats are the formats of LIST beside that of ls, those that are found most often first. None matches a line of another.
 // Each reads what its pattern has found.
 var formats = []struct {
 	pattern func() *regexp.Regexp
 	read    func(found []string) (item Item, ok bool)
 }{
-	{Lazy(`^ *(\d{1,4})([-/.])(\d{1,2})[-/.](\d{2,4}) +(\d{1,2}:\d\d(?::\d\d)?) ?([AaPp][Mm]?)? +(?:<([A-Z]+)>|([\d,.]+))( +)(.+)$`), dos},
-	{Lazy(`^\+([^\t]*)\t(?s:(.*))$`), eplf},
+	{lazy.Regexp(`^ *(\d{1,4})([-/.])(\d{1,2})[-/.](\d{2,4}) +(\d{1,2}:\d\d(?::\d\d)?) ?([AaPp][Mm]?)? +(?:<([A-Z]+)>|([\d,.]+))( +)(.+)$`), dos},
+	{lazy.Regexp(`^\+([^\t]*)\t(?s:(.*))$`), eplf},
 	{vms, openVMS},
-	{Lazy(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`), dataSet},
-	{Lazy(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`), dataSet},
-	{Lazy(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`), member},
-	{Lazy(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`), as400},
-	{Lazy(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`), os2},
+	{lazy.Regexp(`^ *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))('?[^ ']+'?)$`), dataSet},
+	{lazy.Regexp(`^ *(Migrated|ARCIVE|Pseudo Directory|GDG)[ \t].*?([^\s']+'?)$`), dataSet},
+	{lazy.Regexp(`^ *(\S{1,8}) +\d\d\.\d\d +\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)(?: +\d+){3} +\S+$`), member},
+	{lazy.Regexp(`^\S+ +(?:(\d+) +(\d\d)([/.])(\d\d)[/.](\d\d) +(\d\d:\d\d:\d\d) +)?\*([A-Z]+) +(\S.*?)/? *$`), as400},
+	{lazy.Regexp(`^ *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?(.+)$`), os2},
 }
 
-var vms = Lazy(`^([^\s;]+)(;\d+)\s+(?:\d+(?:/\d+)?K?\s+)?(\d{1,2})-([A-Za-z]{3})-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$)`)
+var vms = lazy.Regexp(`^([^\s;]+)(;\d+)\s+(?:\d+(?:/\d+)?K?\s+)?(\d{1,2})-([A-Za-z]{3})-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$)`)
 
 // headings match the lines that name no entry: the sum of ls -l, and the headings and sums of VMS and z/OS.
-var headings = Lazy(`^\s*$|^(?i:total|insgesamt|totale|totaal|итого|合計|总用量) +[\d.,]+ ?[KMGTkmgt]?$|` +
+var headings = lazy.Regexp(`^\s*$|^(?i:total|insgesamt|totale|totaal|итого|合計|总用量) +[\d.,]+ ?[KMGTkmgt]?$|` +
 	`^Directory \S*\[.*\]\s*$|^Total of \d+ [Ff]iles?\b|^ ?Volume +Unit +Referred |^ ?Name +VV\.MM +Created `)
 
 // LIST reads a line of LIST in whichever format it has. A time without a year is the last such time before now.
@@ -225,10 +221,10 @@ func os2(m []string) (item Item, ok bool) {
 }
 
 // mode matches the first column of ls -l, with the mark of an ACL or an extended attribute.
-var mode = Lazy(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
+var mode = lazy.Regexp(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
 
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
-var oddMode = Lazy(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
+var oddMode = lazy.Regexp(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
 // unix reads a line of ls -l, with or without the number of links and the group: "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04 name".
 func unix(line string, now time.Time) (Item, bool) {
@@ -311,7 +307,7 @@ type word struct {
 // maxWords bounds the search for the time: owners and groups are short.
 const maxWords = 16
 
-var wordPattern = Lazy(`[^ \t]+`)
+var wordPattern = lazy.Regexp(`[^ \t]+`)
 
 // unixTime reads the time at the beginning of words, and returns how many words it takes.
 func unixTime(words []word, now time.Time) (s stamp, n int, ok bool) {

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"example.com/ftpfetch/internal/lazy"
 )
 
 // correct says what is wrong with args and what to write instead, for the program whose flags they most
@@ -51,16 +52,11 @@ func (r *reader) whole() (text string, refused []string) {
 }
 
 var (
-	urlStart = compiled(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	number   = compiled(`^-?[0-9][0-9-]*$`)                      // of another program's flag, or a range
-	aPath    = compiled(`^([^:@/]*/?|[.]{0,2}/.*|[^:@/.]+/.*)$`) // rather than a host with a path
-	plain    = compiled(`^[A-Za-z0-9_%+=:,./@-]+$`)              // what needs no quotes in a shell
+	urlStart = lazy.Regexp(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
+	number   = lazy.Regexp(`^-?[0-9][0-9-]*$`)                      // of another program's flag, or a range
+	aPath    = lazy.Regexp(`^([^:@/]*/?|[.]{0,2}/.*|[^:@/.]+/.*)$`) // rather than a host with a path
+	plain    = lazy.Regexp(`^[A-Za-z0-9_%+=:,./@-]+$`)              // what needs no quotes in a shell
 )
-
-// compiled compiles a regular expression when it is first used: a run needs few of them.
-func compiled(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
 
 // badValue returns the error for a flag's bad value. It does not show a value that may hold a password.
 func badValue(flag, value string, why error) string {

@@ -23,6 +23,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/internal/retry"
 )
@@ -267,7 +268,7 @@ func (f *flag) check(s string) error {
 }
 
 // inBraces matches where a comma in a pattern is no sign of a list, which wget's --accept takes.
-var inBraces = compiled(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
+var inBraces = lazy.Regexp(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
 
 func readName(s string) (string, error) {
 	if s == "" {
