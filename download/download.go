@@ -53,6 +53,9 @@ type member interface {
 
 	// Size returns the file's size as the listing of its directory tells it, or -1. If again is set, it is listed again.
 	Size(ctx context.Context, again bool) (int64, error)
+
+	// ModTime is the file's time if that listing tells it to the second. Else it is zero.
+	ModTime() time.Time
 }
 
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.

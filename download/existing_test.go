@@ -116,6 +116,8 @@ func (a arriving) Lists() *sums.Cache     { return new(sums.Cache) }
 
 func (a arriving) Size(context.Context, bool) (int64, error) { return -1, nil }
 
+func (a arriving) ModTime() time.Time { return time.Time{} }
+
 var _ member = arriving{}
 
 // TestNewer checks which targets are retrieved again. With Continue too, one that is shorter and no older is continued.

@@ -95,7 +95,7 @@ func (j *job) file(ctx context.Context, to *partfile.Place) (result Result, err 
 func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite bool) (Result, error) {
 	s := t.part.Snapshot()
 	size := s.Done.Octets()
-	result := Result{Size: size, ModTime: s.ModTime, Resumed: t.resumed}
+	result := Result{Size: size, ModTime: cmp.Or(s.ModTime, t.listedTime), Resumed: t.resumed}
 	t.o.reading(t.part.Name(), size)
 	err := cmp.Or(t.sized("what arrived has", size), t.part.Intact(ctx))
 	if err == nil && t.check != nil {
@@ -104,7 +104,7 @@ func (t *transfer) finish(ctx context.Context, to *partfile.Place, overwrite boo
 	if err != nil {
 		return Result{}, err
 	}
-	last := partfile.Finish{Overwrite: overwrite, Note: t.o.note}
+	last := partfile.Finish{Overwrite: overwrite, ModTime: result.ModTime, Note: t.o.note}
 	if t.o.Commit != nil {
 		last.Commit = func(modTime time.Time) error {
 			result.ModTime = modTime
@@ -145,6 +145,7 @@ type job struct {
 	many    bool // it is one of many, of which some may be lists of digests
 
 	listedSize func(ctx context.Context, again bool) (int64, error) // see member; nil for a file alone
+	listedTime time.Time
 }
 
 // text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
@@ -168,6 +169,7 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 	if m, ok := src.(member); ok {
 		j.extra, j.arrives, j.place, j.lists, j.many, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Place(), m.Lists(), true, true
 		j.listedSize = m.Size
+		j.listedTime = m.ModTime()
 	}
 	j.retry = retry.New(policy)
 	return j

@@ -230,6 +230,8 @@ func (o ofMany) Lists() *sums.Cache     { return new(sums.Cache) }
 
 func (o ofMany) Size(context.Context, bool) (int64, error) { return -1, nil }
 
+func (o ofMany) ModTime() time.Time { return time.Time{} }
+
 var _ member = ofMany{}
 
 // TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root

@@ -94,3 +94,42 @@ func TestListedSizeOfExisting(t *testing.T) {
 		}
 	}
 }
+
+// TestListedTimeCounts mirrors a tree of a server that does not tell the time of a file alone, or tells nonsense. If the
+// listing tells it to the second, the file gets that time: the time at which it arrived would be newer than that of the next
+// version, and older than that of a server whose clock is ahead.
+func TestListedTimeCounts(t *testing.T) {
+	for _, verb := range []string{"MLSD", "LIST"} {
+		for _, mdtm := range []string{"502 Not implemented.", "550 Not now.", "213 9223372036854775807", "213 0", "200 Done."} {
+			for _, year := range []int{2020, 2200} {
+				at := time.Date(year, 1, 2, 3, 4, 5, 0, time.UTC)
+				text := "first"
+				line := func(c *testserver.Conn) error {
+					line := fmt.Sprintf("type=file;size=%d;modify=%s; f", len(text), at.Format("20060102150405"))
+					if verb == "LIST" {
+						line = fmt.Sprintf("-rw-r--r-- 1 ftp ftp %d %s f", len(text), at.Format("Jan _2  2006"))
+					}
+					return testserver.Transfer(lines(line))(c)
+				}
+				s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": "", "/d": ""}},
+					testserver.On(verb, line), testserver.On("MDTM", testserver.Reply(mdtm)), testserver.On("MLST", testserver.Reply("502 No.")),
+					testserver.On("SIZE", func(c *testserver.Conn) error { return testserver.Reply(fmt.Sprint("213 ", len(text)))(c) }),
+					testserver.On("RETR", func(c *testserver.Conn) error { return testserver.Transfer(text)(c) }))
+				s.options.Each.Newer = true
+				for run, want := range []int{1, 1, 2, 2} { // how often it has been retrieved
+					if run == 2 {
+						text, at = "again", at.Add(time.Second)
+					}
+					got := s.run(t.Context(), treeOf(t, srv.URL("/d/"), batch.Tree{}))
+					s.compare(map[string]string{"f": text})
+					n := strings.Count(strings.Join(srv.Commands(), "\n"), "RETR f")
+					info := must.Get(os.Stat(filepath.Join(s.dir, "f")))(t)
+					exact := verb == "MLSD"
+					if !got.Whole() || exact && (n != want || !info.ModTime().Equal(at)) {
+						t.Errorf("%s, %s, %d, run %d: %+v, RETR was sent %d times, want %d; %v, want %v", verb, mdtm, year, run, got, n, want, info.ModTime(), at)
+					}
+				}
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/partfile"
@@ -55,6 +56,9 @@ func (f *first) Size(ctx context.Context, again bool) (int64, error) {
 	}
 	return -1, fmt.Errorf("%s: %w: its directory no longer lists it", j.url().Redacted(), ftpexec.ErrChanged)
 }
+
+// ModTime returns the file's time as that listing tells it.
+func (f *first) ModTime() time.Time { return f.turn.Value.modTime }
 
 // Extra is what package download asks for more connections.
 func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }

@@ -42,7 +42,7 @@ func (p *Part) settle(n *naming) error {
 			return failure(p.Name(), "cannot be resized", err)
 		}
 	}
-	if n.time = p.Snapshot().ModTime; !n.time.IsZero() {
+	if n.time = n.ModTime; !n.time.IsZero() {
 		if err := p.dir.SetTime(p.partial, n.time); err != nil {
 			n.time = time.Time{}
 			n.Note(p.Name() + ": cannot set the server's time: " + localfile.Cause(err).Error())
@@ -128,6 +128,7 @@ type Group struct {
 // Finish says how a part becomes a file.
 type Finish struct {
 	Overwrite bool                          // the name may exist
+	ModTime   time.Time                     // the server's, or zero: that of the last byte's arrival
 	Note      func(string)                  // is told if the server's time cannot be set
 	Commit    func(modTime time.Time) error // records the file, which is on the disk with this time; nil: nothing does
 }
