@@ -155,13 +155,13 @@ func bracketed(s string) (forms []string) {
 	if strings.IndexByte(s, ':') == colon { // an IPv6 address has two
 		return nil
 	}
-	if addr, err := netip.ParseAddr(s[:colon]); err == nil && addr.Is6() && addr.Zone() == "" {
+	if addr, f := ipv6(part{s: "[" + s[:colon] + "]"}); f == nil {
 		if _, f := port(part{s: s[colon+1:]}); f == nil {
-			forms = append(forms, "["+addr.String()+"]"+s[colon:])
+			forms = append(forms, bracket(addr)+s[colon:])
 		}
 	}
-	if addr, err := netip.ParseAddr(s); err == nil && addr.Is6() && addr.Zone() == "" {
-		forms = append(forms, "["+addr.String()+"]")
+	if addr, f := ipv6(part{s: "[" + s + "]"}); f == nil {
+		forms = append(forms, bracket(addr))
 	}
 	return forms
 }
@@ -220,7 +220,9 @@ type component struct {
 var userOctets = component{name: "a user name", also: ";?&="}
 var passwordOctets = component{name: "a password", also: ";?&="}
 
-// "~" is unsafe in RFC 1738, but unreserved in RFC 3986.
+// fsegment = *[ uchar | "?" | ":" | "@" | "&" | "=" ]
+//
+// "/" and ";" are reserved in it: section 3.2.2. "~" is unsafe in RFC 1738, but unreserved in RFC 3986.
 var segmentOctets = component{name: "a path", also: "?:@&=~", utf8: true}
 
 // decode reads a part octet by octet and returns the octets that it stands for.

@@ -3,7 +3,6 @@ package urlparse
 import (
 	"cmp"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -169,7 +168,7 @@ func splitType(text part) (segments, code part, found bool) {
 func fpath(text part) (dirs []string, name string, f *Error) {
 	at, dirs := 0, make([]string, 0, strings.Count(text.s, "/")+1)
 	for segment := range strings.SplitSeq(text.s, "/") {
-		octets, f := fsegment(part{segment, text.at + at})
+		octets, f := segmentOctets.decode(part{segment, text.at + at})
 		if f != nil {
 			return nil, "", f
 		}
@@ -183,11 +182,6 @@ func fpath(text part) (dirs []string, name string, f *Error) {
 	}
 	return dirs, name, nil
 }
-
-// fsegment = *[ uchar | "?" | ":" | "@" | "&" | "=" ]
-//
-// "/" and ";" are reserved in it: section 3.2.2.
-func fsegment(text part) (string, *Error) { return segmentOctets.decode(text) }
 
 // ftptype = "A" | "I" | "D" | "a" | "i" | "d"
 func ftptype(text part) (Typecode, *Error) {
@@ -278,11 +272,11 @@ func missingScheme(text part) *Error {
 var clients = map[string]string{"http": " (use curl)", "https": " (use curl)", "sftp": " (use sftp)", "scp": " (use scp)"}
 
 // otherSchemes are never taken for a host.
-var otherSchemes = []string{"http", "https", "sftp", "scp", "file", "mailto", "news", "data", "s3"}
+const otherSchemes = " http https sftp scp file mailto news data s3 "
 
 // hostHint is for an unknown scheme without "//" after it, which may be a host.
 func hostHint(name, rest string) string {
-	if _, f := host(part{s: name}); f != nil || strings.HasPrefix(rest, "//") || slices.Contains(otherSchemes, strings.ToLower(name)) {
+	if _, f := host(part{s: name}); f != nil || strings.HasPrefix(rest, "//") || strings.Contains(otherSchemes, " "+strings.ToLower(name)+" ") {
 		return ""
 	}
 	return "write ftp://" + name + "/ and the path if " + name + " is a host"
@@ -346,10 +340,12 @@ func unwrap(raw string) (string, *Error) {
 		return "", whole.fault(0, `"<" does not begin a URL`, angleHint(raw))
 	case trimmed == "":
 		return "", whole.fault(0, "the URL is empty", generalHint)
-	case strings.HasPrefix(raw, trimmed) && trimmed != raw:
-		return "", whole.fault(len(trimmed), "white space around the URL", "write "+redact(trimmed))
 	case trimmed != raw:
-		return "", whole.fault(0, "white space around the URL", "write "+redact(trimmed))
+		at := 0
+		if strings.HasPrefix(raw, trimmed) {
+			at = len(trimmed)
+		}
+		return "", whole.fault(at, "white space around the URL", "write "+redact(trimmed))
 	}
 	return inner(raw), nil
 }

@@ -152,15 +152,15 @@ func TestSection3_2_3GuessType(t *testing.T) {
 func TestSection6Ports(t *testing.T) {
 	for port := 1; port <= 65535; port++ {
 		u := mustParse(t, fmt.Sprintf("ftp://u:S3CRET@h:%05d/f", port))
-		_, bad := otherPorts[port]
+		bad := protocolOf(port) != ""
 		e, refused := errors.AsType[*Error](u.BadPort())
 		if refused != bad || bad && (e.column != 18 || strings.Contains(e.Error(), "S3CRET")) {
 			t.Errorf("port %d: got %v, want refused %v", port, e, bad)
 		}
 	}
-	for port, name := range map[int]string{1: "tcpmux", 22: "ssh", 25: "smtp", 6667: "irc", 10080: "amanda", 20: "", 21: "", 80: "", 443: "", 989: "", 990: "", 2121: ""} {
-		if otherPorts[port] != name {
-			t.Errorf("port %d belongs to %q, want %q", port, otherPorts[port], name)
+	for port, name := range map[int]string{0: "", -1: "", 1: "tcpmux", 22: "ssh", 25: "smtp", 6667: "irc", 10080: "amanda", 20: "", 21: "", 80: "", 443: "", 989: "", 990: "", 2121: ""} {
+		if got := protocolOf(port); got != name {
+			t.Errorf("port %d belongs to %q, want %q", port, got, name)
 		}
 	}
 }

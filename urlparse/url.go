@@ -16,6 +16,7 @@ package urlparse
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -159,8 +160,8 @@ func (u *URL) Check() error {
 // BadPort returns an [*Error] if u's port is that of another well-known protocol (25, 6667, ...), and nil for all others:
 // a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is like that of [URL.Check].
 func (u *URL) BadPort() error {
-	name, taken := otherPorts[u.Port]
-	if !taken {
+	name := protocolOf(u.Port)
+	if name == "" {
 		return nil
 	}
 	return &Error{Input: u.Redacted(), column: len(u.beforeHost()+u.host()+":") + 1,
@@ -168,21 +169,15 @@ func (u *URL) BadPort() error {
 		Hint:   "FTPFETCH_WITHOUT=portcheck (Client.AllowPort) allows it, if an FTP server is there"}
 }
 
-// otherPorts are the ports that browsers refuse for any protocol but the port's own (the bad ports of the WHATWG Fetch
-// standard), without those of FTP: 20, 21, 989 and 990. RFC 1738 section 6 warns of URLs that make a client send commands
-// to such a server.
-var otherPorts = map[int]string{
-	1: "tcpmux", 7: "echo", 9: "discard", 11: "systat", 13: "daytime", 15: "netstat", 17: "qotd", 19: "chargen",
-	22: "ssh", 23: "telnet", 25: "smtp", 37: "time", 42: "name", 43: "nicname", 53: "domain", 69: "tftp", 77: "rje",
-	79: "finger", 87: "link", 95: "supdup", 101: "hostname", 102: "iso-tsap", 103: "gppitnp", 104: "acr-nema",
-	109: "pop2", 110: "pop3", 111: "sunrpc", 113: "auth", 115: "sftp", 117: "uucp-path", 119: "nntp", 123: "ntp",
-	135: "epmap", 137: "netbios-ns", 139: "netbios-ssn", 143: "imap", 161: "snmp", 179: "bgp", 389: "ldap",
-	427: "svrloc", 465: "submissions", 512: "exec", 513: "login", 514: "shell", 515: "printer", 526: "tempo",
-	530: "courier", 531: "chat", 532: "netnews", 540: "uucp", 548: "afp", 554: "rtsp", 556: "remotefs", 563: "nntps",
-	587: "submission", 601: "syslog-conn", 636: "ldaps", 993: "imaps", 995: "pop3s", 1719: "h323gatestat",
-	1720: "h323hostcall", 1723: "pptp", 2049: "nfs", 3659: "apple-sasl", 4045: "npp", 4190: "sieve", 5060: "sip",
-	5061: "sips", 6000: "x11", 6566: "sane-port", 6665: "irc", 6666: "irc", 6667: "irc", 6668: "irc", 6669: "irc",
-	6679: "ircs", 6697: "ircs", 10080: "amanda",
+// otherPorts has a line for each port of another protocol: its number and the protocol's name.
+//
+//go:embed ports.txt
+var otherPorts string
+
+// protocolOf returns the name of the other protocol that has a port, or "".
+func protocolOf(port int) string {
+	_, name, _ := strings.Cut(otherPorts, "\n"+strconv.Itoa(port)+" ")
+	return upTo(name, "\n")
 }
 
 // ErrScheme is the error that errors.Is finds if the scheme of a refused URL is none of ftp, ftps and ftpes.
