@@ -136,11 +136,10 @@ func cut(s string) string {
 // and if this machine failed: the process or the system has too many open files or too little memory, or no connection can
 // come from the address that a Dial wants.
 func (e *Error) Temporary() bool {
-	if errors.Is(e.Err, ErrTLSRequired) || errors.Is(e.Err, errPartial) || localfile.Failed(e.Err) {
+	if wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
 		return false
 	}
-	passes := func(cause error) bool { return errors.Is(e.Err, cause) }
-	return e.Code/100 == 4 || slices.ContainsFunc([]error{ErrTooMany, ErrTimeout, ErrLost, ErrTruncated}, passes) ||
+	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||
 		errors.Is(e.Err, ErrConnect) && e.Code == 0
 }
 
@@ -151,7 +150,7 @@ func (e *Error) entering() bool { return e.Stage == "connect" || e.Stage == "log
 // it makes e a [net.Error].
 func (e *Error) Timeout() bool {
 	var cause net.Error
-	return errors.Is(e.Err, ErrTimeout) || errors.Is(e.Err, context.DeadlineExceeded) || errors.As(e.Err, &cause) && cause.Timeout()
+	return wire.IsOneOf(e.Err, ErrTimeout, context.DeadlineExceeded) || errors.As(e.Err, &cause) && cause.Timeout()
 }
 
 func newError(op Command, u *urlparse.URL, err error) *Error {
@@ -173,7 +172,7 @@ func (r *run) failure(st step, err error) *Error {
 	if errors.Is(err, ErrNoCredentials) {
 		e.Hint = "write ftp://user:password@host/ or supply it in another way"
 	}
-	e.readLimits(st.Command, r.conn.Secure())
+	r.readLimits(e, st.Command)
 	return e
 }
 
@@ -203,7 +202,7 @@ func (r *run) refused(st step, reply wire.Reply) *Error {
 	if errors.Is(e.Err, errUnexpected) || e.Stage == "connect" {
 		r.conn.Abandon(e)
 	}
-	e.readLimits(st.Command, r.conn.Secure())
+	r.readLimits(e, st.Command)
 	return e
 }
 
@@ -237,5 +236,5 @@ func (e *Error) refuse(op Command) {
 
 // general reports whether another command may meet the same refusal, whatever it names.
 func (e *Error) general() bool {
-	return errors.Is(e, ErrTooMany) || errors.Is(e, ErrTLSRequired) || errors.Is(e, ErrTruncated) || errors.Is(e, ErrProtocol)
+	return wire.IsOneOf(e, ErrTooMany, ErrTLSRequired, ErrTruncated, ErrProtocol)
 }

@@ -38,6 +38,9 @@ func init() {
 	insecure := func(r *run, _ step) bool { return !r.conn.Secure() }
 	ready := func(r *run, _ step) bool { return r.port != 0 }
 	unreachable := func(_ *run, st step) bool { return st.about != nil && st.about.gone != nil && !st.back }
+	told := verb{stage: "transfer", needless: unreachable, kept: (*run).tell}
+	passive := verb{stage: "transfer", refused: errPassive, needless: ready, judged: (*run).ported}
+	entries := verb{stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began}
 	verbs = map[string]verb{
 		"connect": {stage: "connect", refused: ErrConnect},
 		"AUTH":    {stage: "connect", refused: errNoTLS, judged: (*run).secured},
@@ -47,7 +50,7 @@ func init() {
 		"USER": {stage: "login", refused: ErrLogin, basic: true, null: true, argument: (*run).user, judged: (*run).entered},
 		"PASS": {stage: "login", refused: ErrLogin, basic: true, null: true, argument: (*run).password, judged: (*run).entered,
 			needless: func(r *run, _ step) bool { return r.admitted }},
-		"ACCT": {stage: "login", refused: ErrLogin, null: true, argument: func(r *run, _ step) (string, error) { return r.supplied("account") }, judged: (*run).entered},
+		"ACCT": {stage: "login", refused: ErrLogin, null: true, argument: (*run).account, judged: (*run).entered},
 		"FEAT": {kept: func(r *run, _ step, reply wire.Reply) { r.features = &reply }},
 		"OPTS": {needless: func(r *run, _ step) bool { return !offered(r.features, "UTF8", "") }},
 		"PWD":  {kept: (*run).located},
@@ -55,20 +58,20 @@ func init() {
 		"CWD": {stage: "directory", refused: errDirectory, basic: true, null: true, needless: unreachable, judged: (*run).moved},
 		"TYPE": {stage: "transfer", refused: errType, basic: true, right: wire.Reply.OK,
 			kept: func(r *run, st step, _ wire.Reply) { r.typ = st.Arg }},
-		"SIZE": {stage: "transfer", needless: unreachable, kept: (*run).tell},
-		"MDTM": {stage: "transfer", needless: unreachable, kept: (*run).tell},
-		"MLST": {stage: "transfer", needless: unreachable, kept: (*run).tell},
+		"SIZE": told,
+		"MDTM": told,
+		"MLST": told,
 
-		"EPSV": {stage: "transfer", refused: errPassive, needless: ready, judged: (*run).ported},
-		"PASV": {stage: "transfer", refused: errPassive, needless: ready, judged: (*run).ported},
+		"EPSV": passive,
+		"PASV": passive,
 		"EPRT": {stage: "transfer", refused: errActive, argument: (*run).announce, judged: (*run).ported},
 		"PORT": {stage: "transfer", refused: errActive, argument: (*run).announce, needless: ready, judged: (*run).ported},
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
 		"REST": {stage: "transfer", refused: ErrNoRestart, right: func(r wire.Reply) bool { return r.First() == 3 }},
 		"RETR": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
 		"NLST": {stage: "transfer", refused: errTransfer, finds: true, lists: true, judged: (*run).began},
-		"LIST": {stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began},
-		"MLSD": {stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began},
+		"LIST": entries,
+		"MLSD": entries,
 	}
 }
 
@@ -285,7 +288,7 @@ func (r *run) finish(n int64, alone bool) (final *wire.Reply, err error) {
 	if e.Hint = hint; cause == nil {
 		e.refuse(op)
 	}
-	e.readLimits(op, r.conn.Secure())
+	r.readLimits(e, op)
 	return &reply, e
 }
 

@@ -94,7 +94,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	case errors.As(err, &e) && errors.Is(e.Err, errDirectory) && !e.general(): // there is no such directory
 		op := withArg("NLST", u.Name)
 		e.refuse(op)
-		e.readLimits(op, s.conn.Secure())
+		s.readLimits(e, op)
 	}
 	return listed{}, err
 }

@@ -155,12 +155,12 @@ func (a answer) means(m meaning) bool {
 // encryption is what a server that refuses a login may want, if none of the wordings says so.
 var encryption = lazy.Regexp(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 
-// readLimits looks in the text of the reply to op for the causes that have no code of their own. secure reports whether
-// the control connection is under TLS.
-func (e *Error) readLimits(op Command, secure bool) {
+// readLimits looks in the text of e's reply to op for the causes that have no code of their own.
+func (l *link) readLimits(e *Error, op Command) {
 	if e.Code < 400 {
 		return
 	}
+	secure := l.conn.Secure()
 	also := func(cause error) { e.Err = fmt.Errorf("%w%.0w", e.Err, cause) }
 	switch {
 	case !secure && e.answer.means(needsTLS):

@@ -163,7 +163,7 @@ func (b *body) complete() {
 	b.fail(err)
 	if e := b.err.(*Error); final != nil && e.Code == 0 {
 		e.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
-		e.readLimits(b.run.goal.op, b.conn.Secure())
+		b.run.readLimits(e, b.run.goal.op)
 	}
 }
 
@@ -308,7 +308,7 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 // socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.
 func socketError(err error) error {
 	var op *net.OpError
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) || errors.As(err, &op) {
+	if wire.IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed) || errors.As(err, &op) {
 		return err
 	}
 	errno, ok := errors.AsType[syscall.Errno](err)

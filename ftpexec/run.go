@@ -106,7 +106,7 @@ func (r *run) avoidable(err error, reused bool) bool {
 		r.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
 	case errors.Is(err, errUnexpected), localfile.Failed(err):
 		return false
-	case errors.Is(err, errNextWay), errors.Is(err, errSpurned), errors.Is(err, errAbrupt) && r.goal.listing, errors.Is(err, errUnended):
+	case wire.IsOneOf(err, errNextWay, errSpurned, errUnended), errors.Is(err, errAbrupt) && r.goal.listing:
 		return true
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
@@ -268,6 +268,8 @@ func (r *run) password(step) (text string, err error) {
 	r.client.secrets.Add(text)
 	return text, nil
 }
+
+func (r *run) account(step) (string, error) { return r.supplied("account") }
 
 // supplied returns what Credentials supplies. From now on nothing shows it.
 func (r *run) supplied(what string) (string, error) {

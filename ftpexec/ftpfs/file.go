@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 )
@@ -205,7 +206,12 @@ func (f *file) begin(off int64) error {
 	if f.size < 0 {
 		f.size = r.Size
 	}
-	if r.Size >= 0 && r.Size != f.size || !r.ModTime.Equal(f.first.ModTime) {
+	return f.unlike(r.Size, r.ModTime)
+}
+
+// unlike returns an error if a file of this size and time is not the one of which bytes have been returned.
+func (f *file) unlike(size int64, modTime time.Time) error {
+	if size >= 0 && size != f.size || !modTime.Equal(f.first.ModTime) {
 		return ftpexec.ErrChanged
 	}
 	return nil
@@ -228,13 +234,10 @@ func (f *file) keep() error {
 // may be replaced between MDTM and the data.
 func (f *file) same() error {
 	now, err := f.info.fsys.client.Stat(f.ctx, f.info.e.URL)
-	switch {
-	case err != nil:
-		return err
-	case now.Size >= 0 && now.Size != f.size, !now.ModTime.Equal(f.first.ModTime):
-		return ftpexec.ErrChanged
+	if err == nil {
+		err = f.unlike(now.Size, now.ModTime)
 	}
-	return io.EOF
+	return cmp.Or(err, io.EOF)
 }
 
 // giveUp ends the transfer. The connection goes with it, unless the transfer is over.

@@ -246,7 +246,7 @@ func explain(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
-	case err == nil || err == io.EOF || isOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLS):
+	case err == nil || err == io.EOF || IsOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLS):
 		return err
 	case errors.As(err, &dns) && shortageIn(dns) != nil:
 		return fmt.Errorf("%w: %w%.0w", ErrConnect, shortageIn(dns), err)
@@ -274,7 +274,8 @@ func shortageIn(dns *net.DNSError) error {
 	return nil
 }
 
-func isOneOf(err error, known ...error) bool {
+// IsOneOf reports whether errors.Is finds one of the known errors in err.
+func IsOneOf(err error, known ...error) bool {
 	return slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) })
 }
 
@@ -291,6 +292,6 @@ func plain(err error) error {
 
 func disconnected(err error) bool {
 	var op *net.OpError
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.As(err, &op) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, net.ErrClosed)
+	return IsOneOf(err, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE) ||
+		errors.As(err, &op) && !IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed)
 }
