@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/afero"
@@ -29,12 +30,12 @@ func TestWrittenNames(t *testing.T) {
 			})
 		}
 	}
-	files, cut := afero.NewMemMapFs(), false
+	files, cut := afero.NewMemMapFs(), new(atomic.Bool)
 	s := testserver.New(t, &testserver.Options{
 		FS: files, Tree: map[string]string{"/t/a": strings.Repeat("a", 9000), "/t/b/c": "c", "/t/b/d": "d"},
 		Fault: func(c *testserver.Conn) testserver.Action {
-			if look(); cut && c.Verb == "RETR" {
-				return testserver.Cut(5000, testserver.Reset)
+			if look(); cut.Load() && c.Verb == "RETR" {
+				return testserver.Cut(5000, testserver.Closed)
 			}
 			return nil
 		},
@@ -49,7 +50,8 @@ func TestWrittenNames(t *testing.T) {
 		{"--checksum", "md5:00112233445566778899aabbccddeeff", "-d", dir + "/x", s.URL("/t/b/c")},
 		{"--retries", "0", "--overwrite", "-d", dir, s.URL("/t/a")},
 	} {
-		if cut = args[0] == "--retries"; slices.Contains(args, "--delete") {
+		cut.Store(args[0] == "--retries")
+		if slices.Contains(args, "--delete") {
 			must.Do(t, files.Remove("/t/b/d"))
 		}
 		_, _, _ = run(t, args...)
