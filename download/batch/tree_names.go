@@ -75,7 +75,7 @@ func (b *engine) try(t *Tree, below string, dir bool) {
 	for i, p := range slices.Concat(t.Reject, t.patterns()) { // of which Accept is for files
 		g, known := b.idle[p]
 		if !known {
-			g = glob.Guess([]string{p})
+			g = glob.Guess(p)
 			b.idle[p] = g
 		}
 		switch {

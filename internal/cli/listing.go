@@ -182,7 +182,7 @@ func (r *run) size(n int64) string {
 	case n < 0:
 		return "-"
 	case r.Human:
-		return printable.Size(float64(n))
+		return printable.Size(n)
 	}
 	return strconv.FormatInt(n, 10)
 }
@@ -344,7 +344,7 @@ func (i *teller) end(ctx context.Context, whole bool) {
 	}
 	size := printable.Count(i.octets, "byte", "bytes")
 	if i.octets >= 1024 {
-		size = printable.Size(float64(i.octets)) + " (" + size + ")"
+		size = printable.Size(i.octets) + " (" + size + ")"
 	}
 	text := printable.Count(i.files, "file", "files") + ", " + size
 	if i.unknown > 0 {

@@ -294,7 +294,10 @@ func (r *run) round(ctx context.Context) {
 		tree.Trees = slices.Collect(tasks)
 		tasks = slices.Values(tree.Trees)
 	}
-	tell, rest := &teller{Source: tree, run: r}, map[bool]string{true: "; the same command fetches the rest"}[r.Watch == 0]
+	tell, rest := &teller{Source: tree, run: r}, ""
+	if r.Watch == 0 {
+		rest = "; the same command fetches the rest"
+	}
 	o := batch.Options{Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) }}
 	switch shard := r.Reading.Shard; {
 	case r.NoLedger, r.Info:
@@ -331,7 +334,8 @@ func (r *run) round(ctx context.Context) {
 		tell.end(ctx, err == nil)
 		return
 	}
-	totals.Files, totals.Failed = totals.Files+r.lost, totals.Failed+r.lost
+	totals.Files += r.lost
+	totals.Failed += r.lost
 	if !r.DryRun {
 		r.shown.End(totals)
 	}

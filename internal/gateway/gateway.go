@@ -181,34 +181,14 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 			return nil, s.fail(ctx, u, "connect", err)
 		}
 	}
-	r, err := s.send(ctx, method, u)
+	r, err := s.send(ctx, method, u, sync.OnceFunc(leave))
 	if err != nil {
 		leave()
-		return nil, err
 	}
-	r.Body = &admitted{r.Body, sync.OnceFunc(leave)}
-	return r, nil
+	return r, err
 }
 
-// admitted is a Body that ends a stay.
-type admitted struct {
-	io.ReadCloser
-	leave func()
-}
-
-func (a *admitted) Read(p []byte) (n int, err error) {
-	if n, err = a.ReadCloser.Read(p); err != nil {
-		a.leave()
-	}
-	return n, err
-}
-
-func (a *admitted) Close() error {
-	defer a.leave()
-	return a.ReadCloser.Close()
-}
-
-func (s *Source) send(ctx context.Context, method string, u *urlparse.URL) (*ftpexec.Response, error) {
+func (s *Source) send(ctx context.Context, method string, u *urlparse.URL, leave func()) (*ftpexec.Response, error) {
 	// Proxies choose a type by the name otherwise: squid fetches names such as "x.txt" in ASCII type, which changes bytes.
 	v := *u
 	v.User, v.Type = nil, urlparse.TypeImage
@@ -237,7 +217,7 @@ func (s *Source) send(ctx context.Context, method string, u *urlparse.URL) (*ftp
 		s.noticed.Do(s.Notice)
 	}
 	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // or zero
-	return &ftpexec.Response{Body: &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u}, Size: a.ContentLength, ModTime: t.UTC()}, nil
+	return &ftpexec.Response{Body: &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u, leave: leave}, Size: a.ContentLength, ModTime: t.UTC()}, nil
 }
 
 // authorize adds the login for the server, unless it is anonymous. It is not in the URL, which proxies log.
@@ -346,8 +326,14 @@ type body struct {
 	source        *Source
 	ctx           context.Context
 	url           *urlparse.URL
-	n             int64 // bytes that came
-	err           error // how reading ended: io.EOF or an *ftpexec.Error
+	leave         func() // the proxy needs its connection to the server no more
+	n             int64  // bytes that came
+	err           error  // how reading ended: io.EOF or an *ftpexec.Error
+}
+
+func (b *body) Close() error {
+	defer b.leave()
+	return b.ReadCloser.Close()
 }
 
 func (b *body) Read(p []byte) (n int, err error) {
@@ -364,6 +350,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 		return n, nil
 	case err == io.EOF:
 		b.err = err
+		b.leave()
 		return n, err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, printable.Count(b.n, "byte", "bytes"))

@@ -65,25 +65,23 @@ func Level(pattern string, depth int) (part string, last bool) {
 type Guesses []guess
 
 type guess struct {
-	pattern []string
+	pattern string
 	files   int64
 }
 
-// Guess returns what patterns may mean elsewhere: the end or a part of a name, a directory, a path from the root or from
+// Guess returns what a pattern may mean elsewhere: the end or a part of a name, a directory, a path from the root or from
 // further down, a regexp, or any case.
-func Guess(patterns []string) Guesses {
+func Guess(p string) Guesses {
 	all := Guesses{}
-	for _, p := range patterns {
-		plain := strings.NewReplacer(".*", "*", `\.`, ".", "^", "", "$", "").Replace(p)
-		likely := append(elsewhere(p), path.Base(p), plain, "*"+plain, p)
-		if !strings.ContainsAny(p, `*?[{\/`) {
-			likely = []string{p, p + "/", "*." + strings.TrimPrefix(p, "."), "*" + p, "*" + p + "*"}
-		}
-		for _, change := range []func(string) string{strings.Clone, strings.ToLower, strings.ToUpper} {
-			for _, q := range likely {
-				if q = change(q); q != p && !strings.Contains(q, "'") && Check(q) == nil {
-					all = append(all, guess{pattern: []string{q}})
-				}
+	plain := strings.NewReplacer(".*", "*", `\.`, ".", "^", "", "$", "").Replace(p)
+	likely := append(elsewhere(p), path.Base(p), plain, "*"+plain, p)
+	if !strings.ContainsAny(p, `*?[{\/`) {
+		likely = []string{p, p + "/", "*." + strings.TrimPrefix(p, "."), "*" + p, "*" + p + "*"}
+	}
+	for _, change := range []func(string) string{strings.Clone, strings.ToLower, strings.ToUpper} {
+		for _, q := range likely {
+			if q = change(q); q != p && !strings.Contains(q, "'") && Check(q) == nil {
+				all = append(all, guess{pattern: q})
 			}
 		}
 	}
@@ -107,7 +105,7 @@ func elsewhere(p string) (paths []string) {
 // Add tries the guesses with one more file, or directory if dir is true.
 func (g Guesses) Add(file string, dir bool) {
 	for i := range g {
-		if Match(g[i].pattern, file, dir) {
+		if Match([]string{g[i].pattern}, file, dir) {
 			g[i].files++
 		}
 	}
@@ -117,7 +115,7 @@ func (g Guesses) Add(file string, dir bool) {
 func (g Guesses) Advice() string {
 	for _, q := range g {
 		if q.files > 0 {
-			return fmt.Sprintf(" (write '%s', which matches %d)", q.pattern[0], q.files)
+			return fmt.Sprintf(" (write '%s', which matches %d)", q.pattern, q.files)
 		}
 	}
 	return ""

@@ -213,7 +213,7 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if err != nil {
 		kept := ""
 		if r.lone && done.Kept > 0 {
-			kept = "; " + printable.Size(float64(done.Kept)) + " kept: the same command resumes"
+			kept = "; " + printable.Size(done.Kept) + " kept: the same command resumes"
 		}
 		r.p.failed(f.event("error"), err, kept)
 		return
@@ -231,7 +231,7 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 		took := now.Sub(f.made)
 		e.Seconds, e.Rate = seconds(took), average(f.done-f.offset, now.Sub(f.began))
 		if text = ending(f.done-f.offset, took); f.offset > 0 {
-			text += "; " + printable.Size(float64(done.Size)) + " in all"
+			text += "; " + printable.Size(done.Size) + " in all"
 		}
 	}
 	if done.Verified != "" {

@@ -327,7 +327,7 @@ func clockTime(d time.Duration) string {
 
 // ending returns what has come and how fast, for example "108 MiB in 16.1 s, 6.7 MiB/s". A moment has no rate.
 func ending(received int64, took time.Duration) string {
-	text := printable.Size(float64(received)) + " in " + printable.Duration(took)
+	text := printable.Size(received) + " in " + printable.Duration(took)
 	if received > 0 && took >= 100*time.Millisecond {
 		text += ", " + printable.Size(float64(received)/took.Seconds()) + "/s"
 	}
@@ -335,9 +335,9 @@ func ending(received int64, took time.Duration) string {
 }
 
 func amount(done, total int64, of string) string {
-	text := printable.Size(float64(done))
+	text := printable.Size(done)
 	if total > 0 {
-		text += of + printable.Size(float64(total))
+		text += of + printable.Size(total)
 	}
 	return text
 }
