@@ -178,11 +178,14 @@ func (f *file) moveTo(off int64) error {
 	if f.body != nil && f.size >= 0 && f.size-f.at <= readOver {
 		_, _ = io.Copy(io.Discard, f.body) // if it fails, the next transfer has a new connection
 	}
-	if !f.given && f.size > 0 && f.size <= readOver && !f.info.exact() {
+	if f.small() && !f.info.exact() {
 		return f.keep()
 	}
 	return f.begin(off)
 }
+
+// small reports whether the file can still be kept as a whole.
+func (f *file) small() bool { return !f.given && f.size > 0 && f.size <= readOver }
 
 // errUndated means that nothing would show whether another transfer brings the same file: as in package download, that takes
 // its size and time.
@@ -200,6 +203,11 @@ func (f *file) begin(off int64) error {
 		return err
 	}
 	f.body, f.at, f.joined = r.Body, off, f.given
+	if f.small() && r.ModTime.IsZero() { // MLST tells the time, but no transfer has it
+		_, _ = io.Copy(io.Discard, f.body)
+		f.giveUp()
+		return f.keep()
+	}
 	if !f.given {
 		f.first = r
 	}
