@@ -241,8 +241,8 @@ func unix(line string, now time.Time) (Item, bool) {
 		words = append(words, word{rest[at[0]:at[1]], at[0], at[1]})
 	}
 	for i := range words {
-		s, n, ok := unixTime(words[i:], now)
-		if !ok || i == 0 || strings.TrimRight(words[i-1].text, "0123456789") == words[i-1].text { // no size, nor a group that runs into it
+		s, n := unixTime(words[i:], now)
+		if s.unit == 0 || i == 0 || strings.TrimRight(words[i-1].text, "0123456789") == words[i-1].text { // no size, nor a group that runs into it
 			continue
 		}
 		s.on(&item)
@@ -310,7 +310,7 @@ const maxWords = 16
 var wordPattern = lazy.Regexp(`[^ \t]+`)
 
 // unixTime reads the time at the beginning of words, and returns how many words it takes.
-func unixTime(words []word, now time.Time) (s stamp, n int, ok bool) {
+func unixTime(words []word, now time.Time) (s stamp, n int) {
 	text := func(i int) string {
 		if i < len(words) {
 			return words[i].text
@@ -325,54 +325,49 @@ func unixTime(words []word, now time.Time) (s stamp, n int, ok bool) {
 		return isoTime(text, words, now)
 	}
 	if y := year(strings.TrimSuffix(rest, "年")); y >= 0 {
-		if c, timed := clock(text(3)); timed && strings.HasSuffix(text(1), ",") { // "Oct 08, 2002 09:47"
-			s, ok = date(y, mon, dom, c)
-			return s, 4, ok
+		if c := clock(text(3)); c.unit > 0 && strings.HasSuffix(text(1), ",") { // "Oct 08, 2002 09:47"
+			return date(y, mon, dom, c), 4
 		}
-		s, ok = date(y, mon, dom, stamp{})
-		return s, 3, ok
+		return date(y, mon, dom, stamp{}), 3
 	}
-	c, ok := clock(rest)
-	if !ok {
-		return s, 0, false
+	c := clock(rest)
+	if c.unit == 0 {
+		return stamp{}, 0
 	}
 	if y := year(text(3)); y >= 0 && c.unit < time.Minute { // "Jan  2 15:04:05 2006", BSD's ls -T
-		s, ok = date(y, mon, dom, c)
-		return s, 4, ok
+		return date(y, mon, dom, c), 4
 	}
-	s, ok = recent(mon, dom, c, now)
-	return s, 3, ok
+	return recent(mon, dom, c, now), 3
 }
 
 // isoTime reads the time styles of GNU ls: "2006-01-02 15:04", "2006-01-02 15:04:05.123456789 +0100", "01-02 15:04", and
 // "2006-01-02 " with a space in place of the time.
-func isoTime(text func(int) string, words []word, now time.Time) (s stamp, n int, ok bool) {
+func isoTime(text func(int) string, words []word, now time.Time) (s stamp, n int) {
 	p := strings.FieldsFunc(text(0), func(r rune) bool { return r == '-' || r == '/' })
-	c, timed := clock(text(1))
+	c := clock(text(1))
+	timed := c.unit > 0
 	switch {
 	case len(p) == 2 && timed && number(p[0], 2) > 0:
-		s, ok = recent(number(p[0], 2), number(p[1], 2), c, now)
-		return s, 2, ok
+		return recent(number(p[0], 2), number(p[1], 2), c, now), 2
 	case len(p) == 2 && year(text(1)) >= 0 && number(p[0], 2) > 0: // "09-26 2000"
-		s, ok = date(year(text(1)), number(p[0], 2), number(p[1], 2), stamp{})
-		return s, 2, ok
+		return date(year(text(1)), number(p[0], 2), number(p[1], 2), stamp{}), 2
 	case len(p) != 3 || year(p[0]) < 0:
-		return s, 0, false
+		return stamp{}, 0
 	}
-	s, ok = date(year(p[0]), number(p[1], 2), number(p[2], 2), c)
+	s = date(year(p[0]), number(p[1], 2), number(p[2], 2), c)
 	switch {
-	case !ok:
-		return s, 0, false
+	case s.unit == 0:
+		return stamp{}, 0
 	case !timed && len(words) > 1 && words[1].start > words[0].end+1:
 		words[0].end++
-		return s, 1, true
+		return s, 1
 	case !timed:
-		return s, 0, false
+		return stamp{}, 0
 	}
 	if zone, err := time.Parse("-0700", text(2)); err == nil && c.unit < time.Minute {
 		_, offset := zone.Zone()
 		s.t, s.utc = s.t.Add(-time.Duration(offset)*time.Second), true
-		return s, 3, true
+		return s, 3
 	}
-	return s, 2, true
+	return s, 2
 }

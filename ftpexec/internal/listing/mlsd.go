@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"cmp"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -117,9 +118,10 @@ func size(text string) int64 {
 
 const day = 24 * time.Hour
 
+// stamp is a time. The zero stamp is none.
 type stamp struct {
 	t    time.Time
-	unit time.Duration // its precision
+	unit time.Duration // its precision; 0 if there is no time
 	utc  bool
 }
 
@@ -130,21 +132,21 @@ func (s stamp) on(item *Item) {
 	}
 }
 
-// date returns a time of a day, or the day alone if clock is the zero stamp. It returns false if there is no such day.
-func date(year, month, dayOfMonth int, clock stamp) (stamp, bool) {
+// date returns a time of a day, or the day alone if clock is the zero stamp. It returns none if there is no such day.
+func date(year, month, dayOfMonth int, clock stamp) stamp {
 	t := time.Date(year, time.Month(month), dayOfMonth, 0, 0, 0, 0, time.UTC)
-	ok := t.Day() == dayOfMonth && int(t.Month()) == month && !t.IsZero()
-	if clock.unit == 0 {
-		return stamp{t: t, unit: day}, ok
+	if t.Day() != dayOfMonth || int(t.Month()) != month || t.IsZero() {
+		return stamp{}
 	}
-	return stamp{t: t.Add(clock.t.Sub(clock.t.Truncate(day))), unit: clock.unit}, ok
+	return stamp{t: t.Add(clock.t.Sub(clock.t.Truncate(day))), unit: cmp.Or(clock.unit, day)}
 }
 
 // setTime takes a day, and a time of that day if clockTime is not "". It returns false if there is no such time.
 func (item *Item) setTime(year, month, dayOfMonth int, clockTime string) bool {
-	c, timed := clock(clockTime)
-	s, ok := date(year, month, dayOfMonth, c)
-	if ok = ok && (timed || clockTime == ""); ok {
+	c := clock(clockTime)
+	s := date(year, month, dayOfMonth, c)
+	ok := s.unit > 0 && (c.unit > 0 || clockTime == "")
+	if ok {
 		s.on(item)
 	}
 	return ok
@@ -152,20 +154,20 @@ func (item *Item) setTime(year, month, dayOfMonth int, clockTime string) bool {
 
 // recent returns the last such day, at time c, before now. A day is added to now, because the server's clock may be
 // ahead and its time zone is not known.
-func recent(month, dayOfMonth int, c stamp, now time.Time) (stamp, bool) {
+func recent(month, dayOfMonth int, c stamp, now time.Time) stamp {
 	limit := now.UTC().Add(day)
 	for year := limit.Year(); year > limit.Year()-9; year-- { // two leap years are at most 8 years apart
-		if s, ok := date(year, month, dayOfMonth, c); ok && !s.t.After(limit) {
-			return s, true
+		if s := date(year, month, dayOfMonth, c); s.unit > 0 && !s.t.After(limit) {
+			return s
 		}
 	}
-	return stamp{}, false
+	return stamp{}
 }
 
 // clock reads "15:04", "15:04:05" or "15:04:05.123", and "3:04PM" or "3:04p".
-func clock(text string) (stamp, bool) {
+func clock(text string) stamp {
 	if !strings.Contains(text, ":") {
-		return stamp{}, false
+		return stamp{}
 	}
 	text = strings.ToUpper(text)
 	if strings.HasSuffix(text, "A") || strings.HasSuffix(text, "P") {
@@ -173,10 +175,10 @@ func clock(text string) (stamp, bool) {
 	}
 	for layout, unit := range map[string]time.Duration{"15:04": time.Minute, "3:04PM": time.Minute, "15:04:05": secondsIn(text), "3:04:05PM": secondsIn(text)} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return stamp{t: t, unit: unit}, true
+			return stamp{t: t, unit: unit}
 		}
 	}
-	return stamp{}, false
+	return stamp{}
 }
 
 // secondsIn returns the unit of the last digit of a time with seconds.
