@@ -244,8 +244,8 @@ func (j *job) choose(ctx context.Context, to *partfile.Place) (choice, error) {
 // against decides what to do about the target by what the server says about its file. Newer retrieves one that is newer or
 // of another size. Continue takes the target for its start; with Newer, only if the target is no older and shorter.
 func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
-	refuse := func(format string, args ...any) (choice, error) {
-		return choice{}, because(ErrResume, "%s: "+format, append([]any{to.Path}, args...)...)
+	refuse := func(why string) (choice, error) {
+		return choice{}, because(ErrResume, "%s: %s", to.Path, why)
 	}
 	never := "" // why the target is the start of no file
 	switch {
@@ -255,11 +255,11 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 		never = "cannot be resumed: it belongs to another user"
 	}
 	if never != "" && !j.o.Newer {
-		return refuse("%s", never)
+		return refuse(never)
 	}
 	for _, suffix := range []string{".aria2", ".lftp-pget-status"} { // whose files have their full size from the start
 		if _, err := os.Lstat(to.Path + suffix); err == nil {
-			return refuse("lacks pieces, as %s%s tells", to.Path, suffix)
+			return refuse("lacks pieces, as " + to.Path + suffix + " tells")
 		}
 	}
 	local, err := to.Stat()
@@ -293,11 +293,11 @@ func (j *job) against(ctx context.Context, to *partfile.Place) (choice, error) {
 	}
 	switch {
 	case never != "":
-		return refuse("%s", never)
+		return refuse(never)
 	case info.Size < 0:
 		return refuse("cannot be resumed: the server does not report the file's size")
 	case local.Size() > info.Size:
-		return refuse("has %d bytes, but the server's file has only %d", local.Size(), info.Size)
+		return refuse(fmt.Sprintf("has %d bytes, but the server's file has only %d", local.Size(), info.Size))
 	case fresh:
 		return refuse("is older than the server's file, which has changed since")
 	case local.Size() == info.Size:

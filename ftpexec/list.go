@@ -135,7 +135,7 @@ func (r *run) lines() (l listed, err error) {
 		}
 	}
 	if err == nil && l.op.Verb == "MLSD" && r.library.data.InLine() {
-		err = r.failure(step{Command: l.op}, fmt.Errorf("%w: its last line has no end", ErrTruncated))
+		err = r.failure(step{Command: l.op}, errUnended)
 	}
 	if err == nil {
 		n := r.library.data.Received() + 1

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -203,12 +204,9 @@ func about(u *urlparse.URL, err error) error {
 // MDTM and a CWD to the name travel together: a directory is what CWD enters, whatever the server answers to SIZE. The
 // type of the entry is fs.ModeIrregular if that says neither what u is nor that it is missing.
 func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
-	if u = u.Child("", ""); len(u.Dirs) > 0 {
-		last := len(u.Dirs) - 1
+	u = u.Child("", "")
+	if last := len(u.Dirs) - 1; last >= 0 && u.Dirs[last] != "" {
 		u.Dirs, u.Name = u.Dirs[:last], u.Dirs[last]
-		if u.Name == "" {
-			u.Dirs = u.Dirs[:last+1]
-		}
 	}
 	if !s.known().noMLST {
 		q := &question{url: u, asks: []Command{withArg("MLST", u.Name)}}
@@ -269,17 +267,14 @@ func (q *question) verdict() (Entry, error) {
 	return e, nil
 }
 
-// hashCommands say which commands ask for a digest. They count if FEAT lists them.
-var hashCommands = map[string]struct {
-	length int      // of the digest in bytes
-	hash   string   // the algorithm's name for HASH (draft-bryan-ftpext-hash)
-	verbs  []string // commands for this algorithm alone, in the order of preference
-}{
-	"sha512": {64, "SHA-512", []string{"XSHA512"}},
-	"sha256": {32, "SHA-256", []string{"XSHA256"}},
-	"sha1":   {20, "SHA-1", []string{"XSHA1", "XSHA"}},
-	"md5":    {16, "MD5", []string{"XMD5", "MD5"}},
-	"crc32":  {4, "CRC32", []string{"XCRC"}},
+// hashCommands say for each algorithm how many bytes a digest has, its name for HASH (draft-bryan-ftpext-hash), and the
+// commands for this algorithm alone, in the order of preference. Commands count if FEAT lists them.
+var hashCommands = map[string]string{
+	"sha512": "64 SHA-512 XSHA512",
+	"sha256": "32 SHA-256 XSHA256",
+	"sha1":   "20 SHA-1 XSHA1 XSHA",
+	"md5":    "16 MD5 XMD5 MD5",
+	"crc32":  "4 CRC32 XCRC",
 }
 
 // Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
@@ -306,8 +301,8 @@ func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (d
 }
 
 func (r *run) hash(algorithm string) ([]byte, error) {
-	how, ok := hashCommands[algorithm]
-	if !ok {
+	how := strings.Fields(hashCommands[algorithm])
+	if how == nil {
 		return nil, &Error{Op: "HASH", URL: r.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)}
 	}
 	if r.features == nil {
@@ -319,10 +314,12 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 	}
 	name, op := r.url.Name, withArg("HASH", r.url.Name)
 	var ask []Command
-	if offered(r.features, "HASH", how.hash) {
-		ask = []Command{withArg("OPTS", "HASH "+how.hash), op}
-	} else if i := slices.IndexFunc(how.verbs, func(verb string) bool { return offered(r.features, verb, "") }); i >= 0 {
-		ask = []Command{withArg(how.verbs[i], name)}
+	length, _ := strconv.Atoi(how[0])
+	hash, own := how[1], how[2:]
+	if offered(r.features, "HASH", hash) {
+		ask = []Command{withArg("OPTS", "HASH "+hash), op}
+	} else if i := slices.IndexFunc(own, func(verb string) bool { return offered(r.features, verb, "") }); i >= 0 {
+		ask = []Command{withArg(own[i], name)}
 	}
 	why := fmt.Errorf("%w: it offers no command for %s", errNoHash, algorithm)
 	for _, op = range ask {
@@ -330,7 +327,7 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d := digestIn(reply, how.length, name); d != nil {
+		if d := digestIn(reply, length, name); d != nil {
 			return d, nil
 		}
 		why = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String())) // not as Error.Reply: 4yz is no reason to ask again

@@ -182,7 +182,7 @@ func loginStart(text string) int {
 	if hasPrefixFold(s, "URL:") {
 		s = strings.TrimLeft(s[len("URL:"):], " \t\r\n")
 	}
-	for _, scheme := range []string{"ftp:", "ftps:", "ftpes:", "http:", "https:", "sftp:", "file:", "gopher:"} {
+	for scheme := range strings.FieldsSeq("ftp: ftps: ftpes: http: https: sftp: file: gopher:") {
 		if rest := s[min(len(s), len(scheme)):]; hasPrefixFold(s, scheme) && !userBefore(rest) {
 			s = rest
 			break

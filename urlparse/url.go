@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"example.com/ftpfetch/internal/printable"
 )
@@ -216,15 +215,11 @@ func (e *Error) Unwrap() error { return e.kind }
 // shown returns s as one printable line of bounded length.
 func shown(s string) string {
 	const most = 200
-	if s == "" {
+	switch {
+	case s == "":
 		return `""`
-	}
-	if len(s) <= most {
+	case len(s) <= most:
 		return printable.Line(s)
 	}
-	cut := most
-	for cut > most-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return printable.Line(s[:cut]) + "..."
+	return printable.Line(s[:most]) + "..."
 }
