@@ -66,7 +66,7 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	ctx, c, isHead := req.Context(), cmp.Or(t.Client, &t.own), req.Method == http.MethodHead
 	switch {
 	case !isHead && req.Method != http.MethodGet && req.Method != "":
-		r = message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD")
+		r = message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD\n")
 		r.Header.Set("Allow", "GET, HEAD")
 	case isHead:
 		r, err = head(ctx, c, u)
@@ -77,7 +77,7 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	}
 	switch status := statusOf(err); {
 	case status != 0:
-		r = message(status, err.Error())
+		r = message(status, err.Error()+"\n")
 		if status == http.StatusUnauthorized {
 			r.Header.Set("WWW-Authenticate", `Basic realm="`+u.Address()+`"`)
 		}
@@ -118,7 +118,7 @@ func requested(req *http.Request) (*urlparse.URL, error) {
 func head(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
 	e, err := c.Stat(ctx, u)
 	if err == nil && u.IsDir() && !e.Mode.IsDir() {
-		return message(http.StatusNotFound, u.Redacted()+": not a directory"), nil
+		return message(http.StatusNotFound, u.Redacted()+": not a directory\n"), nil
 	}
 	return respond(http.StatusOK, u, e.Size, e.ModTime, nil), err
 }
@@ -179,7 +179,7 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part string, d
 	switch ranged := end > 0 && r.Size > 0 && (dates == nil || strong(dates, r.ModTime)); {
 	case ranged && first >= r.Size:
 		r.Body.Close()
-		a = message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes"))
+		a = message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes")+"\n")
 		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
 	case ranged && first == from:
 		end = min(end, r.Size)
@@ -219,11 +219,12 @@ func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Respon
 		}
 		names.WriteString(path.Base(e.Name) + "\n")
 	}
-	return respond(http.StatusOK, nil, int64(names.Len()), time.Time{}, io.NopCloser(strings.NewReader(names.String()))), nil
+	return message(http.StatusOK, names.String()), nil
 }
 
-func message(status int, line string) *http.Response {
-	return respond(status, nil, int64(len(line))+1, time.Time{}, io.NopCloser(strings.NewReader(line+"\n")))
+// message returns a response with lines of text.
+func message(status int, lines string) *http.Response {
+	return respond(status, nil, int64(len(lines)), time.Time{}, io.NopCloser(strings.NewReader(lines)))
 }
 
 // respond returns a response with length bytes of the file that u names, or of text. -1 and the zero modTime are unknown.

@@ -7,6 +7,7 @@ package wire
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -127,14 +128,8 @@ func (c *Conn) setUp(missing string, step func(context.Context) error) error {
 	}
 	c.mu.Unlock()
 	err := step(ctx)
-	if err == nil {
-		return nil
-	}
-	if ended := c.Ended(); ended != nil {
-		return ended
-	}
-	if ctx.Err() != nil {
-		return timedOut(missing, c.cfg.ConnectTimeout)
+	if err != nil && ctx.Err() != nil {
+		err = cmp.Or(c.Ended(), timedOut(missing, c.cfg.ConnectTimeout))
 	}
 	return err
 }

@@ -73,9 +73,9 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	code, reason := codeOf(line)
-	if reason != "" {
-		return Reply{}, senseless(reason, mask(line))
+	code, err := strconv.Atoi(line[:min(3, len(line))])
+	if err != nil || code < 100 || code > 599 || strings.Trim(line[3:min(4, len(line))], " -") != "" { // RFC 959 section 4.2
+		return Reply{}, senseless("it does not start with three digits from 100 to 599, and a space or hyphen", mask(line))
 	}
 	lines, left := []string{cutCode(line)}, maxReply-len(line)
 	for more := len(line) > 3 && line[3] == '-'; more; lines = append(lines, line) {
@@ -89,20 +89,6 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 	}
 	text := strings.Join(lines, "\n")
 	return Reply{code, mask(text), text}, nil
-}
-
-// codeOf returns the code of a reply's first line, or what RFC 959 section 4.2 does not allow in it.
-func codeOf(line string) (code int, reason string) {
-	if len(line) < 3 || strings.Trim(line[:3], "0123456789") != "" {
-		return 0, "it does not start with three digits"
-	}
-	if code, _ = strconv.Atoi(line[:3]); code < 100 || code > 599 {
-		return 0, "code out of range"
-	}
-	if len(line) > 3 && line[3] != ' ' && line[3] != '-' {
-		return 0, "no space or hyphen after the code"
-	}
-	return code, ""
 }
 
 func cutCode(line string) string { return line[min(4, len(line)):] }
