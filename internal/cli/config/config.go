@@ -105,11 +105,11 @@ func Parse(args []string) (*Config, error) {
 		return &r.Config, &Error{Lines: texts}
 	}
 	var err error
-	if scheme, bare := strings.CutSuffix(r.base, "://"); bare {
-		_, err = r.parseURL(r.base + "any/")
+	if scheme, bare := strings.CutSuffix(r.Base, "://"); bare {
+		_, err = r.parseURL(r.Base + "any/")
 		r.Reading.Base = &urlparse.URL{Scheme: strings.ToLower(scheme)}
-	} else if r.base != "" {
-		r.Reading.Base, err = r.parseURL(strings.TrimSuffix(r.base, "/") + "/")
+	} else if r.Base != "" {
+		r.Reading.Base, err = r.parseURL(strings.TrimSuffix(r.Base, "/") + "/")
 	}
 	if err != nil {
 		err = fmt.Errorf("--base: %w", err)
@@ -133,7 +133,8 @@ func Usage(format string, args ...any) error {
 // line is a command line while it is read: the Config, and what only its checks need.
 type line struct {
 	Config
-	mode, base string
+	Mode, Base string
+	NoClobber  bool
 }
 
 func (r *reader) settle() {
@@ -142,7 +143,8 @@ func (r *reader) settle() {
 	together := r.all.Changed("jobs")
 	l.Many = l.Input != "" || l.Manifest != "" || l.Recursive || l.Glob || together && len(l.Targets) > 1
 	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.all.Changed("sort"))
-	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.mode == "active", l.mode == "pasv", l.TLS == "try"
+	l.File.Skip = l.NoClobber
+	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.Mode == "active", l.Mode == "pasv", l.TLS == "try"
 	switch {
 	case l.PerHost != 0:
 		l.Client.MaxConns = l.PerHost // also of a lone file in segments

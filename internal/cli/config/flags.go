@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -104,24 +105,9 @@ func (f *flag) String() string {
 	return "--" + f.name
 }
 
-// fields returns what each flag sets, or what reads its value.
-func (l *line) fields() map[string]any {
-	return map[string]any{
-		"output": &l.Output, "dir": &l.Dir, "sort": &l.Sort, "format": &l.Reading.Format, "base": &l.base,
-		"report": &l.Report, "netrc": &l.Netrc, "tls": &l.TLS, "cacert": &l.CACert, "cert": &l.Cert,
-		"mode": &l.mode, "type": &l.Type, "progress": &l.Progress,
-
-		"newer": &l.File.Newer, "continue": &l.File.Continue, "overwrite": &l.File.Overwrite,
-		"no-clobber": &l.File.Skip, "long": &l.Long, "info": &l.Info, "json": &l.JSON, "shared": &l.Shared,
-		"dry-run": &l.DryRun, "keep-dirs": &l.Reading.KeepDirs, "no-ledger": &l.NoLedger, "recursive": &l.Recursive,
-		"glob": &l.Glob, "follow-links": &l.Tree.FollowLinks, "verify": &l.File.Verify, "password-stdin": &l.PasswordStdin,
-		"delete": &l.Delete, "backup": &l.Backup, "insecure": &l.Insecure, "verbose": &l.Verbose, "quiet": &l.Quiet,
-
-		"connect-timeout": &l.Client.ConnectTimeout, "timeout": &l.Client.Timeout, "max-time": &l.MaxTime,
-		"min-age": &l.MinAge, "watch": &l.Watch,
-
-		"map": &l.Reading.Map, "accept": &l.Tree.Accept, "reject": &l.Tree.Reject,
-
+// readers returns what reads the values of flags, where that is not plain from a field and the help; see field.
+func (l *line) readers() map[string]func(string) error {
+	return map[string]func(string) error{
 		"input":       readList(&l.Input),
 		"manifest":    readList(&l.Manifest),
 		"shard":       into(&l.Reading.Shard, readShard),
@@ -143,23 +129,37 @@ func (l *line) fields() map[string]any {
 	}
 }
 
+// field returns the address of the field that a flag sets: the one with its name. --dry-run sets DryRun.
+func (l *line) field(flag string) any {
+	name := strings.ReplaceAll(flag, "-", "")
+	for _, all := range []any{l, &l.File, &l.Tree, &l.Reading, &l.Client} {
+		is := func(field string) bool { return strings.EqualFold(field, name) }
+		if field := reflect.ValueOf(all).Elem().FieldByNameFunc(is); field.IsValid() {
+			return field.Addr().Interface()
+		}
+	}
+	return nil
+}
+
 func (l *line) declare() *pflag.FlagSet {
 	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
 	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	fields := l.fields()
+	readers := l.readers()
 	for _, f := range flags() {
-		set, _ := fields[f.name].(func(string) error)
-		switch to := fields[f.name].(type) {
-		case *bool:
-			all.BoolVarP(to, f.name, f.letter, false, "")
-			continue
-		case *string:
-			set = into(to, f.read)
-		case *time.Duration:
-			set = into(to, readTime)
-		case *[]string: // may be repeated
-			set = into(to, func(s string) ([]string, error) { return append(*to, s), f.check(s) })
+		set := readers[f.name]
+		if set == nil {
+			switch to := l.field(f.name).(type) {
+			case *bool:
+				all.BoolVarP(to, f.name, f.letter, false, "")
+				continue
+			case *string:
+				set = into(to, f.read)
+			case *time.Duration:
+				set = into(to, readTime)
+			case *[]string: // may be repeated
+				set = into(to, func(s string) ([]string, error) { return append(*to, s), f.check(s) })
+			}
 		}
 		if f.bare {
 			all.BoolFuncP(f.name, f.letter, "", set)

@@ -114,6 +114,21 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestFields checks that each flag sets something: the field of its name, or what its reader says.
+func TestFields(t *testing.T) {
+	l := new(line)
+	readers := l.readers()
+	for _, f := range flags() {
+		if readers[f.name] == nil && l.field(f.name) == nil {
+			t.Errorf("--%s sets nothing", f.name)
+		}
+		delete(readers, f.name)
+	}
+	for name := range readers {
+		t.Errorf("--%s has a reader, and is not in the help", name)
+	}
+}
+
 // TestBadValues checks what is said about values, and that it shows no password.
 func TestBadValues(t *testing.T) {
 	for args, want := range map[string]string{
