@@ -142,7 +142,6 @@ type job struct {
 	quiet   func()          // which this ends
 	place   *partfile.Place // has been looked at, or nil
 	lists   *sums.Cache
-	many    bool // it is one of many, of which some may be lists of digests
 
 	listedSize func(ctx context.Context, again bool) (int64, error) // see member; nil for a file alone
 	listedTime time.Time
@@ -167,7 +166,7 @@ func newJob(src Source, u *urlparse.URL, o *Options) *job {
 		j.o.notify(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.o.Retries)), Wait: wait})
 	}
 	if m, ok := src.(member); ok {
-		j.extra, j.arrives, j.place, j.lists, j.many, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Place(), m.Lists(), true, true
+		j.extra, j.arrives, j.place, j.lists, policy.ReturnCrowded = m.Extra(), m.Arrived, m.Place(), m.Lists(), true
 		j.listedSize = m.Size
 		j.listedTime = m.ModTime()
 	}

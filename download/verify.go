@@ -152,7 +152,7 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 	for up := 1; up <= mostUp && c == nil && err == nil; up++ {
 		c, err = j.listed(ctx, up)
 	}
-	if c == nil && err == nil && !(j.many && sums.Is(j.u.Name)) {
+	if c == nil && err == nil && !(j.listedSize != nil && sums.Is(j.u.Name)) {
 		err = because(ErrUnverified, "there is no list of digests beside the file or above, and the server computes none")
 	}
 	return c, err

@@ -71,7 +71,10 @@ func answerTo(op Command, r wire.Reply, u *urlparse.URL, at place) answer {
 	return sync.OnceValue(func() string {
 		names := slices.Concat([]string{u.Name, at.home, op.Arg}, u.Dirs, at.dirs)
 		if stage := verbs[op.Verb].stage; stage == "connect" || stage == "login" { // the server knows no other name yet
-			names = slices.DeleteFunc([]string{op.Arg}, func(name string) bool { return name == "anonymous" }) // a word of some wordings
+			names = []string{op.Arg}
+			if op.Arg == "anonymous" { // a word of some wordings
+				names = nil
+			}
 		}
 		return fmt.Sprint(r.Code, " ", wordsOf(r, names))
 	})
@@ -102,8 +105,8 @@ type Error struct {
 
 // Error returns one line that is safe to print on a terminal. It contains no password.
 func (e *Error) Error() string {
-	s, verb, arg := e.Err.Error(), "", ""
-	switch verb, arg, _ = strings.Cut(e.Op, " "); {
+	s := e.Err.Error()
+	switch verb, arg, _ := strings.Cut(e.Op, " "); {
 	case verb == "CWD": // the other refusals say enough
 		s = strings.Replace(s, errDirectory.Error(), "cannot enter "+cmp.Or(arg, `""`), 1)
 	case errors.Is(e.Err, ErrProtocol) && e.Op != "connect":

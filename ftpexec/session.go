@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -99,12 +99,14 @@ func (s *session) setUp() []string {
 	return verbs
 }
 
+// loses matches the greetings of servers that lose commands sent ahead.
+var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik")
+
 // connect opens the connection and gives it to jlaffaye/ftp.
 func (r *run) connect(sequential bool) error {
 	greeting, err := r.conn.Connect()
 	if err == nil {
-		loses := []string{"icrosoft FTP Service", "MadGoat", "MikroTik"} // commands sent ahead
-		r.oneByOne = slices.ContainsFunc(loses, func(name string) bool { return strings.Contains(greeting.Raw(), name) })
+		r.oneByOne = loses().MatchString(greeting.Raw())
 		if r.oneByOne && !sequential {
 			r.conn.Note("this kind of server needs one command at a time")
 		}

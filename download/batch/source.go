@@ -61,13 +61,10 @@ func (f *first) Size(ctx context.Context, again bool) (int64, error) {
 func (f *first) ModTime() time.Time { return f.turn.Value.modTime }
 
 // Extra is what package download asks for more connections.
-func (f *first) Extra() download.Source { return &extra{f.Source, f.turn} }
+func (f *first) Extra() download.Source { return &extra{f} }
 
 // extra is the Source for the further connections of a file.
-type extra struct {
-	download.Source
-	turn *schedule.Turn[*job]
-}
+type extra struct{ *first }
 
 // Do gives back the token of a connection that the server refuses.
 func (e *extra) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {

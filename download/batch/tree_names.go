@@ -274,17 +274,24 @@ func (b *engine) hauls(ctx context.Context) {
 		h := j.dir.haul
 		err := b.wanting(h, j.Tree)
 		told = told || h.lost || err != nil
+		what := ""
 		switch {
 		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
 		case err != nil:
 			b.count(func(c *counts) { c.file(0) })
 			b.ended(Event{Event: download.Event{Err: err}, Task: j.Task})
 		case h.deeper > 0:
-			b.note(pause, j.url().Redacted()+": "+h.unread(j.Tree))
-		case h.wanted == 0 && !h.lost && j.Tree.Names != "":
-			b.note(pause, j.url().Redacted()+": no file in what matches "+j.Tree.Names)
-		case h.wanted == 0 && !h.lost:
-			b.note(pause, j.url().Redacted()+": "+map[bool]string{true: "no file in it", false: "empty"}[h.shown])
+			what = h.unread(j.Tree)
+		case h.wanted > 0 || h.lost:
+		case j.Tree.Names != "":
+			what = "no file in what matches " + j.Tree.Names
+		case h.shown:
+			what = "no file in it"
+		default:
+			what = "empty"
+		}
+		if what != "" {
+			b.note(pause, j.url().Redacted()+": "+what)
 		}
 	}
 	if !told {

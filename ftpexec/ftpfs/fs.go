@@ -220,8 +220,10 @@ func (d *FS) lookUp(name string) (*info, error) {
 		return nil, err
 	}
 	list, _, err := d.list(path.Dir(name))
-	if at := slices.IndexFunc(list, func(i *info) bool { return i.path == name }); at >= 0 {
-		return list[at], nil
+	for _, i := range list {
+		if i.path == name {
+			return i, nil
+		}
 	}
 	return nil, cmp.Or(err, ftpexec.ErrNotFound)
 }

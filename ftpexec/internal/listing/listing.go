@@ -111,10 +111,10 @@ func LIST(line string, now time.Time) (Item, error) {
 
 // dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name", also with a year of four digits or first.
 func dos(m []string) (item Item, ok bool) {
-	y, mon, dom := century(m[4]), number(m[1], 2), number(m[3], 2)
+	y, mon, dom := century(m[4]), number(m[1]), number(m[3])
 	switch {
 	case len(m[1]) == 4:
-		y, mon, dom = year(m[1]), number(m[3], 2), number(m[4], 2)
+		y, mon, dom = year(m[1]), number(m[3]), number(m[4])
 	case m[2] == "." || mon > 12:
 		mon, dom = dom, mon
 	}
@@ -167,7 +167,7 @@ func openVMS(m []string) (item Item, ok bool) {
 	if name := m[1]; len(name) > 4 && strings.EqualFold(name[len(name)-4:], ".DIR") {
 		item.Name, item.Mode = name[:len(name)-4], fs.ModeDir
 	}
-	return item, item.setTime(year(m[5]), month(m[4]), number(m[3], 2), m[6])
+	return item, item.setTime(year(m[5]), month(m[4]), number(m[3]), m[6])
 }
 
 // dataSet reads a line about a data set of z/OS, perhaps one that is not mounted. A partitioned one is a directory. The date
@@ -186,7 +186,7 @@ func dataSet(m []string) (Item, bool) {
 // member reads a line about a member of a partitioned data set of z/OS. The sizes count records.
 func member(m []string) (item Item, ok bool) {
 	item = Item{Name: m[1], Size: -1}
-	return item, item.setTime(year(m[2]), number(m[3], 2), number(m[4], 2), m[5])
+	return item, item.setTime(year(m[2]), number(m[3]), number(m[4]), m[5])
 }
 
 // as400 reads a line of OS/400, "QSYS  77824 02/23/00 15:09:55 *DIR  name/". The job's settings decide the order of day and
@@ -201,7 +201,7 @@ func as400(m []string) (Item, bool) {
 	default:
 		item.Size = size(m[1])
 	}
-	mon, dom := number(m[2], 2), number(m[4], 2)
+	mon, dom := number(m[2]), number(m[4])
 	if m[3] == "." || mon > 12 {
 		mon, dom = dom, mon
 	} else if dom <= 12 && dom != mon {
@@ -217,7 +217,7 @@ func os2(m []string) (item Item, ok bool) {
 	if m[2] != "" {
 		item.Mode = fs.ModeDir
 	}
-	return item, item.setTime(century(m[5]), number(m[3], 2), number(m[4], 2), m[6])
+	return item, item.setTime(century(m[5]), number(m[3]), number(m[4]), m[6])
 }
 
 // mode matches the first column of ls -l, with the mark of an ACL or an extended attribute.
@@ -317,9 +317,9 @@ func unixTime(words []word, now time.Time) (s stamp, n int) {
 		}
 		return ""
 	}
-	mon, dom, rest := month(text(0)), number(strings.TrimRight(text(1), ".,日"), 2), text(2)
+	mon, dom, rest := month(text(0)), number(strings.TrimRight(text(1), ".,日")), text(2)
 	if mon == 0 { // "2. Jan 2006"
-		mon, dom = month(text(1)), number(strings.TrimRight(text(0), "."), 2)
+		mon, dom = month(text(1)), number(strings.TrimRight(text(0), "."))
 	}
 	if mon == 0 {
 		return isoTime(text, words, now)
@@ -347,14 +347,14 @@ func isoTime(text func(int) string, words []word, now time.Time) (s stamp, n int
 	c := clock(text(1))
 	timed := c.unit > 0
 	switch {
-	case len(p) == 2 && timed && number(p[0], 2) > 0:
-		return recent(number(p[0], 2), number(p[1], 2), c, now), 2
-	case len(p) == 2 && year(text(1)) >= 0 && number(p[0], 2) > 0: // "09-26 2000"
-		return date(year(text(1)), number(p[0], 2), number(p[1], 2), stamp{}), 2
+	case len(p) == 2 && timed:
+		return recent(number(p[0]), number(p[1]), c, now), 2
+	case len(p) == 2 && year(text(1)) >= 0: // "09-26 2000"
+		return date(year(text(1)), number(p[0]), number(p[1]), stamp{}), 2
 	case len(p) != 3 || year(p[0]) < 0:
 		return stamp{}, 0
 	}
-	s = date(year(p[0]), number(p[1], 2), number(p[2], 2), c)
+	s = date(year(p[0]), number(p[1]), number(p[2]), c)
 	switch {
 	case s.unit == 0:
 		return stamp{}, 0

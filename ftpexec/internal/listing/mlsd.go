@@ -191,9 +191,9 @@ func secondsIn(text string) time.Duration {
 	return unit
 }
 
-// number returns the value of 1 to most digits, or -1.
-func number(text string, most int) int {
-	if text == "" || len(text) > most || strings.Trim(text, "0123456789") != "" {
+// number returns the value of one to four digits, or -1.
+func number(text string) int {
+	if text == "" || len(text) > 4 || strings.Trim(text, "0123456789") != "" {
 		return -1
 	}
 	n, _ := strconv.Atoi(text)
@@ -204,12 +204,12 @@ func year(text string) int {
 	if len(text) != 4 {
 		return -1
 	}
-	return number(text, 4)
+	return number(text)
 }
 
 // century returns the year that two to four digits mean: from 1970 on, and "103" for 2003, as some OS/2 servers write.
 func century(text string) int {
-	n := number(text, 4)
+	n := number(text)
 	switch {
 	case len(text) == 2 && n < 70:
 		return 2000 + n
@@ -229,7 +229,7 @@ var monthNames = [12]string{
 // month returns the number of a month, from 1, or 0. "4月" is Chinese and Japanese.
 func month(text string) int {
 	if n, ok := strings.CutSuffix(text, "月"); ok {
-		return max(0, min(number(n, 2), 12))
+		return max(0, min(number(n), 12))
 	}
 	name := " " + strings.TrimRight(strings.ToLower(text), ".,") + " "
 	return 1 + slices.IndexFunc(monthNames[:], func(names string) bool { return strings.Contains(names, name) })

@@ -254,8 +254,10 @@ func explain(err error) error {
 
 // shortageIn returns the shortage that kept a name from being resolved, or nil. A DNSError has it only as text.
 func shortageIn(dns *net.DNSError) error {
-	if i := slices.IndexFunc(localfile.Shortages, func(s error) bool { return strings.HasSuffix(dns.Err, s.Error()) }); i >= 0 {
-		return localfile.Shortages[i]
+	for _, shortage := range localfile.Shortages {
+		if strings.HasSuffix(dns.Err, shortage.Error()) {
+			return shortage
+		}
 	}
 	return nil
 }
