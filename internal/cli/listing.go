@@ -189,14 +189,14 @@ func (r *run) size(n int64) string {
 
 // precision returns how exactly the time of an entry is known, and the form of such a time; "" if it is not known.
 func precision(e ftpexec.Entry) (name, form string) {
-	switch {
-	case e.Precision == 0:
+	switch unit := e.Precision; {
+	case unit == 0:
 		return "", ""
-	case e.Precision >= 24*time.Hour:
+	case unit >= 24*time.Hour:
 		return "day", "2006-01-02"
-	case e.Precision >= time.Minute:
+	case unit >= time.Minute:
 		return "minute", "2006-01-02T15:04"
-	case e.Precision >= time.Second:
+	case unit >= time.Second:
 		return "second", "2006-01-02T15:04:05"
 	}
 	return "fraction", "2006-01-02T15:04:05"

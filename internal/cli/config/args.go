@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -157,7 +158,7 @@ func (r *reader) take(found []foreign, text string) bool {
 func (r *reader) own(f *flag, value string, given bool) {
 	meant, next := abroad("-"+f.letter), r.peek()
 	switch {
-	case f.bare && (given && numberFor(meant, value) || !given && numberFor(meant, next)):
+	case f.bare && numberFor(meant, cmp.Or(value, next)):
 		r.complain("-%s takes no value here; %s", f.letter, because("", meant))
 		r.swap(meant, value, given)
 		return
