@@ -329,6 +329,11 @@ type body struct {
 	leave         func() // the proxy needs its connection to the server no more
 	n             int64  // bytes that came
 	err           error  // how reading ended: io.EOF or an *ftpexec.Error
+
+	// Of the default Client.MinRate, 10200 bytes in ten minutes; a higher one does not hold for GET. The time begins
+	// again whenever so many have come.
+	enough int64
+	waited time.Duration
 }
 
 func (b *body) Close() error {
@@ -337,14 +342,21 @@ func (b *body) Close() error {
 }
 
 func (b *body) Read(p []byte) (n int, err error) {
-	if b.err != nil || len(p) == 0 {
+	if b.err != nil {
 		return 0, b.err
 	}
 	wait := b.source.http.ResponseHeaderTimeout
 	timer := time.AfterFunc(wait, func() { b.Close() })
+	began := time.Now()
 	n, err = b.ReadCloser.Read(p)
-	inTime := timer.Stop()
 	b.n += int64(n)
+	b.waited += time.Since(began)
+	if b.n >= b.enough {
+		b.enough = b.n + 10200
+		b.waited = 0
+	}
+	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate.Bytes < 0)
+	came := printable.Count(b.n, "byte", "bytes")
 	switch {
 	case err == nil && inTime:
 		return n, nil
@@ -353,11 +365,11 @@ func (b *body) Read(p []byte) (n int, err error) {
 		b.leave()
 		return n, err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, printable.Count(b.n, "byte", "bytes"))
+		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, came)
 	case !inTime:
-		err = fmt.Errorf("%w: no data for %v", ftpexec.ErrTimeout, wait)
+		err = fmt.Errorf("%w: no data for %v, or fewer than 17 bytes per second", ftpexec.ErrTimeout, wait)
 	default:
-		err = fmt.Errorf("%w: after %s", ftpexec.ErrLost, printable.Count(b.n, "byte", "bytes"))
+		err = fmt.Errorf("%w: after %s", ftpexec.ErrLost, came)
 	}
 	b.err = b.source.fail(b.ctx, b.url, "transfer", err)
 	b.Close()

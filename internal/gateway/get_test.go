@@ -202,12 +202,14 @@ func slowly(conn net.Conn, header string, n int, pause time.Duration) {
 	_, _ = io.WriteString(conn, header)
 	for range n {
 		<-time.After(pause)
-		_, _ = io.WriteString(conn, "x")
+		if _, err := io.WriteString(conn, "x"); err != nil {
+			return
+		}
 	}
 	_, _ = io.Copy(io.Discard, r)
 }
 
-// TestWaits checks how long a proxy may take for the header and for each byte of 100.
+// TestWaits checks how long a proxy may take for the header and for each byte of 100, and for too few of them.
 func TestWaits(t *testing.T) {
 	const header = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 	for _, tt := range []struct {
@@ -216,16 +218,26 @@ func TestWaits(t *testing.T) {
 		pause        time.Duration
 		want         string // the error; "" for none
 		at           time.Duration
+		rate         ftpexec.Rate
 	}{
-		{"no header", "", 0, 0, "no answer in time", time.Minute},
-		{"a header that stops", header[:17], 0, 0, "no answer in time", time.Minute},
-		{"no byte", header, 0, 0, "timed out: no data for 1m0s", time.Minute},
-		{"no byte after some", header, 1, 30 * time.Second, "timed out: no data for 1m0s", 90 * time.Second},
-		{"slow", header, 100, 59 * time.Second, "", 5900 * time.Second},
+		{"no header", "", 0, 0, "no answer in time", time.Minute, ftpexec.Rate{}},
+		{"a header that stops", header[:17], 0, 0, "no answer in time", time.Minute, ftpexec.Rate{}},
+		{"no byte", header, 0, 0, "timed out: no data for 1m0s", time.Minute, ftpexec.Rate{}},
+		{"no byte after some", header, 1, 30 * time.Second, "timed out: no data for 1m0s", 90 * time.Second, ftpexec.Rate{}},
+		{"slow, without a least rate", header, 100, 59 * time.Second, "", 5900 * time.Second, ftpexec.Rate{Bytes: -1}},
+		{"slow", header, 100, 59 * time.Second, "fewer than 17 bytes per second", 708 * time.Second, ftpexec.Rate{}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			k := speaking(t, func(conn net.Conn) { slowly(conn, tt.header, tt.n, tt.pause) })
-			defer k.CloseIdleConnections()
+			done := make(chan struct{})
+			k := speaking(t, func(conn net.Conn) {
+				defer close(done)
+				slowly(conn, tt.header, tt.n, tt.pause)
+			})
+			defer func() {
+				k.CloseIdleConnections()
+				<-done
+			}()
+			k.MinRate = tt.rate
 			begun, n := time.Now(), int64(0)
 			r, err := k.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/f")})
 			if err == nil {
