@@ -7,15 +7,12 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"encoding/csv"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
-	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/urlparse"
 )
@@ -346,69 +343,4 @@ func (r *reader) command(line int, text string) {
 		err = r.places(&item, words[1:])
 	}
 	r.finish(item, err)
-}
-
-// metafile is a file of Metalink 3 or 4 (RFC 5854). The digests of its pieces are elsewhere.
-type metafile struct {
-	Path  string    `xml:"name,attr"`
-	Size  string    `xml:"size"`
-	Sums  []element `xml:"hash"`
-	Sums3 []element `xml:"verification>hash"`
-	URLs  []element `xml:"url"`
-	URLs3 []element `xml:"resources>url"`
-}
-
-type element struct {
-	Text       string `xml:",chardata"`
-	Type       string `xml:"type,attr"`
-	Priority   int    `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
-	Preference int    `xml:"preference,attr"` // of Metalink 3: the best is 100
-}
-
-var errPriority = errors.New("priority or preference: is not a number: write one from 1 to 100")
-var errNoMetalink = errors.New("is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8")
-
-// readMetalink reads file by file. After a fault in the syntax nothing can be understood.
-func (r *reader) readMetalink() {
-	tokens, files, err := xml.NewDecoder(r.in), 0, error(nil)
-	for err == nil && !r.done {
-		var token xml.Token
-		token, err = tokens.Token()
-		item := Item{Line: r.in.n}
-		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "file" {
-			var f metafile
-			files++
-			if err = tokens.DecodeElement(&f, &start); err == nil {
-				wrong := r.metafile(&item, f)
-				r.finish(item, wrong)
-			}
-			r.in.held = 0
-		}
-	}
-	if _, bad := errors.AsType[*strconv.NumError](err); bad {
-		err = errPriority
-	}
-	if errors.Is(err, errTooMuch) || err == errPriority {
-		r.fail(r.in.n, err)
-	} else if err != nil && r.in.err == nil && (err != io.EOF || files == 0) {
-		r.fail(max(1, r.in.n), errNoMetalink)
-	}
-}
-
-func (r *reader) metafile(i *Item, f metafile) (err error) {
-	if i.Path = f.Path; f.Size != "" {
-		err = inField("size", i.setSize(strings.TrimSpace(f.Size)))
-	}
-	for _, sum := range append(f.Sums, f.Sums3...) {
-		if algorithm.Named(sum.Type) != "" {
-			err = cmp.Or(err, inField("hash", cellOf(sum.Type)(i, strings.TrimSpace(sum.Text))))
-		}
-	}
-	urls, texts := append(f.URLs, f.URLs3...), []string(nil)
-	rank := func(e element) int { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
-	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(rank(a), rank(b)) })
-	for _, u := range urls {
-		texts = append(texts, strings.TrimSpace(u.Text))
-	}
-	return cmp.Or(err, r.places(i, texts))
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/spf13/afero"
+
 	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
@@ -93,6 +95,37 @@ func TestMadeDirectoriesAreFlushed(t *testing.T) {
 			if !flushed[dir] {
 				t.Errorf("%q: exit %d, %s; the names in %s are not on the disk", args, code, said, dir)
 			}
+		}
+	}
+}
+
+// TestBackupsAreFlushed checks that the directories of --backup, and the names in them, are on the disk.
+func TestBackupsAreFlushed(t *testing.T) {
+	t.Cleanup(func() { disk.Fault = nil })
+	files := afero.NewMemMapFs()
+	s := testserver.New(t, &testserver.Options{FS: files, Tree: map[string]string{"/d/a/f": "f", "/d/g": "g"}})
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{"-q", "-r", "-N", "-d", out, s.URL("/d/")}
+	if code, _, said := run(t, args...); code != 0 {
+		t.Fatal(said)
+	}
+	must.Do(t, files.Remove("/d/a/f"))
+	flushed := map[string]bool{}
+	disk.Fault = func(call, path string) error {
+		if call == "fsync" {
+			flushed[filepath.Clean(path)] = true
+		}
+		return nil
+	}
+	code, _, said := run(t, append([]string{"--delete", "--backup"}, args...)...)
+	disk.Fault = nil
+	kept := must.Get(filepath.Glob(out + "/.ftpfetch-trash/*/a"))(t)
+	if code != 0 || len(kept) != 1 {
+		t.Fatalf("exit %d, %s: %q", code, said, kept)
+	}
+	for dir := kept[0]; len(dir) >= len(out); dir = filepath.Dir(dir) {
+		if !flushed[dir] {
+			t.Errorf("the names in %s are not on the disk", dir)
 		}
 	}
 }

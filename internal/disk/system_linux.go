@@ -31,8 +31,8 @@ func (d *Dir) setTime(name string, modTime time.Time) error {
 func Room() error {
 	space := unix.Rlimit{Cur: unix.RLIM_INFINITY}
 	_ = unix.Getrlimit(unix.RLIMIT_AS, &space)
-	if space.Cur < 1900<<20 {
-		return &localfile.Error{Reason: "the process may have too little address space: allow it 2 GiB (ulimit -v 2097152), which it does not fill"}
+	if space.Cur < addressSpace {
+		return &localfile.Error{Reason: "the process may have too little address space: allow it 3 GiB (ulimit -v 3145728), which it does not fill"}
 	}
 	a, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	b, berr := unix.Eventfd(0, unix.EFD_CLOEXEC)

@@ -18,7 +18,7 @@ func TestRoom(t *testing.T) {
 		must.Do(t, unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: mib << 20, Max: was.Max}))
 		err := Room()
 		must.Do(t, unix.Setrlimit(unix.RLIMIT_AS, &was))
-		if enough := mib >= 1900; (err == nil) != enough || !enough && !errors.Is(err, localfile.ErrLocal) {
+		if enough := mib<<20 >= addressSpace; (err == nil) != enough || !enough && !errors.Is(err, localfile.ErrLocal) {
 			t.Errorf("%d MiB: %v", mib, err)
 		}
 	}

@@ -342,7 +342,7 @@ func (b *body) Close() error {
 }
 
 func (b *body) Read(p []byte) (n int, err error) {
-	if b.err != nil {
+	if b.err != nil || len(p) == 0 {
 		return 0, b.err
 	}
 	wait := b.source.http.ResponseHeaderTimeout

@@ -19,6 +19,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/ledger"
 	"example.com/ftpfetch/internal/localfile"
@@ -90,18 +91,19 @@ func (v *verdict) carryOut(l *ledger.Ledger, d Deletion) error {
 	if d.Backup {
 		trash = ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405.000000000Z") // no other run has it
 	}
+	var dirs disk.Dirs // those of the backups
 	for _, m := range v.gone {
 		if !m.find(d.Root, l) {
 			continue
 		}
 		if !d.Dry {
-			if err := m.remove(d.Root, trash); err != nil {
+			if err := m.remove(d.Root, trash, &dirs); err != nil {
 				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted", err)
 			}
 		}
 		d.Tell(m.path)
 	}
-	return nil
+	return dirs.Close()
 }
 
 // missing is a file that a whole listing lacks.
@@ -261,9 +263,11 @@ func (s *Source) refusal(ctx context.Context, u *urlparse.URL) (string, error) {
 }
 
 // remove deletes the file or moves it to trash, and deletes the directories that are gone from the server and empty.
-func (m *missing) remove(root *os.Root, trash string) error {
+func (m *missing) remove(root *os.Root, trash string, dirs *disk.Dirs) error {
 	if trash != "" {
-		err := root.MkdirAll(path.Join(trash, path.Dir(m.path)), 0o777)
+		dir := path.Join(trash, path.Dir(m.path))
+		_, err := dirs.Make(root, dir)
+		dirs.Fresh(root, dir)
 		if err = cmp.Or(err, root.Rename(m.path, path.Join(trash, m.path))); err != nil {
 			return err
 		}
