@@ -25,14 +25,22 @@ func (b breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respon
 	return b.Source.Do(ctx, req)
 }
 
+// brokenExtra is a Source of which only the further connections break.
+type brokenExtra struct {
+	arriving
+	extra breaking
+}
+
+func (b brokenExtra) Extra() Source { return b.extra }
+
 // TestPanicInSegment has a connection of several break in a goroutine of its own: the download fails, and no more.
 func TestPanicInSegment(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": large})
 	for nth := range int32(4) {
-		k.src = breaking{k.c, nth + 2, new(atomic.Int32)}
+		k.src = brokenExtra{arriving{k.c, func() {}}, breaking{k.c, nth + 1, new(atomic.Int32)}}
 		_, err := k.get("/f", Options{Segments: 8})
 		if !errors.Is(err, guard.ErrPanic) || !strings.Contains(err.Error(), "broken (") || strings.Contains(err.Error(), "\n") || k.exists("f") {
-			t.Errorf("call %d: got %v", nth+2, err)
+			t.Errorf("call %d: got %v", nth+1, err)
 		}
 	}
 	k.src = k.c
