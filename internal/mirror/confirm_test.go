@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +18,23 @@ import (
 // hiding is a tree whose listings lack a name, for so many listings.
 type hiding struct {
 	afero.Fs
+	mu   sync.Mutex
 	name string
 	left int
+}
+
+// hide makes the next n listings lack a name.
+func (h *hiding) hide(name string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.name, h.left = name, n
+}
+
+// hides returns whether h hides a name by now, and how many listings still lack it.
+func (h *hiding) hides() (name bool, left int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.name != "", h.left
 }
 
 type lacking struct {
@@ -33,6 +49,8 @@ func (h *hiding) Open(name string) (afero.File, error) {
 
 func (l lacking) Readdir(n int) ([]fs.FileInfo, error) {
 	all, err := l.File.Readdir(n)
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
 	return slices.DeleteFunc(all, func(info fs.FileInfo) bool {
 		if info.Name() == l.of.name && l.of.left > 0 {
 			l.of.left--
@@ -58,12 +76,13 @@ func TestDeleteNeedsBoth(t *testing.T) {
 				s := &stand{T: t, files: h}
 				s.server = testserver.New(t, &testserver.Options{FS: h, Tree: tree, ModTime: time.Unix(1e9, 0), Fault: func(c *testserver.Conn) testserver.Action {
 					_, err := h.Stat(path.Join("/t/a", c.Arg))
+					hiding, left := h.hides()
 					switch {
 					case known == "LIST" && (c.Verb == "MLSD" || c.Verb == "MLST"):
 						return testserver.Reply("500 What?")
-					case h.name != "" && c.Arg == name && text != "" && slices.Contains(asks, c.Verb) && (text != missing || h.left == 0):
+					case hiding && c.Arg == name && text != "" && slices.Contains(asks, c.Verb) && (text != missing || left == 0):
 						return testserver.Reply(text)
-					case h.name != "" && text == "" && slices.Contains(asks[:3], c.Verb): // it says so of every file
+					case hiding && text == "" && slices.Contains(asks[:3], c.Verb): // it says so of every file
 						return testserver.Reply(missing)
 					case len(c.Arg) == 26 && err != nil && slices.Contains(asks, c.Verb): // nobody's
 						return testserver.Reply(missing)
@@ -74,9 +93,9 @@ func TestDeleteNeedsBoth(t *testing.T) {
 				if _, err := s.mirror(t.Context(), dir, mirror.Deletion{}); err != nil {
 					t.Fatal(err)
 				}
-				h.name, h.left = name, 1000
+				h.hide(name, 1000)
 				if text == missing {
-					h.left = 1
+					h.hide(name, 1)
 				}
 				deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 100})
 				if len(deleted) > 0 || there(dir, kept) != len(kept) {

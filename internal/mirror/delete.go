@@ -58,7 +58,7 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 		}
 	})
 	if len(all) > d.Most && !d.Dry {
-		return &localfile.Error{Path: d.Root.Name(), Err: localfile.ErrLocal, Reason: fmt.Sprintf(
+		return &localfile.Error{Path: d.Root.Name(), Reason: fmt.Sprintf(
 			"%s no longer on the server, more than --max-delete %d: nothing is deleted (--dry-run shows them)", printable.Count(int64(len(all)), "file is", "files are"), d.Most)}
 	}
 	places := make(map[urlparse.Key][]missing) // by the directory that lacks them
@@ -190,7 +190,7 @@ func (s *Source) inquire(ctx context.Context, lost []missing, empty bool, found 
 		case err != nil:
 			return err
 		case !ours:
-			found.strange = &localfile.Error{Path: m.path, Err: localfile.ErrLocal, Reason: fmt.Sprintf(
+			found.strange = &localfile.Error{Path: m.path, Reason: fmt.Sprintf(
 				"did not come from the login directory %q, and is kept, as all such files are: delete it, or fetch by a URL from the root (%%2F)", login)}
 		case !asked:
 			absent, err = s.absent(ctx, in, m.gone)
@@ -205,7 +205,7 @@ func (s *Source) inquire(ctx context.Context, lost []missing, empty bool, found 
 	}
 	e, err := s.Stat(ctx, witness)
 	if err == nil && e.Size < 0 {
-		err = errors.New("the server tells about no file of the tree that it is there")
+		err = errors.New("the server confirms no file of the tree any more")
 	}
 	return err
 }
@@ -229,7 +229,7 @@ func (s *Source) again(ctx context.Context, lost []missing, empty bool) (login s
 		}
 	}
 	if witness == nil && !empty {
-		err = errors.New("the server has no file of the tree any more: --max-delete all deletes them here too")
+		err = errors.New("the tree on the server has become empty: --max-delete all deletes its files here too")
 	}
 	return login, witness, err
 }

@@ -124,7 +124,9 @@ func TestDeleteFlaky(t *testing.T) {
 			if _, err := once(); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
 			}
+			f.mu.Lock()
 			f.drops, f.fails = []float64{0.01, 0.1, 0.5, 0.9}[seed%4], []float64{0, 0.02, 0.1}[seed%3]
+			f.mu.Unlock()
 			for range 3 {
 				runs++
 				deleted, err := once()

@@ -100,7 +100,7 @@ func TestWitness(t *testing.T) {
 					must.Do(t, f.files[where[other].server].Rename(where[other].dir+"/f0", "/moved"))
 				}
 				deleted, err := f.mirror(mirror.Deletion{}, f.trees...)
-				if len(deleted) > 0 || err == nil || !strings.Contains(err.Error(), "the server has no file of the tree any more: --max-delete all") {
+				if len(deleted) > 0 || err == nil || !strings.Contains(err.Error(), "the tree on the server has become empty: --max-delete all") {
 					t.Errorf("tree %d is empty: deleted %q, %v", i, deleted, err)
 				}
 			}
