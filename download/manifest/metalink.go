@@ -25,8 +25,8 @@ type metafile struct {
 type element struct {
 	Text       string `xml:",chardata"`
 	Type       string `xml:"type,attr"`
-	Priority   int    `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
-	Preference int    `xml:"preference,attr"` // of Metalink 3: the best is 100
+	Priority   int64  `xml:"priority,attr"`   // of Metalink 4: the best is 1, the worst 999,999
+	Preference int64  `xml:"preference,attr"` // of Metalink 3: the best is 100
 }
 
 var errPriority = errors.New("priority or preference: is not a number: write one from 1 to 100")
@@ -69,7 +69,7 @@ func (r *reader) metafile(i *Item, f metafile) (err error) {
 		}
 	}
 	urls, texts := append(f.URLs, f.URLs3...), []string(nil)
-	rank := func(e element) int { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
+	rank := func(e element) int64 { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
 	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, u := range urls {
 		texts = append(texts, strings.TrimSpace(u.Text))

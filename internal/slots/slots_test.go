@@ -163,8 +163,8 @@ func TestShare(t *testing.T) {
 // TestRecord gives the file of a slot every beginning of what it says, and what it never says. Only a new file is free at
 // once; any other counts as that of a run that was killed just now, and is free a moment later.
 func TestRecord(t *testing.T) {
-	of := func(pid int) string { return fmt.Sprintf(record, pid) }
-	texts := []string{of(0) + of(0), of(1) + "x", of(12345678901), "process -000000001\n", strings.Repeat("x", 200), "\x00", strings.Repeat("\x00", len(of(0))), strings.ToUpper(of(0)), of(0), of(os.Getpid())}
+	of := func(pid int64) string { return fmt.Sprintf(record, pid) }
+	texts := []string{of(0) + of(0), of(1) + "x", of(12345678901), "process -000000001\n", strings.Repeat("x", 200), "\x00", strings.Repeat("\x00", len(of(0))), strings.ToUpper(of(0)), of(0), of(int64(os.Getpid()))}
 	for n := range of(7) {
 		texts = append(texts, of(7)[:n])
 	}
