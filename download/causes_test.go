@@ -20,7 +20,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )

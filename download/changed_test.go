@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // meddler is a Source that lets another program at the part in the middle of the file; if claimed, once the journal has its

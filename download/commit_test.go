@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/night"
 )
 

@@ -30,7 +30,7 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 

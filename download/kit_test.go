@@ -23,7 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"

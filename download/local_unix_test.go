@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 )
 

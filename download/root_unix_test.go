@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"

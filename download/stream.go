@@ -18,8 +18,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )

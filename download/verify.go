@@ -18,8 +18,8 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 

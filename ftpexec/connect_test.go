@@ -14,8 +14,8 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/proxy"
-	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/network/proxy"
+	"example.com/ftpfetch/internal/network/proxy/proxytest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )

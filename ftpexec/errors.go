@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )

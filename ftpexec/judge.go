@@ -9,7 +9,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/early"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 type verb struct {

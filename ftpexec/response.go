@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/network/tcp"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/tcp"
 	"example.com/ftpfetch/urlparse"
 )
 

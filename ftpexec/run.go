@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/report"
+	"example.com/ftpfetch/internal/cli/report"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"

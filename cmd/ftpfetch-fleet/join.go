@@ -14,8 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // join is what a JOIN file says: where the server is, and what shows that each is the one that the other means.

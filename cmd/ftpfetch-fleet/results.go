@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/report"
+	"example.com/ftpfetch/internal/cli/report"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // tallyHeader names the header of a result that has its tally. Who counts reads only headers.

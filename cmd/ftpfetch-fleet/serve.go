@@ -22,7 +22,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/local/disk"
 )
 
 // hub is an embedded server.

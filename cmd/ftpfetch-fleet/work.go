@@ -16,9 +16,9 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/netrc"
-	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/cli/netrc"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/network/proxy"
 )
 
 // worker fetches chunks, in lanes.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"

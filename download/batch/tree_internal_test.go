@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/ledger"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )

@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/glob"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/ledger"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"

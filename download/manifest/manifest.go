@@ -19,8 +19,8 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
-	"example.com/ftpfetch/internal/claims"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/download/internal/claims"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )

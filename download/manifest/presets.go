@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download/internal/algorithm"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -16,10 +16,10 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/cli/slots"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
-	"example.com/ftpfetch/internal/slots"
 	"example.com/ftpfetch/testserver"
 )
 

@@ -23,13 +23,13 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/cli/show"
-	"example.com/ftpfetch/internal/gateway"
-	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/netrc"
+	"example.com/ftpfetch/internal/cli/slots"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/network/gateway"
+	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/proxy"
-	"example.com/ftpfetch/internal/slots"
 	"example.com/ftpfetch/urlparse"
 )
 

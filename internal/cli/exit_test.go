@@ -26,8 +26,8 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
-	"example.com/ftpfetch/internal/localfile"
-	"example.com/ftpfetch/internal/netrc"
+	"example.com/ftpfetch/internal/cli/netrc"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
@@ -245,13 +245,13 @@ func TestHints(t *testing.T) {
 // tables of packages config, batch and manifest, or in a script.
 func TestEveryHint(t *testing.T) {
 	tests := ""
-	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../download/*/*_test.go", "../../download/*/testdata/*.t*", "../gateway/*_test.go", "../glob/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../download/*/*_test.go", "../../download/*/testdata/*.t*", "../network/gateway/*_test.go", "../glob/*_test.go"} {
 		for _, file := range must.Get(filepath.Glob(pattern))(t) {
 			tests += strings.NewReplacer(`\`, "").Replace(string(must.Get(os.ReadFile(file))(t)))
 		}
 	}
 	flag, verb := regexp.MustCompile(`(?:^|[ (])--?[a-zA-Z][a-z-]*\b.*[a-z]{3}`), regexp.MustCompile(`%\.?[0-9]*[a-z]`)
-	for _, pattern := range []string{"*.go", "../../download/*.go", "../../download/*/*.go", "../../ftpexec/*.go", "../gateway/*.go", "../glob/*.go", "../../urlparse/*.go"} {
+	for _, pattern := range []string{"*.go", "../../download/*.go", "../../download/*/*.go", "../../ftpexec/*.go", "../network/gateway/*.go", "../glob/*.go", "../../urlparse/*.go"} {
 		for _, file := range must.Get(filepath.Glob(pattern))(t) {
 			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 			if must.Do(t, err); strings.HasSuffix(file, "_test.go") {

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/network/proxy/proxytest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/table"
 	"example.com/ftpfetch/testserver"

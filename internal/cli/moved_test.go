@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/afero"
 
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"

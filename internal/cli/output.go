@@ -12,12 +12,12 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/internal/cli/report"
 	"example.com/ftpfetch/internal/cli/show"
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/fence"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/fence"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/report"
 )
 
 // open makes the directory of -d with its parents, and opens what many files need: their directory and the report.

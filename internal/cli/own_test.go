@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/afero"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )

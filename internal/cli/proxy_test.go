@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/network/proxy/proxytest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/cli"
-	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/network/proxy/proxytest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"

@@ -20,7 +20,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -19,10 +19,10 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
 	"example.com/ftpfetch/internal/early"
-	"example.com/ftpfetch/internal/ledger"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/ledger"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )

@@ -21,7 +21,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/ledger"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"

@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/early"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/guard"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Policy says what is retried.

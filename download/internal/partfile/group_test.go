@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/rules/must"
 )
 

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/local/disk"
 )
 
 const journalVersion = 4

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/ftpfetch/internal/disk"
+	"example.com/ftpfetch/internal/local/disk"
 )
 
 // Part is a claimed part and its journal, which a run writes until the file is whole. Its methods are safe for concurrent

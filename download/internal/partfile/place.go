@@ -16,8 +16,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // These errors tell causes apart.

@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Publish gives the whole part its final name, together with the others of its group.

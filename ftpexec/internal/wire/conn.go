@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/ftpfetch/internal/tcp"
+	"example.com/ftpfetch/internal/network/tcp"
 )
 
 // Config configures a Conn. It must not be changed while in use.

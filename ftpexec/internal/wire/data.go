@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/guard"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Data is a data connection that opens in the background, so that RETR is under way during the TCP handshake. TLS

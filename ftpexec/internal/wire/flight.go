@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Line is a command as it is sent.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Limits on replies, in bytes, so that a server cannot exhaust memory. Greetings of a few kilobytes are common; no honest

@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
-	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -25,7 +25,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/lazy"
-	"example.com/ftpfetch/internal/proxy"
+	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/internal/retry"
 )
 

@@ -28,7 +28,7 @@ import (
 	"golang.org/x/term"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )

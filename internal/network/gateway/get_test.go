@@ -18,9 +18,9 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/gateway"
-	"example.com/ftpfetch/internal/proxy"
-	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/network/gateway"
+	"example.com/ftpfetch/internal/network/proxy"
+	"example.com/ftpfetch/internal/network/proxy/proxytest"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"

@@ -24,8 +24,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/proxy"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -16,9 +16,9 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/gateway"
-	"example.com/ftpfetch/internal/proxy"
-	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/network/gateway"
+	"example.com/ftpfetch/internal/network/proxy"
+	"example.com/ftpfetch/internal/network/proxy/proxytest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
 )

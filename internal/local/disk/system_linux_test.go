@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 )
 

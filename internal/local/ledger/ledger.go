@@ -19,8 +19,8 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )

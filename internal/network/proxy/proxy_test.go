@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/proxy"
-	"example.com/ftpfetch/internal/proxy/proxytest"
+	"example.com/ftpfetch/internal/network/proxy"
+	"example.com/ftpfetch/internal/network/proxy/proxytest"
 	"example.com/ftpfetch/internal/rules/must"
 )
 

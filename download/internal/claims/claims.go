@@ -6,7 +6,7 @@ import (
 	"hash/maphash"
 	"sync"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Paths are those that files need, by their hashes. By chance, two of a million have the same hash in one run of thirty

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Dirs are the directories that are open, which all who work in them share. It is safe for concurrent use.

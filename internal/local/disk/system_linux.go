@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // renameNew renames a file to a name that does not exist.

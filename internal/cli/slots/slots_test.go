@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/disk"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 )

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/internal/lazy"
-	"example.com/ftpfetch/internal/localfile"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 const maxSize = 1 << 20
