@@ -3,6 +3,7 @@ package urlparse
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,15 +14,15 @@ import (
 // Parse takes the ports of other protocols; see [URL.BadPort].
 func Parse(s string) (*URL, error) {
 	text, f := unwrap(s)
-	if f != nil {
-		return nil, f.of(s)
-	}
-	u, f := ftpurl(part{s: text})
-	if f != nil {
+	if f == nil {
+		var u *URL
+		if u, f = ftpurl(text); f == nil {
+			return u, nil
+		}
 		f.column = outer(s, f.column)
-		return nil, f.of(s)
 	}
-	return u, nil
+	f.Input = redact(s)
+	return nil, f
 }
 
 // ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
@@ -52,7 +53,8 @@ func slashInLogin(schemepart part, slash int, f *Error) *Error {
 	case !strings.Contains(schemepart.s[slash:], "@"):
 		return f
 	case !strings.Contains(schemepart.s[:slash], "@"):
-		return schemepart.fault(slash, `"/" cannot stand unencoded in a user name or password, and no host is before it`,
+		return schemepart.fault(slash,
+			`"/" cannot stand unencoded in a user name or password, and no host is before it`,
 			`write %2F for a "/" and %40 for a "@" there`)
 	}
 	if !strings.HasPrefix(f.Hint, "write %") {
@@ -86,7 +88,8 @@ const loginHint = "write ftp://user:password@host/ if this is a password"
 func userinfo(u *URL, text part) *Error {
 	before, _, found := strings.Cut(text.s, ":")
 	name, f := userOctets.decode(text.to(len(before)))
-	if u.User = url.User(name); f != nil || !found {
+	u.User = url.User(name)
+	if f != nil || !found {
 		return f
 	}
 	password, f := passwordOctets.decode(text.from(len(before) + 1))
@@ -97,7 +100,8 @@ func userinfo(u *URL, text part) *Error {
 // hostport = host [ ":" port ]
 func hostport(u *URL, text part) (f *Error) {
 	if forms := bracketed(text.s); forms != nil {
-		return text.fault(0, "an IPv6 address must be in brackets", "write "+strings.Join(forms, " or "))
+		return text.fault(0, "an IPv6 address must be in brackets",
+			"write "+strings.Join(forms, " or "))
 	}
 	end := hostEnd(text.s)
 	if u.Host, f = host(text.to(end)); f != nil {
@@ -127,7 +131,8 @@ func hostEnd(s string) int {
 func port(text part) (int, *Error) {
 	for i, c := range []byte(text.s) {
 		if !digit(c) {
-			return 0, text.fault(i, "a port is a decimal number", cmp.Or(delimiterHint(text.s[i:]), loginHint))
+			hint := cmp.Or(delimiterHint(text.s[i:]), loginHint)
+			return 0, text.fault(i, "a port is a decimal number", hint)
 		}
 	}
 	n, err := strconv.ParseUint(text.s, 10, 16)
@@ -147,7 +152,8 @@ func urlpath(u *URL, text part) (f *Error) {
 		return f
 	}
 	if u.Name == "" && u.Type != TypeDir {
-		return segments.fault(len(segments.s), "no file is named before ;type="+string(u.Type), "write ;type=d to list the directory")
+		return segments.fault(len(segments.s), "no file is named before ;type="+string(u.Type),
+			"write ;type=d to list the directory")
 	}
 	return nil
 }
@@ -155,8 +161,9 @@ func urlpath(u *URL, text part) (f *Error) {
 // splitType cuts off a final ";type=...", in any letter case. It leaves any other ";" for fsegment to refuse.
 func splitType(text part) (segments, code part, found bool) {
 	const key = ";type="
-	semicolon := strings.LastIndexByte(text.s, ';')
-	if semicolon < 0 || !hasPrefixFold(text.s[semicolon:], key) || strings.Contains(text.s[semicolon:], "/") {
+	semicolon := max(0, strings.LastIndexByte(text.s, ';'))
+	last := text.s[semicolon:]
+	if !hasPrefixFold(last, key) || strings.Contains(last, "/") {
 		return text, part{}, false
 	}
 	return text.to(semicolon), text.from(semicolon + len(key)), true
@@ -166,21 +173,18 @@ func splitType(text part) (segments, code part, found bool) {
 //
 // The last segment is the name, the others are CWD arguments; any of them may be empty: section 3.2.2.
 func fpath(text part) (dirs []string, name string, f *Error) {
-	at, dirs := 0, make([]string, 0, strings.Count(text.s, "/")+1)
-	for segment := range strings.SplitSeq(text.s, "/") {
-		octets, f := segmentOctets.decode(part{segment, text.at + at})
+	for {
+		end := len(upTo(text.s, "/"))
+		octets, f := segmentOctets.decode(text.to(end))
 		if f != nil {
 			return nil, "", f
 		}
+		if end == len(text.s) {
+			return slices.Clip(dirs), octets, nil // nobody shares what append would write to
+		}
 		dirs = append(dirs, octets)
-		at += len(segment) + 1
+		text = text.from(end + 1)
 	}
-	last := len(dirs) - 1
-	name, dirs = dirs[last], dirs[:last:last]
-	if last == 0 {
-		dirs = nil
-	}
-	return dirs, name, nil
 }
 
 // ftptype = "A" | "I" | "D" | "a" | "i" | "d"
@@ -189,7 +193,8 @@ func ftptype(text part) (Typecode, *Error) {
 	case TypeASCII, TypeImage, TypeDir:
 		return t, nil
 	}
-	return "", text.fault(0, "the typecode after ;type= is a, i or d", "write ;type=a, ;type=i or ;type=d")
+	return "", text.fault(0, "the typecode after ;type= is a, i or d",
+		"write ;type=a, ;type=i or ;type=d")
 }
 
 // generalHint shows the form of a URL if there is no better hint.
@@ -207,7 +212,8 @@ func scheme(text part) (string, part, *Error) {
 	}
 	s := strings.ToLower(name)
 	if !known(s) {
-		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes"+clients[s], hostHint(name, rest))
+		reason := s + " is not supported, only ftp, ftps and ftpes" + clients[s]
+		f := text.fault(0, reason, hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
@@ -229,54 +235,69 @@ func schemeName(s string) bool {
 
 // drivePath reports whether s begins like `C:\x` or "C:/x".
 func drivePath(s string) bool {
-	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
+	if len(s) < 3 || !alpha(s[0]) || s[1] != ':' {
+		return false
+	}
+	return s[2] == '\\' || s[2] == '/' && !strings.HasPrefix(s[3:], "/")
 }
 
 // hostBeforeColon reports whether name, before the first ":", looks like a host or a user name rather than a scheme.
 func hostBeforeColon(name, rest string) bool {
-	if strings.HasPrefix(rest, "//") || strings.EqualFold(name, "mailto") || known(strings.ToLower(name)) {
+	lower := strings.ToLower(name)
+	if strings.HasPrefix(rest, "//") || lower == "mailto" || known(lower) {
 		return false
 	}
-	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
+	return rest == "" || digit(rest[0]) || strings.Contains(name, ".") ||
+		strings.Contains(rest, "@") || addressHint(name+":"+rest) != ""
 }
 
 func missingScheme(text part) *Error {
-	reason := "the scheme is missing"
-	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
-		return text.fault(0, reason+": this is a path, not a URL", generalHint)
+	absolute := strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//")
+	if absolute || strings.HasPrefix(text.s, ".") {
+		return text.fault(0, "the scheme is missing: this is a path, not a URL", generalHint)
 	}
-	bare := strings.Trim(text.s, `"'`+"`\u201c\u201d\u2018\u2019\u00ab\u00bb") // a shell did not remove them
+	// Quotation marks around the URL come from a text, or from a shell that takes them as they are.
+	bare := strings.Trim(text.s, `"'`+"`\u201c\u201d\u2018\u2019\u00ab\u00bb")
 	if bare != text.s {
 		if _, err := Parse(bare); err == nil {
 			return text.fault(0, "the URL is in quotation marks", "write "+redact(bare))
 		}
 	}
-	name, rest := "ftp", text.s
+	name := FTP
+	rest := text.s
 	for _, s := range []string{FTPES, FTPS, FTP} {
 		if hasPrefixFold(rest, s+"//") {
-			name, rest = s, rest[len(s):]
+			name = s
+			rest = rest[len(s):]
 			break
 		}
 	}
 	hint := schemeHint(name, rest)
-	if hint == generalHint || !strings.ContainsAny(rest, "./:") { // a word is hardly a host
+	switch {
+	case hint == generalHint || !strings.ContainsAny(rest, "./:"): // a word is hardly a host
 		hint = cmp.Or(addressHint(rest), copyHint(rest), generalHint)
-	}
-	if hint != generalHint && strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@") { // or the name of a file
+	case strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@"): // or the name of a file
 		hint = hostHint(rest, "")
 	}
-	return text.fault(0, reason, hint)
+	return text.fault(0, "the scheme is missing", hint)
 }
 
 // clients says what retrieves the URLs of other schemes.
-var clients = map[string]string{"http": " (use curl)", "https": " (use curl)", "sftp": " (use sftp)", "scp": " (use scp)"}
+var clients = map[string]string{
+	"http":  " (use curl)",
+	"https": " (use curl)",
+	"sftp":  " (use sftp)",
+	"scp":   " (use scp)",
+}
 
 // otherSchemes are never taken for a host.
 const otherSchemes = " http https sftp scp file mailto news data s3 "
 
 // hostHint is for an unknown scheme without "//" after it, which may be a host.
 func hostHint(name, rest string) string {
-	if _, f := host(part{s: name}); f != nil || strings.HasPrefix(rest, "//") || strings.Contains(otherSchemes, " "+strings.ToLower(name)+" ") {
+	_, f := host(part{s: name})
+	other := strings.Contains(otherSchemes, " "+strings.ToLower(name)+" ")
+	if f != nil || other || strings.HasPrefix(rest, "//") {
 		return ""
 	}
 	return "write ftp://" + name + "/ and the path if " + name + " is a host"
@@ -303,14 +324,16 @@ func copyHint(text string) string {
 	}
 	slash := "/"
 	if absolute, ok := strings.CutPrefix(path, "/"); ok {
-		slash, path = "/%2F", absolute
+		slash = "/%2F"
+		path = absolute
 	}
 	hint := schemeHint("ftp", login+slash+path)
 	switch {
 	case hint == generalHint:
 		return ""
 	case redact(text) != text: // it does not show what may be a password
-		return `write ftp:// before it, and "` + slash + `" in place of "` + text[len(login):len(text)-len(path)] + `"`
+		between := text[len(login) : len(text)-len(path)]
+		return `write ftp:// before it, and "` + slash + `" in place of "` + between + `"`
 	}
 	return hint
 }
@@ -328,56 +351,55 @@ func schemeHint(name, rest string) string {
 const space = " \t\n\v\f\r"
 
 // unwrap removes the prefix "URL:" or the wrapper "<URL:" ">", in any letter case: RFC 1738, Appendix.
-func unwrap(raw string) (string, *Error) {
-	whole, trimmed, end := part{s: raw}, strings.Trim(raw, space), strings.IndexByte(raw, '>')
-	switch wrapped := hasPrefixFold(raw, "<URL:"); {
-	case wrapped && end < 0:
-		return "", whole.fault(len(raw), `"<URL:" has no ">" after the URL`, "write > after it")
-	case wrapped && end != len(raw)-1:
-		return "", whole.fault(end+1, `text follows the ">" that ends the URL`, "")
-	case wrapped, hasPrefixFold(raw, "URL:"):
+func unwrap(raw string) (part, *Error) {
+	whole := part{s: raw}
+	trimmed := strings.Trim(raw, space)
+	switch {
+	case hasPrefixFold(raw, "<URL:"):
+		return inWrapper(whole)
+	case hasPrefixFold(raw, "URL:"):
+		return whole.from(len("URL:")), nil
 	case strings.HasPrefix(raw, "<"):
-		return "", whole.fault(0, `"<" does not begin a URL`, angleHint(raw))
+		return part{}, whole.fault(0, `"<" does not begin a URL`, angleHint(raw))
 	case trimmed == "":
-		return "", whole.fault(0, "the URL is empty", generalHint)
+		return part{}, whole.fault(0, "the URL is empty", generalHint)
 	case trimmed != raw:
 		at := 0
 		if strings.HasPrefix(raw, trimmed) {
 			at = len(trimmed)
 		}
-		return "", whole.fault(at, "white space around the URL", "write "+redact(trimmed))
+		return part{}, whole.fault(at, "white space around the URL", "write "+redact(trimmed))
 	}
-	return inner(raw), nil
+	return whole, nil
 }
 
-// inner returns a URL without "URL:", or without its wrapper and the white space in that. A hyphen before a line break
-// stays: it may be part of the URL, and a guess could name another file.
-func inner(raw string) string {
+// inWrapper returns what is between "<URL:" and ">", without white space. A hyphen before a line break stays: it may be
+// part of the URL, and a guess could name another file.
+func inWrapper(raw part) (part, *Error) {
+	end := strings.IndexByte(raw.s, '>')
 	switch {
-	case hasPrefixFold(raw, "URL:"):
-		return raw[len("URL:"):]
-	case !hasPrefixFold(raw, "<URL:"):
-		return raw
+	case end < 0:
+		return part{}, raw.fault(len(raw.s), `"<URL:" has no ">" after the URL`, "write > after it")
+	case end != len(raw.s)-1:
+		return part{}, raw.fault(end+1, `text follows the ">" that ends the URL`, "")
 	}
-	text := strings.TrimSuffix(raw[len("<URL:"):], ">")
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(space, r) }), "")
+	text := raw.to(end).from(len("<URL:"))
+	isSpace := func(r rune) bool { return strings.ContainsRune(space, r) }
+	text.s = strings.Join(strings.FieldsFunc(text.s, isSpace), "")
+	return text, nil
 }
 
-// outer returns the column in raw that column is in inner(raw).
+// outer returns the column in raw of an octet that is at column if no white space of a wrapper before it counts.
 func outer(raw string, column int) int {
-	switch {
-	case hasPrefixFold(raw, "URL:"):
-		return column + len("URL:")
-	case !hasPrefixFold(raw, "<URL:"):
+	if raw[0] != '<' {
 		return column
 	}
-	i := len("<URL:")
-	for ; column > 0; i++ {
-		if strings.IndexByte(space, raw[i]) < 0 {
-			column--
+	for i := len("<URL:"); i < column; i++ {
+		if strings.IndexByte(space, raw[i]) >= 0 {
+			column++
 		}
 	}
-	return i
+	return column
 }
 
 // angleHint completes a wrapper that lacks its "URL:".
