@@ -52,27 +52,6 @@ func hostOctet(text part, i int) *Error {
 	return text.fault(i, visible(rest[:1])+" cannot stand in a host", delimiterHint(rest))
 }
 
-// delimiterHint is for rest, which follows a host or port without "/", or "".
-func delimiterHint(rest string) string {
-	switch rest[0] {
-	case ';', '?':
-		return `write "/" before the path, as in /` + rest
-	case '\\':
-		return `write "/" in its place`
-	}
-	return ""
-}
-
-// decodedHint proposes the host without its escapes, if that is a valid host.
-func decodedHint(text part) string {
-	if plain, f := segmentOctets.decode(text); f == nil && !strings.Contains(plain, "%") {
-		if name, f := host(part{s: plain}); f == nil {
-			return "write " + name
-		}
-	}
-	return ""
-}
-
 // hostname = *[ domainlabel "." ] toplabel, and one trailing dot.
 //
 // domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit; a toplabel is the same, because host has looked at
