@@ -18,9 +18,9 @@ import (
 type Policy struct {
 	Retries int  // the most retries in a row without progress; see Count
 	Connect bool // retry too if the server was never reached
-	// ReturnCrowded returns an error that is [ftpexec.ErrTooMany] at once: the caller has other things to do.
+	// ReturnCrowded returns an [ftpexec.ErrTooMany] at once, for a caller that has other things to do.
 	ReturnCrowded bool
-	Tell          func(err error, try int, wait time.Duration)
+	Tell          func(err error, try int, wait time.Duration) // called, if not nil, before each wait
 }
 
 // Count returns what a number of retries means: 0 is five, and less than 0 none.
@@ -38,12 +38,12 @@ type Retrier struct {
 
 	mu     sync.Mutex
 	failed int       // tries in a row without progress
-	begun  time.Time // when the time began in which
-	bytes  int64     // have come
+	begun  time.Time // when the current period began
+	bytes  int64     // that have come in it
 }
 
-// Bytes that come more slowly than this are no progress: else a server that fails again and again after a few of them would
-// hold a job for ever. It is what [ftpexec.Client.MinRate] asks of a connection.
+// Fewer bytes than this in a period are no progress. Without that rule, a server that sends a few bytes and fails, again and
+// again, would hold a job for ever. [ftpexec.Client.MinRate] asks the same of a connection.
 const (
 	leastBytes = 17 * 600
 	leastTime  = 10 * time.Minute
@@ -60,12 +60,14 @@ func (r *Retrier) fail(n int64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bytes += max(0, n)
-	enough, late := r.bytes >= leastBytes, time.Since(r.begun) >= leastTime
+	enough := r.bytes >= leastBytes
+	late := time.Since(r.begun) >= leastTime
 	if n > 0 && (enough || !late) {
 		r.failed = 0
 	}
 	if enough && late {
-		r.begun, r.bytes = time.Now(), 0
+		r.begun = time.Now()
+		r.bytes = 0
 	}
 	r.failed++
 	return r.failed
@@ -96,7 +98,7 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	return Wait(ctx, wait)
 }
 
-// Known marks an error of which it is known whether it may pass, whatever else it says.
+// Known marks an error as one that may pass, or may not, whatever the error says.
 type Known struct {
 	Err    error
 	Passes bool
@@ -105,19 +107,24 @@ type Known struct {
 func (e *Known) Error() string { return e.Err.Error() }
 func (e *Known) Unwrap() error { return e.Err }
 
-// temporary reports whether a retry may succeed after err. A server that was never reached is more likely a wrong address;
-// see Policy.Connect. One that closes the connection before its greeting has been reached; if crowded errors go back to
-// the caller, so does this one, which may be one.
+// temporary reports whether a retry may succeed after err. If no server was ever reached, the address is probably wrong; see
+// Policy.Connect. A server that closes the connection before its greeting has been reached. It may have too many
+// connections, so with ReturnCrowded that is not retried either.
 func (r *Retrier) temporary(err error) bool {
 	if known, ok := errors.AsType[*Known](err); ok {
 		return known.Passes
 	}
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	if !ok || !e.Temporary() || r.ReturnCrowded && errors.Is(err, ftpexec.ErrTooMany) {
+	switch {
+	case !ok || !e.Temporary():
 		return false
+	case r.ReturnCrowded && errors.Is(err, ftpexec.ErrTooMany):
+		return false
+	case r.Reached.Load() || r.Connect:
+		return true
 	}
-	return r.Reached.Load() || r.Connect || e.Stage != "connect" || e.Code != 0 ||
-		!r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
+	reached := e.Stage != "connect" || e.Code != 0
+	return reached || !r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
 }
 
 // Do calls f until it succeeds or fails for good.
@@ -131,11 +138,11 @@ func (r *Retrier) Do(ctx context.Context, f func() error) error {
 	return nil
 }
 
-// NoService reports whether err is about the server rather than about one file: it cannot be reached, nobody gets in, or
-// it fails to answer or to send data. A run gives a server up after a few such errors in a row.
+// NoService reports whether err is about the server rather than about one file: it cannot be reached, refuses the login, or
+// fails to answer or to send data. A run gives up a server after a few such errors in a row.
 func NoService(err error) bool {
-	var e *ftpexec.Error
-	if !errors.As(err, &e) || localfile.Failed(err) {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok || localfile.Failed(err) {
 		return false
 	}
 	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
@@ -155,12 +162,13 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Every calls f at each interval. stop ends that and waits for f to return. There is no goroutine before the first interval
-// has passed. After a panic of f, which may be a function of the caller, stop panics: that is in the caller's goroutine.
+// Every calls f at each interval, and starts no goroutine before the first interval has passed. stop ends that, and waits for
+// f to return. If f panics, stop does: f may be a function of the caller, and stop is in the caller's goroutine.
 func Every(interval time.Duration, f func()) (stop func()) {
 	var calling sync.Mutex
 	var timer *time.Timer
-	ended, failed := false, error(nil)
+	var failed error
+	ended := false
 	calling.Lock() // until there is a timer
 	defer calling.Unlock()
 	timer = time.AfterFunc(interval, func() {
@@ -176,7 +184,8 @@ func Every(interval time.Duration, f func()) (stop func()) {
 		timer.Stop()
 		calling.Lock()
 		defer calling.Unlock()
-		if ended = true; failed != nil {
+		ended = true
+		if failed != nil {
 			panic(failed)
 		}
 	}

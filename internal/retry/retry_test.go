@@ -1,0 +1,206 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/guard"
+)
+
+// failure returns an error of the server at a stage.
+func failure(stage string, code int, err error) error {
+	return fmt.Errorf("wrapped: %w", &ftpexec.Error{Stage: stage, Code: code, Err: err})
+}
+
+// TestTemporary checks which errors are tried again: for a server that has answered before, for one that has not, with
+// Connect, and with ReturnCrowded.
+func TestTemporary(t *testing.T) {
+	for _, tt := range []struct {
+		err                               error
+		reached, never, connect, returned bool
+	}{
+		{errors.New("other"), false, false, false, false},
+		{&Known{Err: errors.New("other"), Passes: true}, true, true, true, true},
+		{&Known{Err: failure("transfer", 450, ftpexec.ErrTimeout)}, false, false, false, false},
+		{failure("transfer", 550, ftpexec.ErrNotFound), false, false, false, false},
+		{failure("transfer", 426, ftpexec.ErrLost), true, true, true, true},
+		{failure("connect", 0, ftpexec.ErrConnect), true, false, true, false},
+		{failure("connect", 0, ftpexec.ErrLost), true, true, true, false},
+		{failure("connect", 421, ftpexec.ErrTooMany), true, true, true, false},
+		{failure("connect", 421, ftpexec.ErrRefused), true, true, true, true},
+	} {
+		for _, row := range []struct {
+			name    string
+			policy  Policy
+			reached bool
+			want    bool
+		}{
+			{"reached", Policy{}, true, tt.reached},
+			{"never reached", Policy{}, false, tt.never},
+			{"Connect", Policy{Connect: true}, false, tt.connect},
+			{"ReturnCrowded", Policy{ReturnCrowded: true}, false, tt.returned},
+		} {
+			r := New(row.policy)
+			r.Reached.Store(row.reached)
+			if got := r.temporary(tt.err); got != row.want {
+				t.Errorf("%v, %s: got %v, want %v", tt.err, row.name, got, row.want)
+			}
+		}
+	}
+}
+
+var lost = failure("transfer", 426, ftpexec.ErrLost)
+
+// TestAgain counts the tries and the waits: they double up to a minute and vary by half, and bytes reset both.
+func TestAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries []int
+		r := New(Policy{Retries: 9, Tell: func(_ error, try int, _ time.Duration) { tries = append(tries, try) }})
+		for try := range 9 {
+			mean := min(time.Second<<try, time.Minute)
+			begun := time.Now()
+			if err := r.Again(t.Context(), lost, 0); err != nil {
+				t.Fatalf("try %d: %v", try, err)
+			}
+			if waited := time.Since(begun); waited < mean/2 || waited >= mean+mean/2 {
+				t.Errorf("try %d waited %v, want about %v", try, waited, mean)
+			}
+		}
+		if err := r.Again(t.Context(), lost, 0); err != lost {
+			t.Errorf("after nine retries: got %v", err)
+		}
+		if err := r.Again(t.Context(), lost, leastBytes); err != nil {
+			t.Errorf("after progress: got %v", err)
+		}
+		if got := fmt.Sprint(tries); got != "[1 2 3 4 5 6 7 8 9 1]" {
+			t.Errorf("tries %v", got)
+		}
+	})
+}
+
+// TestNoProgress lets a server bring a few bytes before each failure: that is progress for ten minutes, and then no more.
+func TestNoProgress(t *testing.T) {
+	for _, tt := range []struct {
+		bytes int64
+		after time.Duration
+		want  int // failures in a row at the last one
+	}{
+		{1, leastTime - 2*time.Second, 1},
+		{1, leastTime, 2},
+		{0, 0, 2},
+		{-1, 0, 2},
+		{leastBytes - 1, leastTime, 1},
+		{leastBytes - 2, leastTime, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := New(Policy{})
+			r.fail(1)
+			<-time.After(tt.after)
+			if got := r.fail(tt.bytes); got != tt.want {
+				t.Errorf("%d bytes after %v: %d failures, want %d", tt.bytes, tt.after, got, tt.want)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // enough bytes begin a new period
+		r := New(Policy{})
+		for range 3 {
+			<-time.After(leastTime)
+			if got := r.fail(leastBytes); got != 1 {
+				t.Errorf("enough bytes: %d failures", got)
+			}
+		}
+		r.fail(1)
+		<-time.After(leastTime)
+		if got := r.fail(1); got != 2 {
+			t.Errorf("two bytes in a period: %d failures", got)
+		}
+	})
+}
+
+// TestEnded checks that the reason why a context has ended counts, before and during a wait.
+func TestEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("why")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Millisecond, func() { cancel(why) })
+		for range 2 {
+			if err := New(Policy{}).Again(ctx, lost, 0); err != why {
+				t.Errorf("got %v", err)
+			}
+		}
+		if err := Sleep(ctx, 0); err != why {
+			t.Errorf("no wait: got %v", err)
+		}
+	})
+}
+
+// TestDo checks how often a function is called, for each way to write the number of retries.
+func TestDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for retries, want := range map[int]int{-1: 1, 0: 6, 2: 3} {
+			r := New(Policy{Retries: retries})
+			calls := 0
+			err := r.Do(t.Context(), func() error { calls++; return lost })
+			if err != lost || calls != want || r.Reached.Load() {
+				t.Errorf("%d retries: %d calls, %v", retries, calls, err)
+			}
+			if err := r.Do(t.Context(), func() error { return nil }); err != nil || !r.Reached.Load() {
+				t.Errorf("success: %v", err)
+			}
+		}
+	})
+}
+
+// TestNoService checks which errors are about the server.
+func TestNoService(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{fs.ErrNotExist, false},
+		{failure("connect", 421, ftpexec.ErrTooMany), true},
+		{failure("login", 530, ftpexec.ErrLogin), true},
+		{failure("transfer", 425, ftpexec.ErrRefused), true},
+		{failure("transfer", 0, ftpexec.ErrConnect), true},
+		{failure("transfer", 0, ftpexec.ErrTimeout), true},
+		{lost, true},
+		{failure("transfer", 550, ftpexec.ErrNotFound), false},
+		{failure("connect", 0, syscall.EMFILE), false},
+	} {
+		if got := NoService(tt.err); got != tt.want {
+			t.Errorf("%v: got %v", tt.err, got)
+		}
+	}
+}
+
+// TestEvery checks when the function is called, and that stop ends that and passes on a panic.
+func TestEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		stop := Every(time.Second, func() { calls++ })
+		<-time.After(3500 * time.Millisecond)
+		stop()
+		<-time.After(time.Hour)
+		if calls != 3 {
+			t.Errorf("%d calls", calls)
+		}
+		panics := 0
+		stop = Every(time.Second, func() { panics++; panic("of f") })
+		<-time.After(time.Hour)
+		defer func() {
+			err, _ := recover().(error)
+			if !errors.Is(err, guard.ErrPanic) || panics != 1 {
+				t.Errorf("%d panics: got %v", panics, err)
+			}
+		}()
+		stop()
+	})
+}
