@@ -24,8 +24,7 @@ func host(text part) (string, *Error) {
 	case strings.ContainsFunc(text.s, func(r rune) bool { return r >= utf8.RuneSelf }):
 		return idnHost(text)
 	}
-	foreign := func(r rune) bool { return !labelOctet(byte(r)) && r != '.' }
-	if i := strings.IndexFunc(text.s, foreign); i >= 0 {
+	if i := strings.IndexFunc(text.s, func(r rune) bool { return !labelOctet(byte(r)) && r != '.' }); i >= 0 {
 		return "", hostOctet(text, i)
 	}
 	if top := topStart(text.s); digit(text.s[top]) {
@@ -42,14 +41,35 @@ func topStart(s string) int { return strings.LastIndexByte(strings.TrimSuffix(s,
 
 // hostOctet refuses octet i, which cannot be in a host, and guesses what was meant.
 func hostOctet(text part, i int) *Error {
-	if name := forbidden(text.s[i]); name != "" {
+	octet, rest := text.s[i], text.s[i:]
+	if name := forbidden(octet); name != "" {
 		return text.fault(i, name+" cannot be in a host", "")
 	}
-	if text.s[i] == '%' {
+	if octet == '%' {
 		return text.fault(i, "a host takes no percent escapes", decodedHint(text))
 	}
-	rest := text.s[i:]
 	return text.fault(i, visible(rest[:1])+" cannot stand in a host", delimiterHint(rest))
+}
+
+// delimiterHint is for rest, which follows a host or port without "/", or "".
+func delimiterHint(rest string) string {
+	switch rest[0] {
+	case ';', '?':
+		return `write "/" before the path, as in /` + rest
+	case '\\':
+		return `write "/" in its place`
+	}
+	return ""
+}
+
+// decodedHint proposes the host without its escapes, if that is a valid host.
+func decodedHint(text part) string {
+	if plain, f := segmentOctets.decode(text); f == nil && !strings.Contains(plain, "%") {
+		if name, f := host(part{s: plain}); f == nil {
+			return "write " + name
+		}
+	}
+	return ""
 }
 
 // hostname = *[ domainlabel "." ] toplabel, and one trailing dot.
@@ -57,8 +77,7 @@ func hostOctet(text part, i int) *Error {
 // domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit; a toplabel is the same, because host has looked at
 // its first octet. RFC 1123 section 2.1 and RFC 1035 section 2.3.4 bound them.
 func hostname(text part) (string, *Error) {
-	name := strings.TrimSuffix(text.s, ".")
-	at := 0
+	name, at := strings.TrimSuffix(text.s, "."), 0
 	if len(name) > 253 {
 		return "", text.fault(253, "a host name has at most 253 octets", "")
 	}
@@ -89,8 +108,7 @@ func hostnumber(text part) (string, *Error) {
 	if strings.Count(text.s, ".") != 3 || strings.Trim(text.s, "0123456789.") != "" {
 		return "", notNumber(text)
 	}
-	at := 0
-	octets := make([]byte, 0, 4)
+	at, octets := 0, make([]byte, 0, 4)
 	for group := range strings.SplitSeq(text.s, ".") {
 		n, err := strconv.ParseUint(group, 10, 8)
 		if err != nil {
@@ -112,12 +130,10 @@ func notNumber(text part) *Error {
 	} else if allDigits(strings.ReplaceAll(text.s, ".", "")) {
 		hint = "write all four groups, as in 127.0.0.1"
 	}
-	reason := "the last label of a host name does not start with a digit, and an IPv4 address has four groups of digits"
-	return text.fault(topStart(text.s), reason, hint)
+	return text.fault(topStart(text.s), "the last label of a host name does not start with a digit, and an IPv4 address has four groups of digits", hint)
 }
 
-// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). It refuses a zone, because a zone has a meaning
-// only on one machine.
+// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). It refuses a zone, which one machine knows alone.
 func ipv6(text part) (string, *Error) {
 	if !strings.HasSuffix(text.s, "]") {
 		return "", text.fault(len(text.s), `"]" is missing after the IPv6 address`, "")
@@ -127,15 +143,13 @@ func ipv6(text part) (string, *Error) {
 		return "", text.fault(1, "there is no IPv6 address between the brackets", "")
 	}
 	if addr.Zone() != "" {
-		zone := strings.IndexByte(text.s, '%')
-		hint := "write " + bracket(addr.WithZone("").String())
-		return "", text.fault(zone, "an IPv6 address in a URL takes no zone", hint)
+		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", "write ["+addr.WithZone("").String()+"]")
 	}
 	return addr.String(), nil
 }
 
-// bracketed returns what s may mean if it is an IPv6 address without its brackets: an address and a port, or an address
-// alone.
+// bracketed returns what s, an IPv6 address without its brackets, may have been meant to be: an address and a port, or the
+// whole an address.
 func bracketed(s string) (forms []string) {
 	colon := strings.LastIndexByte(s, ':')
 	if strings.IndexByte(s, ':') == colon { // an IPv6 address has two
@@ -194,9 +208,7 @@ func alpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 // unreserved = alpha | digit | safe | extra
-func unreserved(c byte) bool {
-	return alpha(c) || digit(c) || strings.IndexByte("$-_.+!*'(),", c) >= 0
-}
+func unreserved(c byte) bool { return alpha(c) || digit(c) || strings.IndexByte("$-_.+!*'(),", c) >= 0 }
 
 // component is a production of the form *[ uchar | one of also ].
 type component struct {
@@ -282,15 +294,18 @@ func forbidden(octet byte) string {
 
 // encode returns octets in a form that is allowed anywhere in a URL.
 func encode(octets string) string {
-	b := make([]byte, 0, len(octets))
+	if !strings.ContainsFunc(octets, func(r rune) bool { return r >= utf8.RuneSelf || !unreserved(byte(r)) }) {
+		return octets
+	}
+	var b strings.Builder
 	for _, c := range []byte(octets) {
 		if unreserved(c) {
-			b = append(b, c)
+			b.WriteByte(c)
 		} else {
-			b = fmt.Appendf(b, "%%%02X", c)
+			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
-	return string(b)
+	return b.String()
 }
 
 func visible(octets string) string {

@@ -3,7 +3,6 @@ package urlparse
 import (
 	"cmp"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,15 +13,15 @@ import (
 // Parse takes the ports of other protocols; see [URL.BadPort].
 func Parse(s string) (*URL, error) {
 	text, f := unwrap(s)
-	if f == nil {
-		var u *URL
-		if u, f = ftpurl(text); f == nil {
-			return u, nil
-		}
-		f.column = outer(s, f.column)
+	if f != nil {
+		return nil, f.of(s)
 	}
-	f.Input = redact(s)
-	return nil, f
+	u, f := ftpurl(part{s: text})
+	if f != nil {
+		f.column = outer(s, f.column)
+		return nil, f.of(s)
+	}
+	return u, nil
 }
 
 // ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
@@ -53,8 +52,7 @@ func slashInLogin(schemepart part, slash int, f *Error) *Error {
 	case !strings.Contains(schemepart.s[slash:], "@"):
 		return f
 	case !strings.Contains(schemepart.s[:slash], "@"):
-		return schemepart.fault(slash,
-			`"/" cannot stand unencoded in a user name or password, and no host is before it`,
+		return schemepart.fault(slash, `"/" cannot stand unencoded in a user name or password, and no host is before it`,
 			`write %2F for a "/" and %40 for a "@" there`)
 	}
 	if !strings.HasPrefix(f.Hint, "write %") {
@@ -88,8 +86,7 @@ const loginHint = "write ftp://user:password@host/ if this is a password"
 func userinfo(u *URL, text part) *Error {
 	before, _, found := strings.Cut(text.s, ":")
 	name, f := userOctets.decode(text.to(len(before)))
-	u.User = url.User(name)
-	if f != nil || !found {
+	if u.User = url.User(name); f != nil || !found {
 		return f
 	}
 	password, f := passwordOctets.decode(text.from(len(before) + 1))
@@ -100,8 +97,7 @@ func userinfo(u *URL, text part) *Error {
 // hostport = host [ ":" port ]
 func hostport(u *URL, text part) (f *Error) {
 	if forms := bracketed(text.s); forms != nil {
-		return text.fault(0, "an IPv6 address must be in brackets",
-			"write "+strings.Join(forms, " or "))
+		return text.fault(0, "an IPv6 address must be in brackets", "write "+strings.Join(forms, " or "))
 	}
 	end := hostEnd(text.s)
 	if u.Host, f = host(text.to(end)); f != nil {
@@ -131,8 +127,7 @@ func hostEnd(s string) int {
 func port(text part) (int, *Error) {
 	for i, c := range []byte(text.s) {
 		if !digit(c) {
-			hint := cmp.Or(delimiterHint(text.s[i:]), loginHint)
-			return 0, text.fault(i, "a port is a decimal number", hint)
+			return 0, text.fault(i, "a port is a decimal number", cmp.Or(delimiterHint(text.s[i:]), loginHint))
 		}
 	}
 	n, err := strconv.ParseUint(text.s, 10, 16)
@@ -152,8 +147,7 @@ func urlpath(u *URL, text part) (f *Error) {
 		return f
 	}
 	if u.Name == "" && u.Type != TypeDir {
-		return segments.fault(len(segments.s), "no file is named before ;type="+string(u.Type),
-			"write ;type=d to list the directory")
+		return segments.fault(len(segments.s), "no file is named before ;type="+string(u.Type), "write ;type=d to list the directory")
 	}
 	return nil
 }
@@ -161,9 +155,8 @@ func urlpath(u *URL, text part) (f *Error) {
 // splitType cuts off a final ";type=...", in any letter case. It leaves any other ";" for fsegment to refuse.
 func splitType(text part) (segments, code part, found bool) {
 	const key = ";type="
-	semicolon := max(0, strings.LastIndexByte(text.s, ';'))
-	last := text.s[semicolon:]
-	if !hasPrefixFold(last, key) || strings.Contains(last, "/") {
+	semicolon := strings.LastIndexByte(text.s, ';')
+	if semicolon < 0 || !hasPrefixFold(text.s[semicolon:], key) || strings.Contains(text.s[semicolon:], "/") {
 		return text, part{}, false
 	}
 	return text.to(semicolon), text.from(semicolon + len(key)), true
@@ -173,18 +166,21 @@ func splitType(text part) (segments, code part, found bool) {
 //
 // The last segment is the name, the others are CWD arguments; any of them may be empty: section 3.2.2.
 func fpath(text part) (dirs []string, name string, f *Error) {
-	for {
-		end := len(upTo(text.s, "/"))
-		octets, f := segmentOctets.decode(text.to(end))
+	at, dirs := 0, make([]string, 0, strings.Count(text.s, "/")+1)
+	for segment := range strings.SplitSeq(text.s, "/") {
+		octets, f := segmentOctets.decode(part{segment, text.at + at})
 		if f != nil {
 			return nil, "", f
 		}
-		if end == len(text.s) {
-			return slices.Clip(dirs), octets, nil // nobody shares what append would write to
-		}
 		dirs = append(dirs, octets)
-		text = text.from(end + 1)
+		at += len(segment) + 1
 	}
+	last := len(dirs) - 1
+	name, dirs = dirs[last], dirs[:last:last]
+	if last == 0 {
+		dirs = nil
+	}
+	return dirs, name, nil
 }
 
 // ftptype = "A" | "I" | "D" | "a" | "i" | "d"
@@ -193,9 +189,11 @@ func ftptype(text part) (Typecode, *Error) {
 	case TypeASCII, TypeImage, TypeDir:
 		return t, nil
 	}
-	return "", text.fault(0, "the typecode after ;type= is a, i or d",
-		"write ;type=a, ;type=i or ;type=d")
+	return "", text.fault(0, "the typecode after ;type= is a, i or d", "write ;type=a, ;type=i or ;type=d")
 }
+
+// generalHint shows the form of a URL if there is no better hint.
+const generalHint = "write ftp://host/path"
 
 // scheme = 1*[ lowalpha | digit | "+" | "-" | "." ], then ":" and "//": RFC 1738 sections 2.1 and 3.1. Letter case does not
 // matter. scheme returns the scheme and the scheme-specific part after the "//".
@@ -209,8 +207,7 @@ func scheme(text part) (string, part, *Error) {
 	}
 	s := strings.ToLower(name)
 	if !known(s) {
-		reason := s + " is not supported, only ftp, ftps and ftpes" + clients[s]
-		f := text.fault(0, reason, hostHint(name, rest))
+		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes"+clients[s], hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
@@ -232,73 +229,162 @@ func schemeName(s string) bool {
 
 // drivePath reports whether s begins like `C:\x` or "C:/x".
 func drivePath(s string) bool {
-	if len(s) < 3 || !alpha(s[0]) || s[1] != ':' {
-		return false
-	}
-	return s[2] == '\\' || s[2] == '/' && !strings.HasPrefix(s[3:], "/")
+	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
 }
 
 // hostBeforeColon reports whether name, before the first ":", looks like a host or a user name rather than a scheme.
 func hostBeforeColon(name, rest string) bool {
-	lower := strings.ToLower(name)
-	if strings.HasPrefix(rest, "//") || lower == "mailto" || known(lower) {
+	if strings.HasPrefix(rest, "//") || strings.EqualFold(name, "mailto") || known(strings.ToLower(name)) {
 		return false
 	}
-	return rest == "" || digit(rest[0]) || strings.Contains(name, ".") ||
-		strings.Contains(rest, "@") || addressHint(name+":"+rest) != ""
+	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
+}
+
+func missingScheme(text part) *Error {
+	reason := "the scheme is missing"
+	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
+		return text.fault(0, reason+": this is a path, not a URL", generalHint)
+	}
+	bare := strings.Trim(text.s, `"'`+"`\u201c\u201d\u2018\u2019\u00ab\u00bb") // a shell did not remove them
+	if bare != text.s {
+		if _, err := Parse(bare); err == nil {
+			return text.fault(0, "the URL is in quotation marks", "write "+redact(bare))
+		}
+	}
+	name, rest := "ftp", text.s
+	for _, s := range []string{FTPES, FTPS, FTP} {
+		if hasPrefixFold(rest, s+"//") {
+			name, rest = s, rest[len(s):]
+			break
+		}
+	}
+	hint := schemeHint(name, rest)
+	if hint == generalHint || !strings.ContainsAny(rest, "./:") { // a word is hardly a host
+		hint = cmp.Or(addressHint(rest), copyHint(rest), generalHint)
+	}
+	if hint != generalHint && strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@") { // or the name of a file
+		hint = hostHint(rest, "")
+	}
+	return text.fault(0, reason, hint)
+}
+
+// clients says what retrieves the URLs of other schemes.
+var clients = map[string]string{"http": " (use curl)", "https": " (use curl)", "sftp": " (use sftp)", "scp": " (use scp)"}
+
+// otherSchemes are never taken for a host.
+const otherSchemes = " http https sftp scp file mailto news data s3 "
+
+// hostHint is for an unknown scheme without "//" after it, which may be a host.
+func hostHint(name, rest string) string {
+	if _, f := host(part{s: name}); f != nil || strings.HasPrefix(rest, "//") || strings.Contains(otherSchemes, " "+strings.ToLower(name)+" ") {
+		return ""
+	}
+	return "write ftp://" + name + "/ and the path if " + name + " is a host"
+}
+
+// addressHint proposes an IPv6 address that lacks its brackets.
+func addressHint(text string) string {
+	address, path, _ := strings.Cut(text, "/")
+	forms := bracketed(address)
+	for i, form := range forms {
+		forms[i] = strings.TrimPrefix(schemeHint("ftp", form+"/"+path), "write ")
+	}
+	if forms == nil {
+		return ""
+	}
+	return "write " + strings.Join(forms, " or ")
+}
+
+// copyHint proposes a URL for host:path or user@host:path, as scp reads them. A path that begins with "/" is absolute there.
+func copyHint(text string) string {
+	login, path, found := strings.Cut(text, ":")
+	if !found || path == "" || strings.Contains(path, "@") || digit(path[0]) {
+		return ""
+	}
+	slash := "/"
+	if absolute, ok := strings.CutPrefix(path, "/"); ok {
+		slash, path = "/%2F", absolute
+	}
+	hint := schemeHint("ftp", login+slash+path)
+	switch {
+	case hint == generalHint:
+		return ""
+	case redact(text) != text: // it does not show what may be a password
+		return `write ftp:// before it, and "` + slash + `" in place of "` + text[len(login):len(text)-len(path)] + `"`
+	}
+	return hint
+}
+
+// schemeHint proposes rest with the scheme before it, if that is a URL.
+func schemeHint(name, rest string) string {
+	proposal := name + "://" + strings.TrimLeft(rest, `/\`)
+	if _, err := Parse(proposal); err != nil {
+		return generalHint
+	}
+	return "write " + redact(proposal)
 }
 
 // space is the white space that the Appendix ignores inside a wrapper.
 const space = " \t\n\v\f\r"
 
 // unwrap removes the prefix "URL:" or the wrapper "<URL:" ">", in any letter case: RFC 1738, Appendix.
-func unwrap(raw string) (part, *Error) {
-	whole := part{s: raw}
-	trimmed := strings.Trim(raw, space)
-	switch {
-	case hasPrefixFold(raw, "<URL:"):
-		return inWrapper(whole)
-	case hasPrefixFold(raw, "URL:"):
-		return whole.from(len("URL:")), nil
+func unwrap(raw string) (string, *Error) {
+	whole, trimmed, end := part{s: raw}, strings.Trim(raw, space), strings.IndexByte(raw, '>')
+	switch wrapped := hasPrefixFold(raw, "<URL:"); {
+	case wrapped && end < 0:
+		return "", whole.fault(len(raw), `"<URL:" has no ">" after the URL`, "write > after it")
+	case wrapped && end != len(raw)-1:
+		return "", whole.fault(end+1, `text follows the ">" that ends the URL`, "")
+	case wrapped, hasPrefixFold(raw, "URL:"):
 	case strings.HasPrefix(raw, "<"):
-		return part{}, whole.fault(0, `"<" does not begin a URL`, angleHint(raw))
+		return "", whole.fault(0, `"<" does not begin a URL`, angleHint(raw))
 	case trimmed == "":
-		return part{}, whole.fault(0, "the URL is empty", generalHint)
+		return "", whole.fault(0, "the URL is empty", generalHint)
 	case trimmed != raw:
 		at := 0
 		if strings.HasPrefix(raw, trimmed) {
 			at = len(trimmed)
 		}
-		return part{}, whole.fault(at, "white space around the URL", "write "+redact(trimmed))
+		return "", whole.fault(at, "white space around the URL", "write "+redact(trimmed))
 	}
-	return whole, nil
+	return inner(raw), nil
 }
 
-// inWrapper returns what is between "<URL:" and ">", without white space. A hyphen before a line break stays: it may be
-// part of the URL, and a guess could name another file.
-func inWrapper(raw part) (part, *Error) {
-	end := strings.IndexByte(raw.s, '>')
+// inner returns a URL without "URL:", or without its wrapper and the white space in that. A hyphen before a line break
+// stays: it may be part of the URL, and a guess could name another file.
+func inner(raw string) string {
 	switch {
-	case end < 0:
-		return part{}, raw.fault(len(raw.s), `"<URL:" has no ">" after the URL`, "write > after it")
-	case end != len(raw.s)-1:
-		return part{}, raw.fault(end+1, `text follows the ">" that ends the URL`, "")
+	case hasPrefixFold(raw, "URL:"):
+		return raw[len("URL:"):]
+	case !hasPrefixFold(raw, "<URL:"):
+		return raw
 	}
-	text := raw.to(end).from(len("<URL:"))
-	isSpace := func(r rune) bool { return strings.ContainsRune(space, r) }
-	text.s = strings.Join(strings.FieldsFunc(text.s, isSpace), "")
-	return text, nil
+	text := strings.TrimSuffix(raw[len("<URL:"):], ">")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(space, r) }), "")
 }
 
-// outer returns the column in raw of an octet that is at column if no white space of a wrapper before it counts.
+// outer returns the column in raw that column is in inner(raw).
 func outer(raw string, column int) int {
-	if raw[0] != '<' {
+	switch {
+	case hasPrefixFold(raw, "URL:"):
+		return column + len("URL:")
+	case !hasPrefixFold(raw, "<URL:"):
 		return column
 	}
-	for i := len("<URL:"); i < column; i++ {
-		if strings.IndexByte(space, raw[i]) >= 0 {
-			column++
+	i := len("<URL:")
+	for ; column > 0; i++ {
+		if strings.IndexByte(space, raw[i]) < 0 {
+			column--
 		}
 	}
-	return column
+	return i
+}
+
+// angleHint completes a wrapper that lacks its "URL:".
+func angleHint(raw string) string {
+	text := strings.TrimSuffix(raw[1:], ">")
+	if _, _, f := scheme(part{s: text}); f != nil || text+">" != raw[1:] {
+		return "write <URL:ftp://host/path>"
+	}
+	return "write <URL:" + redact(text) + ">"
 }

@@ -33,34 +33,29 @@ func (u *URL) Redacted() string {
 	return u.withPath(func(string) string { return mask }).fromHost(u.login(user, mask))
 }
 
-// withPath returns u with another text for each part of its path that may be a password: its own with a "/" in it, or the
-// password of a second URL, as in "ftp://a/x,ftp://me:secret@b/y".
+// withPath returns u with another text for each part of its path that may be a password: the end of one, or that of a
+// second URL, as in "ftp://a/x,ftp://me:secret@b/y".
 func (u *URL) withPath(instead func(part string) string) *URL {
+	suspect := func(s string) bool { return strings.Contains(s, "@") }
+	if !suspect(u.Name) && !slices.ContainsFunc(u.Dirs, suspect) {
+		return u
+	}
 	path := append(slices.Clone(u.Dirs), u.Name)
 	for i, s := range path {
-		at := strings.LastIndexByte(s, '@')
-		start := u.suspect(path, i)
-		if start <= at && at > 0 {
+		start, at := 0, strings.LastIndexByte(s, '@')
+		switch {
+		case i >= 2 && path[i-1] == "" && strings.HasSuffix(path[i-2], ":"):
+			start = strings.IndexByte(s, ':') + 1
+		case i > 0 || u.Port == 0 || u.User != nil:
+			continue
+		}
+		if start+at > 0 && start <= at {
 			path[i] = s[:start] + instead(s[start:at]) + s[at:]
 		}
 	}
-	v := *u
-	last := len(path) - 1
-	v.Dirs = path[:last]
-	v.Name = path[last]
+	v, last := *u, len(path)-1
+	v.Dirs, v.Name = path[:last], path[last]
 	return &v
-}
-
-// suspect returns where in segment i of u's path the text begins that is a password if an "@" ends it: after the user name
-// of a second URL, or in the first segment if the login may have a "/" in it. Elsewhere it returns the segment's end.
-func (u *URL) suspect(path []string, i int) int {
-	switch {
-	case i >= 2 && path[i-1] == "" && strings.HasSuffix(path[i-2], ":"):
-		return strings.IndexByte(path[i], ':') + 1
-	case i == 0 && u.Port != 0 && u.User == nil:
-		return 0
-	}
-	return len(path[i])
 }
 
 // WithoutPassword returns a copy of u without its password, and without what follows a colon in its user name, which may
@@ -106,23 +101,22 @@ func (u *URL) login(user, password string) string {
 
 // fromHost returns what is before the host, the host, and all that follows.
 func (u *URL) fromHost(before string) string {
-	var b strings.Builder
-	b.WriteString(before + u.host())
+	b := append(append(make([]byte, 0, 128), before...), u.host()...)
 	if u.Port != 0 {
-		b.WriteString(":" + strconv.Itoa(u.Port))
+		b = strconv.AppendInt(append(b, ':'), int64(u.Port), 10)
 	}
 	for _, dir := range u.Dirs {
-		b.WriteString("/" + encode(dir))
+		b = append(append(b, '/'), encode(dir)...)
 	}
-	b.WriteString("/" + encode(u.Name))
+	b = append(append(b, '/'), encode(u.Name)...)
 	switch u.Type {
 	case "":
 	case TypeASCII, TypeImage, TypeDir:
-		b.WriteString(";type=" + string(u.Type))
+		b = append(b, ";type="+u.Type...)
 	default:
-		b.WriteString(";type=?")
+		b = append(b, ";type=?"...)
 	}
-	return b.String()
+	return string(b)
 }
 
 // redact masks what may be a password in a text that may not be a URL. It uses no grammar, because the text may follow none:
@@ -131,8 +125,7 @@ func (u *URL) fromHost(before string) string {
 func redact(text string) string {
 	start := loginStart(text)
 	login := text[start:]
-	secret := afterColon(login)
-	end := lastAt(login)
+	secret, end := afterColon(login), lastAt(login)
 	if end < 0 {
 		secret, end = portSpan(login)
 	}

@@ -53,9 +53,9 @@ func known(scheme string) bool { return scheme == FTP || scheme == FTPS || schem
 type URL struct {
 	Scheme string        // FTP, FTPS or FTPES
 	User   *url.Userinfo // arguments of USER and PASS, which may be empty; nil: log in as anonymous
-	Host   string        // A-labels in lower case, dotted decimal, or IPv6 without brackets
+	Host   string        // lower-case A-label name (a trailing dot kept), dotted decimal, or IPv6 without brackets
 	Port   int           // 0: the scheme's default
-	Dirs   []string      // the segments before the last, a CWD each; "" is a CWD with a null argument
+	Dirs   []string      // every segment before the last, one CWD each; "" is a CWD with a null argument
 	Name   string        // the last segment; "" names no file
 	Type   Typecode
 }
@@ -83,7 +83,7 @@ func defaultPort(scheme string) int {
 // SameLogin reports whether one connection may serve u and v: scheme, address, user and password are the same.
 func (u *URL) SameLogin(v *URL) bool {
 	same := u.User == v.User || u.User != nil && v.User != nil && *u.User == *v.User
-	return same && u.Scheme == v.Scheme && u.Address() == v.Address()
+	return same && u.Scheme == v.Scheme && (u.Host == v.Host && u.Port == v.Port || u.Address() == v.Address())
 }
 
 // Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's Dirs,
@@ -100,18 +100,14 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	if u.Name != "" {
 		v.Dirs = append(v.Dirs, u.Name)
 	}
-	v.Name = name
-	v.Type = t
+	v.Name, v.Type = name, t
 	if t == TypeDir {
-		v.Dirs = append(v.Dirs, name)
-		v.Name = ""
-		v.Type = ""
+		v.Dirs, v.Name, v.Type = append(v.Dirs, name), "", ""
 	}
 	return &v
 }
 
-// host returns the host in the form that the parser gives it, or as it is if the parser refuses it. An IPv6 address is in
-// brackets.
+// host returns the host as the parser would, and as it is if it is none, with brackets if need be.
 func (u *URL) host() string {
 	if h, f := host(part{s: bracket(u.Host)}); f == nil {
 		return bracket(h)
@@ -128,8 +124,7 @@ func bracket(host string) string {
 }
 
 // textSuffixes are suffixes of files that are lines of text on every system.
-const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java js json log lst " +
-	"md patch pl py rst sh sql tex text tsv txt xml yaml yml "
+const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java js json log lst md patch pl py rst sh sql tex text tsv txt xml yaml yml "
 
 // GuessType guesses the typecode of a file from the suffix of its name, as RFC 1738 section 3.2.3 allows if the URL has
 // none: TypeASCII for text, TypeImage for everything else. name is decoded octets; the case of the suffix does not matter.
@@ -146,8 +141,7 @@ func GuessType(name string) Typecode {
 // file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an [*Error]
 // whose Input is u.Redacted() and whose column counts in u.String().
 func (u *URL) Check() error {
-	// The host is read by itself, because a delimiter in it would make u.String another URL.
-	_, f := host(part{bracket(u.Host), len(u.beforeHost())})
+	_, f := host(part{bracket(u.Host), len(u.beforeHost())}) // a delimiter in it would make it another URL
 	switch text := (part{s: u.String()}); {
 	case !known(u.Scheme):
 		f = text.fault(0, "the scheme is none of ftp, ftps and ftpes", `write "ftp"`)
@@ -169,12 +163,9 @@ func (u *URL) BadPort() error {
 	if name == "" {
 		return nil
 	}
-	return &Error{
-		Input:  u.Redacted(),
-		Hint:   "FTPFETCH_WITHOUT=portcheck (Client.AllowPort) allows it, if an FTP server is there",
-		column: len(u.beforeHost()+u.host()+":") + 1,
+	return &Error{Input: u.Redacted(), column: len(u.beforeHost()+u.host()+":") + 1,
 		reason: "port " + strconv.Itoa(u.Port) + " belongs to another protocol (" + name + ")",
-	}
+		Hint:   "FTPFETCH_WITHOUT=portcheck (Client.AllowPort) allows it, if an FTP server is there"}
 }
 
 // otherPorts has a line for each port of another protocol: its number and the protocol's name.
@@ -198,6 +189,11 @@ type Error struct {
 	column int    // where the fault is: 1-based byte in the text as given, before masking
 	reason string
 	kind   error // ErrScheme or nil
+}
+
+func (e *Error) of(text string) *Error {
+	e.Input = redact(text)
+	return e
 }
 
 // Error returns one line with the text, the column if it is not the first, the reason and the hint, safe for a terminal.
