@@ -68,7 +68,7 @@ func TestChaos(t *testing.T) {
 	done := make(chan string, 1)
 	go func() {
 		for {
-			if out, _, code := s.do("wait", "--json"); code == 0 || t.Context().Err() != nil { // else it took more than a minute
+			if out, _, code := s.do("wait", "--json"); code == 0 || t.Context().Err() != nil { // else it took too long
 				done <- out
 				return
 			}

@@ -92,7 +92,8 @@ func facts(text string) string {
 func TestFull(t *testing.T) {
 	t.Parallel()
 	const files = 1200
-	hold := make(chan struct{})
+	hold, open := gate()
+	defer open()
 	s, srv := newStand(t), newFTP(t, files, 3, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && c.Transfer < 4 { // until the others were refused
 			<-hold
@@ -105,7 +106,7 @@ func TestFull(t *testing.T) {
 	w := s.worker("looks")
 	key := hostKey(srv.Addr())
 	eventually(t, "a ceiling of 3 at most", func() bool { return srv.refused.Load() > 0 && w.limit(key) > 0 && w.limit(key) <= 3 })
-	close(hold)
+	open()
 	if got := facts(s.want(0, "wait", "--json")); got != "done 1200 1200 0 0" {
 		t.Errorf("got %s", got)
 	}
@@ -274,11 +275,11 @@ func TestExisting(t *testing.T) {
 	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
 	s, files := &stand{T: t, file: filepath.Join(t.TempDir(), "join")}, 300
 	must.Do(t, (&join{Address: n.ClientURL()}).write(s.file))
-	together := make(chan bool)
-	var once sync.Once
+	together, open := gate()
+	defer open()
 	srv := newFTP(t, files, 2, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Open == 2 {
-			once.Do(func() { close(together) })
+			open()
 		}
 		if c.Verb == "RETR" {
 			<-together

@@ -87,6 +87,13 @@ func listenAgain(t *testing.T) string {
 	}
 }
 
+// gate returns a channel for the functions of a server to wait for, and what opens it. A test defers that as well: if
+// it fails early, a function that still waits would keep the server from closing, and its complaint would hide the cause.
+func gate() (shut <-chan struct{}, open func()) {
+	c := make(chan struct{})
+	return c, sync.OnceFunc(func() { close(c) })
+}
+
 // stand is a server of a fleet and who uses it.
 type stand struct {
 	*testing.T
@@ -107,10 +114,13 @@ func (s *stand) serve(listen string) {
 	must.Do(s.T, s.hub.join.write(s.file))
 }
 
+// patience is how long a test waits for what must happen: far longer than that takes on a machine with much other work.
+const patience = 5 * time.Minute
+
 // do runs a command and returns what it prints and its exit code.
 func (s *stand) do(name string, args ...string) (out, errs string, code int) {
 	var o, e bytes.Buffer
-	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
 	code = execute(ctx, append([]string{name, "--join", s.file}, args...), &command{in: strings.NewReader(""), out: &o, err: &e})
 	return o.String(), e.String(), code
@@ -141,7 +151,7 @@ func (s *stand) worker(name string) *worker {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); { // far longer than it takes on a busy machine
+	for end := time.Now().Add(patience); !is(); {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

@@ -243,7 +243,9 @@ func TestLateChunk(t *testing.T) {
 func TestOneWriter(t *testing.T) {
 	t.Parallel()
 	s, dir := newStand(t), t.TempDir()
-	hold, seen := make(chan struct{}), new(atomic.Int64)
+	var seen atomic.Int64
+	hold, open := gate()
+	defer open()
 	srv := newFTP(t, 1, 9, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && seen.Add(1) <= 3 {
 			<-hold
@@ -271,7 +273,7 @@ func TestOneWriter(t *testing.T) {
 	if len(attempts) != 3 || len(parts) != 3 {
 		t.Errorf("%d attempts, parts %q", len(attempts), parts)
 	}
-	close(hold)
+	open()
 	s.want(0, "wait")
 	eventually(t, "no part and no attempt", func() bool {
 		left := must.Get(filepath.Glob(filepath.Join(dir, "*.ftpfetch.*")))(t)
@@ -335,7 +337,7 @@ func TestInherited(t *testing.T) {
 	}})
 	s.want(0, "add", "--per-host", "1", srv.list(t, 1))
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan int)
+	ended := make(chan int, 1) // nobody receives from it if the test fails
 	go func() {
 		ended <- execute(ctx, []string{"work", "--join", s.file, "-d", dir, "--shared", "-j", "1"}, &command{err: t.Output()})
 	}()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -166,7 +165,7 @@ func TestNoSecretOnLine(t *testing.T) {
 		fmt.Fprintf(&seen, "%s %v %s\n", m.Subject, m.Header, m.Data)
 	}))(t)
 	s.want(0, "add", srv.list(t, 1))
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	go execute(ctx, []string{"work", "--join", s.file, "-d", t.TempDir()}, &command{err: io.Discard})
 	s.want(0, "wait")

@@ -41,8 +41,8 @@ type Deletion struct {
 //   - a ledger says that it came from below a tree, from the same login directory, and it is still as it was then;
 //   - no tree of the run has a file of its path;
 //   - a whole listing lacks it or a directory above it, and another, asked for after all trees were listed, lacks it too;
-//   - the server then says of it, word for word, what it says of a name that nobody has, and still tells of another file of
-//     the same tree.
+//   - the server then says of it, twice and word for word, what it says of a name that nobody has, and still tells of
+//     another file of the same tree.
 //
 // What contradicts that is an error, and nothing is deleted, of any tree.
 func (s *Source) Delete(ctx context.Context, d Deletion) error {
@@ -241,12 +241,18 @@ func (s *Source) absent(ctx context.Context, in, u *urlparse.URL) (bool, error) 
 	if u.IsDir() {
 		name, kind = u.Dirs[len(u.Dirs)-1], urlparse.TypeDir
 	}
-	said, err := s.refusal(ctx, in.Child(name, kind))
-	if err != nil || said == "" {
+	usual, err := s.refusal(ctx, in.Child(nobody, kind))
+	if err != nil {
 		return false, err
 	}
-	usual, err := s.refusal(ctx, in.Child(nobody, kind))
-	return said == strings.ReplaceAll(usual, nobody, name), err
+	// Twice, because a server with a fault may once say of a file what it says of nothing.
+	for range 2 {
+		said, err := s.refusal(ctx, in.Child(name, kind))
+		if err != nil || said == "" || said != strings.ReplaceAll(usual, nobody, name) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // refusal returns what the server says of a name that is not there, or "" if it may be there.

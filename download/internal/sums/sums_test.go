@@ -257,7 +257,7 @@ func TestReadHostile(t *testing.T) {
 	large, number := strings.Repeat("n", MaxLine-100), 0
 	for kind, ends := range map[string][2]string{"large names": {"", large}, "large directories": {large + "/", "/f"}, "small names": {}, "the name": {"", "/f"}} {
 		var list strings.Builder
-		for list.Len() < night.Or(24<<20, MaxList-2*MaxLine) {
+		for list.Len() < night.Or(8<<20, MaxList-2*MaxLine) {
 			number++
 			list.WriteString(md5 + "  " + ends[0] + strconv.Itoa(number) + ends[1] + "\n")
 		}

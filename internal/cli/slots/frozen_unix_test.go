@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,30 +80,52 @@ func visit(ctx context.Context, admit func(context.Context, string) (func(), err
 	reach(released)
 }
 
-// counter is a server that counts its connections.
+// counter is a server that counts its connections. It asks the kernel which of them are open when another comes: a
+// goroutine that waits for their ends would learn of them late on a busy machine.
 type counter struct {
 	net.Listener
-	open, most atomic.Int32
+	most atomic.Int32
 }
 
 func newCounter(t *testing.T) *counter {
 	c := &counter{Listener: must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)}
-	t.Cleanup(func() { c.Close() })
+	ended := make(chan struct{})
+	t.Cleanup(func() {
+		c.Close()
+		<-ended
+	})
 	go func() {
+		defer close(ended)
+		var open []net.Conn
 		for {
 			conn, err := c.Accept()
 			if err != nil {
-				return
+				break
 			}
-			c.most.Store(max(c.most.Load(), c.open.Add(1)))
-			go func() {
-				_, _ = conn.Read(make([]byte, 1))
-				c.open.Add(-1)
-				conn.Close()
-			}()
+			open = append(slices.DeleteFunc(open, hasEnded), conn)
+			c.most.Store(max(c.most.Load(), int32(len(open))))
+		}
+		for _, conn := range open {
+			conn.Close()
 		}
 	}()
 	return c
+}
+
+// hasEnded closes conn and returns true if the other side has closed it.
+func hasEnded(conn net.Conn) (ended bool) {
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err == nil {
+		err = raw.Read(func(fd uintptr) bool {
+			n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+			ended = n == 0 && err == nil
+			return true
+		})
+	}
+	if ended = ended || err != nil; ended {
+		conn.Close()
+	}
+	return ended
 }
 
 // TestFrozen stops, kills and ends a process at every stage of its wait and of its use of a slot. There are never more
