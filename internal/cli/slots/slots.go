@@ -26,13 +26,13 @@ const (
 	settling = 250 * time.Millisecond // how long a server may still count a connection that was closed
 )
 
-// silence is how long a waiter may make no sign before the waiters behind it pass it: it may be stopped (SIGSTOP), and it has
-// no connection. A test changes it.
+// silence is for how long a waiter may make no sign until those behind it pass it: it may be stopped (SIGSTOP), and has no
+// connection. It is a variable for a test.
 var silence = 3 * time.Second
 
-// Share makes c one of the Clients that together have at most so many connections to a server, which they get in the order
-// in which they ask. Once a wait has lasted a second, say is told which processes have the connections, and again after
-// pauses that double. Share returns the directory of the files, and makes it if it is missing.
+// Share makes c one of the Clients that together have at most so many connections to a server, given in the order of their
+// calls. It says who has the connections once a wait has lasted a second, and again after pauses that double. Share returns
+// the directory of the files, and makes it if it is missing.
 func Share(c *ftpexec.Client, most int, say func(text string)) (dirs []string, err error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if info, err := os.Stat(dir); err != nil || !disk.Alone(info) {
@@ -55,25 +55,26 @@ type share struct {
 	say  func(text string)
 
 	mu   sync.Mutex
-	next time.Time // say is not called before
+	next time.Time // no wait is told before
 }
 
-// admit waits for a slot: it takes one place in the queue after another, down to the first, and there waits for a free slot.
+// admit waits for a slot: first for one place in the queue after another, down to the first, and there for a free slot.
 func (s *share) admit(ctx context.Context, address string) (release func(), err error) {
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Replace(strings.ToLower(address), ".:", ":", 1))))
 	w := &wait{share: s, address: address, name: filepath.Join(s.dir, name), since: time.Now()}
 	defer func() { w.place.Close() }()
-	for at := places; at > 0; at-- {
-		next, err := w.lock(ctx, ".place", at, at)
-		if err != nil {
-			return nil, err
-		}
+	for at := places; at > 0 && err == nil; at-- {
+		var next *os.File
+		next, err = w.lock(ctx, ".place", at, at)
 		if next != nil {
 			w.place.Close()
 			w.place = next
 		}
 	}
-	slot, err := w.lock(ctx, ".slot", 1, s.most)
+	var slot *os.File
+	if err == nil {
+		slot, err = w.lock(ctx, ".slot", 1, s.most)
+	}
 	if err == nil {
 		err = localfile.Failure(w.name, "cannot be written", write(slot, os.Getpid()))
 	}
@@ -82,7 +83,7 @@ func (s *share) admit(ctx context.Context, address string) (release func(), err 
 		return nil, err
 	}
 	return func() {
-		_ = write(slot, 0) // if that fails, other runs treat the slot as that of a run that was killed
+		_ = write(slot, 0) // or else it counts as that of a run that was killed
 		slot.Close()
 	}, nil
 }
@@ -93,25 +94,34 @@ type wait struct {
 	address string
 	name    string // of the files of this server, without their ends
 	since   time.Time
-	place   *os.File // the place that it has in the queue; nil before it has one
+	place   *os.File // that it has in the queue; nil before
 }
 
-// lock waits until it has locked one of the files from first to last. If a silent waiter has the only place, lock passes it
-// and returns nil. It looks twice, because a waiter that has just come there may not have made a sign.
+// lock waits until it has locked one of the files from first to last. If a waiter has the only one and is silent, lock
+// passes it and returns nil. It looks at it twice, because who has just come there may not have made a sign.
 func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File, error) {
 	var signed time.Time
 	for looks := 0; ; looks++ {
 		for i := first; i <= last; i++ {
-			f, idle, err := w.try(kind, i)
-			if f != nil || err != nil {
-				return f, err
+			f, err := os.OpenFile(fmt.Sprint(w.name, kind, i), os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return nil, localfile.Failure(w.name, "cannot be opened", err)
 			}
-			if kind == ".place" && looks > 0 && idle > silence {
+			taken, locked := disk.Lock(f)
+			if locked && (kind == ".place" || settled(f)) {
+				return f, nil
+			}
+			passed := taken && kind == ".place" && looks > 0 && age(f) > silence
+			f.Close()
+			switch {
+			case !taken && !locked:
+				return nil, localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)
+			case passed:
 				return nil, nil
 			}
 		}
 		if w.place != nil && time.Since(signed) > silence/4 {
-			_ = write(w.place, os.Getpid()) // for its time
+			_ = write(w.place, os.Getpid())
 			signed = time.Now()
 		}
 		w.tell()
@@ -119,30 +129,6 @@ func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File
 			return nil, err
 		}
 	}
-}
-
-// try locks the i-th file of a kind. f is nil if the file cannot be had now; idle is then how long its owner has made no sign.
-func (w *wait) try(kind string, i int) (f *os.File, idle time.Duration, err error) {
-	name := fmt.Sprint(w.name, kind, i)
-	f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	created := err == nil
-	if !created {
-		f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-	}
-	if err != nil {
-		return nil, 0, localfile.Failure(w.name, "cannot be opened", err)
-	}
-	taken, locked := disk.Lock(f)
-	switch {
-	case locked && (kind == ".place" || settled(f, created)):
-		return f, 0, nil
-	case taken:
-		idle = age(f)
-	case !locked:
-		err = localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)
-	}
-	f.Close()
-	return nil, idle, err
 }
 
 // tell says how long this wait has lasted and which processes have the connections, if it is time to.
@@ -160,8 +146,7 @@ func (w *wait) tell() {
 		if err != nil {
 			continue
 		}
-		pid, _ := read(f)
-		if pid > 0 {
+		if pid, _ := read(f); pid > 0 {
 			text += fmt.Sprint("; process ", pid, " has one")
 		}
 		f.Close()
@@ -169,11 +154,11 @@ func (w *wait) tell() {
 	w.say(text)
 }
 
-// record is the form of what a file says: the process that has the slot or waits, or 0. A file that says anything else, or
-// nothing, is damaged: its run was killed while it wrote.
+// record is the form of what a file says: the process that has the slot or waits, 0 if none has it. It always has the same
+// length: a file that says anything else is damaged.
 const record = "process %010d\n"
 
-// write replaces what f says.
+// write replaces what f says. If it is killed between its two steps, f is damaged.
 func write(f *os.File, pid int) error {
 	return disk.Do("write", f.Name(), func() error {
 		n, err := f.WriteAt(fmt.Appendf(nil, record, pid), 0)
@@ -184,8 +169,8 @@ func write(f *os.File, pid int) error {
 	})
 }
 
-// read returns the process that f names, 0 for none, or -1 if f is damaged; and whether f says nothing at all.
-func read(f *os.File) (pid int, empty bool) {
+// read returns which process f names, 0 for none, -1 if f is damaged. fresh says that nobody has written to it.
+func read(f *os.File) (pid int, fresh bool) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 100))
 	_, _ = fmt.Sscanf(string(text), record, &pid)
 	if fmt.Sprintf(record, pid) != string(text) {
@@ -194,21 +179,17 @@ func read(f *os.File) (pid int, empty bool) {
 	return pid, err == nil && len(text) == 0
 }
 
-// settled reports whether the server no longer counts the connection of the last run that had the slot. There was none if
-// this run has created the file and no other has written to it since. An empty file alone does not show that.
-func settled(slot *os.File, created bool) bool {
-	pid, empty := read(slot)
-	switch {
-	case created && empty:
-		return true
-	case pid != 0: // the last run was killed, perhaps just now
+// settled reports whether the server no longer counts the connection of the last run that had a slot.
+func settled(slot *os.File) bool {
+	pid, fresh := read(slot)
+	if pid != 0 && !fresh { // that run was killed, perhaps just now
 		_ = write(slot, 0)
 		return false
 	}
-	return age(slot) >= settling
+	return fresh || age(slot) >= settling
 }
 
-// age returns how long ago f was written to, or 0 if that is not known.
+// age is how long ago f was written to; 0 if that is not known.
 func age(f *os.File) time.Duration {
 	info, err := f.Stat()
 	if err != nil {

@@ -97,8 +97,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestInTurn checks that waiters are served in the order in which they arrive, within one process too, and only after the
-// server has forgotten the last connection. A waiter that gives up is passed.
+// Who waits is served in the order of arrival, within one process too, when the server has forgotten the last connection.
+// Who gives up is left out.
 func TestInTurn(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	admit, dir := open(1)
@@ -108,13 +108,9 @@ func TestInTurn(t *testing.T) {
 	var all sync.WaitGroup
 	served, times, order := make(chan int, 6), make(chan time.Time, 7), []int(nil)
 	for i := range 6 {
-		ctx := t.Context()
-		if i%3 == 1 {
-			ctx = impatient
-		}
 		all.Go(func() {
-			release, err := admit(ctx, address)
-			if ctx == impatient && errors.Is(err, os.ErrDeadlineExceeded) {
+			release, err := admit(map[bool]context.Context{true: impatient, false: t.Context()}[i%3 == 1], address)
+			if i%3 == 1 && errors.Is(err, os.ErrDeadlineExceeded) {
 				return
 			}
 			served <- i
@@ -164,9 +160,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestRecord gives the file of a slot every beginning of what it says, and what it never says, with and without this run
-// having created it. Only an empty file that this run has created is free at once. Any other one, even an empty one, which
-// a run may have left that was killed while it wrote, is free a moment later.
+// TestRecord gives the file of a slot every beginning of what it says, and what it never says. Only a new file is free at
+// once; any other counts as that of a run that was killed just now, and is free a moment later.
 func TestRecord(t *testing.T) {
 	of := func(pid int64) string { return fmt.Sprintf(record, pid) }
 	texts := []string{of(0) + of(0), of(1) + "x", of(12345678901), "process -000000001\n", strings.Repeat("x", 200), "\x00", strings.Repeat("\x00", len(of(0))), strings.ToUpper(of(0)), of(0), of(int64(os.Getpid()))}
@@ -174,43 +169,17 @@ func TestRecord(t *testing.T) {
 		texts = append(texts, of(7)[:n])
 	}
 	for _, text := range texts {
-		for _, created := range []bool{false, true} {
-			f := must.Get(os.Create(filepath.Join(t.TempDir(), "slot")))(t)
-			must.Get(f.WriteString(text))(t)
-			atOnce := settled(f, created)
-			must.Do(t, os.Chtimes(f.Name(), time.Time{}, time.Now().Add(-settling)))
-			later := settled(f, created)
-			pid, _ := read(f)
-			if atOnce != (created && text == "") || !later || pid > 0 {
-				t.Errorf("%q, created %v: free at once %v, later %v, process %d", text, created, atOnce, later, pid)
-			}
-			f.Close()
+		f := must.Get(os.Create(filepath.Join(t.TempDir(), "slot")))(t)
+		must.Get(f.WriteString(text))(t)
+		fresh := settled(f)
+		must.Do(t, os.Chtimes(f.Name(), time.Time{}, time.Now().Add(-settling)))
+		later := settled(f)
+		if pid, _ := read(f); fresh != (text == "") || !later || pid > 0 {
+			t.Errorf("%q: free at once %v, later %v, process %d", text, fresh, later, pid)
 		}
+		f.Close()
 	}
 	t.Logf("%d cases", len(texts))
-}
-
-// TestAtOnce asks for slots without any time to wait. Only a slot that no run has had is free: not one that was given back
-// just now, and not one whose file another run has made without saying yet what it is.
-func TestAtOnce(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("TMPDIR", t.TempDir())
-	admit, dir := open(1)
-	none, cancel := context.WithCancel(t.Context())
-	cancel()
-	release, err := admit(none, address)
-	if err != nil {
-		t.Fatalf("a new slot: %v", err)
-	}
-	release()
-	if _, err := admit(none, address); !errors.Is(err, context.Canceled) {
-		t.Errorf("a slot that was given back: %v", err)
-	}
-	files := must.Get(filepath.Glob(filepath.Join(dir, "*.slot1")))(t)
-	must.Do(t, os.Truncate(files[0], 0))
-	if _, err := admit(none, address); !errors.Is(err, context.Canceled) {
-		t.Errorf("an empty file: %v", err)
-	}
 }
 
 // TestSpelling checks that all spellings of a server's address are one server.
