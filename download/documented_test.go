@@ -157,6 +157,12 @@ func TestOptionsCheck(t *testing.T) {
 			t.Errorf("To: %+v: error %v, want %v", tt.o, again, err)
 		}
 	}
+	all := Options{Overwrite: true, Newer: true, Continue: true, Skip: true, NoResume: true}
+	for range 50 { // always the same of several
+		if err := all.check(); err == nil || !strings.HasPrefix(err.Error(), "Overwrite and Skip ") {
+			t.Fatalf("%+v: error %v", all, err)
+		}
+	}
 	if left, _ := os.ReadDir(k.dir); len(left) > 0 || k.Connections() > 0 {
 		t.Errorf("%d files, %d connections", len(left), k.Connections())
 	}

@@ -157,13 +157,21 @@ func (o *Options) check() error {
 	if o == nil {
 		return nil
 	}
-	for both, set := range map[string]bool{
-		"Overwrite and Skip": o.Overwrite && o.Skip, "Newer and Skip": o.Newer && o.Skip, "Continue and Skip": o.Continue && o.Skip,
-		"Continue and Overwrite": o.Continue && o.Overwrite, "Continue and NoResume": o.Continue && o.NoResume,
-	} {
-		if set {
-			return errors.New(both + " contradict each other: leave one out")
-		}
+	both := ""
+	switch { // in order, so that the same options are always told the same
+	case o.Overwrite && o.Skip:
+		both = "Overwrite and Skip"
+	case o.Newer && o.Skip:
+		both = "Newer and Skip"
+	case o.Continue && o.Skip:
+		both = "Continue and Skip"
+	case o.Continue && o.Overwrite:
+		both = "Continue and Overwrite"
+	case o.Continue && o.NoResume:
+		both = "Continue and NoResume"
+	}
+	if both != "" {
+		return errors.New(both + " contradict each other: leave one out")
 	}
 	if o.Segments < 0 || o.Segments > maxSegments {
 		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)

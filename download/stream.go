@@ -143,7 +143,13 @@ func (s *stream) Write(p []byte) (int, error) {
 
 // standard returns the standard stream that path names, or nil. Opening the name again would write from the first byte.
 func standard(path string) *os.File {
-	return map[string]*os.File{"/dev/stdout": os.Stdout, "/dev/stderr": os.Stderr}[filepath.Clean(path)]
+	switch filepath.Clean(path) {
+	case "/dev/stdout":
+		return os.Stdout
+	case "/dev/stderr":
+		return os.Stderr
+	}
+	return nil
 }
 
 // saveStream writes to a device or FIFO: there is no file to protect or rename. ctx bounds the wait for a FIFO's reader.

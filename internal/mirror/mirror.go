@@ -52,16 +52,19 @@ func (s *Source) LeftOut() int64 { return s.left.Load() }
 // Entries lists a directory. It asks for the times that the listing tells too roughly to decide.
 func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
 	aged := s.MinAge > 0 || !s.Newer.IsZero()
-	if aged {
+	if aged { // package batch must not fetch a file before its age is known
 		ctx = early.With[ftpexec.Entry](ctx, nil)
 	}
 	return func(yield func(ftpexec.Entry, error) bool) {
 		var rough []ftpexec.Entry
 		var file *urlparse.URL
-		in, whole := string(dir.Key()), true
+		in := string(dir.Key())
+		whole := true
 		for e, err := range s.Server.Entries(ctx, dir) {
-			if whole = whole && err == nil; err == nil {
+			if err == nil {
 				s.see(in, path.Base(e.Name))
+			} else {
+				whole = false
 			}
 			if e.Mode.IsRegular() {
 				file = e.URL
