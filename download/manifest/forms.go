@@ -22,22 +22,23 @@ type form struct {
 	name string
 	told func(b *beginning) bool // whether a list that begins like this has the form
 	read func(r *reader)
+	maps bool // Options.Map may name its columns
 }
 
 // forms are all forms, in the order in which the beginning of a list tells them.
 var forms = []form{
-	{"tsv", func(b *beginning) bool { return b.heads("\t") }, func(r *reader) { r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t"), nil }) }},
-	{"csv", func(b *beginning) bool { return b.heads(",") }, func(r *reader) { r.readTable(",", r.record) }},
-	{"json", (*beginning).document, (*reader).readJSON},
-	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, func(r *reader) { r.each(r.object) }},
+	{"tsv", func(b *beginning) bool { return b.heads("\t") }, func(r *reader) { r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t"), nil }) }, true},
+	{"csv", func(b *beginning) bool { return b.heads(",") }, func(r *reader) { r.readTable(",", r.record) }, true},
+	{"json", (*beginning).document, (*reader).readJSON, true},
+	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, func(r *reader) { r.each(r.object) }, true},
 	{"metalink", func(b *beginning) bool {
 		return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
-	}, (*reader).readMetalink},
+	}, (*reader).readMetalink, false},
 	{"curl", func(b *beginning) bool {
 		return strings.HasPrefix(b.first, "curl ") || strings.HasPrefix(strings.Join(b.head, ""), "#!") && !hasScheme(b.first)
-	}, func(r *reader) { r.each(r.command) }},
-	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList},
-	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, func(r *reader) { r.each(r.listed) }},
+	}, func(r *reader) { r.each(r.command) }, false},
+	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList, false},
+	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, func(r *reader) { r.each(r.listed) }, false},
 }
 
 func formats() (names []string) {
@@ -123,14 +124,15 @@ func (r *reader) guess(text string) string {
 	b := &beginning{reader: r}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if b.head = append(b.head, line); !comment(line) {
+		b.head = append(b.head, line)
+		if !comment(line) {
 			b.first = line
 			break
 		}
 	}
 	i := slices.IndexFunc(forms, func(f form) bool { return f.told(b) })
 	switch {
-	case i >= 0 && (r.maps == nil || i < 4):
+	case i >= 0 && (r.maps == nil || forms[i].maps):
 		return forms[i].name
 	case strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t") && (r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
 		return "csv"
@@ -212,7 +214,8 @@ func (l *lines) next() bool {
 	for {
 		piece, err := l.r.ReadSlice('\n')
 		l.idle += len(piece)
-		if l.long = l.long || len(l.buf)+len(piece) > maxLine; !l.long {
+		l.long = l.long || len(l.buf)+len(piece) > maxLine
+		if !l.long {
 			l.buf = append(l.buf, piece...)
 		}
 		switch {
@@ -253,7 +256,8 @@ func (l *lines) Read(b []byte) (int, error) {
 	if end := bytes.IndexByte(rest, '\n') + 1; end > 0 {
 		size = len(blank) + end
 	}
-	if l.ended = text[size-1] == '\n'; l.ended && len(rest) == 0 {
+	l.ended = text[size-1] == '\n'
+	if l.ended && len(rest) == 0 {
 		l.n--
 	}
 	l.held += size

@@ -81,7 +81,10 @@ func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 				}
 			}
 			if clash != "" {
-				hint := map[bool]string{true: " (--keep-dirs saves each file under the directories of its URL)"}[!r.KeepDirs && item.Path == item.URLs[0].Name]
+				hint := ""
+				if !r.KeepDirs && item.Path == item.URLs[0].Name {
+					hint = " (--keep-dirs saves each file under the directories of its URL)"
+				}
 				err = inLine(item.Line, fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, fmt.Sprint("line ", other.Who)))
 			}
 		}

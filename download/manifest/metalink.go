@@ -60,7 +60,8 @@ func (r *reader) readMetalink() {
 }
 
 func (r *reader) metafile(i *Item, f metafile) (err error) {
-	if i.Path = f.Path; f.Size != "" {
+	i.Path = f.Path
+	if f.Size != "" {
 		err = inField("size", i.setSize(strings.TrimSpace(f.Size)))
 	}
 	for _, sum := range append(f.Sums, f.Sums3...) {

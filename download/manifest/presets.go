@@ -139,7 +139,8 @@ func elements(cell string) (list []string) {
 		return nil
 	}
 	for e := range strings.SplitSeq(cell, ";") {
-		if e = strings.TrimSpace(e); strings.HasPrefix(e, "type=") && list != nil {
+		e = strings.TrimSpace(e)
+		if strings.HasPrefix(e, "type=") && list != nil {
 			list[len(list)-1] += ";" + e
 		} else {
 			list = append(list, e)

@@ -4,7 +4,6 @@
 package netrc
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -219,14 +218,18 @@ func (p *parser) quoted() (string, error) {
 	for i := 1; i < len(p.text) && p.text[i] != '\n'; i++ {
 		c := p.text[i]
 		if c == '"' {
-			if p.text = p.text[i+1:]; p.text != "" && !strings.ContainsRune(blanks, rune(p.text[0])) {
+			p.text = p.text[i+1:]
+			if p.text != "" && !strings.ContainsRune(blanks, rune(p.text[0])) {
 				return "", p.fail(p.text, "no space after a closing quote")
 			}
 			return b.String(), nil
 		}
 		if c == '\\' && i+1 < len(p.text) && p.text[i+1] != '\n' {
 			i++
-			c = cmp.Or(map[byte]byte{'n': '\n', 'r': '\r', 't': '\t'}[p.text[i]], p.text[i])
+			c = p.text[i]
+			if at := strings.IndexByte("nrt", c); at >= 0 {
+				c = "\n\r\t"[at]
+			}
 		}
 		b.WriteByte(c)
 	}

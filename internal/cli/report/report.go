@@ -37,7 +37,8 @@ func Create(name, dir string, stdout io.Writer) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.to = file; f.table {
+	f.to = file
+	if f.table {
 		_, err = file.WriteString(heading)
 	}
 	return f, err

@@ -57,7 +57,8 @@ func (s *Dirs) Leave(d *Dir, gone bool) {
 	if (gone || d.lost.Load()) && s.open[d.path] == d {
 		delete(s.open, d.path)
 	}
-	if d.users--; d.users == 0 && s.open[d.path] != d {
+	d.users--
+	if d.users == 0 && s.open[d.path] != d {
 		d.close()
 	}
 	s.trim(s.Keep)

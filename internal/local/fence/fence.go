@@ -37,7 +37,10 @@ func Confine(dirs, files, parents []string) (note string) {
 	allow := func(access landlock.AccessFSSet, paths ...string) { // as far as they exist
 		for _, path := range paths {
 			if info, err := os.Stat(path); err == nil {
-				may := map[bool]landlock.AccessFSSet{true: toWrite, false: toFile}[info.IsDir()]
+				may := toFile
+				if info.IsDir() {
+					may = toWrite
+				}
 				rules = append(rules, landlock.PathAccess(access&may, path).IgnoreIfMissing())
 			}
 		}

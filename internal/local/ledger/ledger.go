@@ -269,7 +269,8 @@ func (l *Ledger) Add(r Record) error {
 func (l *Ledger) Flush() error {
 	l.mu.Lock()
 	own, lines := l.own, l.added
-	if l.added = nil; own == nil {
+	l.added = nil
+	if own == nil {
 		l.mu.Unlock()
 		return nil
 	}

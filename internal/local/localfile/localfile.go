@@ -87,7 +87,8 @@ func Beside(name, who string) string {
 	}
 	sum := sha256.Sum256([]byte(stem))
 	hash := "~" + hex.EncodeToString(sum[:8])
-	if stem = stem[:mostName-len(hash)]; utf8.ValidString(name) {
+	stem = stem[:mostName-len(hash)]
+	if utf8.ValidString(name) {
 		stem = strings.ToValidUTF8(stem, "") // without half a letter at its end
 	}
 	return stem + hash
