@@ -1,0 +1,415 @@
+// Package decide says what happens to a file: whether what is at its path stays, whether it is refused, or from where the
+// file is fetched. It is one pure function, [Next]. It touches no disk and asks no server: if it needs to know more, its
+// answer is what to find out. docs/download.md has the table that it makes.
+package decide
+
+import (
+	"fmt"
+	"time"
+)
+
+// Facts is all that the decision depends on.
+type Facts struct {
+	Flags
+	Text bool // the transfer is in ASCII type: sizes cannot be compared, and nothing can be resumed
+
+	Here   Here   // what is at the path,
+	Local  Stamp  // its size and time, links followed
+	Ours   bool   // and this user owns it
+	Pieces string // a file beside it with which another program says that pieces are missing; "" if there is none
+
+	Want   int64 // the size that the caller expects; -1 if it expects none
+	Listed Stamp // what the listing of the directory says exactly
+	Asked  bool  // the server was asked about the file,
+	Server Stamp // and said this
+
+	Record Record // what an earlier run recorded of a file of this path, URL, size and time
+	Given  bool   // the caller has given a digest
+	Digest Digest // what is known of the digest
+
+	Part Part // what an earlier run left beside the path
+}
+
+// Flags are those that say what may happen to a file that is there, and how sure it must be.
+type Flags struct {
+	Overwrite, Skip, Newer, Continue bool
+	NoResume                         bool // the part is not resumed
+	Verify                           bool // a digest must be compared
+}
+
+// Stamp is a size in bytes, -1 if it is not known, and a time of modification, zero if it is not known.
+type Stamp struct {
+	Size int64
+	Time time.Time
+}
+
+// Unknown is a Stamp that says nothing.
+var Unknown = Stamp{Size: -1}
+
+// Slack is how much of a second some file systems lose. A difference of times up to it is none.
+const Slack = time.Second - 1
+
+// Here is what is at the path.
+type Here int
+
+// Directories, devices and the like are refused before anything is decided.
+const (
+	Nothing Here = iota
+	Regular
+	Link     // a symbolic link to a file
+	Dangling // a symbolic link to nothing
+)
+
+// Record is what an earlier run recorded.
+type Record int
+
+// A record counts only for the size and time that the file has.
+const (
+	NoRecord Record = iota
+	Fetched         // the file was fetched whole
+	Verified        // its digest was compared, with the given one if there is one
+)
+
+// Digest is what is known of the digest of what is at the path.
+type Digest int
+
+// A digest is compared only if Next asks for it.
+const (
+	NotCompared Digest = iota
+	Right
+	Wrong
+)
+
+// Part is what is in the part.
+type Part struct {
+	Claimed bool   // this run holds it and has looked into it
+	Broken  string // why nothing of it counts; "" if it may
+	Bytes   int64  // that its journal vouches for
+	Adopted int64  // how many of them, from the start, another program brought
+	Other   bool   // they belong to another URL
+	Checked bool   // they have been compared with the journal,
+	Bad     bool   // which they do not match, or not from their start
+}
+
+// Do is what to do next.
+type Do int
+
+// After an Ask the caller fills in the fact and calls Next again.
+const (
+	Leave     Do = iota // what is there stays, and that is a success
+	Refuse              // it stays, and that is an error
+	Fetch               // the file
+	AskServer           // find out Server
+	AskDigest           // find out Digest
+	AskPart             // claim the part and find out what is in it
+	AskBlocks           // compare the part with its journal
+)
+
+// Answer is what Next says.
+type Answer struct {
+	Do    Do
+	Why   string // of Leave and Refuse, and of Fetch if the part is given up: in words that follow the path
+	Cause Cause  // of Refuse
+
+	Replace bool   // Fetch may replace what is there
+	Start   Start  // from where Fetch goes on
+	Note    string // what Fetch should say first; "" for nothing
+}
+
+// Cause is the kind of a refusal.
+type Cause int
+
+// Each is another error of package download.
+const (
+	Exists    Cause = iota // Newer would update it
+	Other                  // only Overwrite would replace it
+	NoStart                // it is not the start of the server's file
+	OtherSize              // than the expected one
+	Mismatch               // of digests
+)
+
+// Start is from where a fetch goes on.
+type Start int
+
+// The target is copied, and stays until the file is whole.
+const (
+	FromNothing Start = iota
+	FromPart
+	FromTarget
+)
+
+// Why a target is left alone.
+const (
+	LeftExists = "already exists"
+	LeftOlder  = "not newer on the server"
+	LeftThere  = "already there"
+)
+
+// rules are asked in this order. The first that knows what to do decides.
+var rules = []func(*Facts) (Answer, bool){
+	(*Facts).nothingThere,
+	(*Facts).unexpectedSize,
+	(*Facts).recorded,
+	(*Facts).digest,
+	(*Facts).skip,
+	(*Facts).inPieces,
+	(*Facts).newer,
+	(*Facts).resume,
+}
+
+// Next says what to do with the file that f is about. It ends: each Ask is for a fact that f lacks.
+func Next(f *Facts) Answer {
+	for _, rule := range rules {
+		if a, decided := rule(f); decided {
+			return a
+		}
+	}
+	return f.compare()
+}
+
+var undecided = Answer{}
+
+func (f *Facts) nothingThere() (Answer, bool) {
+	switch {
+	case f.Here == Nothing:
+		return f.fetch(f.Overwrite, false), true
+	case f.Overwrite && !f.Newer:
+		return f.fetch(true, false), true
+	}
+	return undecided, false
+}
+
+// unexpectedSize refuses a file that is not as long as the caller expects, unless a flag lets it be updated.
+func (f *Facts) unexpectedSize() (Answer, bool) {
+	if !f.differs(f.Want) || f.Newer || f.Continue {
+		return undecided, false
+	}
+	if f.Skip {
+		return f.otherSize(OtherSize), true
+	}
+	return f.otherSize(Other), true
+}
+
+func (f *Facts) otherSize(cause Cause) Answer {
+	return refuse(cause, fmt.Sprintf("exists with %d bytes, not the expected %d", f.Local.Size, f.Want))
+}
+
+// recorded leaves a file that an earlier run has fetched, if nothing that is known speaks against it.
+func (f *Facts) recorded() (Answer, bool) {
+	known := f.known()
+	switch {
+	case f.Record == NoRecord, f.Record == Fetched && f.Verify, f.Here != Regular, f.Pieces != "":
+		return undecided, false
+	case f.differs(known.Size), f.differs(f.Want), f.newerThanLocal(known):
+		return undecided, false
+	case f.Newer && !f.Given && (known.Size < 0 || known.Time.IsZero()): // only the server knows whether its file is newer
+		return undecided, false
+	}
+	return Answer{Do: Leave, Why: LeftThere}, true
+}
+
+// digest decides by the digest that the caller has given, and by any that is wrong.
+func (f *Facts) digest() (Answer, bool) {
+	switch {
+	case f.Digest == Wrong:
+		return f.wrongDigest()
+	case !f.Given:
+		return undecided, false
+	case f.Digest == Right:
+		return f.leave(LeftThere), true
+	case f.differs(f.known().Size) && !f.Skip: // so the digest differs too
+		return undecided, false
+	case f.Continue && f.known().Size < 0 && !f.Asked: // it may be the start of the file
+		return Answer{Do: AskServer}, true
+	}
+	return Answer{Do: AskDigest}, true
+}
+
+func (f *Facts) wrongDigest() (Answer, bool) {
+	switch {
+	case f.Newer:
+		a := f.fetch(true, false)
+		a.Note = "fetching it again"
+		return a, true
+	case f.Continue && f.Local.Size < f.known().Size:
+		return undecided, false // it may be the start of the file
+	case f.Given && !f.Skip && !f.Continue:
+		return refuse(Other, "exists with another digest"), true
+	}
+	return refuse(Mismatch, "exists with another digest"), true
+}
+
+func (f *Facts) skip() (Answer, bool) {
+	if !f.Skip {
+		return undecided, false
+	}
+	return f.leave(LeftExists), true
+}
+
+// inPieces refuses a file that another program has not finished, although it has its full size from the start.
+func (f *Facts) inPieces() (Answer, bool) {
+	if f.Pieces == "" {
+		return undecided, false
+	}
+	why := "lacks pieces, as " + f.Pieces + " tells"
+	if f.Newer || f.Continue {
+		return refuse(NoStart, why), true
+	}
+	return refuse(Other, why), true
+}
+
+// newer decides by the server's time and size. With Continue a shorter file that is no older may be the start.
+func (f *Facts) newer() (Answer, bool) {
+	known := f.known()
+	switch {
+	case !f.Newer:
+		return undecided, false
+	case f.Here == Dangling:
+		return refuse(Exists, "leads to nothing"), true
+	case f.differs(known.Size) && !f.Continue:
+		return f.fetch(true, false), true
+	case !f.Asked && (known.Size < 0 || known.Time.IsZero()):
+		return Answer{Do: AskServer}, true
+	case known.Time.IsZero():
+		a := f.fetch(true, false)
+		a.Note = "the server does not report the file's time: retrieving it"
+		return a, true
+	case f.newerThanLocal(known):
+		return f.fetch(true, false), true
+	case !f.differs(known.Size):
+		return f.leave(LeftOlder), true
+	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // only the server can say where to resume
+		return f.fetch(true, false), true
+	}
+	return undecided, false
+}
+
+// resume takes what is there for the start of the server's file, if Continue is set and nothing speaks against it.
+func (f *Facts) resume() (Answer, bool) {
+	why := ""
+	switch {
+	case !f.Continue:
+		return undecided, false
+	case f.Text || f.Here != Regular:
+		why = "only a regular file can be resumed, and not as text (;type=a)"
+	case !f.Ours:
+		why = "cannot be resumed: it belongs to another user"
+	case !f.Asked:
+		return Answer{Do: AskServer}, true
+	case f.Server.Size < 0:
+		why = "cannot be resumed: the server does not report the file's size"
+	case f.Local.Size > f.Server.Size:
+		why = fmt.Sprintf("has %d bytes, but the server's file has only %d", f.Local.Size, f.Server.Size)
+	case f.newerThanLocal(f.known()):
+		why = "is older than the server's file, which has changed since"
+	case f.Local.Size == f.Server.Size:
+		return f.leave(LeftThere), true
+	default:
+		return f.fetch(true, true), true
+	}
+	return refuse(NoStart, why), true
+}
+
+// compare decides without a flag: what is there stays, and it is good if it has the size and time of the server's file.
+func (f *Facts) compare() Answer {
+	known := f.known()
+	if f.Here != Regular || f.Text {
+		return refuse(Exists, LeftExists)
+	}
+	if !f.Asked && (known.Size < 0 || known.Time.IsZero() && known.Size == f.Local.Size) {
+		return Answer{Do: AskServer}
+	}
+	switch {
+	case known.Size < 0:
+		return refuse(Exists, LeftExists)
+	case known.Size != f.Local.Size:
+		return refuse(Exists, fmt.Sprintf("differs from the server's: %d bytes there, %d here", known.Size, f.Local.Size))
+	case known.Time.IsZero():
+		return refuse(Exists, "has the size of the server's, which tells no time")
+	case f.newerThanLocal(known):
+		return refuse(Exists, "is older than the server's, and of the same size")
+	case f.Local.Time.Sub(known.Time) > Slack:
+		return refuse(Other, "is newer than the server's, and of the same size")
+	}
+	return f.leave(LeftThere)
+}
+
+// leave leaves what is there, once a digest has been compared if one must be.
+func (f *Facts) leave(why string) Answer {
+	if f.differs(f.Want) {
+		return f.otherSize(OtherSize)
+	}
+	if (f.Verify || f.Given) && f.Digest != Right {
+		return Answer{Do: AskDigest}
+	}
+	return Answer{Do: Leave, Why: why}
+}
+
+func refuse(cause Cause, why string) Answer { return Answer{Do: Refuse, Cause: cause, Why: why} }
+
+// fetch fetches the file: from the part, or from what is there if that may be its start, or anew.
+func (f *Facts) fetch(replace, start bool) Answer {
+	if !f.Part.Claimed {
+		return Answer{Do: AskPart}
+	}
+	a := Answer{Do: Fetch, Replace: replace, Why: f.useless(start)}
+	switch {
+	case a.Why == "" && f.Part.Bytes > 0 && !f.Part.Checked:
+		return Answer{Do: AskBlocks}
+	case a.Why == "" && f.Part.Bytes > 0:
+		a.Start = FromPart
+	case start:
+		a.Start = FromTarget
+		a.Why = ""
+	}
+	return a
+}
+
+// useless says why the fetch cannot go on from the part, or returns "". start says that the target may be the start.
+func (f *Facts) useless(start bool) string {
+	p := f.Part
+	foreign := p.Adopted > 0 && !f.Continue || start && p.Adopted > 0 && p.Adopted != f.Local.Size
+	switch {
+	case p.Broken != "":
+		return p.Broken
+	case p.Bytes == 0:
+		return ""
+	case f.NoResume:
+		return "not resumed, as requested"
+	case foreign:
+		return "it starts with bytes that another program left"
+	case p.Other:
+		return "it belongs to another URL"
+	case f.Text:
+		return CannotResumeText
+	case p.Checked && p.Bad:
+		return "it does not match its journal"
+	}
+	return ""
+}
+
+// CannotResumeText is why a text starts over.
+const CannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
+
+// known is what the server says of the file, or else the listing of its directory.
+func (f *Facts) known() Stamp {
+	known := f.Listed
+	if f.Asked {
+		if f.Server.Size >= 0 {
+			known.Size = f.Server.Size
+		}
+		if !f.Server.Time.IsZero() {
+			known.Time = f.Server.Time
+		}
+	}
+	return known
+}
+
+// Newest is the time of the server's file as far as it is known.
+func (f *Facts) Newest() time.Time { return f.known().Time }
+
+// differs reports whether a size is known and is not the one of what is there.
+func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }
+
+// newerThanLocal reports whether s is newer than what is there. An unknown time is not.
+func (f *Facts) newerThanLocal(s Stamp) bool { return s.Time.After(f.Local.Time.Add(Slack)) }
