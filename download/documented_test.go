@@ -171,15 +171,15 @@ func TestOptionsCheck(t *testing.T) {
 // TestURLWithoutPassword checks that no journal has a password.
 func TestURLWithoutPassword(t *testing.T) {
 	u := urlOf(t, "ftp://me:secret@h/f")
-	if got := newJob(nil, u, nil).key; got != "ftp://me@h/f" {
+	if got := u.Key(); got != "ftp://me@h/f" {
 		t.Errorf("got %s", got)
 	}
 	if _, ok := u.User.Password(); !ok {
 		t.Error("the URL itself was changed")
 	}
-	alice, bob := newJob(nil, urlOf(t, "ftp://h:2121/alice@x/f"), nil), newJob(nil, urlOf(t, "ftp://h:2121/bob@x/f"), nil)
-	if alice.key == bob.key {
-		t.Errorf("a part of one URL belongs to another: %s", alice.key)
+	alice, bob := urlOf(t, "ftp://h:2121/alice@x/f").Key(), urlOf(t, "ftp://h:2121/bob@x/f").Key()
+	if alice == bob {
+		t.Errorf("a part of one URL belongs to another: %s", alice)
 	}
 }
 

@@ -27,8 +27,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/download/internal/sums"
+	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -44,40 +43,19 @@ type Source interface {
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] // of package batch, for trees
 }
 
-// member is what package batch's Source for one file of many has besides. [ftpexec.ErrTooMany] goes back to it.
-type member interface {
-	Extra() Source          // for all connections of the file but the first
-	Arrived()               // all bytes are there: what follows does not need the source
-	Place() *partfile.Place // of the file, which has been looked at
-	Lists() *sums.Cache     // of all files
-
-	// Size returns the file's size as the listing of its directory tells it, or -1. If again is set, it is listed again.
-	Size(ctx context.Context, again bool) (int64, error)
-
-	// ModTime is the file's time if that listing tells it to the second. Else it is zero.
-	ModTime() time.Time
-}
-
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
 var (
 	ErrLocal      = localfile.ErrLocal
-	ErrResume     = errors.New("cannot resume") // as Continue asks for
-	ErrDigest     = errors.New("digest mismatch")
-	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
+	ErrResume     = fetch.ErrResume // as Continue asks for
+	ErrDigest     = fetch.ErrDigest
+	ErrUnverified = fetch.ErrUnverified // Options.Verify
 )
-
-func because(cause error, format string, args ...any) error {
-	return &localfile.Error{Reason: fmt.Sprintf(format, args...), Err: cause, Elsewhere: true}
-}
-
-// progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
-const progressInterval = 100 * time.Millisecond
-const checkpointInterval = time.Second
 
 const maxSegments = 64
 
-// Options changes how a file is retrieved. The zero value and nil refuse an existing target ([fs.ErrExist]), resume a
-// partial file of an earlier call, and retry five times.
+// Options changes how a file is retrieved. The zero value and nil leave an existing target as it is: that is a success if it
+// has the size and time of the server's file, or the digest in Sum, and else [fs.ErrExist]. They resume a partial file of
+// an earlier call, and retry five times.
 type Options struct {
 	// Overwrite replaces an existing target once the new file is whole: a symbolic link itself, not what it points to.
 	Overwrite bool
@@ -129,7 +107,7 @@ type Options struct {
 	// run resumes. Commit is not called for a target that is left alone, nor by [To], nor for a device or FIFO.
 	Commit func(Result) error
 
-	checkpoint time.Duration // time between two journals; 0 means checkpointInterval
+	checkpoint time.Duration // time between two journals; 0 means a second
 }
 
 // EventKind says what an [Event] is about.
@@ -140,6 +118,11 @@ const (
 	Noted EventKind = iota
 	// Progress comes regularly and once at the end. Done includes bytes from earlier runs; it falls if a transfer starts over.
 	Progress
+	// Started comes, in a run of package batch, when the server is asked about a file or a directory. A file that is there
+	// already and needs no server has none.
+	Started
+	// Ended comes, in a run of package batch, once for every file, and for every directory that could not be listed whole.
+	Ended
 )
 
 // Event is something that happens during a download, for Options.Events.
@@ -179,36 +162,14 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Why a target was left alone.
-const (
-	leftExists   = "already exists"          // Skip
-	leftOlder    = "not newer on the server" // Newer
-	leftComplete = "already complete"        // Continue
-)
-
 // Result describes a finished download. With an error only Kept may be set.
 type Result struct {
 	Size     int64      // bytes of the file
 	ModTime  time.Time  // the server's, UTC; if it told none or it cannot be set, with Commit that of the local file, or else zero
-	Left     string     // why the target was left alone, such as "already exists"; "" if it was not
+	Left     string     // why the target was left alone, such as "already there"; "" if it was not
 	Resumed  int64      // bytes from earlier runs
 	Kept     int64      // after an error: bytes in the part from which the next call resumes
 	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
 	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
 	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
-}
-
-func (o *Options) notify(e Event) {
-	if o.Events != nil {
-		o.Events(e)
-	}
-}
-
-func (o *Options) note(text string) { o.notify(Event{Kind: Noted, Text: text}) }
-
-// reading reports that the run first reads n bytes of the file at path, if that takes a while.
-func (o *Options) reading(path string, n int64) {
-	if n >= 1<<30 { // which takes seconds
-		o.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
-	}
 }

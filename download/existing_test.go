@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
@@ -88,12 +88,15 @@ func TestReplacedPart(t *testing.T) {
 		"holds 2 bytes, but 300000 were written: another program changed it": func(part string) error { return os.Truncate(part, 2) },
 	} {
 		k := newKit(t, map[string]string{"/f": body})
-		src := arriving{k.c, func() {
+		j := must.Get((*Options)(nil).job(k.c, k.url("/f")))(t)
+		j.Place = must.Get(new(partfile.Group).Find(nil, k.path("f")))(t)
+		j.Arrived = func() {
 			if err := do(k.path("f.ftpfetch.part")); err != nil {
 				t.Error(err)
 			}
-		}}
-		_, err := File(t.Context(), src, k.url("/f"), k.path("f"), nil)
+		}
+		_, err := fetch.File(t.Context(), j)
+		j.Place.Close(err != nil)
 		if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), what) || k.exists("f") {
 			t.Errorf("got %v, want %q", err, what)
 		}
@@ -102,23 +105,6 @@ func TestReplacedPart(t *testing.T) {
 		}
 	}
 }
-
-// arriving is a Source that does something when all bytes are there.
-type arriving struct {
-	Source
-	do func()
-}
-
-func (a arriving) Arrived()               { a.do() }
-func (a arriving) Extra() Source          { return a.Source }
-func (a arriving) Place() *partfile.Place { return nil }
-func (a arriving) Lists() *sums.Cache     { return new(sums.Cache) }
-
-func (a arriving) Size(context.Context, bool) (int64, error) { return -1, nil }
-
-func (a arriving) ModTime() time.Time { return time.Time{} }
-
-var _ member = arriving{}
 
 // TestNewer checks which targets are retrieved again. With Continue too, one that is shorter and no older is continued.
 func TestNewer(t *testing.T) {

@@ -7,43 +7,40 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"example.com/ftpfetch/download/internal/fetch"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/guard"
+	"example.com/ftpfetch/internal/rules/must"
 )
 
-// breaking is a Source whose nth call of Do, and all after it, panics.
+// breaking is a Source of which the further connections of a file break: their nth call of Do, and all after it, panics.
 type breaking struct {
 	Source
 	nth   int32
-	calls *atomic.Int32
+	calls atomic.Int32
 }
 
-func (b breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	if b.calls.Add(1) >= b.nth {
+func (b *breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	if req.More == nil && b.calls.Add(1) >= b.nth { // the first connection is told whether more follows
 		panic("broken")
 	}
 	return b.Source.Do(ctx, req)
 }
 
-// brokenExtra is a Source of which only the further connections break.
-type brokenExtra struct {
-	arriving
-	extra breaking
-}
-
-func (b brokenExtra) Extra() Source { return b.extra }
-
 // TestPanicInSegment has a connection of several break in a goroutine of its own: the download fails, and no more.
 func TestPanicInSegment(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": large})
 	for nth := range int32(4) {
-		k.src = brokenExtra{arriving{k.c, func() {}}, breaking{k.c, nth + 1, new(atomic.Int32)}}
-		_, err := k.get("/f", Options{Segments: 8})
+		j := must.Get((&Options{Segments: 8}).job(&breaking{Source: k.c, nth: nth + 1}, k.url("/f")))(t)
+		j.Follows = func() bool { return false }
+		j.Place = must.Get(new(partfile.Group).Find(nil, k.path("f")))(t)
+		_, err := fetch.File(t.Context(), j)
+		j.Place.Close(err != nil)
 		if !errors.Is(err, guard.ErrPanic) || !strings.Contains(err.Error(), "broken (") || strings.Contains(err.Error(), "\n") || k.exists("f") {
 			t.Errorf("call %d: got %v", nth+1, err)
 		}
 	}
-	k.src = k.c
 	if _, err := k.get("/f", Options{}); err != nil {
 		t.Error(err)
 	}

@@ -24,8 +24,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/local/disk"
@@ -217,22 +217,18 @@ var renames = map[bool]string{true: "renameat2", false: "link"}[runtime.GOOS == 
 
 var fourKiB = noise(4<<10, 9)
 
-// ofMany is the Source of a file of many.
-type ofMany struct {
-	Source
-	place func() *partfile.Place
+// fileOfMany saves a file as package batch does: the place was looked at before.
+func fileOfMany(ctx context.Context, src Source, u *urlparse.URL, place *partfile.Place, o *Options) (Result, error) {
+	j, err := o.job(src, u)
+	if err != nil {
+		return Result{}, err
+	}
+	j.Place = place
+	j.Many = true
+	r, err := fetch.File(ctx, j)
+	place.Close(err != nil)
+	return Result(r), err
 }
-
-func (o ofMany) Extra() Source          { return o.Source }
-func (o ofMany) Arrived()               {}
-func (o ofMany) Place() *partfile.Place { return o.place() }
-func (o ofMany) Lists() *sums.Cache     { return new(sums.Cache) }
-
-func (o ofMany) Size(context.Context, bool) (int64, error) { return -1, nil }
-
-func (o ofMany) ModTime() time.Time { return time.Time{} }
-
-var _ member = ofMany{}
 
 // TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
 // too, where the directory is there already, and as one of many.
@@ -243,15 +239,15 @@ func TestSmallFile(t *testing.T) {
 	defer root.Close()
 	alone := memorySource{contents: fourKiB}
 	for _, tt := range []struct {
-		src             Source
 		path, part, dir string
 		o               *Options
-		most            int
+		many            bool
 	}{
-		{alone, filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, 13},
-		{alone, "d/f", "f.ftpfetch.part", "d", &Options{Root: root}, 13},
-		{ofMany{alone, func() *partfile.Place { return must.Get(new(partfile.Group).Find(root, "d/g"))(t) }}, "d/g", "g.ftpfetch.part", "d", &Options{Root: root}, 13},
+		{filepath.Join(dir, "f"), "f.ftpfetch.part", filepath.Base(dir), nil, false},
+		{"d/f", "f.ftpfetch.part", "d", &Options{Root: root}, false},
+		{"d/g", "g.ftpfetch.part", "d", &Options{Root: root}, true},
 	} {
+		const most = 13
 		var calls, flushed []string
 		onCall(t, func(call, path string) error {
 			path = filepath.Clean(path)
@@ -261,9 +257,15 @@ func TestSmallFile(t *testing.T) {
 			}
 			return nil
 		})
-		must.Get(File(t.Context(), tt.src, urlOf(t, "ftp://h/f"), tt.path, tt.o))(t)
-		if len(calls) > tt.most {
-			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), tt.most, calls)
+		if u := urlOf(t, "ftp://h/f"); tt.many {
+			group := new(partfile.Group)
+			must.Get(fileOfMany(t.Context(), alone, u, must.Get(group.Find(root, tt.path))(t), tt.o))(t)
+			must.Do(t, group.Dirs.Close())
+		} else {
+			must.Get(File(t.Context(), alone, u, tt.path, tt.o))(t)
+		}
+		if len(calls) > most {
+			t.Errorf("%s: %d calls, want at most %d: %q", tt.path, len(calls), most, calls)
 		}
 		if want := []string{"fsync " + tt.part, renames + " " + tt.part, "fsync " + tt.dir}; !slices.Equal(flushed, want) {
 			t.Errorf("%s: got %q, want %q", tt.path, flushed, want)
@@ -278,18 +280,22 @@ func BenchmarkSmall(b *testing.B) {
 	defer root.Close()
 	u := urlOf(b, "ftp://h/f")
 	alone, of, i := memorySource{contents: fourKiB}, new(partfile.Group), 0
-	place := func() *partfile.Place { return must.Get(of.Find(root, filepath.Join("e", fmt.Sprint(i))))(b) }
 	for _, bb := range []struct {
 		what, dir string
-		src       Source
+		many      bool
 		o         *Options
 	}{
-		{"anywhere", dir, alone, nil}, {"root", "d", alone, &Options{Root: root}},
-		{"of many", "e", ofMany{alone, place}, &Options{Root: root, Events: func(Event) {}, Commit: func(Result) error { return nil }}},
+		{"anywhere", dir, false, nil}, {"root", "d", false, &Options{Root: root}},
+		{"of many", "e", true, &Options{Root: root, Events: func(Event) {}, Commit: func(Result) error { return nil }}},
 	} {
 		b.Run(bb.what, func(b *testing.B) {
 			for i = 0; b.Loop(); i++ {
-				must.Get(File(b.Context(), bb.src, u, filepath.Join(bb.dir, fmt.Sprint(i)), bb.o))(b)
+				path := filepath.Join(bb.dir, fmt.Sprint(i))
+				if bb.many {
+					must.Get(fileOfMany(b.Context(), alone, u, must.Get(of.Find(root, path))(b), bb.o))(b)
+				} else {
+					must.Get(File(b.Context(), alone, u, path, bb.o))(b)
+				}
 			}
 		})
 	}

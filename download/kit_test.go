@@ -30,6 +30,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// lapSize is how many bytes are fetched again where two pieces meet: docs/download.md says so.
+const lapSize = 512
+
 var kitTime = time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // kit is a server with files, a directory to save in, and the events of a run.

@@ -4,7 +4,6 @@ package download
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -38,6 +36,7 @@ func TestPlaces(t *testing.T) {
 		{k.dir + "/..", localfile.ErrName, ": is a directory"},
 		{k.dir + "/", localfile.ErrName, ": names a directory, not a file"},
 		{k.path("link"), localfile.ErrName, ": is a directory"},
+		{os.DevNull, localfile.ErrName, ": is not a regular file"},
 		{k.path("none/f"), os.ErrNotExist, k.path("none") + ": no such directory (create it first)"},
 		{k.path("none/d/f"), os.ErrNotExist, k.path("none/d") + ": no such directory (create it first)"},
 		{k.path("file/f"), syscall.ENOTDIR, k.path("file") + ": not a directory"},
@@ -51,12 +50,6 @@ func TestPlaces(t *testing.T) {
 	}
 	if sent := k.Commands(); len(sent) > 0 {
 		t.Errorf("sent %q", sent)
-	}
-	if _, err := File(t.Context(), k.c, k.url("/f"), "/dev/full", nil); !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrLocal) {
-		t.Errorf("/dev/full: %v", err)
-	}
-	if r, err := File(t.Context(), k.c, k.url("/f"), os.DevNull, nil); err != nil || r.Size != int64(len(body)) {
-		t.Errorf("%s: %+v, %v", os.DevNull, r, err)
 	}
 	wantNames(t, elsewhere)
 	wantNames(t, k.dir, "dangling", "file", "l.ftpfetch.part", "link")
@@ -84,14 +77,16 @@ func TestLinks(t *testing.T) {
 	wantFiles(t, elsewhere, map[string]string{"aim": "precious"})
 }
 
-// TestFileToFIFO checks that a FIFO gets the bytes as they arrive, even after a failure and a retry.
-func TestFileToFIFO(t *testing.T) {
+// TestToFIFO checks that a FIFO gets the bytes as they arrive, even after a failure and a retry.
+func TestToFIFO(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	must.Do(t, syscall.Mkfifo(k.path("f"), 0o600))
 	k.faulty(cut(1, 100_000))
 	got := make(chan string)
 	go func() { b, _ := os.ReadFile(k.path("f")); got <- string(b) }()
-	must.Get(k.get("/f", Options{}))(t)
+	fifo := must.Get(os.OpenFile(k.path("f"), os.O_WRONLY, 0))(t)
+	must.Get(To(t.Context(), k.c, k.url("/f"), fifo, nil))(t)
+	must.Do(t, fifo.Close())
 	if <-got != body {
 		t.Error("the reader got something else")
 	}
@@ -200,42 +195,6 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestFIFOEnds ends the context while a FIFO has no reader, and while its reader does not read.
-func TestFIFOEnds(t *testing.T) {
-	cause := errors.New("enough")
-	for _, reading := range []bool{false, true} {
-		k := newKit(t, map[string]string{"/f": large})
-		fifo := k.path("fifo")
-		must.Do(t, syscall.Mkfifo(fifo, 0o600))
-		if reading {
-			f := must.Get(os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
-			defer f.Close()
-		}
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 4*readerInterval, cause)
-		defer cancel()
-		ends := func(err error) bool { return errors.Is(err, cause) || errors.Is(err, context.DeadlineExceeded) }
-		if _, err := File(ctx, k.c, k.url("/f"), fifo, nil); !ends(err) {
-			t.Errorf("a reader %v: got %v", reading, err)
-		}
-	}
-}
-
-// TestStandardOutput checks that /dev/stdout is written to at its current offset and never replaced.
-func TestStandardOutput(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	f := must.Get(os.OpenFile(k.path("out"), os.O_RDWR|os.O_CREATE, 0o600))(t)
-	defer f.Close()
-	must.Get(f.WriteString("before "))(t)
-	stdout := os.Stdout
-	os.Stdout = f
-	_, err := File(t.Context(), k.c, k.url("/f"), "/dev/stdout", &Options{Overwrite: true})
-	os.Stdout = stdout
-	if err != nil {
-		t.Error(err)
-	}
-	k.want(map[string]string{"out": "before " + body})
-}
-
 // TestContinueOthers checks that another user's target stays as it is.
 func TestContinueOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -248,18 +207,4 @@ func TestContinueOthers(t *testing.T) {
 		t.Errorf("another user's: got %v, want ErrResume", err)
 	}
 	k.want(map[string]string{"f": body[:1000]})
-}
-
-// TestDigestEnds ends the context while the digest of a file on the disk is computed, which can take seconds.
-func TestDigestEnds(t *testing.T) {
-	k := newKit(t, map[string]string{"/f": body})
-	f := must.Get(os.Create(k.path("large")))(t)
-	defer f.Close()
-	must.Do(t, f.Truncate(1<<40))
-	cause := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(time.Millisecond, func() { cancel(cause) })
-	if err := newCheck(sum(t, "crc32:00000000"), "").reach(ctx, f, 1<<40); !errors.Is(err, cause) {
-		t.Errorf("got %v", err)
-	}
 }

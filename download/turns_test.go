@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -259,30 +258,5 @@ func TestSegmentsUnconfirmedEnd(t *testing.T) {
 			t.Errorf("%s: got %v, events %v", verb, err, k.events)
 		}
 		k.want(map[string]string{"f": large})
-	}
-}
-
-func TestSplit(t *testing.T) {
-	mib := func(s ...int64) (out partfile.Spans) {
-		for ; len(s) > 0; s = s[2:] {
-			out = append(out, partfile.Span{Start: s[0] << 20, End: s[1] << 20})
-		}
-		return out
-	}
-	for _, tt := range []struct {
-		s, want partfile.Spans
-		n       int
-	}{
-		{mib(0, 100), mib(0, 100), 1},
-		{mib(0, 99), mib(0, 33, 33, 66, 66, 99), 3},
-		{mib(0, 2), mib(0, 1, 1, 2), 4},
-		{mib(0, 1), mib(0, 1), 4},
-		{mib(0, 100, 200, 220), mib(0, 50, 50, 100, 200, 220), 3},
-		{mib(0, 1, 2, 3, 4, 5), mib(0, 1, 2, 3, 4, 5), 2},
-		{nil, nil, 2},
-	} {
-		if got := split(tt.s, tt.n); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%v in %d: got %v, want %v", tt.s, tt.n, got, tt.want)
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path"
@@ -40,8 +41,8 @@ type Options struct {
 	// Ledger is the name of a file under Each.Root that remembers the verified files, or "". It begins with
 	// ".ftpfetch-ledger": all such files are read.
 	Ledger string
-	// Each applies to every file. It needs a Root: nothing outside it is touched. Its fields Size, Sum, Events and Commit
-	// are not used: Run sets them. A file gets more than one of its Segments only if there are fewer files than connections.
+	// Each applies to every file. Without a Root nothing can be saved; nothing outside it is touched. Its fields Size, Sum,
+	// Events and Commit are not used: Run sets them. A file gets more than one of its Segments only if there are fewer files than connections.
 	Each download.Options
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means no
 	// limit. The time in the queue does not count: a file that returns to it because the server is full begins anew.
@@ -54,6 +55,9 @@ type Options struct {
 type Task struct {
 	manifest.Item
 	Tree *Tree
+	// Writer, if not nil, gets the bytes of the file as they arrive, as [download.To] writes them. Then nothing is saved, and
+	// Path is only a name for it.
+	Writer io.Writer
 }
 
 // Event is something that happens in a run. Its Kind is one of those below, or one that package download has for a file.
@@ -63,17 +67,16 @@ type Event struct {
 	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
 	// Task is the same from Started to Ended, or nil if the event is about a server or the run. It tries the first URL.
 	Task   *Task
-	Result download.Result // after Ended, if Err is nil and Text is ""
+	Result download.Result // after Ended, if Text is ""; with Err only Kept counts
 	Totals Totals          // of the Progress of the run
 
 	dir bool // Err is about a directory, which was not listed whole
 }
 
+// These kinds have their names here too.
 const (
-	// Started comes when a URL of a file is about to be retrieved. A file that is there already has none.
-	Started = download.Progress + 1 + iota
-	// Ended comes once for every file, and for every directory that could not be listed whole.
-	Ended
+	Started = download.Started
+	Ended   = download.Ended
 )
 
 // Totals is how far a run is.
@@ -83,6 +86,7 @@ type Totals struct {
 	Failed   int64 // files
 	Listing  int64 // directories that are not listed yet
 	Unlisted int64 // directories that could not be listed whole
+	Kept     int64 // bytes in the parts of files that are not complete, from which a later run resumes
 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
@@ -101,6 +105,9 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	b.teller, _ = src.(teller)
 	if o.Ledger != "" {
+		if b.root == nil {
+			return Totals{}, errNoRoot
+		}
 		l, err := ledger.Open(b.root, o.Ledger)
 		if err != nil {
 			return Totals{}, err
@@ -130,6 +137,8 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole", t.Complete, t.Files, t.Listing+t.Unlisted)
 	}
 }
+
+var errNoRoot = fmt.Errorf("nothing can be saved: Options.Each has no Root, which os.OpenRoot opens%.0w", download.ErrLocal)
 
 type engine struct {
 	Options
@@ -219,7 +228,7 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 // admit reports whether a job is to be queued. Of two files with the same path only the first is: the same again, of which
 // no more is known, does not count, and any other fails.
 func (b *engine) admit(j *job) bool {
-	if b.paths == nil || j.dir != nil {
+	if b.paths == nil || j.dir != nil || j.Task != nil && j.Writer != nil {
 		return true
 	}
 	settled := *j

@@ -65,7 +65,7 @@ func TestOtherFileIsThere(t *testing.T) {
 	s.write("g", "four", time.Now())
 	s.options.Jobs = 1
 	got := s.run(t.Context(), f, g)
-	if want := "/g: exists with 4 bytes, but the list says 5: --overwrite replaces it"; got.Failed != 2 || !errors.Is(s.outcomes[0].Err, fs.ErrExist) || !strings.HasSuffix(s.failures()[1], want) {
+	if want := "/g: exists with 4 bytes, not the expected 5"; got.Failed != 2 || !errors.Is(s.outcomes[0].Err, fs.ErrExist) || !strings.HasSuffix(s.failures()[1], want) {
 		t.Errorf("%+v, %q, want %q", got, s.failures(), want)
 	}
 }

@@ -72,7 +72,7 @@ func ExampleRun() {
 	// a is fetched
 	// b is fetched
 	// 2 complete
-	// a is already complete
-	// b is already complete
+	// a is already there
+	// b is already there
 	// 2 complete
 }

@@ -1,17 +1,17 @@
 package batch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"path"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/download/internal/decide"
+	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -22,6 +22,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// file saves a file, or finds that it needs no saving.
 func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	bounded, cancel := b.bound(ctx)
@@ -29,64 +30,140 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if b.teller != nil {
 		return b.ask(bounded, t)
 	}
-	var result download.Result
-	there := false
-	to, err := b.group.Find(b.root, j.Path)
-	if err == nil {
-		defer to.Close(false)
-		err = localfile.IsReport(ctx, to.Path, to.Info)
-	}
-	if err == nil {
-		result, there, err = b.there(bounded, j, to)
-	}
-	if there && err == nil {
-		err = to.Settle()
-	}
-	if b.short(t, err) {
-		return schedule.Short
-	}
-	if there || err != nil {
-		(&meter{engine: b, sized: j.size() >= 0}).end(result, err)
-		return b.end(ctx, j, result, err, schedule.Untouched)
-	}
-	if t.GivenUp != nil {
-		return b.next(ctx, j, t.GivenUp, schedule.Untouched)
-	}
-	result, err = b.retrieve(bounded, t, to, b.Each)
-	if err == nil && result.Left != "" && to.Info != nil {
-		result.ModTime = to.Info.ModTime()
-		err = b.remember(j, result)
-	}
+	result, begun, err := b.save(bounded, t)
+	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
-	case err == nil:
-		return b.end(ctx, j, result, nil, schedule.Done)
 	case b.short(t, err):
 		return schedule.Short
+	case givenUp:
+		return b.next(ctx, j, result, err, schedule.Untouched)
 	case errors.Is(err, partfile.ErrBusy):
 		return b.wait(ctx, t, err)
-	case errors.Is(err, fs.ErrExist):
-		switch there, nerr := b.named(bounded, j, to); {
-		case b.short(t, nerr):
-			return schedule.Short
-		case there:
-			return schedule.Untouched.Then(j.url().Address())
-		}
-		if result, err = b.compare(bounded, j, err); err == nil {
-			result, err = b.verified(bounded, t, to, result)
-		}
-		if err == nil {
-			(&meter{engine: b, sized: j.size() >= 0}).end(result, nil)
-			return b.end(ctx, j, result, nil, schedule.Done)
-		}
-	case b.crowded(t, err):
+	case !begun:
+		return b.end(ctx, j, result, err, schedule.Untouched)
+	case err == nil:
+		return b.end(ctx, j, result, nil, schedule.Done)
+	case j.Writer == nil && b.crowded(t, err):
 		return schedule.Full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
-		b.count(func(c *counts) { c.Files--; c.unsized-- })
-		j.in.note(func(h *haul) { h.wanted, h.links = h.wanted-1, h.links+1 })
-		b.left(j, j.link)
+		b.leadsNowhere(j)
 		return schedule.Done
 	}
-	return b.next(ctx, j, err, verdict(err))
+	return b.next(ctx, j, result, err, verdict(err))
+}
+
+// leadsNowhere takes back a file that a symbolic link names in vain.
+func (b *engine) leadsNowhere(j *job) {
+	b.count(func(c *counts) {
+		c.Files--
+		c.unsized--
+	})
+	j.in.note(func(h *haul) {
+		h.wanted--
+		h.links++
+	})
+	b.left(j, j.link)
+}
+
+// save fetches a file, unless what is there may stay. begun reports whether that needed the server.
+func (b *engine) save(ctx context.Context, t *schedule.Turn[*job]) (result download.Result, begun bool, err error) {
+	j := t.Value
+	m := &meter{engine: b, sized: j.size() >= 0}
+	f := b.fetchOf(t, m)
+	if j.Writer == nil {
+		if b.root == nil {
+			return result, false, errNoRoot
+		}
+		if f.Place, err = b.group.Find(b.root, j.Path); err != nil {
+			return result, false, err
+		}
+		defer func() { f.Place.Close(err != nil) }()
+		if err = localfile.IsReport(ctx, f.Place.Path, f.Place.Info); err != nil {
+			return result, false, err
+		}
+	}
+	f.Begin = func() error {
+		switch {
+		case t.GivenUp != nil:
+			return t.GivenUp
+		case !begun:
+			begun = true
+			b.tell(Event{Event: download.Event{Kind: Started}, Task: j.Task})
+		}
+		return nil
+	}
+	var fetched fetch.Result
+	if j.Writer == nil {
+		fetched, err = fetch.File(ctx, f)
+	} else if err = f.Begin(); err == nil {
+		f.Many = false // what is written cannot be taken back, so the file cannot have another turn
+		fetched, err = fetch.To(ctx, f, j.Writer, j.Path)
+	}
+	result = download.Result(fetched)
+	m.end(result, err)
+	return result, begun, err
+}
+
+// fetchOf returns what package fetch has to know about the file of a turn, but for its place.
+func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
+	j := t.Value
+	f := fetch.Job{
+		Options: optionsOf(b.Each, j.Item), Source: b.src, URL: j.url(), Lists: &b.lists, Many: true,
+		Further: func() int { return t.Spare(b.Each.Segments - 1) }, Refused: t.Refused, Follows: t.Follows, Arrived: t.Release,
+		Tell: func(e fetch.Event) { b.tell(Event{Event: m.event(e), Task: j.Task}) },
+	}
+	if j.in != nil {
+		f.Listed = decide.Stamp{Size: j.listed, Time: j.modTime}
+		f.Relist = func(ctx context.Context) (int64, error) { return b.relist(ctx, j) }
+	}
+	if b.ledger != nil {
+		f.Record = func(newest time.Time, info fs.FileInfo) *fetch.Record { return b.recorded(j, newest, info) }
+		f.Commit = func(r fetch.Result) error { return b.record(j, download.Result(r)) }
+		f.Verified = func(r fetch.Result) error {
+			return b.group.Record(func() error { return b.record(j, download.Result(r)) })
+		}
+	}
+	return f
+}
+
+// optionsOf returns what package fetch makes of the options for one item.
+func optionsOf(o download.Options, item manifest.Item) fetch.Options {
+	return fetch.Options{
+		Flags: decide.Flags{
+			Overwrite: o.Overwrite, Skip: o.Skip, Newer: o.Newer, Continue: o.Continue,
+			NoResume: o.NoResume, Verify: o.Verify,
+		},
+		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
+		Size: item.Size, Sum: item.Sum, Limit: o.Limit,
+	}
+}
+
+// recorded returns what a ledger says about a file that is there, if that is of no time before newest. Another run may have
+// named the file since this one began.
+func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Record {
+	r, ok := b.ledger.Find(j.Item, newest, info)
+	if !ok && b.ledger.Refresh() == nil {
+		r, ok = b.ledger.Find(j.Item, newest, info)
+	}
+	if !ok {
+		return nil
+	}
+	sum, _ := digest.Parse(r.Sum)
+	return &fetch.Record{Sum: sum, Verified: r.Verified, Checked: r.Checked}
+}
+
+// relist asks for the listing that has a file once more, and returns the size that it tells now.
+func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
+	for e, err := range b.src.Entries(ctx, j.in.url()) {
+		switch {
+		case err != nil && !errors.Is(err, ftpexec.ErrLine):
+			return -1, err
+		case err == nil && path.Base(e.Name) == j.name:
+			j.listed = e.Size
+			return e.Size, nil
+		}
+	}
+	return -1, fmt.Errorf("%s: %w: its directory no longer lists it", j.url().Redacted(), ftpexec.ErrChanged)
 }
 
 // teller is a Source that wants no files, only what listings or else servers tell about them.
@@ -137,54 +214,11 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 	return schedule.Untouched.Then(j.url().Address())
 }
 
-func (b *engine) named(ctx context.Context, j *job, to *partfile.Place) (there bool, err error) {
-	if b.ledger == nil {
-		return false, nil
-	}
-	if err = cmp.Or(b.ledger.Refresh(), to.Look()); err == nil {
-		_, there, err = b.there(ctx, j, to)
-	}
-	return there, err
-}
-
-// compare takes a file that is there and in no ledger for the server's if it has that one's size and time. Else the error
-// says how they differ, or is err if the server does not tell.
-func (b *engine) compare(ctx context.Context, j *job, err error) (download.Result, error) {
-	has, lerr := b.root.Lstat(j.Path)
-	if lerr != nil || !has.Mode().IsRegular() || j.url().Type == urlparse.TypeASCII {
-		return download.Result{}, err
-	}
-	size, modTime := j.listed, j.modTime
-	if size < 0 || modTime.IsZero() && size == has.Size() {
-		aerr := b.again(ctx, func() error {
-			e, err := b.src.Stat(ctx, j.url())
-			size, modTime = e.Size, e.ModTime
-			return err
-		})
-		if aerr != nil || size < 0 {
-			return download.Result{}, err
-		}
-	}
-	how := ""
-	switch age := modTime.Sub(has.ModTime()); {
-	case size != has.Size():
-		how = fmt.Sprintf("differs from the server's (%d bytes there, %d here): -N updates it", size, has.Size())
-	case modTime.IsZero():
-		how = "has the size of the server's, which tells no time: --overwrite replaces it"
-	case age.Abs() <= ledger.Slack:
-		return download.Result{Size: size, ModTime: has.ModTime(), Left: "already there"}, nil
-	case age > 0:
-		how = "is older than the server's, and of the same size: -N updates it"
-	default:
-		how = "is newer than the server's, and of the same size: -N leaves it, --overwrite replaces it"
-	}
-	return download.Result{}, &localfile.Error{Path: filepath.Join(b.root.Name(), j.Path), Reason: how, Err: localfile.ErrOther}
-}
-
 // next turns to the file's next URL after err. Without one the file has failed.
-func (b *engine) next(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
-	if local(err) || len(j.URLs) == 1 {
-		return b.end(ctx, j, download.Result{}, err, v)
+func (b *engine) next(ctx context.Context, j *job, has download.Result, err error, v schedule.Verdict) schedule.Verdict {
+	if local(err) || len(j.URLs) == 1 || j.Writer != nil && has.Size > 0 {
+		b.count(func(c *counts) { c.Kept += has.Kept })
+		return b.end(ctx, j, has, err, v)
 	}
 	j.URLs = j.URLs[1:]
 	b.note(0, err.Error()+"; trying "+j.url().Redacted())
@@ -205,29 +239,6 @@ func (b *engine) left(j *job, what string) {
 	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
 }
 
-// verified compares the digest of a file that is as good as the server's, if that was asked for.
-func (b *engine) verified(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place, has download.Result) (download.Result, error) {
-	if !b.Each.Verify {
-		return has, to.Settle()
-	}
-	o := b.Each
-	o.Skip = true // so that it stays, whatever the digest is
-	result, err := b.retrieve(ctx, t, to, o)
-	if err == nil {
-		has.Sum, has.Verified, has.Checked = result.Sum, result.Verified, result.Checked
-		err = b.remember(t.Value, has)
-	}
-	return has, err
-}
-
-// remember records a file that was there already, if its digest has been compared.
-func (b *engine) remember(j *job, r download.Result) error {
-	if b.ledger == nil || r.Verified == "" {
-		return nil
-	}
-	return b.group.Record(func() error { return b.record(j, r) })
-}
-
 // record adds a file to the ledger, that of a tree with the login directory from which the tree's URL leads.
 func (b *engine) record(j *job, r download.Result) error {
 	out := ledger.Of(j.Item, j.url(), r)
@@ -237,34 +248,25 @@ func (b *engine) record(j *job, r download.Result) error {
 	return b.ledger.Add(out)
 }
 
-func (b *engine) retrieve(ctx context.Context, t *schedule.Turn[*job], to *partfile.Place, o download.Options) (download.Result, error) {
-	j := t.Value
-	m := &meter{engine: b, sized: j.size() >= 0}
-	o.Segments, o.Size, o.Sum = 1+t.Spare(b.Each.Segments-1), j.Size, j.Sum
-	if b.ledger != nil {
-		o.Commit = func(r download.Result) error { return b.record(j, r) }
-	}
-	o.Events = func(e download.Event) {
-		if e.Kind == download.Progress {
-			if m.started {
-				m.received.Add(max(0, e.Done-m.last))
-			}
-			m.count(func(c *counts) { m.reach(c, e.Done, e.Total) })
-			m.started = true
-		}
-		b.tell(Event{Event: e, Task: j.Task})
-	}
-	b.tell(Event{Event: download.Event{Kind: Started}, Task: j.Task})
-	result, err := download.File(ctx, &first{b.src, t, to, &b.lists}, j.url(), j.Path, &o)
-	m.end(result, err)
-	return result, err
-}
-
 func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if b.Timeout == 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, b.Timeout, schedule.ErrLate)
+}
+
+// event counts what an event says, and returns it.
+func (m *meter) event(e fetch.Event) download.Event {
+	kind := download.Noted
+	if e.Progress {
+		kind = download.Progress
+		if m.started {
+			m.received.Add(max(0, e.Done-m.last))
+		}
+		m.count(func(c *counts) { m.reach(c, e.Done, e.Total) })
+		m.started = true
+	}
+	return download.Event{Kind: kind, Text: e.Text, Done: e.Done, Total: e.Total, Err: e.Err, Wait: e.Wait}
 }
 
 // meter counts the bytes of one file.
@@ -294,63 +296,4 @@ func (m *meter) end(r download.Result, err error) {
 			m.reach(c, r.Size, r.Size)
 		}
 	})
-}
-
-// there reports whether the file is there and needs no server: because the ledger has it, because its digest is right, or
-// because it is as new as the server's. With Verify only a digest that has been compared counts.
-func (b *engine) there(ctx context.Context, j *job, to *partfile.Place) (_ download.Result, ok bool, _ error) {
-	if to.Info == nil || !to.Info.Mode().IsRegular() || b.Each.Overwrite {
-		return download.Result{}, false, nil
-	}
-	item, info := j.Item, to.Info
-	result := download.Result{Size: info.Size(), ModTime: info.ModTime(), Left: "already complete"}
-	if item.Size != nil && *item.Size != info.Size() && !b.replaces() {
-		return download.Result{}, false, b.other(item, ftpexec.ErrChanged, "%d bytes, but the list says %d", info.Size(), *item.Size)
-	}
-	if j.size() >= 0 && j.size() != info.Size() || b.Each.Newer && item.Sum.Algorithm == "" && (j.size() < 0 || j.modTime.IsZero()) { // only the server knows whether its file is newer
-		return download.Result{}, false, nil
-	}
-	if b.ledger != nil {
-		if r, ok := b.ledger.Find(item, j.modTime, info); ok && (r.Verified != "" || !b.Each.Verify) {
-			result.Sum, _ = digest.Parse(r.Sum)
-			result.Verified, result.Checked = r.Verified, r.Checked
-			return result, true, nil
-		}
-	}
-	switch {
-	case item.Sum.Algorithm != "":
-		return b.verify(ctx, j, to, result)
-	case b.Each.Newer && !b.Each.Verify && !j.modTime.After(info.ModTime().Add(ledger.Slack)):
-		result.Left = "not newer on the server"
-		return result, true, nil
-	}
-	return download.Result{}, false, nil
-}
-
-func (b *engine) replaces() bool { return b.Each.Newer || b.Each.Continue }
-
-// other returns the error about a file that is there and is not the one that the list describes. With Skip, what is wrong
-// with it is the cause.
-func (b *engine) other(item manifest.Item, cause error, format string, args ...any) error {
-	if !b.Each.Skip && !b.Each.Overwrite {
-		cause = localfile.ErrOther
-		format += ": --overwrite replaces it"
-	}
-	return &localfile.Error{Path: filepath.Join(b.root.Name(), item.Path), Reason: "exists with " + fmt.Sprintf(format, args...), Err: cause, Elsewhere: cause != localfile.ErrOther}
-}
-
-func (b *engine) verify(ctx context.Context, j *job, to *partfile.Place, result download.Result) (download.Result, bool, error) {
-	item := j.Item
-	h := algorithm.New(item.Sum.Algorithm)
-	err := to.Copy(ctx, h)
-	sum := digest.Sum{Algorithm: item.Sum.Algorithm, Digest: h.Sum(nil)}
-	if err == nil && sum.String() != item.Sum.String() && !b.replaces() {
-		err = b.other(item, download.ErrDigest, "%s, but the list says %s", sum, item.Sum)
-	}
-	if err != nil || sum.String() != item.Sum.String() {
-		return download.Result{}, false, err
-	}
-	result.Sum, result.Verified, result.Checked = sum, sum.Algorithm+" given", time.Now().UTC()
-	err = b.remember(j, result)
-	return result, err == nil, err
 }

@@ -159,6 +159,9 @@ func (b *engine) create(j *job) error {
 	if pattern, _ := glob.Level(j.Tree.Names, j.dir.depth); b.teller != nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
 		return nil
 	}
+	if b.root == nil {
+		return errNoRoot
+	}
 	_, err := b.group.Dirs.Make(b.root, filepath.FromSlash(cmp.Or(j.Path, ".")))
 	return err
 }

@@ -84,8 +84,7 @@ func (c verifyCase) run(t *testing.T) {
 	got := s.run(t.Context(), task)
 
 	now, err := os.ReadFile(local)
-	asks := c.each.Newer && !c.tree // only the server knows whether its file is newer, and then it is asked for the digest too
-	trusted := c.there != "" && c.recorded == "verified" && !c.each.Overwrite && !asks
+	trusted := c.there != "" && c.recorded == "verified" && !c.each.Overwrite
 	replaced := c.there == "" || c.each.Newer || c.each.Overwrite
 	whole, has := false, c.there
 	switch {

@@ -276,9 +276,13 @@ func (p *Part) open() (err error) {
 		p.f, err = p.dir.Open(p.partial, os.O_RDWR)
 	case errors.Is(err, fs.ErrNotExist) && p.root != nil:
 		p.leave(true)
-		made, err := p.group.Dirs.Make(p.root, p.path)
+		made, failed := p.group.Dirs.Make(p.root, p.path)
 		p.made = append(p.made, made...)
-		return cmp.Or(err, ErrMoved)
+		if failed == nil && len(made) == 0 && p.entered { // it was there all the time, and takes no files, as /proc
+			failed = failure(p.Name(), "cannot be created", err)
+		}
+		p.entered = true
+		return cmp.Or(failed, ErrMoved)
 	case p.dir == nil:
 		return err
 	default:

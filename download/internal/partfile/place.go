@@ -44,17 +44,17 @@ func busy(path string) error { return refuse(path, "another run writes it: wait 
 
 // Place is where a file is to be. All its names are in one directory, which stays open.
 type Place struct {
-	Path   string      // the target, as messages show it
-	Info   fs.FileInfo // of the target, not following links; nil if there is none
-	Stream bool        // the target is a character device or FIFO
+	Path string      // the target, as messages show it
+	Info fs.FileInfo // of the target, not following links; nil if there is none
 
 	group *Group
-	root  *os.Root  // below which the file is; nil: anywhere, and the target may be a link or device
+	root  *os.Root  // below which the file is; nil: anywhere, and the target may be a link
 	path  string    // of the directory, below root
 	dir   *disk.Dir // nil while there is none
 	names
-	alone bool     // the names are of this run alone: there are no locks
-	made  []string // the directories that this run made, in order
+	alone   bool     // the names are of this run alone: there are no locks
+	entered bool     // the directory was looked for, and made if it was missing
+	made    []string // the directories that this run made, in order
 }
 
 // Find returns the place of the target at path, below root or anywhere if that is nil, and looks at it. The caller closes it.
@@ -154,8 +154,6 @@ func (p *Place) Look() error {
 	switch {
 	case mode.IsDir():
 		return refuse(p.Path, "is a directory", localfile.ErrName)
-	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0 && p.root == nil:
-		p.Stream = true
 	case mode&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeIrregular) != 0:
 		return refuse(p.Path, "is not a regular file", localfile.ErrName)
 	case dir == "/dev/fd" || dir == "/proc/self/fd": // no other file can get such a name

@@ -38,7 +38,7 @@ func (s *Dirs) Enter(root *os.Root, path string) (*Dir, error) {
 	if d == nil {
 		var err error
 		if d, err = open(root, path); err != nil {
-			return nil, noDirectory(Below(root, path), err)
+			return nil, NoDirectory(Below(root, path), err)
 		}
 		s.trim(s.Keep - 1)
 		if s.open == nil {
@@ -134,7 +134,7 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 			if serr == nil && !info.IsDir() {
 				serr = syscall.ENOTDIR
 			}
-			err = noDirectory(Below(root, dir), serr)
+			err = NoDirectory(Below(root, dir), serr)
 			if _, lerr := root.Lstat(dir); errors.Is(lerr, fs.ErrNotExist) {
 				err = ErrMoved
 			}
@@ -169,8 +169,8 @@ func Below(root *os.Root, path string) string {
 	return filepath.Join(root.Name(), path)
 }
 
-// noDirectory says what is wrong with a directory, or returns nil for nil.
-func noDirectory(path string, err error) error {
+// NoDirectory says what is wrong with a directory, or returns nil for nil.
+func NoDirectory(path string, err error) error {
 	path = filepath.Clean(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,4 +1,4 @@
-package download
+package fetch
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
@@ -19,9 +20,8 @@ const maxChanges = 3
 type transfer struct {
 	*job
 	part     *partfile.Part
-	check    *digestCheck // the digest to compare; nil if there is none
-	stale    string       // why to give up the part once the server has opened the file; "" means not to
-	segments int          // connections to use
+	stale    string // why to give up the part once the server has opened the file; "" means not to
+	segments int    // connections to use
 	server   struct {
 		noRestart string      // why it cannot start in the middle of a file; "" if it may
 		omitted   atomic.Bool // it once omitted something that it had reported before
@@ -59,7 +59,7 @@ var errBeyond = &anew{why: "the server does not start where it is asked to"}
 
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
-	defer retry.Every(t.o.checkpoint, func() { _ = t.part.Checkpoint() })()
+	defer retry.Every(t.Checkpoint, func() { _ = t.part.Checkpoint() })()
 	defer func() { t.quiet() }()
 	high, _ := t.count()
 	for {
@@ -135,7 +135,7 @@ func (t *transfer) forgo() (why string, err error) {
 	case len(s.Done) == 0:
 		return "", nil
 	case t.text():
-		why = cannotResumeText
+		why = decide.CannotResumeText
 	case t.server.noRestart != "":
 		why = t.server.noRestart
 	case s.Size < 0:
@@ -149,7 +149,7 @@ func (t *transfer) forgo() (why string, err error) {
 }
 
 func (t *transfer) restart(why string) error {
-	t.o.note(why + ": starting over")
+	t.note(why + ": starting over")
 	if t.check != nil {
 		t.check.reset()
 	}
@@ -175,7 +175,7 @@ func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 // step fetches a gap in s, or all of them over several connections if that was asked for and is worth it. If why is not "",
 // the gap is the whole file, and step gives up what is there once the server has opened the file.
 func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span, why string) error {
-	resp, err := t.open(ctx, t.src, s, gap.Start)
+	resp, err := t.open(ctx, false, s, gap.Start)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	}
 	if len(s.Done) > 0 && !t.part.Known() {
 		t.resumed, t.responses = s.Done.Octets(), 1
-		t.o.note(fmt.Sprintf("resuming at %s", printable.Size(t.resumed)))
+		t.note(fmt.Sprintf("resuming at %s", printable.Size(t.resumed)))
 	}
 	t.part.Know(resp.Size, resp.ModTime)
 	t.report(t.count)
@@ -199,4 +199,20 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	}
 	_, err = t.fetch(ctx, resp, gap, t.check)
 	return err
+}
+
+// undated is why pieces of a file without a time are not joined.
+const undated = "the server does not always report the file's time, so it may be another file"
+
+// keeps refuses to give up the bytes that Continue takes as the start of the file.
+func (t *transfer) keeps(why string) error {
+	if t.part.Snapshot().Adopted == 0 {
+		return nil
+	}
+	return because(ErrResume, "%s: %s", t.part.Path, why)
+}
+
+// damaged tells that some blocks of a part do not match their journal.
+func damaged(part string, bad, all int) string {
+	return fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", part, bad, all)
 }

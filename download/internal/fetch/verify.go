@@ -1,4 +1,4 @@
-package download
+package fetch
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
@@ -23,31 +22,31 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// digestCheck computes a digest while bytes pass and compares it at the end.
-type digestCheck struct {
+// check computes a digest while bytes pass and compares it at the end.
+type check struct {
 	want digest.Sum
 	from string // what Result.Verified says
 	h    hash.Hash
 	at   int64 // bytes that h has read
 }
 
-func newCheck(want digest.Sum, from string) *digestCheck {
-	return &digestCheck{want: want, from: from, h: algorithm.New(want.Algorithm)}
+func newCheck(want digest.Sum, from string) *check {
+	return &check{want: want, from: from, h: algorithm.New(want.Algorithm)}
 }
 
-func (c *digestCheck) Write(p []byte) (int, error) {
+func (c *check) Write(p []byte) (int, error) {
 	n, err := c.h.Write(p)
 	c.at += int64(n)
 	return n, err
 }
 
-func (c *digestCheck) reset() {
+func (c *check) reset() {
 	c.h.Reset()
 	c.at = 0
 }
 
 // reach makes the digest cover the first n bytes of f. It reads those that have not passed yet, until ctx ends.
-func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
+func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
 	}
@@ -64,14 +63,14 @@ func (c *digestCheck) reach(ctx context.Context, f *os.File, n int64) error {
 }
 
 // same reports whether f has the n bytes that the digest covers.
-func (c *digestCheck) same(ctx context.Context, f *os.File, n int64) bool {
+func (c *check) same(ctx context.Context, f *os.File, n int64) bool {
 	other := newCheck(c.want, c.from)
 	info, err := f.Stat()
 	return err == nil && info.Size() == n && other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
 }
 
 // compare writes to r what the digest is and what it was compared with. The error is [ErrDigest] if it is another.
-func (c *digestCheck) compare(r *Result) error {
+func (c *check) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.String() == c.want.String() {
 		r.Verified, r.Checked, r.Sum = c.from, time.Now().UTC(), got
@@ -102,48 +101,34 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	return because(ErrDigest, "%v; %s", err, kept)
 }
 
-// leaveAlone returns the result for a target that stays. It verifies the target if a digest was asked for, but never
-// removes it.
-func (j *job) leaveAlone(ctx context.Context, to *partfile.Place, why string) (Result, error) {
-	result := Result{Left: why, Size: to.Size()}
-	err := j.sized(to.Path+": exists with", result.Size)
-	if err != nil {
-		return result, err
+// expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers. It is
+// looked for once, before the file is retrieved, so that the digest is computed while bytes pass. It is nil if no digest
+// was asked for.
+func (j *job) expected(ctx context.Context) (*check, error) {
+	if j.sought {
+		return j.check, nil
 	}
-	c, err := j.expected(ctx)
-	if err != nil {
-		return result, err
+	c, err := j.seek(ctx)
+	if err == nil {
+		j.sought = true
+		j.check = c
 	}
-	return verifiedAlone(ctx, to, c, result)
+	return c, err
 }
 
-// verifiedAlone compares the digest of a target that stays, unless c is nil.
-func verifiedAlone(ctx context.Context, to *partfile.Place, c *digestCheck, result Result) (Result, error) {
-	if c == nil {
-		return result, nil
-	}
-	c.reset()
-	if err := to.Copy(ctx, c); err != nil {
-		return result, err
-	}
-	err := c.compare(&result)
-	if err != nil {
-		err = because(ErrDigest, "%s: %v", to.Path, err)
-	}
-	return result, err
-}
-
-// expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers, a list
-// beside the file or else a digest that it computes. It is called before the file is retrieved, so that the digest is
-// computed while bytes pass. It returns nil if no digest was asked for.
-func (j *job) expected(ctx context.Context) (*digestCheck, error) {
+// seek looks for the digest to compare: in a list beside the file, then by asking the server to compute one, then in lists
+// above.
+func (j *job) seek(ctx context.Context) (*check, error) {
 	switch {
-	case j.o.Sum.Algorithm != "":
-		return newCheck(j.o.Sum, j.o.Sum.Algorithm+" given"), nil
-	case !j.o.Verify:
+	case j.Sum.Algorithm != "":
+		return newCheck(j.Sum, j.Sum.Algorithm+" given"), nil
+	case !j.Verify:
 		return nil, nil
 	case j.text():
 		return nil, because(ErrUnverified, "ASCII type (;type=a) changes bytes, so the file cannot be verified")
+	}
+	if err := j.begin(); err != nil {
+		return nil, err
 	}
 	c, err := j.listed(ctx, 0)
 	if c == nil && err == nil {
@@ -152,7 +137,8 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 	for up := 1; up <= mostUp && c == nil && err == nil; up++ {
 		c, err = j.listed(ctx, up)
 	}
-	if c == nil && err == nil && !(j.listedSize != nil && sums.Is(j.u.Name)) {
+	aList := j.Relist != nil && sums.Is(j.URL.Name) // in a tree, which needs no digest itself
+	if c == nil && err == nil && !aList {
 		err = because(ErrUnverified, "there is no list of digests beside the file or above, and the server computes none")
 	}
 	return c, err
@@ -162,8 +148,8 @@ func (j *job) expected(ctx context.Context) (*digestCheck, error) {
 const mostUp = 2
 
 // listed looks in the lists beside the file, or so many directories up, strongest algorithm first.
-func (j *job) listed(ctx context.Context, up int) (*digestCheck, error) {
-	dir, name := *j.u, j.u.Name
+func (j *job) listed(ctx context.Context, up int) (*check, error) {
+	dir, name := *j.URL, j.URL.Name
 	dir.Name, dir.Type = "", urlparse.TypeImage
 	for range up {
 		last := len(dir.Dirs) - 1
@@ -206,9 +192,9 @@ func (j *job) listed(ctx context.Context, up int) (*digestCheck, error) {
 // names returns the names in a directory: none if the server does not list it, so that the lists are asked for by name.
 func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 	dir.Type = ""
-	names, _ := j.lists.Get(dir.String(), func() (*sums.Digests, error) {
+	names, _ := j.Lists.Get(dir.String(), func() (*sums.Digests, error) {
 		names := new(sums.Digests)
-		for e, err := range j.src.List(ctx, &dir) {
+		for e, err := range j.Source.List(ctx, &dir) {
 			if err != nil {
 				return new(sums.Digests), ctx.Err()
 			}
@@ -222,9 +208,9 @@ func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 // lookUp returns the digest of a file that a list has under one of the names. A list that was cut short does not count, and one that the server
 // does not send has no digests.
 func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names []string) (digest.Sum, error) {
-	digests, err := j.lists.Get(u.String(), func() (d *sums.Digests, err error) {
+	digests, err := j.Lists.Get(u.String(), func() (d *sums.Digests, err error) {
 		err = j.retry.Do(ctx, func() error {
-			resp, err := j.src.Do(ctx, &ftpexec.Request{URL: &u})
+			resp, err := j.Source.Do(ctx, &ftpexec.Request{URL: &u})
 			if err != nil {
 				return err
 			}
@@ -244,10 +230,10 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 }
 
 // computed asks the server to compute a digest, of all but blake2b, which no FTP command computes.
-func (j *job) computed(ctx context.Context) (*digestCheck, error) {
+func (j *job) computed(ctx context.Context) (*check, error) {
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5", "crc32"} {
 		var d []byte
-		err := j.retry.Do(ctx, func() (err error) { d, err = j.src.Hash(ctx, j.u, a); return err })
+		err := j.retry.Do(ctx, func() (err error) { d, err = j.Source.Hash(ctx, j.URL, a); return err })
 		switch {
 		case err == nil:
 			return newCheck(digest.Sum{Algorithm: a, Digest: d}, a+" from the server"), nil

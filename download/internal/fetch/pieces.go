@@ -1,4 +1,4 @@
-package download
+package fetch
 
 import (
 	"cmp"
@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -20,11 +17,18 @@ import (
 // start where it is asked to sends others.
 const lapSize = 512
 
-// open asks src for the bytes from start on of the file that s has others of. It compares what the server says about the
+// open asks for the bytes from start on of the file that s has others of. It compares what the server says about the
 // file with s, and the lap with the bytes that are there.
-func (t *transfer) open(ctx context.Context, src Source, s partfile.State, start int64) (*ftpexec.Response, error) {
+func (t *transfer) open(ctx context.Context, further bool, s partfile.State, start int64) (*ftpexec.Response, error) {
 	from := max(0, start-lapSize)
-	resp, err := src.Do(ctx, &ftpexec.Request{URL: t.u, Offset: from})
+	req := &ftpexec.Request{URL: t.URL, Offset: from}
+	if !further {
+		req.More = t.Follows
+	}
+	resp, err := t.Source.Do(ctx, req)
+	if further && t.Refused != nil && errors.Is(err, ftpexec.ErrTooMany) {
+		t.Refused(err)
+	}
 	if e, ok := errors.AsType[*ftpexec.Error](err); from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !(ok && e.Code/100 == 4) {
 		err = errNoRestart // after 4yz it may still support REST
 	}
@@ -103,13 +107,13 @@ func (t *transfer) same(ctx context.Context) error {
 	if t.responses < 2 {
 		return nil
 	}
-	info, err := t.stat(ctx)
+	now, err := t.stat(ctx)
 	if err != nil {
 		return err
 	}
 	s := t.part.Snapshot()
-	err = t.unlike(s, info.Size, info.ModTime)
-	if _, over := err.(*anew); over && (info.Size < 0 || info.ModTime.IsZero() && !s.ModTime.IsZero()) {
+	err = t.unlike(s, now.Size, now.Time)
+	if _, over := err.(*anew); over && (now.Size < 0 || now.Time.IsZero() && !s.ModTime.IsZero()) {
 		return errOmitted // the bytes stay: a later run may find that they are right
 	}
 	return err
@@ -120,12 +124,12 @@ func (t *transfer) same(ctx context.Context) error {
 func (t *transfer) asListed(ctx context.Context) error {
 	s := t.part.Snapshot()
 	got := s.Done.Octets()
-	if t.listedSize == nil || t.text() || s.Size >= 0 {
+	if t.Relist == nil || t.text() || s.Size >= 0 {
 		return nil
 	}
-	size, err := t.listedSize(ctx, false)
-	if err == nil && size >= 0 && size != got {
-		size, err = t.listedSize(ctx, true)
+	size, err := t.Listed.Size, error(nil)
+	if size >= 0 && size != got {
+		size, err = t.Relist(ctx)
 	}
 	if err != nil || size < 0 || size == got {
 		return err
@@ -135,7 +139,7 @@ func (t *transfer) asListed(ctx context.Context) error {
 
 // fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is
 // nil. fetch reads the last span of the file until the server confirms the end.
-func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, check *digestCheck) (int64, error) {
+func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, check *check) (int64, error) {
 	s, err := t.part.Write(x)
 	if err != nil {
 		return 0, err
@@ -148,7 +152,7 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 		err = check.reach(ctx, t.part.File(), x.Start)
 	}
 	if err == nil {
-		out := sink{ctx: ctx, to: s.To, path: t.part.Name(), check: check, limit: t.o.Limit}
+		out := sink{ctx: ctx, to: s.To, path: t.part.Name(), check: check, limit: t.Limit}
 		err = out.pump(body)
 	}
 	if err == nil && !tail {
@@ -164,102 +168,4 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 	t.responses++
 	t.confirmed = t.confirmed || err == nil && tail
 	return n, err
-}
-
-// minSegment is the fewest bytes that are worth a connection of their own.
-const minSegment = 1 << 20
-
-type fleet struct {
-	*transfer
-	pieces         chan partfile.Span      // not yet taken by a connection; it has room for all
-	cancel         context.CancelCauseFunc // with an error that makes the other connections pointless
-	useful, failed atomic.Int32            // connections that brought bytes, and that ended with an error
-}
-
-// parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first missing
-// byte. If others fail, nil does not mean that all is there.
-func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
-	s := t.part.Snapshot()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { resp.Body.Close() })()
-	pieces := split(s.Done.Missing(s.Size), t.segments)
-	f := &fleet{transfer: t, pieces: make(chan partfile.Span, len(pieces)), cancel: cancel}
-	var others sync.WaitGroup
-	for i, x := range pieces[1:] {
-		if i < t.segments-1 {
-			others.Go(func() {
-				if err := guard.Do(func() error { return f.work(ctx, t.extra, nil, x) }); errors.Is(err, guard.ErrPanic) {
-					cancel(err)
-				}
-			})
-		} else {
-			f.pieces <- x
-		}
-	}
-	err := f.work(ctx, t.src, resp, pieces[0])
-	others.Wait()
-	if fatal := context.Cause(ctx); fatal != nil {
-		t.segments = 1
-		return fatal
-	}
-	if useful := int(f.useful.Load()); f.failed.Load() > 0 && useful < t.segments {
-		t.segments = max(1, useful)
-		t.o.note(fmt.Sprintf("continuing with at most %d connections", t.segments))
-	}
-	return err
-}
-
-// work fetches x and then one piece after another, over one connection at a time. After a failure it continues as long as
-// each try brings bytes. resp has been opened for x, or is nil.
-func (f *fleet) work(ctx context.Context, src Source, resp *ftpexec.Response, x partfile.Span) error {
-	useful := false
-	for {
-		n, err := int64(0), error(nil)
-		if resp == nil {
-			resp, err = f.open(ctx, src, f.part.Snapshot(), x.Start)
-		}
-		if err == nil {
-			n, err = f.fetch(ctx, resp, x, nil)
-			resp.Body.Close()
-		}
-		resp = nil
-		if n > 0 && !useful {
-			useful = true
-			f.useful.Add(1)
-		}
-		if err != nil {
-			f.pieces <- partfile.Span{Start: x.Start + n, End: x.End}
-		}
-		if err != nil && n > 0 {
-			err = f.retry.Again(ctx, err, n)
-		}
-		if err != nil {
-			f.failed.Add(1)
-			if _, over := errors.AsType[*anew](err); over || errors.Is(err, ErrLocal) {
-				f.cancel(err)
-			}
-			return err
-		}
-		select {
-		case x = <-f.pieces:
-		default:
-			return nil
-		}
-	}
-}
-
-// split cuts s into about n pieces of about the same length, but none shorter than minSegment. A server may say any length:
-// no sum and no product of two of them may be more than an int64 holds.
-func split(s partfile.Spans, n int) (pieces partfile.Spans) {
-	length := max(1, s.Octets()/int64(n))
-	for _, x := range s {
-		rounded := (uint64(x.Len()) + uint64(length-1)/2) / uint64(length)
-		for left := max(1, min(int64(rounded), x.Len()/minSegment)); left > 0; left-- {
-			end := x.Start + x.Len()/left
-			pieces = append(pieces, partfile.Span{Start: x.Start, End: end})
-			x.Start = end
-		}
-	}
-	return pieces
 }

@@ -1,0 +1,318 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"example.com/ftpfetch/download/internal/decide"
+	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/urlparse"
+)
+
+// File fetches the file of a job to its Place, whole or not at all, or finds that what is there may stay.
+func File(ctx context.Context, from Job) (r Result, err error) {
+	err = from.Place.Again(func() (err error) {
+		f := &file{job: newJob(from), to: from.Place}
+		r, err = f.run(ctx)
+		if errors.Is(err, partfile.ErrMoved) {
+			err = cmp.Or(f.to.Look(), err)
+		}
+		return err
+	})
+	return r, err
+}
+
+// file is a job whose file goes to the disk.
+type file struct {
+	*job
+	to       *partfile.Place
+	facts    decide.Facts
+	local    fs.FileInfo // of what is there, links followed; nil if there is none
+	recorded *Record     // of it
+	has      Result      // what is known of its digest
+	mismatch error       // if that is wrong
+	t        *transfer   // once the part is claimed
+}
+
+// run finds out what the decision needs, and does what it says. The error is [partfile.ErrMoved] if another run changed
+// the target meanwhile.
+func (f *file) run(ctx context.Context) (r Result, err error) {
+	f.look()
+	defer func() {
+		if f.t == nil {
+			return
+		}
+		kept := f.t.part.Leave(f.text())
+		if err != nil {
+			r = Result{Kept: kept}
+		}
+	}()
+	for {
+		f.record()
+		a := decide.Next(&f.facts)
+		switch a.Do {
+		case decide.Leave:
+			return f.leave(a.Why)
+		case decide.Refuse:
+			return Result{}, f.refuse(a)
+		case decide.Fetch:
+			return f.fetch(ctx, a)
+		default:
+			err = f.find(ctx, a.Do)
+		}
+		if err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// look fills in the facts that need neither the server nor the part.
+func (f *file) look() {
+	f.facts = decide.Facts{Flags: f.Flags, Text: f.text(), Want: -1, Listed: f.Listed, Given: f.Sum.Algorithm != ""}
+	if f.Size != nil {
+		f.facts.Want = *f.Size
+	}
+	if f.Relist == nil {
+		f.facts.Listed = decide.Unknown
+	}
+	if f.to.Info == nil {
+		return
+	}
+	f.facts.Here = decide.Regular
+	f.facts.Ours = disk.Ours(f.to.Info)
+	for _, suffix := range []string{".aria2", ".lftp-pget-status"} { // whose files have their full size from the start
+		if _, err := os.Lstat(f.to.Path + suffix); err == nil {
+			f.facts.Pieces = f.to.Path + suffix
+		}
+	}
+	f.local = f.to.Info
+	if f.local.Mode()&fs.ModeSymlink != 0 {
+		f.facts.Here = decide.Link
+		aim, err := f.to.Stat()
+		if err != nil { // it leads to nothing, or out of the root
+			f.facts.Here = decide.Dangling
+			f.local = nil
+			return
+		}
+		f.local = aim
+	}
+	f.facts.Local = decide.Stamp{Size: f.local.Size(), Time: f.local.ModTime()}
+}
+
+// record looks up what an earlier run has recorded of what is there. What the server says meanwhile may be newer.
+func (f *file) record() {
+	if f.Record == nil || f.facts.Here != decide.Regular || f.facts.Part.Claimed {
+		return
+	}
+	f.recorded = f.Record(f.facts.Newest(), f.to.Info)
+	switch {
+	case f.recorded == nil:
+		f.facts.Record = decide.NoRecord
+	case f.recorded.Verified == "":
+		f.facts.Record = decide.Fetched
+	default:
+		f.facts.Record = decide.Verified
+	}
+}
+
+// find finds out a fact.
+func (f *file) find(ctx context.Context, what decide.Do) (err error) {
+	switch what {
+	case decide.AskServer:
+		f.facts.Server, err = f.ask(ctx)
+		f.facts.Asked = true
+	case decide.AskDigest:
+		err = f.compare(ctx)
+	case decide.AskPart:
+		if err = f.begin(); err == nil {
+			err = f.claim()
+		}
+	case decide.AskBlocks:
+		err = f.checkPart(ctx)
+	}
+	return err
+}
+
+// compare compares the digest of what is there, which stays.
+func (f *file) compare(ctx context.Context) error {
+	check, err := f.expected(ctx)
+	if err == nil && check == nil { // a list of digests in a tree, for which there is none
+		f.facts.Digest = decide.Right
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	check.reset()
+	f.reading(f.to.Path, f.facts.Local.Size)
+	if err := f.to.Copy(ctx, check); err != nil {
+		return err
+	}
+	f.mismatch = check.compare(&f.has)
+	f.facts.Digest = decide.Right
+	if f.mismatch != nil {
+		f.facts.Digest = decide.Wrong
+	}
+	return nil
+}
+
+// claim claims the part and says what is in it.
+func (f *file) claim() error {
+	p, err := f.to.Claim(string(f.key))
+	if err != nil {
+		return err
+	}
+	f.t = &transfer{job: f.job, part: p}
+	left := decide.Part{Claimed: true, Bytes: p.Left.Done.Octets(), Adopted: p.Left.Adopted}
+	left.Other = left.Bytes > 0 && urlparse.KeyOf(p.Left.URL) != f.key
+	if p.LeftErr != nil {
+		left.Broken = p.LeftErr.Error()
+	}
+	f.facts.Part = left
+	return nil
+}
+
+// checkPart compares the part with its journal. Blocks that are damaged are fetched again.
+func (f *file) checkPart(ctx context.Context) error {
+	p := f.t.part
+	f.reading(p.Name(), p.Left.Done.Octets())
+	all := len(p.Left.Blocks)
+	if err := p.Check(ctx); err != nil {
+		return err
+	}
+	bad := all - len(p.Left.Blocks)
+	f.facts.Part.Checked = true
+	f.facts.Part.Bad = bad > 0 && (bad == all || p.Left.Done.Head() < p.Left.Adopted)
+	if bad > 0 && !f.facts.Part.Bad {
+		f.note(damaged(p.Name(), bad, all))
+	}
+	return nil
+}
+
+// leave returns the result for what is there, which may stay.
+func (f *file) leave(why string) (Result, error) {
+	r := f.has
+	r.Left = why
+	if f.local != nil {
+		r.Size = f.local.Size()
+		r.ModTime = f.local.ModTime()
+	}
+	switch compared := r.Verified != ""; {
+	case compared && f.Verified != nil:
+		if err := f.Verified(r); err != nil {
+			return Result{}, err
+		}
+	case !compared && f.recorded != nil:
+		r.Sum = f.recorded.Sum
+		r.Verified = f.recorded.Verified
+		r.Checked = f.recorded.Checked
+	}
+	return r, f.to.Settle()
+}
+
+// causes are the errors that the causes of a refusal stand for.
+var causes = map[decide.Cause]error{
+	decide.Exists:    fs.ErrExist,
+	decide.Other:     localfile.ErrOther,
+	decide.NoStart:   ErrResume,
+	decide.OtherSize: ftpexec.ErrChanged,
+	decide.Mismatch:  ErrDigest,
+}
+
+// refuse returns the error for what is there and may neither stay nor be replaced.
+func (f *file) refuse(a decide.Answer) error {
+	cause := causes[a.Cause]
+	e := &localfile.Error{Path: f.to.Path, Reason: a.Why, Err: cause}
+	e.Elsewhere = !errors.Is(cause, fs.ErrExist)
+	if f.mismatch != nil {
+		e.Reason += ": " + f.mismatch.Error()
+	}
+	return e
+}
+
+// fetch fills the part and gives it its name.
+func (f *file) fetch(ctx context.Context, a decide.Answer) (Result, error) {
+	if f.mismatch != nil {
+		a.Note = f.to.Path + ": " + f.mismatch.Error() + ": " + a.Note
+	}
+	if a.Note != "" {
+		f.note(a.Note)
+	}
+	err := f.start(ctx, a)
+	if err == nil {
+		_, err = f.expected(ctx)
+	}
+	if err == nil {
+		f.t.segments = max(1, f.Segments)
+		if f.Further != nil {
+			f.t.segments = 1 + f.Further()
+		}
+		err = f.t.run(ctx)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if f.Arrived != nil {
+		f.Arrived()
+	}
+	return f.finish(ctx, a.Replace)
+}
+
+// start prepares the part, from which the transfer goes on.
+func (f *file) start(ctx context.Context, a decide.Answer) (err error) {
+	p := f.t.part
+	switch a.Start {
+	case decide.FromPart:
+		f.retry.Reached.Store(true) // the bytes came from the server, so the address is right
+		p.Resume()
+	case decide.FromTarget:
+		f.reading(p.Path, f.facts.Local.Size)
+		err = p.Copy(ctx, f.local, f.facts.Server.Size, f.facts.Server.Time)
+	default:
+		if a.Why != "" {
+			f.t.stale = p.Name() + ": " + a.Why
+		}
+	}
+	if err == nil && a.Replace {
+		err = p.Like(f.to.Info)
+	}
+	return err
+}
+
+// finish verifies the whole part and gives it its name.
+func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
+	t := f.t
+	s := t.part.Snapshot()
+	size := s.Done.Octets()
+	r := Result{Size: size, ModTime: cmp.Or(s.ModTime, f.Listed.Time), Resumed: t.resumed}
+	f.reading(t.part.Name(), size)
+	err := cmp.Or(f.sized("what arrived has", size), t.part.Intact(ctx))
+	if err == nil && f.check != nil {
+		err = t.verify(ctx, size, &r)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	last := partfile.Finish{Overwrite: replace, ModTime: r.ModTime, Note: f.note}
+	if f.Commit != nil {
+		last.Commit = func(modTime time.Time) error {
+			r.ModTime = modTime
+			return f.Commit(r)
+		}
+	}
+	err = t.part.Publish(last)
+	if errors.Is(err, fs.ErrExist) && !f.Newer && !f.Continue { // it has appeared meanwhile, and may be as good
+		if f.Skip {
+			t.part.Discard()
+		}
+		return Result{}, partfile.ErrMoved
+	}
+	return r, err
+}

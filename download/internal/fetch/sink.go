@@ -1,0 +1,71 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"golang.org/x/time/rate"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/localfile"
+)
+
+// bufferSize is how many bytes are copied at a time if they do not go straight from the socket to the file.
+const bufferSize = 256 << 10
+
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// sink is where the bytes of a response go. Its errors are local.
+type sink struct {
+	ctx   context.Context // Write takes no context
+	to    io.Writer
+	path  string        // of to, for errors
+	check *check        // gets a copy, unless nil
+	limit *rate.Limiter // nil means no limit
+}
+
+// pump copies body to its end. In the simple case, all of an unencrypted response into a file, bytes go straight there: see
+// [ftpexec.Response].Body.
+func (w *sink) pump(body io.Reader) (err error) {
+	if _, whole := body.(io.WriterTo); whole && w.limit == nil {
+		if file, ok := w.to.(*os.File); ok && w.check == nil {
+			_, err = io.Copy(file, body)
+			_, system := errors.AsType[*fs.PathError](err)
+			if _, server := errors.AsType[*ftpexec.Error](err); system && !server { // the file's own error, not yet marked
+				err = localfile.Failure(w.path, "cannot be written", err)
+			}
+			return err
+		}
+		_, err = io.Copy(w, body) // with a buffer of the body's
+		return err
+	}
+	size := float64(bufferSize)
+	if w.limit != nil { // bytes of a tenth of a second, so that data flows evenly
+		size = min(size, max(512, float64(w.limit.Limit()/10)))
+	}
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
+	_, err = io.CopyBuffer(w, struct{ io.Reader }{body}, buffer[:int(size)])
+	return err
+}
+
+// Write waits until the limit allows p. It returns when the context ends, or at once if its deadline would come first.
+func (w *sink) Write(p []byte) (int, error) {
+	for left := len(p); w.limit != nil && left > 0; {
+		some := max(1, min(left, w.limit.Burst()))
+		if w.limit.WaitN(w.ctx, some) != nil {
+			return 0, cmp.Or(context.Cause(w.ctx), context.DeadlineExceeded)
+		}
+		left -= some
+	}
+	n, err := w.to.Write(p)
+	if w.check != nil {
+		_, _ = w.check.Write(p[:n]) // a hash never fails
+	}
+	return n, localfile.Failure(w.path, "cannot be written", err)
+}
