@@ -36,13 +36,13 @@ func TestChanged(t *testing.T) {
 		want       string
 		advice     string // a flag that replaces it; with "=", one that leaves it
 	}{
-		{"another size", "mine", at, served, 23, "a: differs from the server's (8 bytes there, 4 here): -N updates it\n", "-N"},
+		{"another size", "mine", at, served, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
 		{"the same", "the same", at, served, 0, "1 of 1 complete", ""},
-		{"older", "the same", at.Add(-time.Hour), served, 23, "a: is older than the server's, and of the same size: -N updates it\n", "-N"},
-		{"newer", "the same", at.Add(time.Hour), served, 23, "a: is newer than the server's, and of the same size: -N leaves it, --overwrite replaces it\n", "-N="},
-		{"newer, replaced", "the same", at.Add(time.Hour), served, 23, "--overwrite replaces it\n", "--overwrite"},
-		{"no time", "the same", at, timeless, 23, "a: has the size of the server's, which tells no time: --overwrite replaces it\n", "--overwrite"},
-		{"no time, another size", "mine", at, timeless, 23, "a: differs from the server's (8 bytes there, 4 here): -N updates it\n", "-N"},
+		{"older", "the same", at.Add(-time.Hour), served, 23, "a: is older than the server's, and of the same size (-N updates it,", "-N"},
+		{"newer", "the same", at.Add(time.Hour), served, 23, "a: is newer than the server's, and of the same size (--overwrite replaces it,", "-N="},
+		{"newer, replaced", "the same", at.Add(time.Hour), served, 23, "--overwrite replaces it,", "--overwrite"},
+		{"no time", "the same", at, timeless, 23, "a: has the size of the server's, which tells no time (-N updates it, --overwrite replaces it,", "--overwrite"},
+		{"no time, another size", "mine", at, timeless, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
 	} {
 		s := testserver.New(t, &tt.o)
 		for _, args := range []string{"-r -d . " + s.URL("/d/"), "-i " + written(t, s.URL("/d/a")+"\n"), "--no-ledger -r -d . " + s.URL("/d/")} {

@@ -222,40 +222,62 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	return err
 }
 
-// one retrieves one URL after another, or prints the plans of all, with all of --max-time for each.
+// one retrieves one URL as a batch of one, or prints its plan or its listing, with all of --max-time for it.
 func (r *run) one(ctx context.Context, t batch.Task) {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	u := t.URLs[0]
-	o, from := r.File, download.Source(first{r.source, r})
 	if r.Long {
 		u = u.Child("", "") // as if it ended in "/"
 	}
 	switch {
 	case r.DryRun:
 		r.failed(ctx, u, r.plan(u, t.Tree != nil))
-		return
 	case u.IsDir() && t.Path == "-":
 		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
 		r.failed(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
-		return
-	case u.IsDir():
-		from, o = listing{r.source, r}, download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
+	default:
+		r.shown = r.print.Run(t.Path, 1, -1)
+		r.event(ctx, batch.Event{Event: download.Event{Kind: download.Started}, Task: &t})
+		r.event(ctx, r.alone(ctx, &t, u))
 	}
-	r.shown = r.print.Run(t.Path, 1, -1)
-	o.Events = func(e download.Event) { r.event(ctx, batch.Event{Event: e, Task: &t}) }
-	o.Events(download.Event{Kind: batch.Started})
-	end := batch.Event{Event: download.Event{Kind: batch.Ended}, Task: &t}
-	if t.Path == "-" {
-		out := io.Writer(r.print.Out)
-		if show.IsTerminal(out) {
-			out = readable(out)
+}
+
+// alone retrieves u for the task t, and returns the event that says how that ended.
+func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.Event {
+	end := batch.Event{Event: download.Event{Kind: download.Ended}, Task: t}
+	from, each := download.Source(first{r.source, r}), r.File
+	if u.IsDir() {
+		from, each = listing{r.source, r}, download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
+	}
+	work := *t
+	work.URLs = []*urlparse.URL{u}
+	close, err := r.place(ctx, &work, &each)
+	if err != nil {
+		end.Err = err
+		return end
+	}
+	o := batch.Options{Jobs: max(1, each.Segments), PerHost: r.PerHost, Each: each}
+	o.Events = func(e batch.Event) {
+		switch {
+		case e.Kind == download.Ended:
+			end.Result, end.Err = e.Result, e.Err
+		case e.Kind == download.Started, e.Task == nil && e.Kind == download.Progress:
+		case e.Task != nil:
+			e.Task = t
+			fallthrough
+		default:
+			r.event(ctx, e)
 		}
-		end.Result, end.Err = download.To(ctx, from, u, out, &o)
-	} else {
-		end.Result, end.Err = download.File(ctx, from, u, t.Path, &o)
 	}
-	r.event(ctx, end)
+	totals, err := batch.Run(ctx, from, slices.Values([]batch.Task{work}), o)
+	err = cmp.Or(err, close())
+	if givenUp, ok := errors.AsType[*schedule.GivenUp](end.Err); ok {
+		end.Err = givenUp.Unwrap()
+	}
+	end.Err = cmp.Or(end.Err, err)
+	end.Result.Kept = max(end.Result.Kept, totals.Kept)
+	return end
 }
 
 type first struct {
@@ -376,12 +398,12 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
 	switch {
-	case r.Info && (e.Kind == download.Progress || e.Kind == batch.Ended && e.Err == nil && e.Text == ""):
+	case r.Info && (e.Kind == download.Progress || e.Kind == download.Ended && e.Err == nil && e.Text == ""):
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Warn(e.Err.Error())
 		return
-	case e.Kind == batch.Ended:
+	case e.Kind == download.Ended:
 		if errors.Is(e.Err, ftpexec.ErrLogin) {
 			r.logins.forget()
 		}

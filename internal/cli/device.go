@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/retry"
+)
+
+// place says in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
+// done when everything is written.
+func (r *run) place(ctx context.Context, t *batch.Task, o *download.Options) (done func() error, err error) {
+	if t.Path == "-" {
+		t.Writer = r.print.Out
+		if show.IsTerminal(r.print.Out) {
+			t.Writer = readable(r.print.Out)
+		}
+		return func() error { return nil }, nil
+	}
+	device, done, err := openDevice(ctx, t.Path)
+	if device != nil || err != nil {
+		t.Writer = device
+		return done, err
+	}
+	dir, name := filepath.Split(t.Path)
+	o.Root, err = os.OpenRoot(cmp.Or(dir, "."))
+	if err != nil {
+		return nil, disk.NoDirectory(cmp.Or(dir, "."), err)
+	}
+	t.Path = name
+	return o.Root.Close, nil
+}
+
+// standard returns the standard stream that path names, or nil. Opening the name again would write from the first byte.
+func standard(path string) *os.File {
+	switch filepath.Clean(path) {
+	case "/dev/stdout":
+		return os.Stdout
+	case "/dev/stderr":
+		return os.Stderr
+	}
+	return nil
+}
+
+// device is a standard stream, a device or a FIFO. There is no file to protect or rename.
+type device struct {
+	*os.File
+	ctx context.Context // whose end ends a write that nobody reads
+}
+
+func (d *device) Write(p []byte) (int, error) {
+	n, err := d.File.Write(p)
+	if d.ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = context.Cause(d.ctx)
+	}
+	return n, err
+}
+
+// openDevice opens what path names if that is a device or FIFO, which it waits for until there is a reader; else it returns
+// nil. done closes it, unless it is a standard stream.
+func openDevice(ctx context.Context, path string) (d *device, done func() error, err error) {
+	f := standard(path)
+	closes := f == nil
+	if closes {
+		f, err = openSpecial(ctx, path)
+		if f == nil {
+			return nil, nil, localfile.Failure(path, "cannot be opened", err)
+		}
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Unix(1, 0)) })
+	done = func() error {
+		stop()
+		if !closes {
+			return nil
+		}
+		return localfile.Failure(path, "cannot be closed", f.Close())
+	}
+	return &device{f, ctx}, done, nil
+}
+
+// readerInterval is the time between two checks whether a FIFO has a reader.
+const readerInterval = 20 * time.Millisecond
+
+// openSpecial opens a device, or a FIFO once it has a reader. It returns nil if path names neither.
+func openSpecial(ctx context.Context, path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	flag := os.O_WRONLY
+	switch {
+	case err != nil: // the download says what is wrong
+		return nil, nil
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		flag |= disk.NoWait
+	case info.Mode()&fs.ModeCharDevice == 0:
+		return nil, nil
+	}
+	for {
+		f, err := os.OpenFile(path, flag, 0)
+		if err == nil || flag == os.O_WRONLY || !errors.Is(err, syscall.ENXIO) {
+			return f, err
+		}
+		if err := retry.Sleep(ctx, readerInterval); err != nil {
+			return nil, err
+		}
+	}
+}
