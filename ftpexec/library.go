@@ -18,8 +18,10 @@ import (
 //
 // It connects github.com/jlaffaye/ftp, whose RetrFrom and NameList start the transfers. The library decides the order of
 // EPSV, PASV, REST and RETR, and that the final reply is due when the data of a listing has ended. The program decides
-// everything else: the library insists on exact codes, has no deadlines, and panics on some replies. A command that it
-// writes runs the program up to that step. What it then reads is the code that it expects for the outcome.
+// everything else: the library insists on exact codes, has no deadlines, and panics on some replies.
+//
+// This is the one place where a call climbs back up: the program calls the library, and a command that the library writes
+// calls run.runTo, which runs the program up to that step. What the library then reads is the code that it expects.
 
 // library is the net.Conn that jlaffaye/ftp uses as the connection to a server.
 type library struct {
@@ -28,7 +30,8 @@ type library struct {
 	conn     *ftp.ServerConn
 	in       []byte       // written by the library, not yet a whole line
 	out      bytes.Buffer // to be read by the library
-	err      error        // why the program cannot go on; Read returns it, because the library would keep an error of Write
+	// why the program cannot go on; Read returns it, because the library would keep an error of Write
+	err error
 
 	data     *wire.Data   // of the current transfer
 	finished func() error // receives its final reply
@@ -68,7 +71,10 @@ func (l *library) list(r *run, finished func() error) ([]string, error) {
 }
 
 func (l *library) begin(r *run, finished func() error) {
-	l.run, l.in, l.err, l.finished = r, nil, nil, finished
+	l.run = r
+	l.in = nil
+	l.err = nil
+	l.finished = finished
 	l.out.Reset()
 }
 

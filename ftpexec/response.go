@@ -43,8 +43,10 @@ type Response struct {
 	// close Body. Closing it early closes the connection.
 	Body io.ReadCloser
 
-	Size    int64     // the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
-	ModTime time.Time // the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
+	// the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
+	Size int64
+	// the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
+	ModTime time.Time
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -68,6 +70,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 	return response, err
 }
 
+// retrieve starts the transfer at the end of the plan.
 func (r *run) retrieve() (*Response, error) {
 	data, conn, err := r.library.retrieve(r)
 	if err == nil {
@@ -170,7 +173,11 @@ func (b *body) complete() {
 // sendInAdvance sends the set-up of the next transfer, and returns it, if the data is whole and another transfer follows.
 func (b *body) sendInAdvance() string {
 	r := b.run
-	if r.goal.more == nil || r.sequential || r.once || r.client.Active || b.size < 0 || b.n != b.size || r.known().late || !r.goal.more() {
+	whole := b.size >= 0 && b.n == b.size
+	if !whole || r.sequential || r.once || r.client.Active || r.known().late {
+		return ""
+	}
+	if r.goal.more == nil || !r.goal.more() {
 		return ""
 	}
 	verb := r.setUp()[0]
@@ -191,7 +198,8 @@ func (b *body) short(size int64) error {
 func (b *body) confirm() error {
 	if b.size < 0 && !b.text {
 		r, err := b.conn.Ask("MLST "+b.run.goal.op.Arg, true)
-		switch item, ok := factsIn(r); {
+		item, ok := factsIn(r)
+		switch {
 		case err != nil:
 			return err
 		case r.Code != 250 && r.First() != 5:
@@ -210,6 +218,7 @@ func (b *body) confirm() error {
 	return err
 }
 
+// end ends the body, and gives its session back.
 func (b *body) end(err error) {
 	b.err = err
 	b.over.Store(true) // first, so that Close leaves alone what another call may use then
@@ -255,7 +264,8 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }
 // *os.File that is a regular file, unless few are left. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if file, ok := w.(*os.File); ok && !b.over.Load() && (b.size < 0 || b.size-b.n > small) {
-		info, err := file.Stat() // a device refuses only after bytes have left the socket, which are then lost
+		// a device refuses only after bytes have left the socket, which are then lost
+		info, err := file.Stat()
 		if conn := b.wire.TCP(); conn != nil && err == nil && info.Mode().IsRegular() {
 			return b.straight(file, conn)
 		}
@@ -305,6 +315,12 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 	return written, nil
 }
 
+// connectionErrors are what the system reports of a connection that broke.
+var connectionErrors = []syscall.Errno{
+	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
+	syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN,
+}
+
 // socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.
 func socketError(err error) error {
 	var op *net.OpError
@@ -312,8 +328,7 @@ func socketError(err error) error {
 		return err
 	}
 	errno, ok := errors.AsType[syscall.Errno](err)
-	if ok && slices.Contains([]syscall.Errno{syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
-		syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN}, errno) {
+	if ok && slices.Contains(connectionErrors, errno) {
 		return &net.OpError{Op: "read", Net: "tcp", Err: errno}
 	}
 	return nil
@@ -346,8 +361,15 @@ func (t *textBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-var lineEnd = map[bool]string{true: "\r\n", false: "\n"}[runtime.GOOS == "windows"]
+// lineEnd returns the local line end.
+func lineEnd() string {
+	if runtime.GOOS == "windows" {
+		return "\r\n"
+	}
+	return "\n"
+}
 
+// convert appends data to text, converted.
 func (t *textBody) convert(text, data []byte) []byte {
 	for _, c := range data {
 		after := t.cr
@@ -357,7 +379,7 @@ func (t *textBody) convert(text, data []byte) []byte {
 		}
 		switch {
 		case c == '\n':
-			text = append(text, lineEnd...)
+			text = append(text, lineEnd()...)
 		case c != '\r' && (c != 0 || !after):
 			text = append(text, c)
 		}

@@ -30,6 +30,7 @@ type session struct {
 	link
 }
 
+// link is a connection, and what is known about its state.
 type link struct {
 	conn     *wire.Conn // nil if there is none
 	library  *library
@@ -38,19 +39,31 @@ type link struct {
 	oneByOne bool          // the greeting is that of a server that loses commands sent ahead
 	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
-	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
-	place                  // the working directory
-	typ      string        // the argument of the last TYPE; "" if none was sent
-	noEPSV   bool          // EPSV was refused here, or its ports cannot be reached
-	advance  string        // the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
-	port     int           // of the next data connection; 0 if not known
-	spurned  int           // the port of one that a refused transfer has left behind; 0 if there is none
-	listens  int           // active mode: the port that EPRT or PORT names
+	// not for another URL: not logged in, or an offset of REST may be pending
+	spent  bool
+	place         // the working directory
+	typ    string // the argument of the last TYPE; "" if none was sent
+	noEPSV bool   // EPSV was refused here, or its ports cannot be reached
+	// the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
+	advance string
+	// of the next data connection; 0 if not known
+	port int
+	// the port of one that a refused transfer has left behind; 0 if there is none
+	spurned int
+	// active mode: the port that EPRT or PORT names
+	listens int
 }
 
+// dial replaces the connection by a new one, which is not open yet.
 func (s *session) dial(u *urlparse.URL, noEPSV bool) {
 	s.close()
-	s.link = link{conn: wire.New(s.client.config(u)), login: u, utf8: needsUTF8(u), spent: true, noEPSV: noEPSV}
+	s.link = link{
+		conn:   wire.New(s.client.config(u)),
+		login:  u,
+		utf8:   needsUTF8(u),
+		spent:  true,
+		noEPSV: noEPSV,
+	}
 }
 
 // close sends QUIT if the connection is in order, and closes it. One that the end of a context is about to close is closed
@@ -128,6 +141,7 @@ type server struct {
 	habits
 }
 
+// habits are what a Client has learned about a server.
 type habits struct {
 	sequential bool      // it loses commands sent ahead of replies
 	noEPSV     bool      // its EPSV ports cannot be reached
@@ -156,10 +170,12 @@ func (s *session) known() habits {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
 	h := s.host.habits
-	h.sequential, h.noEPSV = h.sequential || s.client.NoPipelining, h.noEPSV || s.client.NoEPSV
+	h.sequential = h.sequential || s.client.NoPipelining
+	h.noEPSV = h.noEPSV || s.client.NoEPSV
 	return h
 }
 
+// learn changes what is known about the server.
 func (s *session) learn(change func(*habits)) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
@@ -183,7 +199,8 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	}
 	c.mu.Lock()
 	host.busy++
-	if s := host.nearest(u); s != nil {
+	s := host.nearest(u)
+	if s != nil {
 		host.remove(s)
 		c.mu.Unlock()
 		return s, nil
@@ -197,7 +214,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	for _, s := range old {
 		s.drop()
 	}
-	s := &session{client: c, host: host, once: c.maxIdle() == 0, leave: func() {}}
+	s = &session{client: c, host: host, once: c.maxIdle() == 0, leave: func() {}}
 	if c.Admit == nil {
 		return s, nil
 	}
@@ -206,7 +223,8 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 		c.put(s)
 		return nil, newError(Command{Verb: "connect"}, u, err)
 	}
-	s.leave, s.since = leave, time.Now()
+	s.leave = leave
+	s.since = time.Now()
 	return s, nil
 }
 
@@ -287,7 +305,8 @@ const settling = time.Second
 
 // outlasts waits, and returns true, if the server has refused the connection while it may still count a closed one.
 func (r *run) outlasts(e *Error) bool {
-	if !errors.Is(e, ErrTooMany) || e.Stage == "directory" || e.Stage == "transfer" || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
+	refused := errors.Is(e, ErrTooMany) && e.Stage != "directory" && e.Stage != "transfer"
+	if !refused || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
 		return false
 	}
 	r.conn.Note("the server may still count a connection that has been closed: trying again")

@@ -69,6 +69,7 @@ func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[En
 	}
 }
 
+// statAll asks about the files in batches, each in one run.
 func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var last *question
@@ -81,7 +82,8 @@ func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[E
 				if q.gone == nil && q.told < len(q.asks) {
 					break
 				}
-				last, rest = q, rest[1:]
+				last = q
+				rest = rest[1:]
 				if !yield(q.answer()) {
 					return
 				}
@@ -141,6 +143,7 @@ func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []
 	return asks, nil
 }
 
+// answer returns what StatAll yields for q.
 func (q *question) answer() (Entry, error) {
 	if q.gone != nil || q.absent == len(q.asks) {
 		return Entry{}, q.err
@@ -148,6 +151,7 @@ func (q *question) answer() (Entry, error) {
 	return q.info, nil
 }
 
+// tell records a reply about a file.
 func (r *run) tell(st step, reply wire.Reply) {
 	q := r.about(st)
 	q.told++
@@ -158,12 +162,15 @@ func (r *run) tell(st step, reply wire.Reply) {
 	if reply.Code != 550 || st.about == nil {
 		return
 	}
-	if q.absent++; q.err == nil {
-		q.err = r.refused(step{Command: withArg("RETR", st.Arg), about: q}, reply) // as RETR would be
+	q.absent++
+	if q.err == nil {
+		// as RETR would be
+		q.err = r.refused(step{Command: withArg("RETR", st.Arg), about: q}, reply)
 		q.err.Op = st.shown()
 	}
 }
 
+// about returns the question that a step belongs to.
 func (r *run) about(st step) *question { return cmp.Or(st.about, &r.file) }
 
 // lose records that the CWD dir on the way to q's file was refused with e: for this file, and for those after it in the
@@ -174,7 +181,9 @@ func (r *run) lose(q *question, dir string, e *Error) {
 		if !within(other.url.Dirs, gone) {
 			return
 		}
-		if other.gone, other.err = gone, e; other != q {
+		other.gone = gone
+		other.err = e
+		if other != q {
 			other.err = about(other.url, e).(*Error)
 		}
 	}
@@ -186,12 +195,13 @@ func within(dirs, outer []string) bool {
 
 // about returns err, an error about another file, as one about u.
 func about(u *urlparse.URL, err error) error {
-	e := (*Error)(nil)
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return err
 	}
 	other := *e
-	if other.URL = u.Redacted(); e.Stage == "directory" {
+	other.URL = u.Redacted()
+	if e.Stage == "directory" {
 		other.Hint = "" // it names the other file
 	}
 	return &other
@@ -206,11 +216,13 @@ func about(u *urlparse.URL, err error) error {
 func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	u = u.Child("", "")
 	if last := len(u.Dirs) - 1; last >= 0 && u.Dirs[last] != "" {
-		u.Dirs, u.Name = u.Dirs[:last], u.Dirs[last]
+		u.Name = u.Dirs[last]
+		u.Dirs = u.Dirs[:last]
 	}
 	if !s.known().noMLST {
 		q := &question{url: u, asks: []Command{withArg("MLST", u.Name)}}
-		switch err := s.ask(ctx, q, nil); {
+		err := s.ask(ctx, q, nil)
+		switch {
 		case err != nil:
 			return Entry{}, err
 		case q.facts.Code == 500 || q.facts.Code == 502:
@@ -241,27 +253,34 @@ func (s *session) ask(ctx context.Context, q *question, work func(*run) error) e
 	return err
 }
 
+// entry returns what the reply to MLST says; its type is fs.ModeIrregular if that is nothing.
 func (q *question) entry() Entry {
 	item, ok := factsIn(q.facts)
 	if !ok {
 		return Entry{Mode: fs.ModeIrregular}
 	}
 	e := entryOf(q.url, "", item)
-	e.Name, e.URL = q.url.Name, q.url
+	e.Name = q.url.Name
+	e.URL = q.url
 	return e
 }
 
+// verdict returns what SIZE, MDTM and CWD together say.
 func (q *question) verdict() (Entry, error) {
 	e := q.info
 	switch {
 	case q.dir:
-		e.Mode, e.Size = fs.ModeDir, -1
+		e.Mode = fs.ModeDir
+		e.Size = -1
 	case e.Size >= 0:
-	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.Temporary()): // a directory that may not be entered, or not now
+	// a directory that may not be entered, or not now
+	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.Temporary()):
 		return Entry{}, q.noDir
-	case q.absent == 2: // in the words for a missing directory: some servers say of every directory that it is no file
+	// in the words for a missing directory: some servers say of every directory that it is no file
+	case q.absent == 2:
 		missing := *q.noDir
-		missing.Err, missing.Hint = q.err.Err, q.err.Hint
+		missing.Err = q.err.Err
+		missing.Hint = q.err.Hint
 		return Entry{}, &missing
 	}
 	return e, nil
@@ -300,6 +319,7 @@ func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (d
 	return digest, err
 }
 
+// hash asks for a digest of the file, in whose directory the session is.
 func (r *run) hash(algorithm string) ([]byte, error) {
 	how := strings.Fields(hashCommands[algorithm])
 	if how == nil {
@@ -312,10 +332,12 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 		}
 		r.features = reply
 	}
-	name, op := r.url.Name, withArg("HASH", r.url.Name)
+	name := r.url.Name
+	op := withArg("HASH", name)
 	var ask []Command
 	length, _ := strconv.Atoi(how[0])
-	hash, own := how[1], how[2:]
+	hash := how[1]
+	own := how[2:]
 	if offered(r.features, "HASH", hash) {
 		ask = []Command{withArg("OPTS", "HASH "+hash), op}
 	} else if i := slices.IndexFunc(own, func(verb string) bool { return offered(r.features, verb, "") }); i >= 0 {
@@ -330,11 +352,13 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 		if d := digestIn(reply, length, name); d != nil {
 			return d, nil
 		}
-		why = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String())) // not as Error.Reply: 4yz is no reason to ask again
+		// not as Error.Reply: 4yz is no reason to ask again
+		why = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String()))
 	}
 	return nil, &Error{Op: op.shown(), URL: r.url.Redacted(), Err: why}
 }
 
+// command sends a command that is no step of the run.
 func (r *run) command(op Command) (*wire.Reply, error) {
 	reply, err := r.conn.Ask(op.line(), false)
 	if err != nil {
