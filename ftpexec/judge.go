@@ -41,8 +41,12 @@ func init() {
 	unreachable := func(_ *run, st step) bool { return st.about != nil && st.about.gone != nil && !st.back }
 	told := verb{stage: "transfer", needless: unreachable, kept: (*run).tell}
 	passive := verb{stage: "transfer", refused: errPassive, needless: ready, judged: (*run).ported}
-	active := verb{stage: "transfer", refused: errActive, needless: ready, judged: (*run).ported, argument: (*run).announce}
+	active := passive
+	active.refused = errActive
+	active.argument = (*run).announce
 	entries := verb{stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began}
+	names := entries
+	names.finds = true
 	verbs = map[string]verb{
 		"connect": {stage: "connect", refused: ErrConnect},
 		"AUTH":    {stage: "connect", refused: errNoTLS, judged: (*run).secured},
@@ -75,7 +79,7 @@ func init() {
 		"REST": {stage: "transfer", refused: ErrNoRestart,
 			right: func(r wire.Reply) bool { return r.First() == 3 }},
 		"RETR": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
-		"NLST": {stage: "transfer", refused: errTransfer, finds: true, lists: true, judged: (*run).began},
+		"NLST": names,
 		"LIST": entries,
 		"MLSD": entries,
 	}
@@ -134,7 +138,8 @@ func (r *run) secured(st step, reply wire.Reply) error {
 // count if the server admitted the user without it.
 func (r *run) entered(st step, reply wire.Reply) error {
 	switch {
-	case st.Verb == "PASS" && r.admitted, st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
+	case st.Verb == "PASS" && r.admitted,
+		st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
 		return nil
 	case reply.Code == 332 && st.Verb != "ACCT":
 		r.admitted = true
@@ -234,7 +239,8 @@ func (r *run) announce(st step) (string, error) {
 	}
 	r.listens = here.Port
 	if st.Verb == "PORT" {
-		return fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(here.IP.String(), ".", ","), here.Port>>8, here.Port&0xff), nil
+		address := strings.ReplaceAll(here.IP.String(), ".", ",")
+		return fmt.Sprintf("%s,%d,%d", address, here.Port>>8, here.Port&0xff), nil
 	}
 	family := 2
 	if here.IP.To4() != nil {
@@ -269,12 +275,14 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 	if verbs[st.Verb].lists && r.answer(st, reply).means(empty) {
 		return errNoEntries
 	}
-	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
+	// A server may keep the offset of REST for the RETR after the one it refused.
+	r.spent = r.goal.offset > 0
 	if err := r.conn.DataFailure(); localfile.Failed(err) {
 		return r.failure(st, err) // the refusal is its consequence
 	}
 	e := r.refused(st, reply)
-	if e.Err == ErrNotFound && st.Verb == "RETR" && r.file.info.Size >= 0 { // SIZE has found it: there is another reason
+	// If SIZE has found the file, there is another reason.
+	if e.Err == ErrNotFound && st.Verb == "RETR" && r.file.info.Size >= 0 {
 		e.Err = errTransfer
 		e.Hint = ""
 	}
@@ -326,7 +334,8 @@ func incomplete(op Command, reply wire.Reply, told answer) error {
 }
 
 var (
-	errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated) // nor will it next time
+	// errPartial is not temporary: the server will not list all names next time either.
+	errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated)
 	errAbrupt  = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
 	errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
 )

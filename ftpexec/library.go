@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"strings"
 
@@ -51,7 +50,7 @@ func newLibrary(r *run) (*library, error) {
 		if l.finished == nil || err != nil {
 			return data, err
 		}
-		return early.Watch(l.run.ctx, data, func(line string) iter.Seq2[Entry, error] { return l.run.listed(line).entries(l.run.url) }), nil
+		return early.Watch(l.run.ctx, data, l.run.read), nil
 	}))
 	l.conn = conn
 	return l, err

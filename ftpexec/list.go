@@ -54,7 +54,8 @@ func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, err
 
 // listing yields the entries of what list retrieves.
 func (c *Client) listing(
-	ctx context.Context, dir *urlparse.URL, list func(*session, context.Context, *urlparse.URL) (listed, error),
+	ctx context.Context, dir *urlparse.URL,
+	list func(*session, context.Context, *urlparse.URL) (listed, error),
 ) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var l listed
@@ -84,7 +85,8 @@ func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err erro
 	}
 	l.names = true
 	l.lines = slices.DeleteFunc(l.lines, func(name string) bool { return !isEntry(name) })
-	if err == nil && (len(l.lines) == 0 || u.Name != "" && len(l.lines) == 1 && base(l.lines[0]) == u.Name) {
+	itself := u.Name != "" && len(l.lines) == 1 && base(l.lines[0]) == u.Name
+	if err == nil && (len(l.lines) == 0 || itself) {
 		return s.confirm(ctx, u, l)
 	}
 	return l, err
@@ -101,7 +103,8 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	more.lines = slices.DeleteFunc(more.lines, func(name string) bool { return name[0] == '.' })
 	e, _ := errors.AsType[*Error](err)
 	switch {
-	case err == nil && (len(more.lines) > len(l.lines) || len(more.lines) == 1 && more.lines[0] != u.Name):
+	case err == nil &&
+		(len(more.lines) > len(l.lines) || len(more.lines) == 1 && more.lines[0] != u.Name):
 		return more, nil
 	case err == nil, unknownCommand(err):
 		return l, nil
@@ -143,7 +146,8 @@ func (r *run) lines() (l listed, err error) {
 	if errors.Is(err, errNoEntries) {
 		return listed{op: l.op, none: true}, r.conn.Ended()
 	}
-	if !slices.ContainsFunc(l.lines, func(line string) bool { return !strings.HasSuffix(line, "\r") }) {
+	single := func(line string) bool { return !strings.HasSuffix(line, "\r") }
+	if !slices.ContainsFunc(l.lines, single) {
 		for i, line := range l.lines { // the server has ended lines that had their CR LF already
 			l.lines[i] = line[:len(line)-1]
 		}
@@ -178,6 +182,9 @@ func (r *run) cutShort() error {
 	}
 	return err
 }
+
+// read returns the entries of one line.
+func (r *run) read(line string) iter.Seq2[Entry, error] { return r.listed(line).entries(r.url) }
 
 func (r *run) listed(lines ...string) listed {
 	return listed{op: r.goal.op, lines: lines, now: time.Now(), mask: r.client.secrets.Mask}

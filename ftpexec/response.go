@@ -54,7 +54,8 @@ type Response struct {
 // not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
 func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err error) {
 	if req.Offset < 0 || req.Offset > 0 && req.URL.Type == urlparse.TypeASCII {
-		return nil, &Error{Op: fmt.Sprintf("REST %d", req.Offset), URL: req.URL.Redacted(), Err: ErrNoRestart}
+		op := fmt.Sprintf("REST %d", req.Offset)
+		return nil, &Error{Op: op, URL: req.URL.Redacted(), Err: ErrNoRestart}
 	}
 	s, err := c.take(ctx, req.URL)
 	if err != nil {
@@ -132,7 +133,8 @@ func (b *body) advance(n int, err error) error {
 	switch {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
-		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, printable.Count(b.size, "byte", "bytes")))
+		announced := printable.Count(b.size, "byte", "bytes")
+		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced))
 	case err == io.EOF:
 		b.complete()
 	case err != nil:
@@ -164,9 +166,10 @@ func (b *body) complete() {
 		b.run.learn(isLate)
 	}
 	b.fail(err)
-	if e := b.err.(*Error); final != nil && e.Code == 0 {
-		e.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
-		b.run.readLimits(e, b.run.goal.op)
+	failed := b.err.(*Error)
+	if final != nil && failed.Code == 0 {
+		failed.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
+		b.run.readLimits(failed, b.run.goal.op)
 	}
 }
 
@@ -317,8 +320,8 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 
 // connectionErrors are what the system reports of a connection that broke.
 var connectionErrors = []syscall.Errno{
-	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
-	syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN,
+	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN,
+	syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN,
 }
 
 // socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.

@@ -174,7 +174,8 @@ func (r *run) course(fresh bool) course {
 		typ:     r.typ,
 		advance: r.advance,
 		setUp:   r.setUp(),
-		inClear: r.client.Active || r.url.Scheme == urlparse.FTP, // under TLS no firewall can read it
+		// Under TLS no firewall can read the set-up.
+		inClear: r.client.Active || r.url.Scheme == urlparse.FTP,
 	}
 }
 

@@ -90,7 +90,8 @@ func (s *session) drop() {
 
 // serves reports whether the plan of u can run on the connection.
 func (l *link) serves(u *urlparse.URL) bool {
-	return l.usable() && l.login.SameLogin(u) && (l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u)) && l.reaches(u.Dirs)
+	return l.usable() && l.login.SameLogin(u) && l.reaches(u.Dirs) &&
+		(l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u))
 }
 
 func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
@@ -160,7 +161,8 @@ func (c *Client) server(u *urlparse.URL) *server {
 	address := u.Address()
 	host, ok := c.servers.Load(address)
 	if !ok {
-		host, _ = c.servers.LoadOrStore(address, &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
+		slots := semaphore.NewWeighted(int64(c.maxConns()))
+		host, _ = c.servers.LoadOrStore(address, &server{slots: slots})
 	}
 	return host.(*server)
 }
@@ -235,7 +237,8 @@ func (c *Client) put(s *session) {
 		keep = min(idleAdmitted, admittedTime-time.Since(s.since))
 	}
 	c.mu.Lock()
-	if s.usable() && (!s.lost || s.home != "") && len(s.host.idle)+s.host.busy <= c.maxIdle() && keep > 0 {
+	room := len(s.host.idle)+s.host.busy <= c.maxIdle()
+	if s.usable() && (!s.lost || s.home != "") && room && keep > 0 {
 		s.end = time.AfterFunc(keep, func() { c.expire(s) })
 		s.host.idle = append(s.host.idle, s)
 	} else {

@@ -37,7 +37,8 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 		}
 		return e, err
 	}
-	if e, err = s.look(ctx, u); e.Mode.IsDir() {
+	e, err = s.look(ctx, u)
+	if e.Mode.IsDir() {
 		e.URL = u
 	}
 	return e, err
@@ -116,7 +117,7 @@ type question struct {
 
 // inquire returns questions about the first files of rest that one run may ask: those that a connection for the first
 // can serve. The error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
-func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, err error) {
+func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, _ error) {
 	for _, u := range rest[:min(len(rest), maxBatch)] {
 		err := u.Check()
 		switch {
@@ -237,7 +238,7 @@ func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	if u.IsDir() {
 		return Entry{URL: u, Mode: fs.ModeDir, Size: -1}, s.ask(ctx, &question{url: u}, nil)
 	}
-	q := &question{url: u, typ: "I", asks: []Command{withArg("SIZE", u.Name), withArg("MDTM", u.Name), withArg("CWD", u.Name)}}
+	q := &question{url: u, typ: "I", asks: append(facts(u), withArg("CWD", u.Name))}
 	if err := s.ask(ctx, q, nil); err != nil {
 		return Entry{}, err
 	}
@@ -323,7 +324,8 @@ func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (d
 func (r *run) hash(algorithm string) ([]byte, error) {
 	how := strings.Fields(hashCommands[algorithm])
 	if how == nil {
-		return nil, &Error{Op: "HASH", URL: r.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)}
+		err := fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)
+		return nil, &Error{Op: "HASH", URL: r.url.Redacted(), Err: err}
 	}
 	if r.features == nil {
 		reply, err := r.command(Command{Verb: "FEAT"})
@@ -332,6 +334,7 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 		}
 		r.features = reply
 	}
+	offers := func(verb string) bool { return offered(r.features, verb, "") }
 	name := r.url.Name
 	op := withArg("HASH", name)
 	var ask []Command
@@ -340,7 +343,7 @@ func (r *run) hash(algorithm string) ([]byte, error) {
 	own := how[2:]
 	if offered(r.features, "HASH", hash) {
 		ask = []Command{withArg("OPTS", "HASH "+hash), op}
-	} else if i := slices.IndexFunc(own, func(verb string) bool { return offered(r.features, verb, "") }); i >= 0 {
+	} else if i := slices.IndexFunc(own, offers); i >= 0 {
 		ask = []Command{withArg(own[i], name)}
 	}
 	why := fmt.Errorf("%w: it offers no command for %s", errNoHash, algorithm)
@@ -376,7 +379,8 @@ func offered(features *wire.Reply, verb, param string) bool {
 		// Some servers put the reply's code before every line, or several features on one.
 		for feature := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(line), "211-"), ";") {
 			words := strings.Fields(strings.ReplaceAll(feature, "*", " "))
-			if len(words) > 0 && (words[0] == verb || words[len(words)-1] == verb) && (param == "" || strings.Contains(strings.ToUpper(line), param)) {
+			named := len(words) > 0 && (words[0] == verb || words[len(words)-1] == verb)
+			if named && strings.Contains(line, param) {
 				return true
 			}
 		}

@@ -209,7 +209,8 @@ func steps(u *urlparse.URL, c course) program {
 	if !c.bare {
 		asks = facts(u)
 	}
-	if slices.ContainsFunc(list, func(st step) bool { return !st.advance }) { // SIZE and MDTM travel with it
+	unsent := func(st step) bool { return !st.advance }
+	if slices.ContainsFunc(list, unsent) { // SIZE and MDTM travel with it
 		list.addAll(asks)
 		asks = nil
 	}
@@ -364,7 +365,8 @@ func (p *program) user(u *urlparse.URL) {
 		return
 	}
 	user := p.add("USER", u.User.Username())
-	if name, slip, _ := strings.Cut(user.Arg, ":"); slip != "" { // a password, if the colon was encoded by mistake
+	// What follows a colon is a password, if the colon was encoded by mistake.
+	if name, slip, _ := strings.Cut(user.Arg, ":"); slip != "" {
 		user.shows = name + ":" + stars
 	}
 	pass := p.add("PASS", "")
@@ -386,7 +388,8 @@ func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyon
 
 // needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT tells whether the server wants OPTS UTF8 ON.
 func needsUTF8(u *urlparse.URL) bool {
-	return slices.ContainsFunc(names(u), func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) })
+	isUTF8 := func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) }
+	return slices.ContainsFunc(names(u), isUTF8)
 }
 
 func beyondASCII(name string) bool {
