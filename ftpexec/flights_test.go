@@ -140,7 +140,11 @@ func TestAnomalies(t *testing.T) {
 func TestKnownServersGoOneAtATime(t *testing.T) {
 	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("", testserver.Reply(greeting)))
-		must.Get(read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/a/f"))))(t)
+		var d diary
+		must.Get(read(t.Context(), &ftpexec.Client{MaxIdle: -1, Trace: d.add}, parse(t, s.URL("/a/f"))))(t)
+		if !strings.Contains(d.text(), "this kind of server needs one command at a time\n") {
+			t.Errorf("%s: the trace does not say why: %s", greeting, d.text())
+		}
 		for _, f := range s.Flights() {
 			if len(f) > 1 {
 				t.Errorf("%s: sent ahead: %v", greeting, f)

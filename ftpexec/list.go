@@ -156,8 +156,7 @@ func (r *run) lines() (l listed, err error) {
 		err = r.cutShort()
 	}
 	if errors.Is(err, bufio.ErrTooLong) {
-		r.conn.Abandon(wire.ErrListing)
-		err = errors.Join(r.conn.Err(), err)
+		err = errors.Join(wire.ErrListing, err)
 	}
 	return l, err
 }

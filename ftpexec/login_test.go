@@ -162,7 +162,7 @@ func TestSecretsHoldNoSecondCommand(t *testing.T) {
 				u.User = url.UserPassword("me", "fine")
 			}
 			_, err := read(t.Context(), c, u)
-			if err == nil || strings.Contains(err.Error(), "hidden") {
+			if !errors.Is(err, ftpexec.ErrLogin) || strings.Contains(err.Error(), "hidden") {
 				t.Errorf("%s with %q: got %v, want it refused and not shown", what, end, err)
 			}
 			if got := s.Commands(); slices.ContainsFunc(got, func(l string) bool { return strings.Contains(l, "hidden") || strings.HasPrefix(l, "DELE") }) {

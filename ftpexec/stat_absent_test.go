@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,5 +22,20 @@ func TestStatRefusedDirectory(t *testing.T) {
 			t.Errorf("%s: %v", reply, err)
 		}
 		c.CloseIdleConnections()
+	}
+}
+
+// MLST is asked about the last segment, also if it is the only one, and then nothing else is.
+func TestStatDirectory(t *testing.T) {
+	for path, want := range map[string]string{"/": "MLST", "/d/": "MLST d", "/c/d/": "CWD c,MLST d"} {
+		s := testserver.New(t, nil, testserver.Honest("").With("MLST", testserver.Reply("250-x\r\n type=dir; d\r\n250 End")))
+		e, err := (&ftpexec.Client{MaxIdle: -1}).Stat(t.Context(), parse(t, s.URL(path)))
+		if err != nil || !e.Mode.IsDir() {
+			t.Errorf("%s: got %+v, %v, want a directory", path, e, err)
+		}
+		asked := slices.DeleteFunc(s.Commands(), func(line string) bool { return slices.Contains([]string{"USER", "PASS", "QUIT"}, line[:4]) })
+		if got := strings.Join(asked, ","); got != want {
+			t.Errorf("%s: sent %s, want %s", path, got, want)
+		}
 	}
 }
