@@ -158,7 +158,7 @@ func (r *run) moved(st step, reply wire.Reply) error {
 	q := r.about(st)
 	if st.probe {
 		q.told++
-		q.dir = reply.OK() && q.gone == nil
+		q.dir = reply.OK()
 	}
 	switch {
 	case reply.OK() && st.back:

@@ -39,3 +39,24 @@ func TestStatDirectory(t *testing.T) {
 		}
 	}
 }
+
+// Without MLST a directory is what CWD enters, whatever the server answers to SIZE and MDTM.
+func TestStatDirectoryByCWD(t *testing.T) {
+	for _, cwd := range []string{"250 Done.", "550 No such file."} {
+		s := testserver.New(t, nil, testserver.Honest("").With("MLST", testserver.Reply("500 What?")).
+			With("SIZE", testserver.Reply("213 4096")).With("CWD d", testserver.Reply(cwd)))
+		e, err := (&ftpexec.Client{MaxIdle: -1}).Stat(t.Context(), parse(t, s.URL("/d/")))
+		if err != nil || e.Mode.IsDir() != (cwd[0] == '2') || e.Mode.IsRegular() == e.Mode.IsDir() {
+			t.Errorf("CWD is answered with %q: got %+v, %v", cwd, e, err)
+		}
+	}
+}
+
+// The hint about an empty segment is not replaced by the one about an inner directory.
+func TestHintOfAnEmptySegment(t *testing.T) {
+	s := testserver.New(t, nil, testserver.Honest("").With("CWD", testserver.Reply("550 Denied.")))
+	_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("//a/b/f")))
+	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || !strings.HasPrefix(e.Hint, "An empty segment") {
+		t.Errorf("got %v, want the hint about an empty segment", err)
+	}
+}
