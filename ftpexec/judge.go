@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/early"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
@@ -289,6 +290,9 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 	return e
 }
 
+// aborts matches all that means [aborted], in less time.
+var aborts = lazy.Regexp(`(?i)abort|fail`)
+
 // finish judges the final reply to a transfer of n bytes, which it returns; nil if none came. alone means that nothing else
 // tells whether the data is whole.
 func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
@@ -297,9 +301,7 @@ func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
 	if err != nil {
 		return nil, r.failure(step{Command: op}, err)
 	}
-	low := strings.ToLower(reply.Raw())
-	aborts := strings.Contains(low, "abort") || strings.Contains(low, "fail") // means takes long
-	if reply.Ends() && !verbs[op.Verb].lists && !aborts {
+	if reply.Ends() && !verbs[op.Verb].lists && !aborts().MatchString(reply.Raw()) {
 		return &reply, nil
 	}
 	e := newError(op, r.url, nil)

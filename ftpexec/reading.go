@@ -178,7 +178,7 @@ func (l *link) readLimits(e *Error, op Command) {
 // readCause adds the cause that the text of the reply to op gives.
 func (e *Error) readCause(op Command) {
 	switch {
-	case e.mayBeFull(op) && e.answer.means(full):
+	case (e.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.answer.means(full):
 		e.Err = and(e.Err, ErrTooMany)
 	case e.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
 	case e.answer.means(denied):
@@ -196,11 +196,6 @@ func (e *Error) requireTLS(op Command) {
 	}
 	e.Err = and(e.Err, ErrTLSRequired)
 	e.Hint = "Write ftpes:// in place of ftp://"
-}
-
-// mayBeFull reports whether too many connections may be the reason for the refusal of op.
-func (e *Error) mayBeFull(op Command) bool {
-	return e.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE"
 }
 
 // also adds a cause to those that errors.Is finds, without its text.

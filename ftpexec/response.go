@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -341,51 +343,41 @@ func socketError(err error) error {
 // 3.1.1.1, the NVT of RFC 854). A bare LF, which servers without conversion send, counts as a line end too.
 type textBody struct {
 	io.ReadCloser
-	buf  []byte
-	text []byte // converted and not yet returned
+	buf  []byte // if cr is set, its first byte is that CR
 	cr   bool   // the last byte was a CR, which the next one decides
+	text string // converted and not yet returned
 	err  error
 }
 
 func (t *textBody) Read(p []byte) (int, error) {
-	for len(t.text) == 0 && len(p) > 0 {
+	for t.text == "" && len(p) > 0 {
 		if t.err != nil {
 			return 0, t.err
 		}
-		var n int
-		n, t.err = t.ReadCloser.Read(t.buf)
-		t.text = t.convert(t.text, t.buf[:n])
-		if t.err != nil && t.cr { // at the end a CR stands for itself
-			t.text = append(t.text, '\r')
+		held := 0
+		if t.cr {
+			held = 1
 		}
+		var n int
+		n, t.err = t.ReadCloser.Read(t.buf[held:])
+		data, cr := bytes.CutSuffix(t.buf[:held+n], []byte("\r"))
+		t.cr = cr && t.err == nil
+		t.text = lineEnds().Replace(string(data))
+		if cr && t.err != nil { // at the end a CR stands for itself
+			t.text += "\r"
+		}
+		t.buf[0] = '\r'
 	}
 	n := copy(p, t.text)
 	t.text = t.text[n:]
 	return n, nil
 }
 
-// lineEnd returns the local line end.
-func lineEnd() string {
+// lineEnds converts line ends to the local ones.
+var lineEnds = sync.OnceValue(func() *strings.Replacer {
+	local := "\n"
 	if runtime.GOOS == "windows" {
-		return "\r\n"
+		local = "\r\n"
 	}
-	return "\n"
-}
-
-// convert appends data to text, converted.
-func (t *textBody) convert(text, data []byte) []byte {
-	for _, c := range data {
-		after := t.cr
-		t.cr = c == '\r'
-		if after && c != '\n' {
-			text = append(text, '\r')
-		}
-		switch {
-		case c == '\n':
-			text = append(text, lineEnd()...)
-		case c != '\r' && (c != 0 || !after):
-			text = append(text, c)
-		}
-	}
-	return text
-}
+	return strings.NewReplacer("\r\n", local, "\r\x00", "\r", "\n", local)
+})
