@@ -34,7 +34,7 @@ const (
 	admittedTime = 30 * time.Second
 	// the password for anonymous logins (RFC 1738 section 3.2.1)
 	email = "ftpfetch@example.com"
-	// bytes of memory: those that the server sends, and some more for each line
+	// bytes of memory: what the server sends, and some more for each line
 	defaultMaxListing = 256 << 20
 )
 
@@ -46,7 +46,7 @@ var defaultRate = Rate{Bytes: 17, Over: 10 * time.Minute}
 type Client struct {
 	// Credentials supplies what the server asks for and the URL does not contain: what is "password", after the reply 331 to
 	// USER, or "account" (ACCT, RFC 959 section 4.1.1), after 332. It may block, for example to ask the user. If it has nothing
-	// to supply it returns [ErrNoCredentials], with which the login also fails if Credentials is nil. The result is sent byte
+	// to supply it returns [ErrNoCredentials]. If Credentials is nil, the login fails with that error too. The result is sent byte
 	// for byte; it must not contain CR, LF or NUL.
 	Credentials func(ctx context.Context, host, user, what string) (string, error)
 	// Trace, if not nil, is called for every step of the dialogue. The calls for one session come in order; those
@@ -116,7 +116,7 @@ type Event struct {
 	Mark string
 	// without CR LF; secrets are masked, but it is not escaped for a terminal
 	Text string
-	// the number of the control connection among those of the Client, from 1; 0 if the event is about none
+	// the number of the control connection, counted by the Client from 1; 0 if the event is about none
 	Conn int
 }
 

@@ -19,64 +19,69 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The errors that an [Error] wraps, to be tested for with errors.Is. An Error for a connection also wraps the cause: an
+// The errors that an [Error] wraps. Test for them with errors.Is. An Error about a connection also wraps the cause: an
 // error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval, the
 // Error wraps the context's cause instead. If DNS has no address for the host, it wraps a [*net.DNSError]. If a server
-// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names a file, those of List and Entries
-// wrap [syscall.ENOTDIR].
+// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names a file, the Errors of List and
+// Entries wrap [syscall.ENOTDIR].
 var (
-	// a control or data connection could not be opened, or the greeting refuses service
+	// ErrConnect means that a control or data connection could not be opened, or that the greeting refuses service.
 	ErrConnect = wire.ErrConnect
-	// TLS failed; a *tls.CertificateVerificationError is in the chain if the certificate is why
+	// ErrTLS means that TLS failed. If the certificate is why, a *tls.CertificateVerificationError is in the chain.
 	ErrTLS = wire.ErrTLS
-	// a reply that FTP does not allow there, or a reply or listing that is too long
+	// ErrProtocol means a reply that FTP does not allow there, or a reply or listing that is too long.
 	ErrProtocol = wire.ErrProtocol
-	// the connection broke, or the server (421) ended it
+	// ErrLost means that the connection broke, or that the server ended it (421).
 	ErrLost = wire.ErrLost
-	// one of the Client's timeouts passed, or data came too slowly
+	// ErrTimeout means that one of the Client's timeouts passed, or that data came too slowly.
 	ErrTimeout = wire.ErrTimeout
-	// fewer or more bytes than announced, or the server reports a failure
+	// ErrTruncated means fewer or more bytes than announced, or that the server reports a failure.
 	ErrTruncated = wire.ErrTruncated
-	// USER, PASS or ACCT refused
-	ErrLogin         = errors.New("login refused")
+	// ErrLogin means that USER, PASS or ACCT was refused.
+	ErrLogin = errors.New("login refused")
+	// ErrNoCredentials means that the URL has no password and Credentials supplied none.
 	ErrNoCredentials = errors.New("the server wants a password or account, and none was given")
-	// another command refused: Error.Op says which
+	// ErrRefused means that another command was refused. Error.Op says which.
 	ErrRefused = errors.New("refused")
-	// no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
+	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with 550
+	// or 450.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
-	// REST refused, or ASCII type
+	// ErrNoRestart means that REST was refused, or an offset in ASCII type.
 	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
-	// joined with the error of the refused step; also 421 before the login is complete
+	// ErrTooMany is joined with the error of the refused step. It also stands for a 421 before the login is complete.
 	ErrTooMany = errors.New("too many connections for the server")
-	// joined with the error of the refused step
+	// ErrTLSRequired is joined with the error of the refused step.
 	ErrTLSRequired = errors.New("the server requires TLS")
-	// from every method but List and Entries
+	// ErrIsDirectory comes from every method but List and Entries.
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
-	// from Entries, which goes on
+	// ErrLine comes from Entries, which goes on.
 	ErrLine = errors.New("a line of the listing is not understood")
-	// from packages ftpfs and download
+	// ErrChanged comes from packages ftpfs and download.
 	ErrChanged = errors.New("the file has changed on the server")
 )
 
+// What the server refuses: each is an [ErrRefused].
 var (
-	// What is refused, each an [ErrRefused].
-	errNoTLS     = refusing("the server does not offer TLS") // AUTH, PBSZ or PROT
-	errDirectory = refusing("directory refused")             // CWD
-	errType      = refusing("type refused")                  // TYPE
-	// or both refused
-	errPassive = refusing("no usable answer to EPSV or PASV")
-	// EPRT and PORT, or a proxy in use
-	errActive = refusing("active mode refused")
-	// RETR or a listing
-	errTransfer = refusing("transfer refused")
+	errNoTLS     = refusing("the server does not offer TLS")    // AUTH, PBSZ or PROT
+	errDirectory = refusing("directory refused")                // CWD
+	errType      = refusing("type refused")                     // TYPE
+	errPassive   = refusing("no usable answer to EPSV or PASV") // or both refused
+	errActive    = refusing("active mode refused")              // EPRT and PORT, or a proxy in use
+	errTransfer  = refusing("transfer refused")                 // RETR or a listing
+)
 
-	// FEAT offers no command for it, or the reply has none
+var (
+	// errNoHash means that FEAT offers no command for the digest, or that the reply has none.
 	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
 	errOtherServer = errors.New("the URL names another server or login than the first one")
 
-	// The errors for a URL of a directory where one of a file is needed, and the other way round; see [about].
+	// A URL names a directory where a file is needed, or the other way round; see [about].
 	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
-	errNotDirectory = &Error{Op: "open", Err: fmt.Errorf("the URL names a file%.0w", syscall.ENOTDIR), Hint: `end the URL in "/" or ";type=d"`}
+	errNotDirectory = &Error{
+		Op:   "open",
+		Err:  fmt.Errorf("the URL names a file%.0w", syscall.ENOTDIR),
+		Hint: `end the URL in "/" or ";type=d"`,
+	}
 )
 
 // refusing returns an error that is an [ErrRefused], without its text.
@@ -114,8 +119,8 @@ type Error struct {
 	// the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
 	Op   string
 	URL  string // without its password; see [urlparse.URL.Redacted]
-	Code int    // that of the reply that decided (RFC 959 section 4.2); 0 if there was none
-	// that reply: its code and last line; "" if there was none; secrets masked, not escaped for a terminal
+	Code int    // the code of the reply that decided (RFC 959 section 4.2); 0 if there was none
+	// the code and last line of that reply; "" if there was none; secrets masked, not escaped for a terminal
 	Reply string
 	Hint  string // what to write instead, or ""
 	// Err wraps one of the errors of this package, an error of Credentials, or a context's cause. A refusal after the login

@@ -22,7 +22,7 @@ type verb struct {
 	lists   bool   // it lists a directory
 	null    bool   // without an argument it is sent with a null argument: "CWD "
 
-	// argument returns the argument of a command that is known only when it is sent; nil: it is that of the step.
+	// argument returns the argument of a command that is known only when it is sent; nil: the step has it.
 	argument func(*run, step) (string, error)
 	// needless reports whether a step that is about to be sent is no longer needed; nil: it always is.
 	needless func(*run, step) bool
@@ -153,7 +153,7 @@ func (r *run) entered(st step, reply wire.Reply) error {
 	return r.refused(st, reply)
 }
 
-// moved records the directory that a CWD leads to. A refused one that asks whether a name is that of a directory leaves the
+// moved records the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves the
 // working directory as it was. If the way back is refused, moved abandons the connection, and the plan runs on a new one.
 func (r *run) moved(st step, reply wire.Reply) error {
 	q := r.about(st)
@@ -265,7 +265,7 @@ func (r *run) began(st step, reply wire.Reply) error {
 	}
 	r.spurned = 0
 	r.conn.Began(reply, lists)
-	if r.file.info.Size < 0 && r.goal.offset == 0 { // with an offset the number may be that of the rest
+	if r.file.info.Size < 0 && r.goal.offset == 0 { // with an offset the number may count only the rest
 		r.file.info.opened(r.answer(st, reply))
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 // You can understand the rest of the package without this file.
 //
-// It connects github.com/jlaffaye/ftp, whose RetrFrom and NameList start the transfers. The library decides the order of
+// It connects github.com/jlaffaye/ftp: RetrFrom and NameList of that library start the transfers. The library decides the order of
 // EPSV, PASV, REST and RETR, and that the final reply is due when the data of a listing has ended. The program decides
 // everything else: the library insists on exact codes, has no deadlines, and panics on some replies.
 //
@@ -94,7 +94,7 @@ func (l *library) Write(p []byte) (int, error) {
 }
 
 // answer runs the program up to the step with this verb. In active mode EPSV stands for EPRT and PORT. NLST stands for
-// whichever command lists the directory, because NameList returns the lines and List loses those that it cannot read.
+// whichever command lists the directory, because NameList returns the lines and List loses the lines that it cannot read.
 func (l *library) answer(verb string) error {
 	verbs := []string{verb}
 	switch {

@@ -116,7 +116,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	return listed{}, err
 }
 
-// entryNames asks for the entries of the directory that u names, and returns their names as those of NLST. It is for
+// entryNames asks for the entries of the directory that u names, and returns their names as NLST would. It is for
 // servers that do not know NLST, or only with an argument, or say of the working directory that there is no such file.
 func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed, err error) {
 	l, err := s.entries(ctx, u)
@@ -134,7 +134,7 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 	return names, nil
 }
 
-// lines runs the plan to its end, a listing. A refusal that stands for an empty directory is none. In MLSD every line must
+// lines runs the plan to its end, a listing. A refusal that stands for an empty directory is no error. In MLSD every line must
 // have its end: a name without one may be the start of another (RFC 3659 section 7.2). Another listing without it counts if
 // it comes twice, as does one that ends in the midst of TLS.
 func (r *run) lines() (l listed, err error) {
@@ -205,7 +205,7 @@ func base(name string) string {
 // then LIST, then NLST, which tells only names. The Client remembers for each host which of them works. The entries "."
 // and ".." are left out.
 //
-// The iteration retrieves the whole listing first and may fail as that of List, so the entries of a directory are never
+// The iteration retrieves the whole listing first and may fail as List does, so the entries of a directory are never
 // mistaken for all of them. A line that names no entry that this package understands, or a name that no FTP command can
 // contain, yields a zero Entry with an [ErrLine] that shows the line, and the iteration goes on: the directory has an
 // entry that is not listed.

@@ -97,11 +97,11 @@ func (r *run) retrieve() (*Response, error) {
 // body is a Response's Body in image type, and the source of one in ASCII type.
 type body struct {
 	run  *run
-	conn *wire.Conn // that of run
+	conn *wire.Conn // of run
 	data io.Reader
 	wire *wire.Data
 	size int64 // bytes expected, from the offset on; -1 if unknown
-	text bool  // ASCII type: the number of bytes is not that of the server's file
+	text bool  // ASCII type: the server's file may have another number of bytes
 	n    int64 // bytes so far
 
 	over atomic.Bool // err is set
@@ -360,10 +360,10 @@ func (t *textBody) Read(p []byte) (int, error) {
 		}
 		var n int
 		n, t.err = t.ReadCloser.Read(t.buf[held:])
-		data, cr := bytes.CutSuffix(t.buf[:held+n], []byte("\r"))
-		t.cr = cr && t.err == nil
+		var data []byte
+		data, t.cr = bytes.CutSuffix(t.buf[:held+n], []byte("\r"))
 		t.text = lineEnds().Replace(string(data))
-		if cr && t.err != nil { // at the end a CR stands for itself
+		if t.cr && t.err != nil { // at the end a CR stands for itself
 			t.text += "\r"
 		}
 		t.buf[0] = '\r'

@@ -36,7 +36,7 @@ type link struct {
 	library  *library
 	login    *urlparse.URL // the URL that the connection was made for
 	utf8     bool          // FEAT was sent at login
-	oneByOne bool          // the greeting is that of a server that loses commands sent ahead
+	oneByOne bool          // the greeting says that the server loses commands sent ahead
 	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
 	// not for another URL: not logged in, or an offset of REST may be pending
@@ -48,7 +48,7 @@ type link struct {
 	advance string
 	// of the next data connection; 0 if not known
 	port int
-	// the port of one that a refused transfer has left behind; 0 if there is none
+	// the port that a refused transfer has left behind; 0 if there is none
 	spurned int
 	// active mode: the port that EPRT or PORT names
 	listens int

@@ -107,7 +107,7 @@ type question struct {
 
 	info   Entry
 	told   int        // replies to asks
-	absent int        // those of them that are 550
+	absent int        // how many of them are 550
 	gone   []string   // the CWDs to the file's directory, up to one that is refused; nil if none is
 	err    *Error     // for that CWD, or the first 550
 	facts  wire.Reply // to MLST
@@ -115,8 +115,8 @@ type question struct {
 	noDir  *Error     // for that CWD if it was refused
 }
 
-// inquire returns questions about the first files of rest that one run may ask: those that a connection for the first
-// can serve. The error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
+// inquire returns questions about the first files of rest that one run may ask, on a connection that serves first. The
+// error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
 func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, _ error) {
 	for _, u := range rest[:min(len(rest), maxBatch)] {
 		err := u.Check()
@@ -208,7 +208,7 @@ func about(u *urlparse.URL, err error) error {
 	return &other
 }
 
-// look returns what the server tells about the last segment of u, whose way must be that of a directory, or about that
+// look returns what the server tells about the last segment of u, which must end as the URL of a directory, or about that
 // directory itself if the segment is empty. It follows links.
 //
 // MLST (RFC 3659 section 7) tells everything in one round trip. If the server does not know it, or names a link, SIZE,
@@ -320,7 +320,7 @@ func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (d
 	return digest, err
 }
 
-// hash asks for a digest of the file, in whose directory the session is.
+// hash asks for a digest of the file. The session is in its directory.
 func (r *run) hash(algorithm string) ([]byte, error) {
 	how := strings.Fields(hashCommands[algorithm])
 	if how == nil {

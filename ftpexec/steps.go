@@ -23,7 +23,7 @@ type Command struct {
 
 // Plan returns the commands that u means, in their order (RFC 1738 section 3.2.2), without a password. The first stands for
 // the connection: CONNECT host:port, followed by " TLS" for ftps. The last is RETR or NLST. Plan uses no network. The error
-// is that of [urlparse.URL.Check].
+// comes from [urlparse.URL.Check].
 //
 // A Client also sends SIZE and MDTM (RFC 3659), which tell about a file, the commands that set up the data connection (EPSV
 // and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
@@ -51,9 +51,11 @@ func masking(u *urlparse.URL, secret func(string)) func(Command) Command {
 	if err != nil || v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
 		return func(c Command) Command { return c }
 	}
-	shown, shows := append(v.Dirs, v.Name), map[string]string{}
+	shown := append(v.Dirs, v.Name)
+	shows := map[string]string{}
 	for i, segment := range append(slices.Clone(u.Dirs), u.Name) {
-		if before, _, _ := strings.Cut(shown[i], "***"); segment != shown[i] {
+		if segment != shown[i] {
+			before, _, _ := strings.Cut(shown[i], "***")
 			shows[segment] = shown[i]
 			secret(segment[len(before):strings.LastIndexByte(segment, '@')])
 		}
@@ -76,7 +78,7 @@ func (c Command) line() string {
 
 // String returns the command as ftpfetch --dry-run prints it. Bytes outside 0x20-0x7e are written as \xNN, a backslash
 // as \\. The argument of PASS is <anonymous>, <prompt> or stars. In the argument of USER stars replace what follows a
-// colon: it may be the password of a URL whose colon was encoded by mistake.
+// colon: it may be a password, if the colon of the URL was encoded by mistake.
 func (c Command) String() string { return printable.Octets(c.display()) }
 
 func (c Command) display() string {
@@ -100,7 +102,7 @@ type step struct {
 	to      []string  // where it returns to
 	about   *question // one of several that the run asks; nil: the plan's file
 	advance bool      // it was sent at the end of the last transfer
-	probe   bool      // a CWD that asks whether a name is that of a directory
+	probe   bool      // a CWD that asks whether a name is a directory
 }
 
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
@@ -181,7 +183,7 @@ func (p *program) addAll(commands []Command) {
 	}
 }
 
-// steps returns the commands of a run: those of RFC 1738 section 3.2.2 and what is sent before and between them. It is
+// steps returns the commands of a run: the ones of RFC 1738 section 3.2.2 and what is sent before and between them. It is
 // the one list of what is sent and what may travel together; [verbs] says what the replies mean.
 func steps(u *urlparse.URL, c course) program {
 	list := make(program, 0, 8)
@@ -308,7 +310,7 @@ func (at place) below(dirs []string) string {
 	return strings.TrimSuffix(at.home, "/") + "/" + strings.Join(dirs, "/")
 }
 
-// onTheWay reports whether the CWDs that lead to a directory begin with those that were sent.
+// onTheWay reports whether the CWDs that lead to a directory begin with the ones that were sent.
 func (at place) onTheWay(dirs []string) bool {
 	return !at.lost && len(at.dirs) <= len(dirs) && slices.Equal(at.dirs, dirs[:len(at.dirs)])
 }
@@ -333,7 +335,7 @@ func (at place) way(dirs []string) (list program) {
 	return list
 }
 
-// login adds the commands of RFC 4217 sections 4 and 9 and RFC 1738 section 3.2.1, and those that are sent once per login.
+// login adds the commands of RFC 4217 sections 4 and 9 and RFC 1738 section 3.2.1, and what is sent once per login.
 // A plan shows ftps, which is TLS from the first byte, by " TLS" after CONNECT.
 func (p *program) login(u *urlparse.URL, c course) {
 	explicit := u.Scheme == urlparse.FTPES || c.auth
