@@ -176,6 +176,20 @@ func TestSizeByMLST(t *testing.T) {
 	}
 }
 
+// A size of 0 is known like any other.
+func TestEmptyFile(t *testing.T) {
+	for contents, want := range map[string]error{"": nil, "x": ftpexec.ErrTruncated} {
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("RETR", testserver.Transfer(contents)))
+		got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/f")))
+		if !errors.Is(err, want) || err == nil && got != "" {
+			t.Errorf("%q: got %q, %v, want %v", contents, got, err, want)
+		}
+		if n := count(s.Commands(), "MLST f"); n != 0 {
+			t.Errorf("%q: asked for the size with MLST", contents)
+		}
+	}
+}
+
 func answer(reply string) testserver.Action {
 	if reply == "" {
 		return testserver.End(testserver.Stalled)

@@ -28,11 +28,14 @@ const (
 	defaultTimeout        = 60 * time.Second
 	defaultRateTime       = 30 * time.Second
 	defaultMaxIdle        = 2
-	idleTimeout           = 60 * time.Second       // how long a connection is kept without work
-	idleAdmitted          = time.Second            // the same with Admit
-	admittedTime          = 30 * time.Second       // how long after Admit a connection takes further work
-	email                 = "ftpfetch@example.com" // the password for anonymous logins (RFC 1738 section 3.2.1)
-	defaultMaxListing     = 256 << 20              // bytes of memory: those that the server sends, and some more for each line
+	idleTimeout           = 60 * time.Second // how long a connection is kept without work
+	idleAdmitted          = time.Second      // the same with Admit
+	// how long after Admit a connection takes further work
+	admittedTime = 30 * time.Second
+	// the password for anonymous logins (RFC 1738 section 3.2.1)
+	email = "ftpfetch@example.com"
+	// bytes of memory: what the server sends, and some more for each line
+	defaultMaxListing = 256 << 20
 )
 
 var defaultRate = Rate{Bytes: 17, Over: 10 * time.Minute}
@@ -43,15 +46,17 @@ var defaultRate = Rate{Bytes: 17, Over: 10 * time.Minute}
 type Client struct {
 	// Credentials supplies what the server asks for and the URL does not contain: what is "password", after the reply 331 to
 	// USER, or "account" (ACCT, RFC 959 section 4.1.1), after 332. It may block, for example to ask the user. If it has nothing
-	// to supply it returns [ErrNoCredentials], with which the login also fails if Credentials is nil. The result is sent byte
+	// to supply it returns [ErrNoCredentials]. If Credentials is nil, the login fails with that error too. The result is sent byte
 	// for byte; it must not contain CR, LF or NUL.
 	Credentials func(ctx context.Context, host, user, what string) (string, error)
 	// Trace, if not nil, is called for every step of the dialogue. The calls for one session come in order; those
 	// for different sessions may be concurrent.
 	Trace func(Event)
 
-	ConnectTimeout time.Duration // bounds each TCP connect, and TLS handshakes on control connections; 0 means 30 seconds
-	Timeout        time.Duration // bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
+	// bounds each TCP connect, and TLS handshakes on control connections; 0 means 30 seconds
+	ConnectTimeout time.Duration
+	// bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
+	Timeout time.Duration
 
 	// MinRate is the lowest rate at which a server may send data. If it sends less, the transfer fails with ErrTimeout. Time
 	// in which the caller does not read does not count. The zero Rate means 17 bytes a second over ten minutes, 1 KiB a
@@ -74,8 +79,9 @@ type Client struct {
 
 	AllowPort    bool // the ports of other protocols too; see [urlparse.URL.BadPort]
 	NoPipelining bool // send one command at a time
-	NoEPSV       bool // send PASV without trying EPSV first; no effect over IPv6, which PASV does not support
-	Active       bool // the server opens data connections to the client (EPRT, PORT)
+	// send PASV without trying EPSV first; no effect over IPv6, which PASV does not support
+	NoEPSV bool
+	Active bool // the server opens data connections to the client (EPRT, PORT)
 	// TLSConfig configures TLS. nil means TLS 1.2 or later and the system's certificate authorities. ServerName
 	// and ClientSessionCache are set on a copy for each control connection.
 	TLSConfig *tls.Config
@@ -105,9 +111,13 @@ type Rate struct {
 
 // Event is one step of the dialogue with a server, as passed to Client.Trace.
 type Event struct {
-	Mark string // ">" for a command, ">>" if the write of the one before it carried it, "<" for one line of a reply, "*" for what the client did or decided
-	Text string // without CR LF; secrets are masked, but it is not escaped for a terminal
-	Conn int    // the number of the control connection among those of the Client, from 1; 0 if the event is about none
+	// ">" for a command, ">>" if the write of the one before it carried it, "<" for one line of a reply, "*" for what
+	// the client did or decided
+	Mark string
+	// without CR LF; secrets are masked, but it is not escaped for a terminal
+	Text string
+	// the number of the control connection, counted by the Client from 1; 0 if the event is about none
+	Conn int
 }
 
 // Get parses rawURL and retrieves the file that it names; see [Client.Do] and [urlparse.Parse].
@@ -119,6 +129,7 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Do(ctx, &Request{URL: u})
 }
 
+// config returns the settings of a connection to the server of u.
 func (c *Client) config(u *urlparse.URL) wire.Config {
 	rate := cmp.Or(c.MinRate, defaultRate)
 	cfg := wire.Config{
@@ -139,16 +150,19 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 	}
 	if c.Proxy != nil {
 		if dial := c.Proxy(u.Address()); dial != nil {
-			cfg.Dial, cfg.Proxied = dial, true
+			cfg.Dial = dial
+			cfg.Proxied = true
 		}
 	}
 	if cfg.Dial == nil {
-		cfg.Dial, cfg.Direct = new(net.Dialer).DialContext, true
+		cfg.Dial = new(net.Dialer).DialContext
+		cfg.Direct = true
 	}
 	if u.Scheme != urlparse.FTP || c.TryTLS {
 		cfg.TLSConfig = cmp.Or(c.TLSConfig.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})
 		// Servers want data connections to resume the control connection's session: they share a cache, keyed by ServerName.
-		cfg.TLSConfig.ServerName, cfg.TLSConfig.ClientSessionCache = u.Host, sessions{tls.NewLRUClientSessionCache(4)}
+		cfg.TLSConfig.ServerName = u.Host
+		cfg.TLSConfig.ClientSessionCache = sessions{tls.NewLRUClientSessionCache(4)}
 	}
 	return cfg
 }

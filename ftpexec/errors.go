@@ -19,47 +19,72 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The errors that an [Error] wraps, to be tested for with errors.Is. An Error for a connection also wraps the cause: an
+// The errors that an [Error] wraps. Test for them with errors.Is. An Error about a connection also wraps the cause: an
 // error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval, the
 // Error wraps the context's cause instead. If DNS has no address for the host, it wraps a [*net.DNSError]. If a server
-// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names a file, those of List and Entries
-// wrap [syscall.ENOTDIR].
+// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names a file, the Errors of List and
+// Entries wrap [syscall.ENOTDIR].
 var (
-	ErrConnect       = wire.ErrConnect             // a control or data connection could not be opened, or the greeting refuses service
-	ErrTLS           = wire.ErrTLS                 // TLS failed; a *tls.CertificateVerificationError is in the chain if the certificate is why
-	ErrProtocol      = wire.ErrProtocol            // a reply that FTP does not allow there, or a reply or listing that is too long
-	ErrLost          = wire.ErrLost                // the connection broke, or the server (421) ended it
-	ErrTimeout       = wire.ErrTimeout             // one of the Client's timeouts passed, or data came too slowly
-	ErrTruncated     = wire.ErrTruncated           // fewer or more bytes than announced, or the server reports a failure
-	ErrLogin         = errors.New("login refused") // USER, PASS or ACCT refused
+	// ErrConnect means that a control or data connection could not be opened, or that the greeting refuses service.
+	ErrConnect = wire.ErrConnect
+	// ErrTLS means that TLS failed. If the certificate is why, a *tls.CertificateVerificationError is in the chain.
+	ErrTLS = wire.ErrTLS
+	// ErrProtocol means a reply that FTP does not allow there, or a reply or listing that is too long.
+	ErrProtocol = wire.ErrProtocol
+	// ErrLost means that the connection broke, or that the server ended it (421).
+	ErrLost = wire.ErrLost
+	// ErrTimeout means that one of the Client's timeouts passed, or that data came too slowly.
+	ErrTimeout = wire.ErrTimeout
+	// ErrTruncated means fewer or more bytes than announced, or that the server reports a failure.
+	ErrTruncated = wire.ErrTruncated
+	// ErrLogin means that USER, PASS or ACCT was refused.
+	ErrLogin = errors.New("login refused")
+	// ErrNoCredentials means that the URL has no password and Credentials supplied none.
 	ErrNoCredentials = errors.New("the server wants a password or account, and none was given")
-	ErrRefused       = errors.New("refused")                                           // another command refused: Error.Op says which
-	ErrNotFound      = fmt.Errorf("not found%.0w", fs.ErrNotExist)                     // no such file or directory: RETR, NLST, or SIZE and MDTM refused with 550 or 450
-	ErrNoRestart     = errors.New("the server cannot begin in the middle of the file") // REST refused, or ASCII type
-	ErrTooMany       = errors.New("too many connections for the server")               // joined with the error of the refused step; also 421 before the login is complete
-	ErrTLSRequired   = errors.New("the server requires TLS")                           // joined with the error of the refused step
-	ErrIsDirectory   = errors.New("the URL names a directory, not a file")             // from every method but List and Entries
-	ErrLine          = errors.New("a line of the listing is not understood")           // from Entries, which goes on
-	ErrChanged       = errors.New("the file has changed on the server")                // from packages ftpfs and download
+	// ErrRefused means that another command was refused. Error.Op says which.
+	ErrRefused = errors.New("refused")
+	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with 550
+	// or 450.
+	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
+	// ErrNoRestart means that REST was refused, or an offset in ASCII type.
+	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
+	// ErrTooMany is joined with the error of the refused step. It also stands for a 421 before the login is complete.
+	ErrTooMany = errors.New("too many connections for the server")
+	// ErrTLSRequired is joined with the error of the refused step.
+	ErrTLSRequired = errors.New("the server requires TLS")
+	// ErrIsDirectory comes from every method but List and Entries.
+	ErrIsDirectory = errors.New("the URL names a directory, not a file")
+	// ErrLine comes from Entries, which goes on.
+	ErrLine = errors.New("a line of the listing is not understood")
+	// ErrChanged comes from packages ftpfs and download.
+	ErrChanged = errors.New("the file has changed on the server")
 )
 
+// What the server refuses: each is an [ErrRefused].
 var (
-	// What is refused, each an [ErrRefused].
 	errNoTLS     = refusing("the server does not offer TLS")    // AUTH, PBSZ or PROT
 	errDirectory = refusing("directory refused")                // CWD
 	errType      = refusing("type refused")                     // TYPE
 	errPassive   = refusing("no usable answer to EPSV or PASV") // or both refused
 	errActive    = refusing("active mode refused")              // EPRT and PORT, or a proxy in use
 	errTransfer  = refusing("transfer refused")                 // RETR or a listing
-
-	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported) // FEAT offers no command for it, or the reply has none
-	errOtherServer = errors.New("the URL names another server or login than the first one")
-
-	// The errors for a URL of a directory where one of a file is needed, and the other way round; see [about].
-	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
-	errNotDirectory = &Error{Op: "open", Err: fmt.Errorf("the URL names a file%.0w", syscall.ENOTDIR), Hint: `end the URL in "/" or ";type=d"`}
 )
 
+var (
+	// errNoHash means that FEAT offers no command for the digest, or that the reply has none.
+	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
+	errOtherServer = errors.New("the URL names another server or login than the first one")
+
+	// A URL names a directory where a file is needed, or the other way round; see [about].
+	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
+	errNotDirectory = &Error{
+		Op:   "open",
+		Err:  fmt.Errorf("the URL names a file%.0w", syscall.ENOTDIR),
+		Hint: `end the URL in "/" or ";type=d"`,
+	}
+)
+
+// refusing returns an error that is an [ErrRefused], without its text.
 func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused) }
 
 // answer is what a reply says: its code, and its words as wordsOf returns them. It is a func, because it is not masked and
@@ -69,12 +94,13 @@ type answer func() string
 // answerTo returns the reply r to op, a command about u in a session that is at a place. The server may repeat their names.
 func answerTo(op Command, r wire.Reply, u *urlparse.URL, at place) answer {
 	return sync.OnceValue(func() string {
-		names := slices.Concat([]string{u.Name, at.home, op.Arg}, u.Dirs, at.dirs)
-		if stage := verbs[op.Verb].stage; stage == "connect" || stage == "login" { // the server knows no other name yet
-			names = []string{op.Arg}
-			if op.Arg == "anonymous" { // a word of some wordings
-				names = nil
-			}
+		names := []string{op.Arg}
+		stage := verbs[op.Verb].stage
+		switch {
+		case stage != "connect" && stage != "login": // before, the server knows no other name
+			names = slices.Concat(names, []string{u.Name, at.home}, u.Dirs, at.dirs)
+		case op.Arg == "anonymous": // a word of some wordings
+			names = nil
 		}
 		return fmt.Sprint(r.Code, " ", wordsOf(r, names))
 	})
@@ -90,10 +116,12 @@ type Error struct {
 	// PASS and ACCT), "directory" (CWD) or "transfer" (all from TYPE to the end of the data). It is "" if nothing was sent, or
 	// the command is no part of the retrieval proper, such as HASH.
 	Stage string
-	Op    string // the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
-	URL   string // without its password; see [urlparse.URL.Redacted]
-	Code  int    // that of the reply that decided (RFC 959 section 4.2); 0 if there was none
-	Reply string // that reply: its code and last line; "" if there was none; secrets masked, not escaped for a terminal
+	// the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
+	Op   string
+	URL  string // without its password; see [urlparse.URL.Redacted]
+	Code int    // the code of the reply that decided (RFC 959 section 4.2); 0 if there was none
+	// the code and last line of that reply; "" if there was none; secrets masked, not escaped for a terminal
+	Reply string
 	Hint  string // what to write instead, or ""
 	// Err wraps one of the errors of this package, an error of Credentials, or a context's cause. A refusal after the login
 	// also wraps [fs.ErrPermission] if the reply says that access is denied, and a refused CWD, MLSD or LIST [fs.ErrNotExist]
@@ -115,7 +143,8 @@ func (e *Error) Error() string {
 	s = e.URL + ": " + printable.Line(s)
 	switch {
 	case e.Code != 0:
-		if s += " (" + printable.Line(cut(e.Reply)) + ")"; e.Hint != "" {
+		s += " (" + printable.Line(cut(e.Reply)) + ")"
+		if e.Hint != "" {
 			s += ". " + e.Hint
 		}
 	case e.Hint != "":
@@ -127,6 +156,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// cut bounds what an error shows of a reply or a line.
 func cut(s string) string {
 	if len(s) > 300 {
 		return strings.ToValidUTF8(s[:300], "") + "..."
@@ -162,7 +192,7 @@ func newError(op Command, u *urlparse.URL, err error) *Error {
 
 // failure returns err as an *Error of a step. It returns an *Error as it is.
 func (r *run) failure(st step, err error) *Error {
-	if e := (*Error)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	e := newError(st.Command, r.url, err)
@@ -185,7 +215,7 @@ func (e *Error) unless(ctx context.Context) *Error {
 		<-ctx.Done() // a dialer watches the deadline itself, and may act an instant before ctx
 	}
 	if ctx.Err() != nil {
-		e.Code, e.Reply, e.answer, e.Hint, e.Err = 0, "", nil, "", context.Cause(ctx)
+		*e = Error{Stage: e.Stage, Op: e.Op, URL: e.URL, Err: context.Cause(ctx)}
 	}
 	return e
 }
@@ -218,23 +248,32 @@ func and(what, why error) error {
 }
 
 func (e *Error) take(reply wire.Reply, a answer) {
-	e.Code, e.Reply, e.answer = reply.Code, reply.String(), a
+	e.Code = reply.Code
+	e.Reply = reply.String()
+	e.answer = a
 }
 
 // refuse makes e what a reply to op means that is not a success. Err is nil if op may be refused. For a command that names
 // a file 550 and 450 mean "not found" unless the text mentions permissions: RFC 959 section 4.2 gives both meanings to 550
 // ("file not found, no access"). A GridFTP server says it with 500.
 func (e *Error) refuse(op Command) {
-	e.Hint, e.Err = "", verbs[op.Verb].refused
-	switch absence := e.Code == 550 || e.Code == 450 || e.Code == 500 && e.answer.means(absent); {
+	e.Hint = ""
+	e.Err = verbs[op.Verb].refused
+	switch {
 	case op.Verb == "CWD" && op.Arg == "":
 		e.Hint = "An empty segment sends CWD with a null argument; %2F names the root"
-	case verbs[op.Verb].finds && absence && !e.answer.means(denied):
+	case verbs[op.Verb].finds && e.absence():
 		e.Err = ErrNotFound
 		if op.Verb == "RETR" {
 			e.Hint = `Is it a directory? End the URL in "/"`
 		}
 	}
+}
+
+// absence reports whether the reply, to a command that names a file, means that there is no such file.
+func (e *Error) absence() bool {
+	absence := e.Code == 550 || e.Code == 450 || e.Code == 500 && e.answer.means(absent)
+	return absence && !e.answer.means(denied)
 }
 
 // general reports whether another command may meet the same refusal, whatever it names.

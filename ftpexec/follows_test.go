@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
@@ -97,6 +98,7 @@ func TestFollowsSendsNothing(t *testing.T) {
 			}
 			tt.c.CloseIdleConnections()
 			r.Body.Close()
+			synctest.Wait() // the server has read all that was sent
 			if n := count(s.Commands(), "EPSV"); n != 1 {
 				t.Errorf("%s: %d EPSVs: %q", tt.name, n, s.Commands())
 			}

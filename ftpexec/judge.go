@@ -9,9 +9,11 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/early"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
+// verb says what is done with a command: what it is sent with, and what its replies mean.
 type verb struct {
 	stage   string // see [Error]
 	refused error  // what a refusal means; nil if the server may refuse the command
@@ -20,7 +22,7 @@ type verb struct {
 	lists   bool   // it lists a directory
 	null    bool   // without an argument it is sent with a null argument: "CWD "
 
-	// argument returns the argument of a command that is known only when it is sent; nil: it is that of the step.
+	// argument returns the argument of a command that is known only when it is sent; nil: the step has it.
 	argument func(*run, step) (string, error)
 	// needless reports whether a step that is about to be sent is no longer needed; nil: it always is.
 	needless func(*run, step) bool
@@ -40,36 +42,45 @@ func init() {
 	unreachable := func(_ *run, st step) bool { return st.about != nil && st.about.gone != nil && !st.back }
 	told := verb{stage: "transfer", needless: unreachable, kept: (*run).tell}
 	passive := verb{stage: "transfer", refused: errPassive, needless: ready, judged: (*run).ported}
+	active := passive
+	active.refused = errActive
+	active.argument = (*run).announce
 	entries := verb{stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began}
+	names := entries
+	names.finds = true
 	verbs = map[string]verb{
 		"connect": {stage: "connect", refused: ErrConnect},
 		"AUTH":    {stage: "connect", refused: errNoTLS, judged: (*run).secured},
 		"PBSZ":    {stage: "connect", refused: errNoTLS, needless: insecure},
 		"PROT":    {stage: "connect", refused: errNoTLS, needless: insecure, right: wire.Reply.OK},
 
-		"USER": {stage: "login", refused: ErrLogin, basic: true, null: true, argument: (*run).user, judged: (*run).entered},
-		"PASS": {stage: "login", refused: ErrLogin, basic: true, null: true, argument: (*run).password, judged: (*run).entered,
-			needless: func(r *run, _ step) bool { return r.admitted }},
-		"ACCT": {stage: "login", refused: ErrLogin, null: true, argument: (*run).account, judged: (*run).entered},
+		"USER": {stage: "login", refused: ErrLogin, basic: true, null: true,
+			argument: (*run).user, judged: (*run).entered},
+		"PASS": {stage: "login", refused: ErrLogin, basic: true, null: true,
+			argument: (*run).password, needless: func(r *run, _ step) bool { return r.admitted }, judged: (*run).entered},
+		"ACCT": {stage: "login", refused: ErrLogin, null: true,
+			argument: (*run).account, judged: (*run).entered},
 		"FEAT": {kept: func(r *run, _ step, reply wire.Reply) { r.features = &reply }},
 		"OPTS": {needless: func(r *run, _ step) bool { return !offered(r.features, "UTF8", "") }},
 		"PWD":  {kept: (*run).located},
 
-		"CWD": {stage: "directory", refused: errDirectory, basic: true, null: true, needless: unreachable, judged: (*run).moved},
-		"TYPE": {stage: "transfer", refused: errType, basic: true, right: wire.Reply.OK,
-			kept: func(r *run, st step, _ wire.Reply) { r.typ = st.Arg }},
+		"CWD": {stage: "directory", refused: errDirectory, basic: true, null: true,
+			needless: unreachable, judged: (*run).moved},
+		"TYPE": {stage: "transfer", refused: errType, basic: true,
+			right: wire.Reply.OK, kept: func(r *run, st step, _ wire.Reply) { r.typ = st.Arg }},
 		"SIZE": told,
 		"MDTM": told,
 		"MLST": told,
 
 		"EPSV": passive,
 		"PASV": passive,
-		"EPRT": {stage: "transfer", refused: errActive, argument: (*run).announce, judged: (*run).ported},
-		"PORT": {stage: "transfer", refused: errActive, argument: (*run).announce, needless: ready, judged: (*run).ported},
+		"EPRT": active,
+		"PORT": active,
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
-		"REST": {stage: "transfer", refused: ErrNoRestart, right: func(r wire.Reply) bool { return r.First() == 3 }},
+		"REST": {stage: "transfer", refused: ErrNoRestart,
+			right: func(r wire.Reply) bool { return r.First() == 3 }},
 		"RETR": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
-		"NLST": {stage: "transfer", refused: errTransfer, finds: true, lists: true, judged: (*run).began},
+		"NLST": names,
 		"LIST": entries,
 		"MLSD": entries,
 	}
@@ -102,6 +113,7 @@ func (r *run) needless(st step) bool {
 	return v.needless != nil && v.needless(r, st)
 }
 
+// located records the name of the working directory: home, or another one that the CWDs have led to.
 func (r *run) located(_ step, reply wire.Reply) {
 	switch name := directoryIn(reply); {
 	case len(r.dirs) == 0:
@@ -111,6 +123,7 @@ func (r *run) located(_ step, reply wire.Reply) {
 	}
 }
 
+// secured starts TLS after AUTH. If the server does not offer it, a Client that only tries TLS goes on without.
 func (r *run) secured(st step, reply wire.Reply) error {
 	switch {
 	case reply.OK():
@@ -126,29 +139,32 @@ func (r *run) secured(st step, reply wire.Reply) error {
 // count if the server admitted the user without it.
 func (r *run) entered(st step, reply wire.Reply) error {
 	switch {
-	case st.Verb == "PASS" && r.admitted, st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
+	case st.Verb == "PASS" && r.admitted,
+		st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
 		return nil
 	case reply.Code == 332 && st.Verb != "ACCT":
 		r.admitted = true
 		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
 	case reply.OK():
-		r.admitted, r.spent = true, false
+		r.admitted = true
+		r.spent = false
 		return nil
 	}
 	return r.refused(st, reply)
 }
 
-// moved records the directory that a CWD leads to. A refused one that asks whether a name is that of a directory leaves the
-// working directory as it was. If the way back is refused, the connection is abandoned, and the plan runs on a new one.
+// moved records the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves the
+// working directory as it was. If the way back is refused, moved abandons the connection, and the plan runs on a new one.
 func (r *run) moved(st step, reply wire.Reply) error {
 	q := r.about(st)
 	if st.probe {
 		q.told++
-		q.dir = reply.OK() && q.gone == nil
+		q.dir = reply.OK()
 	}
 	switch {
 	case reply.OK() && st.back:
-		r.dirs, r.lost = slices.Clone(st.to), false
+		r.dirs = slices.Clone(st.to)
+		r.lost = false
 		return nil
 	case reply.OK():
 		r.dirs = append(r.dirs, st.Arg)
@@ -159,54 +175,61 @@ func (r *run) moved(st step, reply wire.Reply) error {
 		q.noDir = e
 		return nil
 	}
-	if e.Hint == "" && !e.general() && !st.back {
-		e.Hint = e.inOneStep(q.url, len(r.dirs))
-	}
 	if st.back {
 		r.conn.Abandon(e)
+	} else if e.Hint == "" && !e.general() {
+		e.Hint = e.inOneStep(q.url, len(r.dirs))
 	}
 	r.lost = true
 	if st.about != nil && r.conn.Err() == nil {
 		r.lose(q, st.Arg, e)
 		return nil
 	}
-	r.typ = "" // what was sent with it is not judged
+	r.typ = "" // the replies to what was sent with it are not read
 	return e
 }
 
-// errSpurned means that the server gives a port again to which a data connection has gone that it did not use. It may use
-// that one for the next transfer, so that no byte of it would arrive.
+// errSpurned means that the server names the port of a refused transfer again. It has a data connection there that it did
+// not use. It may use that one for the next transfer, and then no byte of the transfer would arrive.
 var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProtocol)
 
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT (RFC
 // 959) follows, but only over IPv4. The address in a reply is not used.
 func (r *run) ported(st step, reply wire.Reply) error {
-	op := st.Command
-	switch ok := reply.OK(); {
-	case op.Verb == "EPSV" && ok:
-		r.port = extendedPort(reply.LastLine())
-	case op.Verb == "PASV" && ok:
-		r.port = passivePort(reply.Raw())
-	case ok:
-		r.port = r.listens
+	if reply.OK() {
+		r.port = r.portIn(st.Verb, reply)
 	}
-	if r.port != 0 && r.port == r.spurned && !r.client.Active {
+	switch {
+	case r.port != 0 && r.port == r.spurned && !r.client.Active:
 		r.conn.Note("the server may still have the data connection of the transfer that it has refused: trying again on a new connection")
 		r.conn.Abandon(errSpurned)
 		return r.failure(st, errSpurned)
-	}
-	if st.advance && reply.First() != 1 {
-		r.advance, r.advanced = "", r.port != 0
+	case reply.First() == 1:
+		return r.refused(st, reply)
+	case st.advance:
+		r.advance = ""
+		r.advanced = r.port != 0
 		if !r.advanced { // it follows again at its usual place
 			r.learn(isLate)
 		}
-		return nil
-	}
-	if last := op.Verb == "PASV" || op.Verb == "PORT" || !r.conn.IPv4(); r.port == 0 && last || reply.First() == 1 {
+	case r.port != 0:
+	case st.Verb == "PASV", st.Verb == "PORT", !r.conn.IPv4():
 		return r.refused(st, reply)
+	case st.Verb == "EPSV":
+		r.noEPSV = true
 	}
-	r.noEPSV = r.noEPSV || op.Verb == "EPSV" && r.port == 0
 	return nil
+}
+
+// portIn returns the port that a positive reply means; 0 if it names none.
+func (r *run) portIn(verb string, reply wire.Reply) int {
+	switch verb {
+	case "EPSV":
+		return extendedPort(reply.LastLine())
+	case "PASV":
+		return passivePort(reply.Raw())
+	}
+	return r.listens
 }
 
 // announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
@@ -217,7 +240,8 @@ func (r *run) announce(st step) (string, error) {
 	}
 	r.listens = here.Port
 	if st.Verb == "PORT" {
-		return fmt.Sprintf("%s,%d,%d", strings.ReplaceAll(here.IP.String(), ".", ","), here.Port>>8, here.Port&0xff), nil
+		address := strings.ReplaceAll(here.IP.String(), ".", ",")
+		return fmt.Sprintf("%s,%d,%d", address, here.Port>>8, here.Port&0xff), nil
 	}
 	family := 2
 	if here.IP.To4() != nil {
@@ -226,75 +250,97 @@ func (r *run) announce(st step) (string, error) {
 	return fmt.Sprintf("|%d|%s|%d|", family, here.IP, here.Port), nil
 }
 
-// errNoEntries means a refusal that stands for an empty directory.
+// errNoEntries is a refusal that stands for an empty directory.
 var errNoEntries = errors.New("no entries")
 
+// began judges the reply that starts a transfer, or refuses it.
 func (r *run) began(st step, reply wire.Reply) error {
-	op := st.Command
-	if verbs[op.Verb].lists {
+	lists := verbs[st.Verb].lists
+	if lists {
 		early.Login(r.ctx, r.home)
 	}
-	if r.spurned = 0; reply.First() <= 2 {
-		r.conn.Began(reply, verbs[op.Verb].lists)
-		if info := &r.file.info; info.Size < 0 && r.goal.offset == 0 { // else the number may be that of the rest
-			info.opened(r.answer(st, reply))
-		}
-		return nil
+	if reply.First() > 2 {
+		r.spurned = r.port
+		return r.notBegun(st, reply)
 	}
-	r.spurned = r.port
-	if verbs[op.Verb].lists && r.answer(st, reply).means(empty) {
+	r.spurned = 0
+	r.conn.Began(reply, lists)
+	if r.file.info.Size < 0 && r.goal.offset == 0 { // with an offset the number may count only the rest
+		r.file.info.opened(r.answer(st, reply))
+	}
+	return nil
+}
+
+// notBegun returns the error for a refused transfer.
+func (r *run) notBegun(st step, reply wire.Reply) error {
+	if verbs[st.Verb].lists && r.answer(st, reply).means(empty) {
 		return errNoEntries
 	}
-	r.spent = r.goal.offset > 0 // a server may keep the offset of REST for the RETR after the one it refused
+	// A server may keep the offset of REST for the RETR after the one it refused.
+	r.spent = r.goal.offset > 0
 	if err := r.conn.DataFailure(); localfile.Failed(err) {
 		return r.failure(st, err) // the refusal is its consequence
 	}
 	e := r.refused(st, reply)
-	if e.Err == ErrNotFound && op.Verb == "RETR" && r.file.info.Size >= 0 { // SIZE has found it: there is another reason
-		e.Err, e.Hint = errTransfer, ""
+	// If SIZE has found the file, there is another reason.
+	if e.Err == ErrNotFound && st.Verb == "RETR" && r.file.info.Size >= 0 {
+		e.Err = errTransfer
+		e.Hint = ""
 	}
 	return e
 }
 
+// aborts matches all that means [aborted], in less time.
+var aborts = lazy.Regexp(`(?i)abort|fail`)
+
 // finish judges the final reply to a transfer of n bytes, which it returns; nil if none came. alone means that nothing else
 // tells whether the data is whole.
-func (r *run) finish(n int64, alone bool) (final *wire.Reply, err error) {
-	st, op := step{Command: r.goal.op}, r.goal.op
-	reply, failed := r.conn.Finish(alone)
-	if failed != nil {
-		return nil, r.failure(st, failed)
+func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
+	op := r.goal.op
+	reply, err := r.conn.Finish(alone)
+	if err != nil {
+		return nil, r.failure(step{Command: op}, err)
 	}
-	lists, low := verbs[op.Verb].lists, strings.ToLower(reply.Raw())
-	aborts := strings.Contains(low, "abort") || strings.Contains(low, "fail") // means takes long
-	if reply.Ends() && !lists && !aborts {
+	if reply.Ends() && !verbs[op.Verb].lists && !aborts().MatchString(reply.Raw()) {
 		return &reply, nil
 	}
-	told, hint, cause := r.answer(st, reply), "", error(nil)
-	switch {
-	case reply.First() == 5 && n == 0: // refused, although 150 came first
-	case !reply.Ends() && !told.means(done), aborts && told.means(aborted):
-		cause = ErrTruncated
-	case op.Verb == "NLST" && told.means(unopened):
-		cause = ErrNotFound
-	case lists && told.means(unopened):
-		cause = errTransfer
-	case lists && told.means(partial):
-		cause, hint = errPartial, "the others can be fetched by a list of their URLs"
-	default:
-		return &reply, nil
-	}
-	e := newError(op, r.url, cause)
-	e.take(reply, told)
-	if e.Hint = hint; cause == nil {
+	e := newError(op, r.url, nil)
+	e.take(reply, r.answer(step{Command: op}, reply))
+	if reply.First() == 5 && n == 0 { // refused, although 150 came first
 		e.refuse(op)
+	} else if e.Err = incomplete(op, reply, e.answer); e.Err == nil {
+		return &reply, nil
+	}
+	if e.Err == errPartial {
+		e.Hint = "the others can be fetched by a list of their URLs"
 	}
 	r.readLimits(e, op)
 	return &reply, e
 }
 
-var errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated) // nor will it next time
-var errAbrupt = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
-var errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
+// incomplete returns why the data of op is not whole if the transfer ends with this reply, or nil.
+func incomplete(op Command, reply wire.Reply, told answer) error {
+	switch {
+	case !reply.Ends() && !told.means(done), told.means(aborted):
+		return ErrTruncated
+	case !verbs[op.Verb].lists:
+		return nil
+	case told.means(unopened) && op.Verb == "NLST":
+		return ErrNotFound
+	case told.means(unopened):
+		return errTransfer
+	case told.means(partial):
+		return errPartial
+	}
+	return nil
+}
+
+var (
+	// errPartial is not temporary: the server will not list all names next time either.
+	errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated)
+	errAbrupt  = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
+	errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
+)
 
 // abrupt judges the data that ended under TLS without close_notify. known means that it was whole: then its server does that.
 func (r *run) abrupt(known bool) error {
@@ -313,8 +359,8 @@ func (r *run) abrupt(known bool) error {
 // not know it or says that there is no such directory, of LIST -a if it may take "-a" for a name (450 too), of LIST and
 // NLST for any reason but what another command meets too, such as TLS (52z, 53z).
 func unlisted(op Command, err error) bool {
-	e := (*Error)(nil)
-	if !errors.As(err, &e) || e.Op != op.shown() || e.general() {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Op != op.shown() || e.general() {
 		return false
 	}
 	if op.Verb == "MLSD" {
@@ -325,6 +371,6 @@ func unlisted(op Command, err error) bool {
 
 // unknownCommand reports whether err is a refusal because the server does not know the command.
 func unknownCommand(err error) bool {
-	e := (*Error)(nil)
-	return errors.As(err, &e) && slices.Contains([]int{500, 501, 502, 504}, e.Code)
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains([]int{500, 501, 502, 504}, e.Code)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"strings"
 
@@ -16,10 +15,12 @@ import (
 
 // You can understand the rest of the package without this file.
 //
-// It connects github.com/jlaffaye/ftp, whose RetrFrom and NameList start the transfers. The library decides the order of
+// It connects github.com/jlaffaye/ftp: RetrFrom and NameList of that library start the transfers. The library decides the order of
 // EPSV, PASV, REST and RETR, and that the final reply is due when the data of a listing has ended. The program decides
-// everything else: the library insists on exact codes, has no deadlines, and panics on some replies. A command that it
-// writes runs the program up to that step. What it then reads is the code that it expects for the outcome.
+// everything else: the library insists on exact codes, has no deadlines, and panics on some replies.
+//
+// This is the one place where a call climbs back up: the program calls the library, and a command that the library writes
+// calls run.runTo, which runs the program up to that step. What the library then reads is the code that it expects.
 
 // library is the net.Conn that jlaffaye/ftp uses as the connection to a server.
 type library struct {
@@ -28,7 +29,8 @@ type library struct {
 	conn     *ftp.ServerConn
 	in       []byte       // written by the library, not yet a whole line
 	out      bytes.Buffer // to be read by the library
-	err      error        // why the program cannot go on; Read returns it, because the library would keep an error of Write
+	// why the program cannot go on; Read returns it, because the library would keep an error of Write
+	err error
 
 	data     *wire.Data   // of the current transfer
 	finished func() error // receives its final reply
@@ -48,7 +50,7 @@ func newLibrary(r *run) (*library, error) {
 		if l.finished == nil || err != nil {
 			return data, err
 		}
-		return early.Watch(l.run.ctx, data, func(line string) iter.Seq2[Entry, error] { return l.run.listed(line).entries(l.run.url) }), nil
+		return early.Watch(l.run.ctx, data, l.run.read), nil
 	}))
 	l.conn = conn
 	return l, err
@@ -68,7 +70,10 @@ func (l *library) list(r *run, finished func() error) ([]string, error) {
 }
 
 func (l *library) begin(r *run, finished func() error) {
-	l.run, l.in, l.err, l.finished = r, nil, nil, finished
+	l.run = r
+	l.in = nil
+	l.err = nil
+	l.finished = finished
 	l.out.Reset()
 }
 
@@ -89,7 +94,7 @@ func (l *library) Write(p []byte) (int, error) {
 }
 
 // answer runs the program up to the step with this verb. In active mode EPSV stands for EPRT and PORT. NLST stands for
-// whichever command lists the directory, because NameList returns the lines and List loses those that it cannot read.
+// whichever command lists the directory, because NameList returns the lines and List loses the lines that it cannot read.
 func (l *library) answer(verb string) error {
 	verbs := []string{verb}
 	switch {

@@ -295,3 +295,27 @@ func TestHash(t *testing.T) {
 		})
 	}
 }
+
+// If a server offers several commands for an algorithm, HASH comes first, and then those whose name says more.
+func TestHashPrefers(t *testing.T) {
+	for _, tt := range []struct{ algorithm, feat, want string }{
+		{"sha1", "XSHA\r\n XSHA1\r\n HASH SHA-1", "OPTS HASH SHA-1,HASH f"},
+		{"sha1", "XSHA\r\n XSHA1", "XSHA1 f"},
+		{"sha1", "XSHA", "XSHA f"},
+		{"md5", "MD5\r\n XMD5", "XMD5 f"},
+		{"md5", "MD5", "MD5 f"},
+		{"crc32", "XCRC", "XCRC f"},
+		{"sha512", "XSHA512", "XSHA512 f"},
+	} {
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n "+tt.feat+"\r\n211 y")))
+		_, err := (&ftpexec.Client{MaxIdle: -1}).Hash(t.Context(), parse(t, s.URL("/f")), tt.algorithm)
+		if !errors.Is(err, errors.ErrUnsupported) { // the server knows no command
+			t.Errorf("%s of %s: got %v", tt.algorithm, tt.feat, err)
+		}
+		sent := s.Commands()
+		sent = slices.DeleteFunc(sent[slices.Index(sent, "FEAT")+1:], func(line string) bool { return line == "QUIT" })
+		if got := strings.Join(sent, ","); got != tt.want {
+			t.Errorf("%s of %s: sent %s, want %s", tt.algorithm, tt.feat, got, tt.want)
+		}
+	}
+}

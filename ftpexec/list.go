@@ -21,18 +21,24 @@ import (
 // Entry is one entry of a directory: a file, a directory, a symbolic link or something else. [Client.Entries] fills the
 // fields with what the server tells; [Client.List] knows only the first two.
 type Entry struct {
-	Name string        // as the server sent it: a name, or from NLST a path such as "dir/name"; a directory's may end in "/"
-	URL  *urlparse.URL // the URL of the entry in the listed directory; it ends in "/" if the entry is a directory
+	// as the server sent it: a name, or from NLST a path such as "dir/name"; a directory's may end in "/"
+	Name string
+	// the URL of the entry in the listed directory; it ends in "/" if the entry is a directory
+	URL *urlparse.URL
 
 	// Mode has the type, and the permissions if HasPerm is set. The type is fs.ModeIrregular if it is unknown, because
 	// the server did not tell it or this package does not know it.
 	Mode    fs.FileMode
 	HasPerm bool
 
-	Size      int64         // of a file, in bytes; -1 if not told, and for everything but a file
-	ModTime   time.Time     // zero if not told
-	Precision time.Duration // the unit in which ModTime was told, from a nanosecond to 24 hours; 0 if it was not
-	Local     bool          // ModTime is in the server's local time, which is written here as UTC: only a hint
+	// of a file, in bytes; -1 if not told, and for everything but a file
+	Size int64
+	// zero if not told
+	ModTime time.Time
+	// the unit in which ModTime was told, from a nanosecond to 24 hours; 0 if it was not
+	Precision time.Duration
+	// ModTime is in the server's local time, which is written here as UTC: only a hint
+	Local bool
 
 	Target string // of a symbolic link, as the server sent it; "" if not told
 	Unique string // the same for two entries that are the same file on the server; "" if not told
@@ -46,7 +52,11 @@ func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, err
 	return c.listing(ctx, u, (*session).list)
 }
 
-func (c *Client) listing(ctx context.Context, dir *urlparse.URL, list func(*session, context.Context, *urlparse.URL) (listed, error)) iter.Seq2[Entry, error] {
+// listing yields the entries of what list retrieves.
+func (c *Client) listing(
+	ctx context.Context, dir *urlparse.URL,
+	list func(*session, context.Context, *urlparse.URL) (listed, error),
+) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var l listed
 		s, err := c.take(ctx, dir)
@@ -62,16 +72,21 @@ func (c *Client) listing(ctx context.Context, dir *urlparse.URL, list func(*sess
 	}
 }
 
+// list lists the names in the directory that u names.
 func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{listing: true}, func(r *run) error {
 		l, err = r.lines()
 		return err
 	})
-	if e := (*Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.Op, "NLST") && (unknownCommand(err) || u.Name == "" && e.Code != 0 && e.answer.means(absent)) {
+	e, _ := errors.AsType[*Error](err)
+	if e != nil && strings.HasPrefix(e.Op, "NLST") &&
+		(unknownCommand(err) || u.Name == "" && e.Code != 0 && e.answer.means(absent)) {
 		return s.entryNames(ctx, u)
 	}
-	l.names, l.lines = true, slices.DeleteFunc(l.lines, func(name string) bool { return !isEntry(name) })
-	if err == nil && (len(l.lines) == 0 || u.Name != "" && len(l.lines) == 1 && base(l.lines[0]) == u.Name) {
+	l.names = true
+	l.lines = slices.DeleteFunc(l.lines, func(name string) bool { return !isEntry(name) })
+	itself := u.Name != "" && len(l.lines) == 1 && base(l.lines[0]) == u.Name
+	if err == nil && (len(l.lines) == 0 || itself) {
 		return s.confirm(ctx, u, l)
 	}
 	return l, err
@@ -86,12 +101,14 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 		err = more.broken
 	}
 	more.lines = slices.DeleteFunc(more.lines, func(name string) bool { return name[0] == '.' })
-	switch e := (*Error)(nil); {
-	case err == nil && (len(more.lines) > len(l.lines) || len(more.lines) == 1 && more.lines[0] != u.Name):
+	e, _ := errors.AsType[*Error](err)
+	switch {
+	case err == nil &&
+		(len(more.lines) > len(l.lines) || len(more.lines) == 1 && more.lines[0] != u.Name):
 		return more, nil
 	case err == nil, unknownCommand(err):
 		return l, nil
-	case errors.As(err, &e) && errors.Is(e.Err, errDirectory) && !e.general(): // there is no such directory
+	case e != nil && errors.Is(e.Err, errDirectory) && !e.general(): // there is no such directory
 		op := withArg("NLST", u.Name)
 		e.refuse(op)
 		s.readLimits(e, op)
@@ -99,7 +116,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	return listed{}, err
 }
 
-// entryNames asks for the entries of the directory that u names, and returns their names as those of NLST. It is for
+// entryNames asks for the entries of the directory that u names, and returns their names as NLST would. It is for
 // servers that do not know NLST, or only with an argument, or say of the working directory that there is no such file.
 func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed, err error) {
 	l, err := s.entries(ctx, u)
@@ -117,7 +134,7 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 	return names, nil
 }
 
-// lines runs the plan to its end, a listing. A refusal that stands for an empty directory is none. In MLSD every line must
+// lines runs the plan to its end, a listing. A refusal that stands for an empty directory is no error. In MLSD every line must
 // have its end: a name without one may be the start of another (RFC 3659 section 7.2). Another listing without it counts if
 // it comes twice, as does one that ends in the midst of TLS.
 func (r *run) lines() (l listed, err error) {
@@ -129,33 +146,44 @@ func (r *run) lines() (l listed, err error) {
 	if errors.Is(err, errNoEntries) {
 		return listed{op: l.op, none: true}, r.conn.Ended()
 	}
-	if single := func(line string) bool { return !strings.HasSuffix(line, "\r") }; !slices.ContainsFunc(l.lines, single) {
+	single := func(line string) bool { return !strings.HasSuffix(line, "\r") }
+	if !slices.ContainsFunc(l.lines, single) {
 		for i, line := range l.lines { // the server has ended lines that had their CR LF already
 			l.lines[i] = line[:len(line)-1]
 		}
 	}
-	if err == nil && l.op.Verb == "MLSD" && r.library.data.InLine() {
-		err = r.failure(step{Command: l.op}, errUnended)
-	}
 	if err == nil {
-		n := r.library.data.Received() + 1
-		switch {
-		case r.library.data.Abrupt():
-			err = r.abrupt(n == r.goal.doubtful)
-		case r.library.data.InLine() && n != r.goal.doubtful:
-			err = errUnended
-		}
-		if err != nil {
-			r.goal.doubtful = n
-			r.conn.Abandon(err)
-		}
+		err = r.cutShort()
 	}
 	if errors.Is(err, bufio.ErrTooLong) {
-		r.conn.Abandon(wire.ErrListing)
-		err = errors.Join(r.conn.Err(), err)
+		err = errors.Join(wire.ErrListing, err)
 	}
 	return l, err
 }
+
+// cutShort returns why the listing may have been cut, or nil.
+func (r *run) cutShort() error {
+	data := r.library.data
+	if r.goal.op.Verb == "MLSD" && data.InLine() {
+		return r.failure(step{Command: r.goal.op}, errUnended)
+	}
+	var err error
+	n := data.Received() + 1
+	switch {
+	case data.Abrupt():
+		err = r.abrupt(n == r.goal.doubtful)
+	case data.InLine() && n != r.goal.doubtful:
+		err = errUnended
+	}
+	if err != nil {
+		r.goal.doubtful = n
+		r.conn.Abandon(err)
+	}
+	return err
+}
+
+// read returns the entries of one line.
+func (r *run) read(line string) iter.Seq2[Entry, error] { return r.listed(line).entries(r.url) }
 
 func (r *run) listed(lines ...string) listed {
 	return listed{op: r.goal.op, lines: lines, now: time.Now(), mask: r.client.secrets.Mask}
@@ -177,7 +205,7 @@ func base(name string) string {
 // then LIST, then NLST, which tells only names. The Client remembers for each host which of them works. The entries "."
 // and ".." are left out.
 //
-// The iteration retrieves the whole listing first and may fail as that of List, so the entries of a directory are never
+// The iteration retrieves the whole listing first and may fail as List does, so the entries of a directory are never
 // mistaken for all of them. A line that names no entry that this package understands, or a name that no FTP command can
 // contain, yields a zero Entry with an [ErrLine] that shows the line, and the iteration goes on: the directory has an
 // entry that is not listed.
@@ -188,6 +216,7 @@ func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 	return c.listing(ctx, u, (*session).entries)
 }
 
+// entries lists the directory that u names by the first of ways that works.
 func (s *session) entries(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{listing: true, entries: true}, func(r *run) error {
 		l, err = r.goThroughWays()
@@ -196,6 +225,7 @@ func (s *session) entries(ctx context.Context, u *urlparse.URL) (l listed, err e
 	return l, err
 }
 
+// listed is a listing as the server sent it.
 type listed struct {
 	op     Command // NLST, or another of ways
 	lines  []string
@@ -206,98 +236,15 @@ type listed struct {
 	names  bool                // asked for by List: also names that no command can contain
 }
 
-// errNextWay means that the connection broke with the refusal of a listing, and the next way is to be tried on a new one.
-var errNextWay = errors.New("listing refused")
-
-// listBy makes the plan end in the way to list that has this number.
-func (r *run) listBy(way int) { r.goal.how, r.goal.op = way, ways[way] }
-
-// goThroughWays runs the plan to its end, a listing, in one of the ways after another until one lists the directory.
-func (r *run) goThroughWays() (listed, error) {
-	var odd listed   // lines that cannot be read
-	var denied error // why MLSD or LIST is refused, although the server knows it
-	blank := false   // LIST was empty, and nothing else tells more
-	for {
-		l, err := r.lines()
-		l.lines = slices.DeleteFunc(l.lines, func(line string) bool { return line == "" })
-		clear := denied == nil && len(odd.lines) == 0
-		switch {
-		case err == nil && r.settles(l, clear):
-			return l, nil
-		case err == nil && len(l.lines) == 0:
-			blank = l.op.line() == "LIST"
-		case err == nil && len(odd.lines) == 0:
-			odd, clear = l, false
-		case err != nil && !unlisted(l.op, err):
-			return l, err
-		case (l.op.Verb == "MLSD" || l.op.line() == "LIST") && !unknownCommand(err):
-			denied, clear = err, false
-		}
-		if last := len(ways) - 1; r.goal.how == last {
-			switch {
-			case blank && clear && (!errors.Is(err, errTransfer) || unknownCommand(err)):
-				return l, nil
-			case clear:
-				denied = err
-			}
-			return odd, denied
-		}
-		if r.nextWay(err); r.conn.Err() != nil {
-			return l, fmt.Errorf("%w: %w", errNextWay, err)
-		}
-	}
-}
-
-// settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
-// counts only if the same LIST has listed something before, because some servers take "-a" for a name, and others run a
-// program ls that is not there. clear means that the ways before were unknown to the server or empty; otherwise an empty
-// listing is wrong, and NLST is for this directory alone.
-func (r *run) settles(l listed, clear bool) bool {
-	switch {
-	case len(l.lines) > 0:
-		if !l.readable() {
-			return false
-		}
-		if clear || l.op.Verb != "NLST" {
-			r.learn(func(h *habits) { h.how, h.listed = r.goal.how, true })
-		}
-		return true
-	case l.op.Arg != "", l.op.Verb == "LIST" && !l.none:
-		h := r.known()
-		return clear && h.how == r.goal.how && h.listed
-	}
-	return clear
-}
-
-// nextWay replaces what is left of the run by the next way to list. err is why this way did not.
-func (r *run) nextWay(err error) {
-	r.listBy(r.goal.how + 1)
-	if r.goal.how == 1 && unknownCommand(err) {
-		r.learn(func(h *habits) { h.how, h.listed = r.goal.how, false })
-	}
-	r.port, r.queue = 0, steps(r.url, r.course(false))
-}
-
-// readable reports whether any line can be read. "-a" alone is a file that a server took for what to list.
-func (l listed) readable() bool {
-	if l.op.Arg != "" && len(l.lines) == 1 && strings.HasSuffix(l.lines[0], " "+l.op.Arg) {
-		return false
-	}
-	for _, err := range l.items(false) {
-		if !errors.Is(err, listing.ErrUnknown) {
-			return true
-		}
-	}
-	return false
-}
-
 // items yields what the lines of MLSD or LIST tell. It yields the names of NLST as they are. With take it takes the
 // lines out of l: there may be a million.
 func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
-	lines, parse := l.lines, listing.MLSD
+	lines := l.lines
+	parse := listing.MLSD
 	switch l.op.Verb {
 	case "LIST":
-		lines, parse = listing.Lines(l.lines), func(line string) (listing.Item, error) { return listing.LIST(line, l.now) }
+		lines = listing.Lines(lines)
+		parse = func(line string) (listing.Item, error) { return listing.LIST(line, l.now) }
 	case "NLST":
 		parse = func(line string) (listing.Item, error) {
 			return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
@@ -323,7 +270,8 @@ func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
 func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for item, err := range l.items(true) {
-			name, paths := strings.TrimSuffix(item.Name, "/"), l.op.Verb == "NLST"
+			name := strings.TrimSuffix(item.Name, "/")
+			paths := l.op.Verb == "NLST"
 			if paths {
 				name = base(item.Name)
 			}
@@ -351,19 +299,23 @@ func untold(u *urlparse.URL) Entry {
 	return Entry{Name: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
 }
 
+// learn takes what a reply to SIZE or MDTM tells.
 func (e *Entry) learn(verb string, r wire.Reply) {
 	if verb == "SIZE" {
 		if n, ok := sizeIn(r); ok {
-			e.Size, e.Mode = n, 0
+			e.Size = n
+			e.Mode = 0
 		}
 	} else if t, ok := timeIn(r); ok && verb == "MDTM" {
-		e.ModTime, e.Precision = t, time.Second
+		e.ModTime = t
+		e.Precision = time.Second
 	}
 }
 
 // announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
 var announced = lazy.Regexp(`\((\d{1,18}) bytes\)`)
 
+// opened takes the size from the reply that starts a transfer.
 func (e *Entry) opened(reply answer) {
 	if m := announced().FindAllStringSubmatch(reply(), -1); m != nil {
 		e.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
@@ -376,6 +328,16 @@ func entryOf(dir *urlparse.URL, name string, item listing.Item) Entry {
 	if item.Mode.IsDir() {
 		kind = urlparse.TypeDir
 	}
-	return Entry{Name: item.Name, URL: dir.Child(name, kind), Mode: item.Mode, HasPerm: item.HasPerm, Size: item.Size,
-		ModTime: item.Time, Precision: item.Precision, Local: item.Precision > 0 && !item.UTC, Target: item.Target, Unique: item.Unique}
+	return Entry{
+		Name:      item.Name,
+		URL:       dir.Child(name, kind),
+		Mode:      item.Mode,
+		HasPerm:   item.HasPerm,
+		Size:      item.Size,
+		ModTime:   item.Time,
+		Precision: item.Precision,
+		Local:     item.Precision > 0 && !item.UTC,
+		Target:    item.Target,
+		Unique:    item.Unique,
+	}
 }

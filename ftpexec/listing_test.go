@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -131,6 +132,39 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The port of a refused transfer is like any other again once another transfer has begun.
+func TestPortOfATransferBeforeTheLast(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		l := must.Get(network.Listen())(t)
+		defer l.Close()
+		same := testserver.Reply(fmt.Sprintf("229 (|||%d|)", l.Addr().(*net.TCPAddr).Port))
+		serve := func() {
+			for range 2 { // the connections of the refused transfer and of the third one
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				io.WriteString(conn, "contents")
+				conn.Close()
+			}
+		}
+		go serve()
+		s := network.NewScript(t, testserver.Honest("contents"),
+			testserver.On("#1 EPSV", same), testserver.On("#3 EPSV", same),
+			testserver.On("#1 RETR", testserver.Reply("550 No.")),
+			testserver.On("#3 RETR", testserver.Reply("150 Here."), testserver.Reply("226 Done.")))
+		c := closing(t, &ftpexec.Client{Dial: network.Dial})
+		if _, err := read(t.Context(), c, parse(t, s.URL("/d/e"))); !errors.Is(err, ftpexec.ErrRefused) {
+			t.Errorf("the first file: got %v, want a refusal", err)
+		}
+		wantContents(t, c, parse(t, s.URL("/d/f")))
+		wantContents(t, c, parse(t, s.URL("/d/g")))
+		if n := s.Connections(); n != 1 {
+			t.Errorf("%d connections, want 1", n)
+		}
+	})
 }
 
 // Globus GridFTP's server ends the lines of a listing twice. A single line that ends in CR is another matter: the name does.

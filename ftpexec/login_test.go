@@ -25,10 +25,10 @@ func TestAccount(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		step testserver.Step
-		want string // commands up to CWD
+		want string // commands up to the end of the login
 	}{
-		{"332 to PASS", testserver.On("PASS", testserver.Reply("332 account")), "USER u,PASS word,ACCT word-account,CWD a"},
-		{"332 to USER", testserver.On("USER", testserver.Reply("332 account")), "USER u,ACCT word-account,CWD a"},
+		{"332 to PASS", testserver.On("PASS", testserver.Reply("332 account")), "USER u,PASS word,ACCT word-account,"},
+		{"332 to USER", testserver.On("USER", testserver.Reply("332 account")), "USER u,ACCT word-account,"},
 	} {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestSecretsHoldNoSecondCommand(t *testing.T) {
 				u.User = url.UserPassword("me", "fine")
 			}
 			_, err := read(t.Context(), c, u)
-			if err == nil || strings.Contains(err.Error(), "hidden") {
+			if !errors.Is(err, ftpexec.ErrLogin) || strings.Contains(err.Error(), "hidden") {
 				t.Errorf("%s with %q: got %v, want it refused and not shown", what, end, err)
 			}
 			if got := s.Commands(); slices.ContainsFunc(got, func(l string) bool { return strings.Contains(l, "hidden") || strings.HasPrefix(l, "DELE") }) {

@@ -235,9 +235,12 @@ func TestAdmit(t *testing.T) {
 		}
 		why := errors.New("no")
 		c.Admit = func(context.Context, string) (func(), error) { return func() { t.Error("released") }, why }
-		var e *ftpexec.Error
-		if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); !errors.As(err, &e) || e.Stage != "connect" || !errors.Is(err, why) {
-			t.Errorf("got %v, want the error of Admit", err)
+		c = &ftpexec.Client{MaxConns: 1, Dial: network.Dial, Admit: c.Admit}
+		for range c.MaxConns + 1 { // the first call leaves nothing taken
+			var e *ftpexec.Error
+			if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); !errors.As(err, &e) || e.Stage != "connect" || !errors.Is(err, why) {
+				t.Errorf("got %v, want the error of Admit", err)
+			}
 		}
 	})
 }

@@ -1,8 +1,8 @@
 package ftpexec
 
 import (
+	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -160,30 +160,46 @@ func (l *link) readLimits(e *Error, op Command) {
 	if e.Code < 400 {
 		return
 	}
-	secure := l.conn.Secure()
-	also := func(cause error) { e.Err = fmt.Errorf("%w%.0w", e.Err, cause) }
+	inClear := !l.conn.Secure()
 	switch {
-	case !secure && e.answer.means(needsTLS):
-		if e.Err == ErrLost { // the server said why it closed the connection
-			if e.refuse(op); e.Err == nil {
-				e.Err = ErrLost
-			}
-		}
-		e.Err, e.Hint = and(e.Err, ErrTLSRequired), "Write ftpes:// in place of ftp://"
-	case !secure && e.entering() && encryption().MatchString(e.answer()), !secure && e.Code == 534:
+	case inClear && e.answer.means(needsTLS):
+		e.requireTLS(op)
+		return
+	case inClear && (e.Code == 534 || e.entering() && encryption().MatchString(e.answer())):
 		e.Hint = "If the server asks for TLS, write ftpes:// in place of ftp://"
+	default:
+		e.readCause(op)
+	}
+	if e.Code == 421 && e.entering() {
+		e.also(ErrTooMany)
+	}
+}
+
+// readCause adds the cause that the text of the reply to op gives.
+func (e *Error) readCause(op Command) {
+	switch {
 	case (e.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.answer.means(full):
 		e.Err = and(e.Err, ErrTooMany)
 	case e.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
 	case e.answer.means(denied):
-		also(fs.ErrPermission)
+		e.also(fs.ErrPermission)
 	case (e.Stage == "directory" || verbs[op.Verb].lists) && e.answer.means(absent):
-		also(fs.ErrNotExist)
-	}
-	if e.Code == 421 && e.entering() && !errors.Is(e.Err, ErrTLSRequired) {
-		also(ErrTooMany)
+		e.also(fs.ErrNotExist)
 	}
 }
+
+// requireTLS makes e, a refusal of op, one that wants TLS.
+func (e *Error) requireTLS(op Command) {
+	if e.Err == ErrLost { // the server said why it closed the connection
+		e.refuse(op)
+		e.Err = cmp.Or(e.Err, ErrLost)
+	}
+	e.Err = and(e.Err, ErrTLSRequired)
+	e.Hint = "Write ftpes:// in place of ftp://"
+}
+
+// also adds a cause to those that errors.Is finds, without its text.
+func (e *Error) also(cause error) { e.Err = fmt.Errorf("%w%.0w", e.Err, cause) }
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the
 // outer one is not. The hint is u's path with all directories from the refused one, u.Dirs[i], in one CWD. It is "" if
@@ -199,7 +215,9 @@ func (e *Error) inOneStep(u *urlparse.URL, i int) string {
 		}
 		inner = strings.TrimSuffix(inner, "/") + "/" + dir
 	}
-	v, host := *u, urlparse.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Port: u.Port}
+	v := *u
 	v.Dirs = append(slices.Clone(u.Dirs[:i]), inner)
-	return "If only the inner directory is accessible, write /" + strings.TrimPrefix(v.Redacted(), host.Redacted()) + " to enter it in one step"
+	host := urlparse.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Port: u.Port}
+	path := strings.TrimPrefix(v.Redacted(), host.Redacted())
+	return "If only the inner directory is accessible, write /" + path + " to enter it in one step"
 }

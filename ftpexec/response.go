@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -43,8 +45,10 @@ type Response struct {
 	// close Body. Closing it early closes the connection.
 	Body io.ReadCloser
 
-	Size    int64     // the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
-	ModTime time.Time // the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
+	// the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
+	Size int64
+	// the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
+	ModTime time.Time
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -52,7 +56,8 @@ type Response struct {
 // not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
 func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err error) {
 	if req.Offset < 0 || req.Offset > 0 && req.URL.Type == urlparse.TypeASCII {
-		return nil, &Error{Op: fmt.Sprintf("REST %d", req.Offset), URL: req.URL.Redacted(), Err: ErrNoRestart}
+		op := fmt.Sprintf("REST %d", req.Offset)
+		return nil, &Error{Op: op, URL: req.URL.Redacted(), Err: ErrNoRestart}
 	}
 	s, err := c.take(ctx, req.URL)
 	if err != nil {
@@ -68,6 +73,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 	return response, err
 }
 
+// retrieve starts the transfer at the end of the plan.
 func (r *run) retrieve() (*Response, error) {
 	data, conn, err := r.library.retrieve(r)
 	if err == nil {
@@ -91,11 +97,11 @@ func (r *run) retrieve() (*Response, error) {
 // body is a Response's Body in image type, and the source of one in ASCII type.
 type body struct {
 	run  *run
-	conn *wire.Conn // that of run
+	conn *wire.Conn // of run
 	data io.Reader
 	wire *wire.Data
 	size int64 // bytes expected, from the offset on; -1 if unknown
-	text bool  // ASCII type: the number of bytes is not that of the server's file
+	text bool  // ASCII type: the server's file may have another number of bytes
 	n    int64 // bytes so far
 
 	over atomic.Bool // err is set
@@ -129,7 +135,8 @@ func (b *body) advance(n int, err error) error {
 	switch {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
-		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, printable.Count(b.size, "byte", "bytes")))
+		announced := printable.Count(b.size, "byte", "bytes")
+		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced))
 	case err == io.EOF:
 		b.complete()
 	case err != nil:
@@ -161,16 +168,21 @@ func (b *body) complete() {
 		b.run.learn(isLate)
 	}
 	b.fail(err)
-	if e := b.err.(*Error); final != nil && e.Code == 0 {
-		e.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
-		b.run.readLimits(e, b.run.goal.op)
+	failed := b.err.(*Error)
+	if final != nil && failed.Code == 0 {
+		failed.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
+		b.run.readLimits(failed, b.run.goal.op)
 	}
 }
 
 // sendInAdvance sends the set-up of the next transfer, and returns it, if the data is whole and another transfer follows.
 func (b *body) sendInAdvance() string {
 	r := b.run
-	if r.goal.more == nil || r.sequential || r.once || r.client.Active || b.size < 0 || b.n != b.size || r.known().late || !r.goal.more() {
+	whole := b.size >= 0 && b.n == b.size
+	if !whole || r.sequential || r.once || r.client.Active || r.known().late {
+		return ""
+	}
+	if r.goal.more == nil || !r.goal.more() {
 		return ""
 	}
 	verb := r.setUp()[0]
@@ -191,7 +203,8 @@ func (b *body) short(size int64) error {
 func (b *body) confirm() error {
 	if b.size < 0 && !b.text {
 		r, err := b.conn.Ask("MLST "+b.run.goal.op.Arg, true)
-		switch item, ok := factsIn(r); {
+		item, ok := factsIn(r)
+		switch {
 		case err != nil:
 			return err
 		case r.Code != 250 && r.First() != 5:
@@ -210,6 +223,7 @@ func (b *body) confirm() error {
 	return err
 }
 
+// end ends the body, and gives its session back.
 func (b *body) end(err error) {
 	b.err = err
 	b.over.Store(true) // first, so that Close leaves alone what another call may use then
@@ -255,7 +269,8 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }
 // *os.File that is a regular file, unless few are left. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if file, ok := w.(*os.File); ok && !b.over.Load() && (b.size < 0 || b.size-b.n > small) {
-		info, err := file.Stat() // a device refuses only after bytes have left the socket, which are then lost
+		// a device refuses only after bytes have left the socket, which are then lost
+		info, err := file.Stat()
 		if conn := b.wire.TCP(); conn != nil && err == nil && info.Mode().IsRegular() {
 			return b.straight(file, conn)
 		}
@@ -305,6 +320,12 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 	return written, nil
 }
 
+// connectionErrors are what the system reports of a connection that broke.
+var connectionErrors = []syscall.Errno{
+	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN,
+	syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN,
+}
+
 // socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.
 func socketError(err error) error {
 	var op *net.OpError
@@ -312,8 +333,7 @@ func socketError(err error) error {
 		return err
 	}
 	errno, ok := errors.AsType[syscall.Errno](err)
-	if ok && slices.Contains([]syscall.Errno{syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN, syscall.ENETUNREACH,
-		syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN}, errno) {
+	if ok && slices.Contains(connectionErrors, errno) {
 		return &net.OpError{Op: "read", Net: "tcp", Err: errno}
 	}
 	return nil
@@ -323,44 +343,41 @@ func socketError(err error) error {
 // 3.1.1.1, the NVT of RFC 854). A bare LF, which servers without conversion send, counts as a line end too.
 type textBody struct {
 	io.ReadCloser
-	buf  []byte
-	text []byte // converted and not yet returned
+	buf  []byte // if cr is set, its first byte is that CR
 	cr   bool   // the last byte was a CR, which the next one decides
+	text string // converted and not yet returned
 	err  error
 }
 
 func (t *textBody) Read(p []byte) (int, error) {
-	for len(t.text) == 0 && len(p) > 0 {
+	for t.text == "" && len(p) > 0 {
 		if t.err != nil {
 			return 0, t.err
 		}
-		var n int
-		n, t.err = t.ReadCloser.Read(t.buf)
-		t.text = t.convert(t.text, t.buf[:n])
-		if t.err != nil && t.cr { // at the end a CR stands for itself
-			t.text = append(t.text, '\r')
+		held := 0
+		if t.cr {
+			held = 1
 		}
+		var n int
+		n, t.err = t.ReadCloser.Read(t.buf[held:])
+		var data []byte
+		data, t.cr = bytes.CutSuffix(t.buf[:held+n], []byte("\r"))
+		t.text = lineEnds().Replace(string(data))
+		if t.cr && t.err != nil { // at the end a CR stands for itself
+			t.text += "\r"
+		}
+		t.buf[0] = '\r'
 	}
 	n := copy(p, t.text)
 	t.text = t.text[n:]
 	return n, nil
 }
 
-var lineEnd = map[bool]string{true: "\r\n", false: "\n"}[runtime.GOOS == "windows"]
-
-func (t *textBody) convert(text, data []byte) []byte {
-	for _, c := range data {
-		after := t.cr
-		t.cr = c == '\r'
-		if after && c != '\n' {
-			text = append(text, '\r')
-		}
-		switch {
-		case c == '\n':
-			text = append(text, lineEnd...)
-		case c != '\r' && (c != 0 || !after):
-			text = append(text, c)
-		}
+// lineEnds converts line ends to the local ones.
+var lineEnds = sync.OnceValue(func() *strings.Replacer {
+	local := "\n"
+	if runtime.GOOS == "windows" {
+		local = "\r\n"
 	}
-	return text
-}
+	return strings.NewReplacer("\r\n", local, "\r\x00", "\r", "\n", local)
+})

@@ -12,14 +12,16 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// goal is what a run is for.
 type goal struct {
-	offset   int64       // where RETR starts
-	more     func() bool // Request.More
-	listing  bool        // the plan ends in a listing
-	entries  bool        // of whole entries
-	op       Command     // what lists them
-	how      int         // which of ways that is
-	doubtful int64       // 1 more than the length of a listing that may have been cut: one of the same length is whole
+	offset  int64       // where RETR starts
+	more    func() bool // Request.More
+	listing bool        // the plan ends in a listing
+	entries bool        // the listing is of whole entries
+	op      Command     // retrieves or lists
+	how     int         // the number of op among ways
+	// doubtful is 1 more than the length of a listing that may have been cut: one of the same length is whole.
+	doubtful int64
 	asks     []*question // the files to ask about, in place of a transfer
 }
 
@@ -35,7 +37,8 @@ type run struct {
 	stop       func() // ends the hold of ctx on the connection
 	kept       bool   // a Body goes on with the connection
 	sequential bool   // one command a flight
-	queue, out []step // not yet sent; sent and not answered
+	queue      []step // not yet sent
+	out        []step // sent and not answered
 	advanced   bool   // the port was asked for at the end of the last transfer
 }
 
@@ -45,14 +48,8 @@ const maxTries = 4
 
 // run runs u's plan, or asks what g asks, with work at the end. After a failure that can be avoided it tries again.
 func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*run) error) error {
-	err := s.client.admit(u)
-	switch {
-	case err != nil:
+	if err := s.client.admit(u, g); err != nil {
 		return err
-	case u.IsDir() && !g.listing && g.asks == nil:
-		return about(u, errIsDirectory)
-	case g.listing && !u.IsDir():
-		return about(u, errNotDirectory)
 	}
 	r := &run{session: s, ctx: ctx, url: u, goal: g, file: question{url: u}}
 	r.mask = masking(u, s.client.secrets.Add)
@@ -62,7 +59,8 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 	}
 	for try := 1; ; try++ {
 		reused := s.serves(u)
-		if err = r.attempt(!reused, work); err == nil {
+		err := r.attempt(!reused, work)
+		if err == nil {
 			return nil
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
@@ -77,8 +75,8 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 	}
 }
 
-// admit returns why the Client does not run the plan of u, or nil.
-func (c *Client) admit(u *urlparse.URL) error {
+// admit returns why the Client does not run the plan of u for g, or nil.
+func (c *Client) admit(u *urlparse.URL, g goal) error {
 	err := u.Check()
 	if err == nil && !c.AllowPort {
 		err = u.BadPort()
@@ -90,6 +88,10 @@ func (c *Client) admit(u *urlparse.URL) error {
 		err = errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
 	case c.Active && c.Proxy != nil && c.Proxy(u.Address()) != nil:
 		err = fmt.Errorf("%w: a proxy cannot accept connections", errActive)
+	case u.IsDir() && !g.listing && g.asks == nil:
+		return about(u, errIsDirectory)
+	case g.listing && !u.IsDir():
+		return about(u, errNotDirectory)
 	default:
 		return nil
 	}
@@ -98,29 +100,26 @@ func (c *Client) admit(u *urlparse.URL) error {
 
 // avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
 func (r *run) avoidable(err error, reused bool) bool {
-	var lesson func(*habits)
 	dial := errors.As(err, new(*wire.DataDialError))
+	local := localfile.Failed(err)
 	switch {
-	case r.advance != "", dial && r.advanced && !localfile.Failed(err):
-		lesson = isLate
+	case r.advance != "", dial && r.advanced && !local:
+		r.learn(isLate)
 		r.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
-	case errors.Is(err, errUnexpected), localfile.Failed(err):
+	case errors.Is(err, errUnexpected), local:
 		return false
 	case wire.IsOneOf(err, errNextWay, errSpurned, errUnended), errors.Is(err, errAbrupt) && r.goal.listing:
-		return true
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
-		return true
-	case errors.As(err, new(*wire.AheadError)) && !r.sequential: // of this attempt: another session may have learned it meanwhile
-		lesson = func(h *habits) { h.sequential = true }
+	case errors.As(err, new(*wire.AheadError)) && !r.sequential: // in this attempt: another session may have learned it since
+		r.learn(func(h *habits) { h.sequential = true })
 		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
-	case dial && !r.noEPSV && !r.client.Active && r.conn.IPv4():
-		lesson = func(h *habits) { h.noEPSV = true }
+	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
+		r.learn(func(h *habits) { h.noEPSV = true })
 		r.conn.Note("the EPSV port cannot be reached: trying again with PASV")
 	default:
 		return false
 	}
-	r.learn(lesson)
 	return true
 }
 
@@ -130,7 +129,9 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 	if fresh {
 		r.dial(r.url, h.noEPSV)
 	}
-	r.queue, r.out, r.advanced = nil, nil, false
+	r.queue = nil
+	r.out = nil
+	r.advanced = false
 	r.stop = r.conn.Begin(r.ctx)
 	defer func() {
 		if !r.kept {
@@ -143,13 +144,16 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 			return err
 		}
 	}
-	r.port, r.file = 0, question{url: r.url, info: untold(r.url)}
+	r.port = 0
+	r.file = question{url: r.url, info: untold(r.url)}
 	for _, q := range r.goal.asks {
 		*q = question{url: q.url, typ: q.typ, asks: q.asks, info: untold(q.url)}
 	}
-	r.sequential, r.queue = h.sequential || r.oneByOne, steps(r.url, r.course(fresh))
-	if r.advance != "" {
-		r.out, r.queue = r.queue[:1:1], r.queue[1:]
+	r.sequential = h.sequential || r.oneByOne
+	r.queue = steps(r.url, r.course(fresh))
+	if r.advance != "" { // it is sent already
+		r.out = r.queue[:1:1]
+		r.queue = r.queue[1:]
 	}
 	if r.goal.asks != nil {
 		if err := r.runTo(""); err != nil || work == nil {
@@ -159,12 +163,24 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 	return work(r)
 }
 
+// course returns what the steps of the run depend on.
 func (r *run) course(fresh bool) course {
-	return course{goal: r.goal, fresh: fresh, auth: r.client.tries(r.url), once: r.once, place: r.place, typ: r.typ, advance: r.advance, setUp: r.setUp(),
-		inClear: r.client.Active || r.url.Scheme == urlparse.FTP} // under TLS no firewall can read it
+	return course{
+		goal:    r.goal,
+		fresh:   fresh,
+		auth:    r.client.tries(r.url),
+		once:    r.once,
+		place:   r.place,
+		typ:     r.typ,
+		advance: r.advance,
+		setUp:   r.setUp(),
+		// Under TLS no firewall can read the set-up.
+		inClear: r.client.Active || r.url.Scheme == urlparse.FTP,
+	}
 }
 
-// runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "". It
+// runTo is where [library] climbs back up: the program calls the library to start a transfer, and a command that the
+// library writes calls runTo. runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "". It
 // does nothing if no such step is due.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
@@ -210,7 +226,8 @@ func (r *run) send() (step, error) {
 		if err != nil {
 			return st, err
 		}
-		r.out, flight = append(r.out, st), append(flight, line)
+		r.out = append(r.out, st)
+		flight = append(flight, line)
 	}
 	if len(flight) == 0 {
 		return step{}, nil
@@ -224,15 +241,17 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	if find := verbs[st.Verb].argument; find != nil {
 		arg, err = find(r, st)
 	}
-	text := Command{Verb: st.Verb, Arg: arg}.line()
-	shown := text
+	line := wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.line()}
+	line.Transfer = st.Verb == "RETR" || verbs[st.Verb].lists
 	switch {
 	case st.secret:
-		shown = st.Verb + " " + stars
+		line.Shown = st.Verb + " " + stars
 	case st.shows != "":
-		shown = st.display()
+		line.Shown = st.display()
+	default:
+		line.Shown = line.Text
 	}
-	return wire.Line{Text: text, Shown: shown, Transfer: st.Verb == "RETR" || verbs[st.Verb].lists}, err
+	return line, err
 }
 
 // insert puts st before the other steps. Steps that are sent already were sent too early: insert discards their replies,
@@ -243,13 +262,15 @@ func (r *run) insert(st step) error {
 			return err
 		}
 	}
-	r.queue, r.out = slices.Concat([]step{st}, r.out, r.queue), nil
+	r.queue = slices.Concat([]step{st}, r.out, r.queue)
+	r.out = nil
 	if len(r.queue) > 1 {
 		r.queue[1].waits = forLogin
 	}
 	return nil
 }
 
+// user returns the argument of USER.
 func (r *run) user(st step) (string, error) {
 	_, slip, _ := strings.Cut(st.Arg, ":")
 	r.client.secrets.Add(slip)

@@ -30,27 +30,40 @@ type session struct {
 	link
 }
 
+// link is a connection, and what is known about its state.
 type link struct {
 	conn     *wire.Conn // nil if there is none
 	library  *library
 	login    *urlparse.URL // the URL that the connection was made for
 	utf8     bool          // FEAT was sent at login
-	oneByOne bool          // the greeting is that of a server that loses commands sent ahead
+	oneByOne bool          // the greeting says that the server loses commands sent ahead
 	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
-	spent    bool          // not for another URL: not logged in, or an offset of REST may be pending
-	place                  // the working directory
-	typ      string        // the argument of the last TYPE; "" if none was sent
-	noEPSV   bool          // EPSV was refused here, or its ports cannot be reached
-	advance  string        // the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
-	port     int           // of the next data connection; 0 if not known
-	spurned  int           // the port of one that a refused transfer has left behind; 0 if there is none
-	listens  int           // active mode: the port that EPRT or PORT names
+	// not for another URL: not logged in, or an offset of REST may be pending
+	spent  bool
+	place         // the working directory
+	typ    string // the argument of the last TYPE; "" if none was sent
+	noEPSV bool   // EPSV was refused here, or its ports cannot be reached
+	// the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
+	advance string
+	// of the next data connection; 0 if not known
+	port int
+	// the port that a refused transfer has left behind; 0 if there is none
+	spurned int
+	// active mode: the port that EPRT or PORT names
+	listens int
 }
 
+// dial replaces the connection by a new one, which is not open yet.
 func (s *session) dial(u *urlparse.URL, noEPSV bool) {
 	s.close()
-	s.link = link{conn: wire.New(s.client.config(u)), login: u, utf8: needsUTF8(u), spent: true, noEPSV: noEPSV}
+	s.link = link{
+		conn:   wire.New(s.client.config(u)),
+		login:  u,
+		utf8:   needsUTF8(u),
+		spent:  true,
+		noEPSV: noEPSV,
+	}
 }
 
 // close sends QUIT if the connection is in order, and closes it. One that the end of a context is about to close is closed
@@ -77,7 +90,8 @@ func (s *session) drop() {
 
 // serves reports whether the plan of u can run on the connection.
 func (l *link) serves(u *urlparse.URL) bool {
-	return l.usable() && l.login.SameLogin(u) && (l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u)) && l.reaches(u.Dirs)
+	return l.usable() && l.login.SameLogin(u) && l.reaches(u.Dirs) &&
+		(l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u))
 }
 
 func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
@@ -128,6 +142,7 @@ type server struct {
 	habits
 }
 
+// habits are what a Client has learned about a server.
 type habits struct {
 	sequential bool      // it loses commands sent ahead of replies
 	noEPSV     bool      // its EPSV ports cannot be reached
@@ -146,7 +161,8 @@ func (c *Client) server(u *urlparse.URL) *server {
 	address := u.Address()
 	host, ok := c.servers.Load(address)
 	if !ok {
-		host, _ = c.servers.LoadOrStore(address, &server{slots: semaphore.NewWeighted(int64(c.maxConns()))})
+		slots := semaphore.NewWeighted(int64(c.maxConns()))
+		host, _ = c.servers.LoadOrStore(address, &server{slots: slots})
 	}
 	return host.(*server)
 }
@@ -156,10 +172,12 @@ func (s *session) known() habits {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
 	h := s.host.habits
-	h.sequential, h.noEPSV = h.sequential || s.client.NoPipelining, h.noEPSV || s.client.NoEPSV
+	h.sequential = h.sequential || s.client.NoPipelining
+	h.noEPSV = h.noEPSV || s.client.NoEPSV
 	return h
 }
 
+// learn changes what is known about the server.
 func (s *session) learn(change func(*habits)) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
@@ -183,7 +201,8 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	}
 	c.mu.Lock()
 	host.busy++
-	if s := host.nearest(u); s != nil {
+	s := host.nearest(u)
+	if s != nil {
 		host.remove(s)
 		c.mu.Unlock()
 		return s, nil
@@ -197,7 +216,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	for _, s := range old {
 		s.drop()
 	}
-	s := &session{client: c, host: host, once: c.maxIdle() == 0, leave: func() {}}
+	s = &session{client: c, host: host, once: c.maxIdle() == 0, leave: func() {}}
 	if c.Admit == nil {
 		return s, nil
 	}
@@ -206,7 +225,8 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 		c.put(s)
 		return nil, newError(Command{Verb: "connect"}, u, err)
 	}
-	s.leave, s.since = leave, time.Now()
+	s.leave = leave
+	s.since = time.Now()
 	return s, nil
 }
 
@@ -217,7 +237,8 @@ func (c *Client) put(s *session) {
 		keep = min(idleAdmitted, admittedTime-time.Since(s.since))
 	}
 	c.mu.Lock()
-	if s.usable() && (!s.lost || s.home != "") && len(s.host.idle)+s.host.busy <= c.maxIdle() && keep > 0 {
+	room := len(s.host.idle)+s.host.busy <= c.maxIdle()
+	if s.usable() && (!s.lost || s.home != "") && room && keep > 0 {
 		s.end = time.AfterFunc(keep, func() { c.expire(s) })
 		s.host.idle = append(s.host.idle, s)
 	} else {
@@ -287,7 +308,8 @@ const settling = time.Second
 
 // outlasts waits, and returns true, if the server has refused the connection while it may still count a closed one.
 func (r *run) outlasts(e *Error) bool {
-	if !errors.Is(e, ErrTooMany) || e.Stage == "directory" || e.Stage == "transfer" || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
+	refused := errors.Is(e, ErrTooMany) && e.Stage != "directory" && e.Stage != "transfer"
+	if !refused || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
 		return false
 	}
 	r.conn.Note("the server may still count a connection that has been closed: trying again")

@@ -1,17 +1,12 @@
 package ftpexec
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"slices"
-	"strconv"
-	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/urlparse"
@@ -37,7 +32,8 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 		}
 		return e, err
 	}
-	if e, err = s.look(ctx, u); e.Mode.IsDir() {
+	e, err = s.look(ctx, u)
+	if e.Mode.IsDir() {
 		e.URL = u
 	}
 	return e, err
@@ -69,6 +65,7 @@ func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[En
 	}
 }
 
+// statAll asks about the files in batches, each in one run.
 func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var last *question
@@ -81,7 +78,8 @@ func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[E
 				if q.gone == nil && q.told < len(q.asks) {
 					break
 				}
-				last, rest = q, rest[1:]
+				last = q
+				rest = rest[1:]
 				if !yield(q.answer()) {
 					return
 				}
@@ -104,7 +102,7 @@ type question struct {
 
 	info   Entry
 	told   int        // replies to asks
-	absent int        // those of them that are 550
+	absent int        // how many of them are 550
 	gone   []string   // the CWDs to the file's directory, up to one that is refused; nil if none is
 	err    *Error     // for that CWD, or the first 550
 	facts  wire.Reply // to MLST
@@ -112,9 +110,9 @@ type question struct {
 	noDir  *Error     // for that CWD if it was refused
 }
 
-// inquire returns questions about the first files of rest that one run may ask: those that a connection for the first
-// can serve. The error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
-func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, err error) {
+// inquire returns questions about the first files of rest that one run may ask, on a connection that serves first. The
+// error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
+func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, _ error) {
 	for _, u := range rest[:min(len(rest), maxBatch)] {
 		err := u.Check()
 		switch {
@@ -141,6 +139,7 @@ func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []
 	return asks, nil
 }
 
+// answer returns what StatAll yields for q.
 func (q *question) answer() (Entry, error) {
 	if q.gone != nil || q.absent == len(q.asks) {
 		return Entry{}, q.err
@@ -148,6 +147,7 @@ func (q *question) answer() (Entry, error) {
 	return q.info, nil
 }
 
+// tell records a reply about a file.
 func (r *run) tell(st step, reply wire.Reply) {
 	q := r.about(st)
 	q.told++
@@ -158,12 +158,15 @@ func (r *run) tell(st step, reply wire.Reply) {
 	if reply.Code != 550 || st.about == nil {
 		return
 	}
-	if q.absent++; q.err == nil {
-		q.err = r.refused(step{Command: withArg("RETR", st.Arg), about: q}, reply) // as RETR would be
+	q.absent++
+	if q.err == nil {
+		// as RETR would be
+		q.err = r.refused(step{Command: withArg("RETR", st.Arg), about: q}, reply)
 		q.err.Op = st.shown()
 	}
 }
 
+// about returns the question that a step belongs to.
 func (r *run) about(st step) *question { return cmp.Or(st.about, &r.file) }
 
 // lose records that the CWD dir on the way to q's file was refused with e: for this file, and for those after it in the
@@ -174,7 +177,9 @@ func (r *run) lose(q *question, dir string, e *Error) {
 		if !within(other.url.Dirs, gone) {
 			return
 		}
-		if other.gone, other.err = gone, e; other != q {
+		other.gone = gone
+		other.err = e
+		if other != q {
 			other.err = about(other.url, e).(*Error)
 		}
 	}
@@ -186,18 +191,19 @@ func within(dirs, outer []string) bool {
 
 // about returns err, an error about another file, as one about u.
 func about(u *urlparse.URL, err error) error {
-	e := (*Error)(nil)
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return err
 	}
 	other := *e
-	if other.URL = u.Redacted(); e.Stage == "directory" {
+	other.URL = u.Redacted()
+	if e.Stage == "directory" {
 		other.Hint = "" // it names the other file
 	}
 	return &other
 }
 
-// look returns what the server tells about the last segment of u, whose way must be that of a directory, or about that
+// look returns what the server tells about the last segment of u, which must end as the URL of a directory, or about that
 // directory itself if the segment is empty. It follows links.
 //
 // MLST (RFC 3659 section 7) tells everything in one round trip. If the server does not know it, or names a link, SIZE,
@@ -206,11 +212,13 @@ func about(u *urlparse.URL, err error) error {
 func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	u = u.Child("", "")
 	if last := len(u.Dirs) - 1; last >= 0 && u.Dirs[last] != "" {
-		u.Dirs, u.Name = u.Dirs[:last], u.Dirs[last]
+		u.Name = u.Dirs[last]
+		u.Dirs = u.Dirs[:last]
 	}
 	if !s.known().noMLST {
 		q := &question{url: u, asks: []Command{withArg("MLST", u.Name)}}
-		switch err := s.ask(ctx, q, nil); {
+		err := s.ask(ctx, q, nil)
+		switch {
 		case err != nil:
 			return Entry{}, err
 		case q.facts.Code == 500 || q.facts.Code == 502:
@@ -225,7 +233,7 @@ func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	if u.IsDir() {
 		return Entry{URL: u, Mode: fs.ModeDir, Size: -1}, s.ask(ctx, &question{url: u}, nil)
 	}
-	q := &question{url: u, typ: "I", asks: []Command{withArg("SIZE", u.Name), withArg("MDTM", u.Name), withArg("CWD", u.Name)}}
+	q := &question{url: u, typ: "I", asks: append(facts(u), withArg("CWD", u.Name))}
 	if err := s.ask(ctx, q, nil); err != nil {
 		return Entry{}, err
 	}
@@ -241,140 +249,35 @@ func (s *session) ask(ctx context.Context, q *question, work func(*run) error) e
 	return err
 }
 
+// entry returns what the reply to MLST says; its type is fs.ModeIrregular if that is nothing.
 func (q *question) entry() Entry {
 	item, ok := factsIn(q.facts)
 	if !ok {
 		return Entry{Mode: fs.ModeIrregular}
 	}
 	e := entryOf(q.url, "", item)
-	e.Name, e.URL = q.url.Name, q.url
+	e.Name = q.url.Name
+	e.URL = q.url
 	return e
 }
 
+// verdict returns what SIZE, MDTM and CWD together say.
 func (q *question) verdict() (Entry, error) {
 	e := q.info
 	switch {
 	case q.dir:
-		e.Mode, e.Size = fs.ModeDir, -1
+		e.Mode = fs.ModeDir
+		e.Size = -1
 	case e.Size >= 0:
-	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.Temporary()): // a directory that may not be entered, or not now
+	// a directory that may not be entered, or not now
+	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.Temporary()):
 		return Entry{}, q.noDir
-	case q.absent == 2: // in the words for a missing directory: some servers say of every directory that it is no file
+	// in the words for a missing directory: some servers say of every directory that it is no file
+	case q.absent == 2:
 		missing := *q.noDir
-		missing.Err, missing.Hint = q.err.Err, q.err.Hint
+		missing.Err = q.err.Err
+		missing.Hint = q.err.Hint
 		return Entry{}, &missing
 	}
 	return e, nil
-}
-
-// hashCommands say for each algorithm how many bytes a digest has, its name for HASH (draft-bryan-ftpext-hash), and the
-// commands for this algorithm alone, in the order of preference. Commands count if FEAT lists them.
-var hashCommands = map[string]string{
-	"sha512": "64 SHA-512 XSHA512",
-	"sha256": "32 SHA-256 XSHA256",
-	"sha1":   "20 SHA-1 XSHA1 XSHA",
-	"md5":    "16 MD5 XMD5 MD5",
-	"crc32":  "4 CRC32 XCRC",
-}
-
-// Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
-// XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
-// [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
-// the whole file before it replies, so Client.Timeout must be long enough for that.
-func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
-	if u.IsDir() {
-		return nil, about(u, errIsDirectory)
-	}
-	s, err := c.take(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	defer c.put(s)
-	q := &question{url: u, typ: typeOf(u), asks: facts(u)}
-	err = s.ask(ctx, q, func(r *run) error {
-		if q.gone == nil {
-			digest, err = r.hash(algorithm)
-		}
-		return err
-	})
-	return digest, err
-}
-
-func (r *run) hash(algorithm string) ([]byte, error) {
-	how := strings.Fields(hashCommands[algorithm])
-	if how == nil {
-		return nil, &Error{Op: "HASH", URL: r.url.Redacted(), Err: fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)}
-	}
-	if r.features == nil {
-		reply, err := r.command(Command{Verb: "FEAT"})
-		if err != nil {
-			return nil, err
-		}
-		r.features = reply
-	}
-	name, op := r.url.Name, withArg("HASH", r.url.Name)
-	var ask []Command
-	length, _ := strconv.Atoi(how[0])
-	hash, own := how[1], how[2:]
-	if offered(r.features, "HASH", hash) {
-		ask = []Command{withArg("OPTS", "HASH "+hash), op}
-	} else if i := slices.IndexFunc(own, func(verb string) bool { return offered(r.features, verb, "") }); i >= 0 {
-		ask = []Command{withArg(own[i], name)}
-	}
-	why := fmt.Errorf("%w: it offers no command for %s", errNoHash, algorithm)
-	for _, op = range ask {
-		reply, err := r.command(op)
-		if err != nil {
-			return nil, err
-		}
-		if d := digestIn(reply, length, name); d != nil {
-			return d, nil
-		}
-		why = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String())) // not as Error.Reply: 4yz is no reason to ask again
-	}
-	return nil, &Error{Op: op.shown(), URL: r.url.Redacted(), Err: why}
-}
-
-func (r *run) command(op Command) (*wire.Reply, error) {
-	reply, err := r.conn.Ask(op.line(), false)
-	if err != nil {
-		return nil, r.failure(step{Command: op}, err)
-	}
-	return &reply, nil
-}
-
-// offered reports whether FEAT lists verb, with param among its parameters (RFC 2389 section 3.2).
-func offered(features *wire.Reply, verb, param string) bool {
-	if features == nil || features.Code/100 != 2 {
-		return false
-	}
-	for line := range strings.SplitSeq(strings.ToUpper(features.Raw()), "\n") {
-		// Some servers put the reply's code before every line, or several features on one.
-		for feature := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(line), "211-"), ";") {
-			words := strings.Fields(strings.ReplaceAll(feature, "*", " "))
-			if len(words) > 0 && (words[0] == verb || words[len(words)-1] == verb) && (param == "" || strings.Contains(strings.ToUpper(line), param)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// digestIn returns the only digest of that many bytes in a positive reply, or nil. A word of the file's name, which some
-// servers repeat, does not count.
-func digestIn(r *wire.Reply, length int, name string) (digest []byte) {
-	if r.Code/100 != 2 {
-		return nil
-	}
-	for _, word := range strings.Fields(r.Raw()) {
-		d, err := hex.DecodeString(word)
-		switch {
-		case err != nil || len(d) != length || slices.Contains(strings.Fields(name), word):
-		case digest != nil && !bytes.Equal(d, digest):
-			return nil
-		default:
-			digest = d
-		}
-	}
-	return digest
 }

@@ -16,13 +16,14 @@ type Command struct {
 	Verb string // the command code in upper case, such as "RETR"
 	Arg  string // the argument, byte for byte as sent; "" for PASS
 
-	secret bool   // it sends the URL's password, or what Credentials supplies
-	shows  string // what is shown in place of Arg, because it is or may hold a password; "" if Arg is shown
+	secret bool // it sends the URL's password, or what Credentials supplies
+	// what is shown in place of Arg, because it is or may hold a password; "" if Arg is shown
+	shows string
 }
 
 // Plan returns the commands that u means, in their order (RFC 1738 section 3.2.2), without a password. The first stands for
 // the connection: CONNECT host:port, followed by " TLS" for ftps. The last is RETR or NLST. Plan uses no network. The error
-// is that of [urlparse.URL.Check].
+// comes from [urlparse.URL.Check].
 //
 // A Client also sends SIZE and MDTM (RFC 3659), which tell about a file, the commands that set up the data connection (EPSV
 // and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
@@ -50,9 +51,11 @@ func masking(u *urlparse.URL, secret func(string)) func(Command) Command {
 	if err != nil || v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
 		return func(c Command) Command { return c }
 	}
-	shown, shows := append(v.Dirs, v.Name), map[string]string{}
+	shown := append(v.Dirs, v.Name)
+	shows := map[string]string{}
 	for i, segment := range append(slices.Clone(u.Dirs), u.Name) {
-		if before, _, _ := strings.Cut(shown[i], "***"); segment != shown[i] {
+		if segment != shown[i] {
+			before, _, _ := strings.Cut(shown[i], "***")
 			shows[segment] = shown[i]
 			secret(segment[len(before):strings.LastIndexByte(segment, '@')])
 		}
@@ -75,7 +78,7 @@ func (c Command) line() string {
 
 // String returns the command as ftpfetch --dry-run prints it. Bytes outside 0x20-0x7e are written as \xNN, a backslash
 // as \\. The argument of PASS is <anonymous>, <prompt> or stars. In the argument of USER stars replace what follows a
-// colon: it may be the password of a URL whose colon was encoded by mistake.
+// colon: it may be a password, if the colon of the URL was encoded by mistake.
 func (c Command) String() string { return printable.Octets(c.display()) }
 
 func (c Command) display() string {
@@ -91,6 +94,7 @@ func (c Command) shown() string {
 	return c.display()
 }
 
+// step is a command at its place in a run.
 type step struct {
 	Command
 	waits   string    // why it is not sent before all earlier replies have come; "" if it may be
@@ -98,7 +102,7 @@ type step struct {
 	to      []string  // where it returns to
 	about   *question // one of several that the run asks; nil: the plan's file
 	advance bool      // it was sent at the end of the last transfer
-	probe   bool      // a CWD that asks whether a name is that of a directory
+	probe   bool      // a CWD that asks whether a name is a directory
 }
 
 // The reasons why a step waits. Replies come in the order of the commands (RFC 959 section 5.4), so a command that does
@@ -117,15 +121,17 @@ const (
 // course is what the steps of a run depend on, beyond the plan.
 type course struct {
 	goal
-	bare    bool     // only what the URL means, as in a [Plan]
-	fresh   bool     // on a new connection
-	auth    bool     // send AUTH although the plan does not require TLS
-	once    bool     // for one URL only: send nothing for the sake of a second one
-	place            // the working directory
-	advance string   // the EPSV or PASV that is sent already; if the server refuses it, it is sent again
-	typ     string   // the type that is set already
-	setUp   []string // EPSV and PASV, or EPRT and PORT; the second is for servers that refuse the first
-	inClear bool     // firewalls can read the set-up of the data connection
+	bare  bool // only what the URL means, as in a [Plan]
+	fresh bool // on a new connection
+	auth  bool // send AUTH although the plan does not require TLS
+	once  bool // for one URL only: send nothing for the sake of a second one
+	place      // the working directory
+	// the EPSV or PASV that is sent already; if the server refuses it, it is sent again
+	advance string
+	typ     string // the type that is set already
+	// EPSV and PASV, or EPRT and PORT; the second is for servers that refuse the first
+	setUp   []string
+	inClear bool // firewalls can read the set-up of the data connection
 }
 
 // final returns the command that retrieves what u names (RFC 1738 section 3.2.2).
@@ -162,20 +168,30 @@ func facts(u *urlparse.URL) (list []Command) {
 // servers that do not give the one before; see [unlisted].
 var ways = []Command{{Verb: "MLSD"}, withArg("LIST", "-a"), {Verb: "LIST"}, {Verb: "NLST"}}
 
-// steps returns the commands of a run: those of RFC 1738 section 3.2.2 and what is sent before and between them. It is
-// the one list of what is sent and what may travel together; [verbs] says what the replies mean.
-func steps(u *urlparse.URL, c course) []step {
-	list := make([]step, 0, 8)
-	add := func(commands ...Command) {
-		for _, command := range commands {
-			list = append(list, step{Command: command})
-		}
+// program is a list of steps.
+type program []step
+
+// add appends a command. The step that it returns may be changed until the next one is added.
+func (p *program) add(verb, arg string) *step {
+	*p = append(*p, step{Command: withArg(verb, arg)})
+	return &(*p)[len(*p)-1]
+}
+
+func (p *program) addAll(commands []Command) {
+	for _, c := range commands {
+		p.add(c.Verb, c.Arg)
 	}
+}
+
+// steps returns the commands of a run: the ones of RFC 1738 section 3.2.2 and what is sent before and between them. It is
+// the one list of what is sent and what may travel together; [verbs] says what the replies mean.
+func steps(u *urlparse.URL, c course) program {
+	list := make(program, 0, 8)
 	switch {
 	case c.fresh:
-		list = loginSteps(u, c)
+		list.login(u, c)
 	case c.advance != "":
-		list = append(list, step{Command: Command{Verb: c.advance}, advance: true})
+		list.add(c.advance, "").advance = true
 	}
 	if c.asks != nil {
 		return append(list, c.questions()...)
@@ -185,39 +201,45 @@ func steps(u *urlparse.URL, c course) []step {
 		dirs = append(slices.Clone(dirs), u.Name)
 	}
 	list = append(list, c.way(dirs)...)
-	if c.entries && c.home != "" && len(dirs) > farDown && c.known(dirs) < len(dirs)-1 {
-		add(Command{Verb: "PWD"}) // the directories beside this one are then one CWD away
+	if c.entries && c.far(dirs) {
+		list.add("PWD", "") // the directories beside this one are then one CWD away
 	}
 	if typ := typeOf(u); typ != c.typ {
-		add(withArg("TYPE", typ))
+		list.add("TYPE", typ)
 	}
-	asks := facts(u)
-	if slices.ContainsFunc(list, func(st step) bool { return !st.advance }) && !c.bare { // SIZE and MDTM travel with it
-		add(asks...)
+	var asks []Command
+	if !c.bare {
+		asks = facts(u)
+	}
+	unsent := func(st step) bool { return !st.advance }
+	if slices.ContainsFunc(list, unsent) { // SIZE and MDTM travel with it
+		list.addAll(asks)
 		asks = nil
 	}
-	for i, verb := range c.setUp {
-		st := step{Command: Command{Verb: verb}}
-		if i > 0 {
-			st.waits = forRefusal
-		} else if c.inClear {
-			st.waits = forFirewalls
-		}
-		list = append(list, st)
-	}
+	list.setUp(c)
 	ready := len(list)
-	if !c.bare {
-		add(asks...)
-	}
+	list.addAll(asks)
 	if c.offset > 0 {
-		add(withArg("REST", fmt.Sprint(c.offset)))
+		list.add("REST", fmt.Sprint(c.offset))
 	}
-	add(cmp.Or(c.op, final(u)))
+	list = append(list, step{Command: cmp.Or(c.op, final(u))})
 	if c.offset > 0 {
 		list[len(list)-1].waits = forTheOffset
 	}
 	list[ready].waits = forThePort
 	return list
+}
+
+// setUp adds the commands that set up the data connection.
+func (p *program) setUp(c course) {
+	for i, verb := range c.setUp {
+		st := p.add(verb, "")
+		if i > 0 {
+			st.waits = forRefusal
+		} else if c.inClear {
+			st.waits = forFirewalls
+		}
+	}
 }
 
 // Bounds of a batch, so that it fits into the buffers of every server. A client that fills them, and does not read replies
@@ -226,7 +248,7 @@ const maxBatch = 64            // commands
 const maxBatchOctets = 4 << 10 // with their line ends
 
 // questions returns the steps that ask about the first files of a batch: as many as travel together and can be reached.
-func (c course) questions() (list []step) {
+func (c course) questions() (list program) {
 	octets := 0
 	for i, q := range c.asks {
 		if !c.reaches(q.url.Dirs) {
@@ -234,22 +256,24 @@ func (c course) questions() (list []step) {
 		}
 		next := c.way(q.url.Dirs)
 		if q.typ != "" && q.typ != c.typ {
-			next = append(next, step{Command: withArg("TYPE", q.typ)})
+			next.add("TYPE", q.typ)
 			c.typ = q.typ
 		}
 		for _, op := range q.asks {
-			next = append(next, step{Command: op, probe: op.Verb == "CWD"})
+			next.add(op.Verb, op.Arg).probe = op.Verb == "CWD"
 		}
 		mask := masking(q.url, func(string) {})
 		for j := range next {
-			next[j].about, next[j].Command = q, mask(next[j].Command)
+			next[j].about = q
+			next[j].Command = mask(next[j].Command)
 			octets += len(next[j].line()) + 2
 		}
 		if i > 0 && (len(list)+len(next) > maxBatch || octets > maxBatchOctets) {
 			break
 		}
 		list = append(list, next...)
-		c.dirs, c.lost = q.url.Dirs, false
+		c.dirs = q.url.Dirs
+		c.lost = false
 	}
 	return list
 }
@@ -264,6 +288,11 @@ type place struct {
 
 // farDown is how many CWDs a directory of a tree may be away from home before PWD is asked for its name.
 const farDown = 8
+
+// far reports whether the directory is so far from home that PWD shortens the way to those beside it.
+func (at place) far(dirs []string) bool {
+	return at.home != "" && len(dirs) > farDown && at.known(dirs) < len(dirs)-1
+}
 
 // known returns how many of the CWDs that lead to a directory are in sure.
 func (at place) known(dirs []string) (n int) {
@@ -281,7 +310,7 @@ func (at place) below(dirs []string) string {
 	return strings.TrimSuffix(at.home, "/") + "/" + strings.Join(dirs, "/")
 }
 
-// onTheWay reports whether the CWDs that lead to a directory begin with those that were sent.
+// onTheWay reports whether the CWDs that lead to a directory begin with the ones that were sent.
 func (at place) onTheWay(dirs []string) bool {
 	return !at.lost && len(at.dirs) <= len(dirs) && slices.Equal(at.dirs, dirs[:len(at.dirs)])
 }
@@ -290,57 +319,79 @@ func (at place) onTheWay(dirs []string) bool {
 func (at place) reaches(dirs []string) bool { return at.onTheWay(dirs) || at.home != "" }
 
 // way returns the steps from at to the directory that dirs lead to from home (RFC 1738 section 3.2.5).
-func (at place) way(dirs []string) (list []step) {
+func (at place) way(dirs []string) (list program) {
 	if at.onTheWay(dirs) {
 		dirs = dirs[len(at.dirs):]
 	} else {
 		n := at.known(dirs)
-		list, dirs = append(list, step{Command: withArg("CWD", at.below(dirs[:n])), to: dirs[:n], back: true}), dirs[n:]
+		st := list.add("CWD", at.below(dirs[:n]))
+		st.back = true
+		st.to = dirs[:n]
+		dirs = dirs[n:]
 	}
 	for _, dir := range dirs {
-		list = append(list, step{Command: withArg("CWD", dir)})
+		list.add("CWD", dir)
 	}
 	return list
 }
 
-// loginSteps returns the commands of RFC 4217 sections 4 and 9 and RFC 1738 section 3.2.1, and those that are sent once per
-// login. A plan shows ftps, which is TLS from the first byte, by " TLS" after CONNECT.
-func loginSteps(u *urlparse.URL, c course) (list []step) {
-	if u.Scheme == urlparse.FTPES || c.auth {
-		list = append(list, step{Command: withArg("AUTH", "TLS")})
+// login adds the commands of RFC 4217 sections 4 and 9 and RFC 1738 section 3.2.1, and what is sent once per login.
+// A plan shows ftps, which is TLS from the first byte, by " TLS" after CONNECT.
+func (p *program) login(u *urlparse.URL, c course) {
+	explicit := u.Scheme == urlparse.FTPES || c.auth
+	if explicit {
+		p.add("AUTH", "TLS")
 	}
-	if u.Scheme == urlparse.FTPES || c.auth || u.Scheme == urlparse.FTPS && !c.bare {
-		list = append(list, step{Command: withArg("PBSZ", "0"), waits: forTLS}, step{Command: withArg("PROT", "P")})
+	if explicit || u.Scheme == urlparse.FTPS && !c.bare {
+		p.add("PBSZ", "0").waits = forTLS
+		p.add("PROT", "P")
 	}
-	user, pass := withArg("USER", "anonymous"), step{Command: Command{Verb: "PASS", shows: "<anonymous>"}}
-	if u.User != nil { // otherwise it is anonymous (RFC 1738 section 3.2.1)
-		user.Arg, pass.secret, pass.shows, pass.waits = u.User.Username(), true, "<prompt>", forTheQuestion
-		if _, ok := u.User.Password(); ok {
-			pass.shows = stars
-		}
+	p.user(u)
+	if c.bare {
+		return
 	}
-	if name, slip, _ := strings.Cut(user.Arg, ":"); slip != "" { // a password, if the colon was encoded by mistake
+	if needsUTF8(u) {
+		p.add("FEAT", "")
+		p.add("OPTS", "UTF8 ON").waits = forFeatures
+	}
+	if !c.once { // the way back, for the next URL
+		p.add("PWD", "")
+	}
+}
+
+// user adds USER and PASS. Without a user the login is anonymous (RFC 1738 section 3.2.1).
+func (p *program) user(u *urlparse.URL) {
+	if u.User == nil {
+		p.add("USER", "anonymous")
+		p.add("PASS", "").shows = "<anonymous>"
+		return
+	}
+	user := p.add("USER", u.User.Username())
+	// What follows a colon is a password, if the colon was encoded by mistake.
+	if name, slip, _ := strings.Cut(user.Arg, ":"); slip != "" {
 		user.shows = name + ":" + stars
 	}
-	list = append(list, step{Command: user}, pass)
-	if !c.bare && needsUTF8(u) {
-		list = append(list, step{Command: Command{Verb: "FEAT"}}, step{Command: withArg("OPTS", "UTF8 ON"), waits: forFeatures})
+	pass := p.add("PASS", "")
+	pass.secret = true
+	pass.shows = "<prompt>"
+	pass.waits = forTheQuestion
+	if _, ok := u.User.Password(); ok {
+		pass.shows = stars
 	}
-	if !c.once && !c.bare { // the way back, for the next URL
-		list = append(list, step{Command: Command{Verb: "PWD"}})
-	}
-	return list
 }
 
+// names returns the names in u that a server is sent.
 func names(u *urlparse.URL) []string {
 	return slices.Concat(u.Dirs, []string{u.Name, u.User.Username()})
 }
 
+// isASCII reports whether every name in u is ASCII.
 func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyondASCII) }
 
 // needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT tells whether the server wants OPTS UTF8 ON.
 func needsUTF8(u *urlparse.URL) bool {
-	return slices.ContainsFunc(names(u), func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) })
+	isUTF8 := func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) }
+	return slices.ContainsFunc(names(u), isUTF8)
 }
 
 func beyondASCII(name string) bool {

@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
@@ -55,6 +57,23 @@ func TestStraightGathers(t *testing.T) {
 				t.Errorf("woke for %d bytes, want %d", n, gathered)
 			}
 		})
+	}
+}
+
+// A transfer into a file stalls if no byte comes for the timeout, also if bytes have come before.
+func TestStraightStalls(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), ample)
+	defer cancel()
+	s := testserver.New(t, nil, testserver.Honest(strings.Repeat("x", 64<<10)),
+		testserver.On("RETR", testserver.Reply("150 x"), testserver.Data(strings.Repeat("x", 32<<10), testserver.Stalled)))
+	c := &ftpexec.Client{MaxIdle: -1, Timeout: 500 * time.Millisecond}
+	response := must.Get(c.Do(ctx, &ftpexec.Request{URL: parse(t, s.URL("/f"))}))(t)
+	defer response.Body.Close()
+	file := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
+	defer file.Close()
+	n, err := io.Copy(file, response.Body)
+	if n != 32<<10 || !errors.Is(err, ftpexec.ErrTimeout) {
+		t.Errorf("got %d bytes, %v, want half and ErrTimeout", n, err)
 	}
 }
 

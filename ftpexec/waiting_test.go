@@ -125,6 +125,8 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, s := forgetful(t, network, 1, tooMany, slow)
+		var d diary
+		c.Trace = d.add
 		c.MaxConns = 1
 		file := parse(t, s.URL("/a/f"))
 		full, other := forgetful(t, network, 0, tooMany, 0)
@@ -137,6 +139,9 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 			if err := call(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+		if !strings.Contains(d.text(), "the server may still count a connection that has been closed: trying again\n") {
+			t.Errorf("the trace does not say why: %s", d.text())
 		}
 	})
 }

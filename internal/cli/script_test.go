@@ -206,7 +206,7 @@ func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	got := s.Commands()
 	if !neg {
-		if !slices.Equal(got, args) {
+		if got = beyondLogin(got, args); !slices.Equal(got, args) {
 			ts.Fatalf("the server received\n%q\nwant\n%q", got, args)
 		}
 		return
@@ -216,6 +216,18 @@ func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("the server received %q, which matches %s", got[i], pattern)
 		}
 	}
+}
+
+// beyondLogin leaves out what follows a login up to a command that want names. TestSteps of ftpexec says what a Client sends
+// once per login.
+func beyondLogin(got, want []string) []string {
+	verb := func(line string) string { return strings.Split(line, " ")[0] }
+	login := false
+	return slices.DeleteFunc(got, func(line string) bool {
+		named := slices.ContainsFunc(want, func(w string) bool { return verb(w) == verb(line) })
+		login = verb(line) == "PASS" || verb(line) == "ACCT" || login && !named
+		return login && !named
+	})
 }
 
 func runForCode(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,0 +1,124 @@
+package ftpexec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec/internal/listing"
+)
+
+// errNextWay means that the connection broke with the refusal of a listing, and the next way is to be tried on a new one.
+var errNextWay = errors.New("listing refused")
+
+// listBy makes the plan end in the way to list that has this number.
+func (r *run) listBy(way int) {
+	r.goal.how = way
+	r.goal.op = ways[way]
+}
+
+// search is what the ways to list a directory have told that did not list it.
+type search struct {
+	odd    listed // lines that cannot be read
+	denied error  // why MLSD or LIST is refused, although the server knows it
+	blank  bool   // LIST was empty, and nothing else tells more
+}
+
+// clear reports whether the ways so far were unknown to the server or empty.
+func (s *search) clear() bool { return s.denied == nil && len(s.odd.lines) == 0 }
+
+// goThroughWays runs the plan to its end, a listing, in one of the ways after another until one lists the directory.
+func (r *run) goThroughWays() (listed, error) {
+	var so search
+	for {
+		l, err := r.lines()
+		l.lines = slices.DeleteFunc(l.lines, func(line string) bool { return line == "" })
+		if err == nil && r.settles(l, so.clear()) || err != nil && !unlisted(l.op, err) {
+			return l, err
+		}
+		so.add(l, err)
+		if r.goal.how == len(ways)-1 {
+			return so.end(l, err)
+		}
+		r.nextWay(err)
+		if r.conn.Err() != nil {
+			return l, fmt.Errorf("%w: %w", errNextWay, err)
+		}
+	}
+}
+
+// add records a way that did not list the directory.
+func (s *search) add(l listed, err error) {
+	switch list := l.op.line() == "LIST"; {
+	case err == nil && len(l.lines) == 0:
+		s.blank = list
+	case err == nil && len(s.odd.lines) == 0:
+		s.odd = l
+	case (l.op.Verb == "MLSD" || list) && !unknownCommand(err):
+		s.denied = err
+	}
+}
+
+// end returns the result when the last way has not listed the directory either.
+func (s *search) end(l listed, err error) (listed, error) {
+	switch {
+	case !s.clear():
+		return s.odd, s.denied
+	case s.blank && (!errors.Is(err, errTransfer) || unknownCommand(err)):
+		return l, nil
+	}
+	return s.odd, err
+}
+
+// settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
+// counts only if the same LIST has listed something before, because some servers take "-a" for a name, and others run a
+// program ls that is not there. clear means that the ways before were unknown to the server or empty; otherwise an empty
+// listing is wrong, and NLST is for this directory alone.
+func (r *run) settles(l listed, clear bool) bool {
+	switch {
+	case len(l.lines) > 0:
+		if !l.readable() {
+			return false
+		}
+		if clear || l.op.Verb != "NLST" {
+			r.prefer(true)
+		}
+		return true
+	case l.op.Arg != "", l.op.Verb == "LIST" && !l.none:
+		h := r.known()
+		return clear && h.how == r.goal.how && h.listed
+	}
+	return clear
+}
+
+// nextWay replaces what is left of the run by the next way to list. err is why this way did not.
+func (r *run) nextWay(err error) {
+	r.listBy(r.goal.how + 1)
+	if r.goal.how == 1 && unknownCommand(err) {
+		r.prefer(false)
+	}
+	r.port = 0
+	r.queue = steps(r.url, r.course(false))
+}
+
+// prefer remembers the way for the next listing. listed says whether it has listed something.
+func (r *run) prefer(listed bool) {
+	r.learn(func(h *habits) {
+		h.how = r.goal.how
+		h.listed = listed
+	})
+}
+
+// readable reports whether any line can be read. "-a" alone is a file that a server took for what to list.
+func (l listed) readable() bool {
+	if l.op.Arg != "" && len(l.lines) == 1 && strings.HasSuffix(l.lines[0], " "+l.op.Arg) {
+		return false
+	}
+	for _, err := range l.items(false) {
+		if !errors.Is(err, listing.ErrUnknown) {
+			return true
+		}
+	}
+	return false
+}
