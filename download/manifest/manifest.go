@@ -312,8 +312,7 @@ func (i *Item) setSize(text string) error {
 
 // addSum adds a digest, or passes on why there is none. The strongest counts.
 func (i *Item) addSum(sum digest.Sum, err error) error {
-	rank := func(s digest.Sum) int { return slices.Index(algorithm.Names(), s.Algorithm) }
-	if err == nil && (i.Sum.Algorithm == "" || rank(sum) < rank(i.Sum)) {
+	if err == nil && algorithm.Stronger(sum.Algorithm, i.Sum.Algorithm) {
 		i.Sum = sum
 	}
 	return err
