@@ -145,7 +145,7 @@ func (r *reader) letter(text string) string {
 		return ""
 	case own == nil:
 		r.complain("unknown flag %s%s", letters, because(": ", found))
-	case found == nil || own.value != "N" || value == "" || value == "auto" || fits("N", value):
+	case found == nil || own.mayTake(value):
 		given := text != "" && (!own.bare || text != value || numberFor(found, text))
 		r.own(own, value, given)
 		if given {
@@ -162,6 +162,11 @@ func (r *reader) letter(text string) string {
 		return ""
 	}
 	return text
+}
+
+// mayTake reports whether a value may be meant for the flag, and not for the same letter of another program.
+func (f *flag) mayTake(value string) bool {
+	return f.value != "N" || value == "" || value == "auto" || fits("N", value)
 }
 
 // first returns the first flag of several with one dash: one letter, or a pair such as wget's -nc.
