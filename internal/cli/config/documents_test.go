@@ -93,13 +93,16 @@ var update = stdflag.Bool("update", false, "write the scripts of completion")
 
 // TestCompletions checks that the scripts complete the flags that there are. With -update it writes them.
 func TestCompletions(t *testing.T) {
-	for shell := range shells {
+	all := ""
+	for _, shell := range slices.Sorted(maps.Keys(shells)) {
 		want := completion(t, shell)
-		if *update {
-			must.Do(t, os.WriteFile("completion/"+shell, []byte(want), 0o666))
-		} else if Text(shell) != want {
+		all += "--- " + shell + "\n" + want
+		if !*update && Text(shell) != want {
 			t.Errorf("the completion of %s is old: go test ./internal/cli/config -run TestCompletions -update", shell)
 		}
+	}
+	if *update {
+		must.Do(t, os.WriteFile("completions.txt", []byte(all), 0o666))
 	}
 }
 
