@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// reader reads a command line. It goes on behind what is wrong, so that everything is told at once.
+// reader reads a command line. It reads on after a mistake, so that one message tells all mistakes.
 type reader struct {
 	*line
 	all      *pflag.FlagSet
-	program  string // whose flags those are that are not ours
+	program  string // the program that the user most likely took the unknown flags from
 	args     []string
 	operands []string
 	wrong    []string

@@ -55,7 +55,7 @@ type Config struct {
 	TLS          string // try, explicit, implicit or "": for ftp URLs; the others ask for TLS themselves
 	CACert, Cert string // files
 	Insecure     bool
-	Proxy        *proxy.Proxy // that of --proxy, for all hosts; nil if it names none
+	Proxy        *proxy.Proxy // from --proxy, for all hosts; nil if it names none
 	ProxyGet     bool         // it fetches files itself
 	NoProxy      bool         // --proxy none: not even one of the environment
 
@@ -94,7 +94,7 @@ func Parse(args []string) (*Config, error) {
 		return &r.Config, correct(args)
 	case r.Print == "help" && !slices.Contains(args, "--help"):
 		r.Print = "short"
-		if r.Long || r.Info { // -h is that of ls and du
+		if r.Long || r.Info { // as in ls and du, -h is for sizes
 			r.Print, r.Human = "", true
 		}
 	}
