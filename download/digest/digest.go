@@ -40,33 +40,41 @@ func Parse(s string) (Sum, error) {
 	s = strings.TrimSpace(s)
 	at := strings.IndexAny(s, ":=")
 	digits := s[at+1:]
-	bad := strings.IndexFunc(digits, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) })
+	bad := strings.TrimLeft(digits, "0123456789abcdefABCDEF")
+	fits := slices.DeleteFunc(algorithm.Names(), func(a string) bool { return bad != "" || size(a) != len(digits) })
 	a := algorithm.Named(s[:max(at, 0)])
-	if a != "" && bad < 0 && len(digits) == size(a) {
+	if at < 0 && len(fits) == 1 {
+		a = fits[0]
+	}
+	if slices.Contains(fits, a) {
 		digest, err := hex.DecodeString(digits)
 		return Sum{a, digest}, err
 	}
-	fits := slices.DeleteFunc(algorithm.Names(), func(a string) bool { return bad >= 0 || size(a) != len(digits) })
-	var err error
+	return Sum{}, wrong(s, at, bad, fits)
+}
+
+// wrong says what is wrong with a digest and what to write. at is where its algorithm ends or -1, bad is what follows the
+// good digits, and fits are the algorithms that have digests of its length.
+func wrong(s string, at int, bad string, fits []string) error {
+	digits := len(s) - at - 1
+	a := algorithm.Named(s[:max(at, 0)])
+	all := strings.Join(algorithm.Names(), ", ")
+	other := strings.Join(fits, ": or ") + ":"
 	switch {
 	case s == "":
-		err = errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
+		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
 	case at < 0 && len(fits) == 0:
-		err = fmt.Errorf("%.40q has no algorithm: write ALGO:HEX, where ALGO is one of %s", s, strings.Join(algorithm.Names(), ", "))
-	case at < 0 && len(fits) > 1:
-		err = fmt.Errorf("the digest has no algorithm: write %s: in front of the digits", strings.Join(fits, ": or "))
+		return fmt.Errorf("%.40q has no algorithm: write ALGO:HEX, where ALGO is one of %s", s, all)
 	case at < 0:
-		return Parse(fits[0] + ":" + s)
+		return fmt.Errorf("the digest has no algorithm: write %s in front of the digits", other)
 	case a == "":
-		err = fmt.Errorf("unknown digest algorithm %.40q: write one of %s", s[:at], strings.Join(algorithm.Names(), ", "))
-	case bad >= 0:
-		err = fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(digits[bad:])[0], bad+1)
+		return fmt.Errorf("unknown digest algorithm %.40q: write one of %s", s[:at], all)
+	case bad != "":
+		return fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(bad)[0], digits-len(bad)+1)
 	case len(fits) == 0:
-		err = fmt.Errorf("%s has %d hexadecimal digits, not %d", a, size(a), len(digits))
-	default:
-		err = fmt.Errorf("%s has %d hexadecimal digits, not %d: for this digest write %s", a, size(a), len(digits), strings.Join(fits, ": or ")+":")
+		return fmt.Errorf("%s has %d hexadecimal digits, not %d", a, size(a), digits)
 	}
-	return Sum{}, err
+	return fmt.Errorf("%s has %d hexadecimal digits, not %d: for this digest write %s", a, size(a), digits, other)
 }
 
 // size returns how many digits the digests of an algorithm have.

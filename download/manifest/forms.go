@@ -25,20 +25,46 @@ type form struct {
 	maps bool // Options.Map may name its columns
 }
 
-// forms are all forms, in the order in which the beginning of a list tells them.
+// forms are all forms. The first that the beginning of a list tells counts: a table's header may look like a URL or a
+// digest, and one JSON document begins like a line of NDJSON.
 var forms = []form{
-	{"tsv", func(b *beginning) bool { return b.heads("\t") }, func(r *reader) { r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t"), nil }) }, true},
-	{"csv", func(b *beginning) bool { return b.heads(",") }, func(r *reader) { r.readTable(",", r.record) }, true},
+	{"tsv", (*beginning).tsv, (*reader).readTSV, true},
+	{"csv", (*beginning).csv, (*reader).readCSV, true},
 	{"json", (*beginning).document, (*reader).readJSON, true},
-	{"ndjson", func(b *beginning) bool { return strings.HasPrefix(b.first, "{") }, func(r *reader) { r.each(r.object) }, true},
-	{"metalink", func(b *beginning) bool {
-		return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
-	}, (*reader).readMetalink, false},
-	{"curl", func(b *beginning) bool {
-		return strings.HasPrefix(b.first, "curl ") || strings.HasPrefix(strings.Join(b.head, ""), "#!") && !hasScheme(b.first)
-	}, func(r *reader) { r.each(r.command) }, false},
-	{"list", func(b *beginning) bool { return hasScheme(b.first) }, (*reader).readList, false},
-	{"sums", func(b *beginning) bool { _, _, ok := sums.Line(b.first); return ok }, func(r *reader) { r.each(r.listed) }, false},
+	{"ndjson", (*beginning).ndjson, (*reader).readNDJSON, true},
+	{"metalink", (*beginning).metalink, (*reader).readMetalink, false},
+	{"curl", (*beginning).curl, (*reader).readCurl, false},
+	{"list", (*beginning).list, (*reader).readList, false},
+	{"sums", (*beginning).sums, (*reader).readSums, false},
+}
+
+func (r *reader) readTSV() {
+	r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t"), nil })
+}
+
+func (r *reader) readCSV()    { r.readTable(",", r.record) }
+func (r *reader) readNDJSON() { r.each(r.object) }
+func (r *reader) readCurl()   { r.each(r.command) }
+func (r *reader) readSums()   { r.each(r.listed) }
+
+func (b *beginning) tsv() bool    { return b.heads("\t") }
+func (b *beginning) csv() bool    { return b.heads(",") }
+func (b *beginning) ndjson() bool { return strings.HasPrefix(b.first, "{") }
+func (b *beginning) list() bool   { return hasScheme(b.first) }
+
+func (b *beginning) metalink() bool {
+	return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
+}
+
+// curl also knows a script by its first line, unless URLs follow.
+func (b *beginning) curl() bool {
+	script := strings.HasPrefix(strings.Join(b.head, ""), "#!")
+	return strings.HasPrefix(b.first, "curl ") || script && !hasScheme(b.first)
+}
+
+func (b *beginning) sums() bool {
+	_, _, ok := sums.Line(b.first)
+	return ok
 }
 
 func formats() (names []string) {
@@ -185,83 +211,6 @@ func (r *reader) listed(line int, text string) {
 		err = item.below(r.Base, name)
 	}
 	r.finish(item, err)
-}
-
-// lines reads lines of bounded length.
-type lines struct {
-	r    *bufio.Reader
-	buf  []byte
-	back []string // lines to read again
-
-	n    int    // number of the current line, from 1
-	text string // the current line without its end
-	long bool   // the current line is too long, and text is not all of it
-	err  error  // of r
-
-	idle  int  // bytes of lines since the last file
-	held  int  // bytes that Read has given since it was 0
-	ended bool // and the end of the current line
-}
-
-// next reads a line. It returns false at the end of the text, or if r fails.
-func (l *lines) next() bool {
-	if len(l.back) > 0 {
-		l.text, l.back, l.long = l.back[0], l.back[1:], false
-		l.n++
-		return true
-	}
-	l.buf, l.long = l.buf[:0], false
-	for {
-		piece, err := l.r.ReadSlice('\n')
-		l.idle += len(piece)
-		l.long = l.long || len(l.buf)+len(piece) > maxLine
-		if !l.long {
-			l.buf = append(l.buf, piece...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && !errors.Is(err, io.EOF):
-			l.err = err
-			return false
-		case err != nil && len(l.buf) == 0 && !l.long:
-			return false
-		}
-		l.n++
-		l.text = strings.TrimSuffix(strings.TrimSuffix(string(l.buf), "\n"), "\r")
-		return true
-	}
-}
-
-// Read gives a decoder no more than the next line, so that n is the line where the decoder is, with the blank ones before
-// it: whenever it gets more, a decoder of JSON looks again at all blanks before a value. It bounds what the decoder holds.
-func (l *lines) Read(b []byte) (int, error) {
-	if l.held > maxLine {
-		return 0, errTooMuch
-	}
-	switch _, err := l.r.Peek(1); {
-	case errors.Is(err, io.EOF):
-		return 0, err
-	case err != nil:
-		l.err = err
-		return 0, err
-	case l.ended || l.n == 0:
-		l.n++
-	}
-	text, _ := l.r.Peek(min(len(b), l.r.Buffered()))
-	rest := bytes.TrimLeft(text, " \t\r\n")
-	blank := text[:len(text)-len(rest)]
-	l.n += bytes.Count(blank, []byte("\n"))
-	size := len(text)
-	if end := bytes.IndexByte(rest, '\n') + 1; end > 0 {
-		size = len(blank) + end
-	}
-	l.ended = text[size-1] == '\n'
-	if l.ended && len(rest) == 0 {
-		l.n--
-	}
-	l.held += size
-	return l.r.Read(b[:size])
 }
 
 // comment reports whether a line is empty or a comment.

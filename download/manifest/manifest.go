@@ -1,7 +1,8 @@
 // Package manifest reads lists of files to retrieve, one [Item] at a time: lists of URLs, tables, and the reports of
 // sequence archives.
 //
-// Call [Check] to find everything that is wrong before anything is fetched, then [Read] the items. The package opens no files and no connections. No error shows a password.
+// Call [Check] to find everything that is wrong before anything is fetched, then [Read] the items. The package opens no
+// files and no connections. No error shows a password.
 package manifest
 
 import (
@@ -32,15 +33,14 @@ type Options struct {
 	Format string
 	// AllowPort takes the ports of other protocols; see [urlparse.URL.BadPort].
 	AllowPort bool
-	// KeepDirs makes the default path of a file that of its first URL, with all directories, instead of the last segment.
+	// KeepDirs saves a file without a path under all directories of its first URL, instead of under its last segment.
 	KeepDirs bool
 	// Map says which columns of a table, or members of objects, tell about a file of each row: "url=FASTQ_FILE,md5=MD5". The
 	// first word is a column of this package's own tables. "ena:fastq" are the columns fastq_ftp, fastq_md5 and fastq_bytes of
 	// an ENA file report, "ncbi:_genomic.fna.gz" the files that end so in the directories of an NCBI summary. Several elements
 	// are several files of each row; none means that the header tells.
 	Map []string
-	// Base is the directory that relative names in a list are below. With nothing but a Scheme it is what the lines of a list of
-	// URLs lack.
+	// Base is the directory of the relative names in a list. A Base with only a Scheme completes URLs that lack theirs.
 	Base *urlparse.URL
 	// Shard {I, N} limits what is read to the I-th, from 1, of N equal shares of the items; {} is all.
 	Shard [2]int
@@ -55,13 +55,13 @@ type Item struct {
 	Line int             // the line of the list that names it, from 1; 0 if no list does
 }
 
-// Check reads a whole list and returns how many files it names in the shard, their size together, which is -1 if that of
-// one is unknown, and all that is wrong with the list, in the order of the lines. After a hundred bad lines Check reads no
-// further, which one more error says. The list of an error that is not [ErrLine] could not be read to its end. One
-// that is [errors.ErrUnsupported] says what the list is read without, and nothing is wrong.
+// Check reads a whole list. It returns how many files the list names in the shard, their total size, which is -1 if the
+// size of one is unknown, and all that is wrong with the list, in the order of the lines. After a hundred bad lines Check
+// stops, and one more error says so. If an error is not [ErrLine], the list could not be read to its end. An error that is
+// [errors.ErrUnsupported] only says what Check leaves out.
 //
-// Two items are in each other's way if they have the same path, or if the path of one is a directory of the other's. Items
-// that are the same in all but their line are one file, and no error. Check needs some fifty bytes of memory for each item.
+// Two items conflict if they have the same path, or if one's path is a directory of the other's. Items that differ only
+// in their lines are one file, and no error. Check needs about fifty bytes of memory for each item.
 func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 	paths := claims.New()
 	r := &reader{Options: o}
@@ -102,8 +102,8 @@ func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 }
 
 // Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
-// the next line, unless that was the hundredth. If nothing after a line can be understood, or if source fails, the error is the last, and that of source
-// is unchanged. Read needs the same memory for a list of any length.
+// the next line until a hundred lines are bad. An error ends the items if nothing after it can be understood, or if source
+// fails, whose error is unchanged. Read needs the same memory for a list of any length.
 func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		faults := 0
@@ -312,8 +312,7 @@ func (i *Item) setSize(text string) error {
 
 // addSum adds a digest, or passes on why there is none. The strongest counts.
 func (i *Item) addSum(sum digest.Sum, err error) error {
-	rank := func(s digest.Sum) int { return slices.Index(algorithm.Names(), s.Algorithm) }
-	if err == nil && (i.Sum.Algorithm == "" || rank(sum) < rank(i.Sum)) {
+	if err == nil && algorithm.Stronger(sum.Algorithm, i.Sum.Algorithm) {
 		i.Sum = sum
 	}
 	return err

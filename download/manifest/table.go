@@ -110,6 +110,19 @@ func (r *reader) newTable(header []string) (*table, error) {
 	return t, nil
 }
 
+// argoRoot reads what Argo's lists say of their server in a comment. It becomes Base, unless --base names another server,
+// which has the same files.
+func (r *reader) argoRoot(comment string) {
+	_, text, ok := strings.Cut(comment, "FTP root number 1 : ")
+	if !ok {
+		return
+	}
+	root, err := urlparse.Parse(strings.TrimSpace(text) + "/")
+	if err == nil && (r.Base == nil || r.Base.Host == root.Host) {
+		r.Base = root
+	}
+}
+
 // readTable reads a table with a header. The header may be a comment, which has a name of a column of URLs, or as many
 // names as the first row has cells.
 func (r *reader) readTable(separator string, cells func() ([]string, error)) {
@@ -118,12 +131,7 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	for r.next() {
 		line, text := r.in.n, r.in.text
 		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
-			if _, text, ok := strings.Cut(text, "FTP root number 1 : "); ok { // of Argo; it may be --base on another server that has the same
-				root, err := urlparse.Parse(strings.TrimSpace(text) + "/")
-				if err == nil && (r.Base == nil || r.Base.Host == root.Host) {
-					r.Base = root
-				}
-			}
+			r.argoRoot(text)
 			above = text
 			continue
 		}
@@ -223,7 +231,7 @@ var errNotArray = errors.New("the list has neither a JSON array nor digests: wri
 
 // readJSON reads a document. After a fault in the syntax nothing can be understood.
 func (r *reader) readJSON() {
-	d := &document{r, json.NewDecoder(r.in), false}
+	d := &document{reader: r, values: json.NewDecoder(r.in)}
 	err := d.value("", 0)
 	if err == nil && !d.found {
 		err = errNotArray
@@ -250,39 +258,63 @@ type document struct {
 func (d *document) value(name string, depth int) error {
 	const most = 100
 	token, err := d.values.Token()
-	line := d.in.n
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	element := func() error { return d.member(depth + 1) }
+	switch {
 	case depth > most:
 		return errNotArray
 	case token == json.Delim('['):
 		d.found = true
-		for err == nil && !d.done && d.values.More() {
-			var row json.RawMessage
-			if err = d.values.Decode(&row); err == nil && (depth == 0 || row[0] == '{') {
-				d.object(d.in.n-bytes.Count(row, []byte("\n")), string(row))
-				d.in.held = 0
-			}
-		}
-	case token == json.Delim('{'):
-		for err == nil && !d.done && d.values.More() {
-			if token, err = d.values.Token(); err == nil {
-				err = d.value(token.(string), depth+1)
-			}
-		}
-	default:
-		text, isText := token.(string)
-		if _, _, ok := sums.Line(text + "  " + name); ok && isText {
-			d.found, d.in.held = true, 0
-			d.listed(line, text+"  "+name)
-		}
+		element = func() error { return d.element(depth == 0) }
+	case token != json.Delim('{'):
+		d.digest(name, token)
 		return nil
 	}
-	if err == nil && !d.done {
-		_, err = d.values.Token() // its end
+	for !d.done && d.values.More() {
+		err := element()
+		if err != nil {
+			return err
+		}
+	}
+	if d.done {
+		return nil
+	}
+	_, err = d.values.Token() // its end
+	return err
+}
+
+// element reads an element of an array as a row. Those of an array within an object may be something else.
+func (d *document) element(row bool) error {
+	var text json.RawMessage
+	err := d.values.Decode(&text)
+	if err == nil && (row || text[0] == '{') {
+		d.object(d.in.n-bytes.Count(text, []byte("\n")), string(text))
+		d.in.held = 0
 	}
 	return err
+}
+
+// member reads a member of an object.
+func (d *document) member(depth int) error {
+	name, err := d.values.Token()
+	if err != nil {
+		return err
+	}
+	return d.value(name.(string), depth)
+}
+
+// digest reads a member that may be the digest of the file with its name.
+func (d *document) digest(name string, value json.Token) {
+	text, isText := value.(string)
+	text += "  " + name
+	_, _, ok := sums.Line(text)
+	if ok && isText {
+		d.found = true
+		d.in.held = 0
+		d.listed(d.in.n, text)
+	}
 }
 
 // object reads an object as a row of a table. An array of strings stands for several columns of the same name.

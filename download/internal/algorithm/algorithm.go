@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// algorithms are all of them, strongest first.
+// algorithms are all of them, strongest first. This order is the only ranking of algorithms.
 var algorithms = []struct {
 	name, alias string
 	make        func() hash.Hash
@@ -36,6 +36,16 @@ func Names() (names []string) {
 	return names
 }
 
+// Stronger reports whether an algorithm is stronger than another. Every algorithm is stronger than none, "".
+func Stronger(a, than string) bool {
+	for _, x := range algorithms {
+		if x.name == a || x.name == than {
+			return x.name != than
+		}
+	}
+	return false
+}
+
 // New returns a hash for an algorithm. It panics if there is none of that name.
 func New(a string) hash.Hash {
 	for _, x := range algorithms {
@@ -50,8 +60,11 @@ func New(a string) hash.Hash {
 // BLAKE2b-512. It returns "" if there is none.
 func Named(name string) string {
 	plain := strings.ToLower(dashes.Replace(name))
+	if plain == "" { // the alias of algorithms that have none
+		return ""
+	}
 	for _, a := range algorithms {
-		if plain != "" && (plain == a.name || plain == a.alias) {
+		if plain == a.name || plain == a.alias {
 			return a.name
 		}
 	}

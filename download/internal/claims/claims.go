@@ -1,5 +1,5 @@
-// Package claims finds the files of a list or a run that are in each other's way: those with the same path, and those
-// whose path is a directory of another's.
+// Package claims finds the files of a list or a run whose paths conflict: two files have the same path, or one's path is a
+// directory of the other's.
 package claims
 
 import (
@@ -9,7 +9,7 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// Paths are those that files need, by their hashes. By chance, two of a million have the same hash in one run of thirty
+// Paths are the paths that files need, by their hashes. By chance, two of a million have the same hash in one run of thirty
 // million: then the second is refused. Paths takes some fifty bytes of memory for each, and is safe for concurrent use.
 type Paths struct {
 	mu    sync.Mutex
@@ -32,8 +32,8 @@ func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, 
 // Same is the clash of two files with one path, unless they are the same file.
 const Same = "is that of %s, which has another URL, size or digest"
 
-// Add claims a path for a file. If it is not the first that needs the path, Add returns the first, and how they are in each
-// other's way, with "%s" for that file; else clash is "".
+// Add claims a path for a file. If another file has claimed it, Add returns that file and how the two conflict, with "%s"
+// for that file; else clash is "".
 func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

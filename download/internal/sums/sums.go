@@ -25,9 +25,12 @@ const (
 	MaxList = 64 << 20
 )
 
-var ErrNotListed = errors.New("no digest is listed for the file")          // a list has none
-var ErrAmbiguous = errors.New("different digests are listed for the file") // a list has two
-var ErrTooLarge = errors.New("too large for a list of digests")            // a list exceeds MaxLine or MaxList
+// Errors about lists.
+var (
+	ErrNotListed = errors.New("no digest is listed for the file")          // a list has none
+	ErrAmbiguous = errors.New("different digests are listed for the file") // a list has two
+	ErrTooLarge  = errors.New("too large for a list of digests")           // a list exceeds MaxLine or MaxList
+)
 
 // List is a file on the server that may hold the digest of another one in the same directory.
 type List struct {
@@ -42,10 +45,12 @@ type List struct {
 // omits the file itself.
 func Beside(name string) (lists []List) {
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5"} {
-		lists = append(lists, List{File: name + "." + a, Algorithm: a}, List{strings.ToUpper(a) + "SUMS", a, true})
+		lists = append(lists,
+			List{File: name + "." + a, Algorithm: a},
+			List{File: strings.ToUpper(a) + "SUMS", Algorithm: a, Whole: true})
 	}
 	for _, file := range []string{"MD5SUM", "md5checksums.txt", "md5sums.txt", "md5sum.txt"} {
-		lists = append(lists, List{file, "md5", true})
+		lists = append(lists, List{File: file, Algorithm: "md5", Whole: true})
 	}
 	lists = append(lists, List{File: "CHECKSUMS", Whole: true})
 	return slices.DeleteFunc(lists, func(l List) bool { return l.File == name })
@@ -57,18 +62,21 @@ func Is(name string) bool {
 	return slices.ContainsFunc(Beside(""), func(l List) bool { return l.File == name || !l.Whole && l.File == ext })
 }
 
-// Digests are those of a list, by the names of their files.
+// Digests are the digests of one list, by the names of their files.
 type Digests struct {
-	Once   bool                  // it serves one file only: it has no other's digest, or not those of all
+	Once   bool                  // it serves one file only: it lacks the digests of others
 	of     map[string]digest.Sum // without the digest itself if there are different ones
 	octets int                   // of memory, about
 }
 
-// Has reports whether there is a name.
-func (d *Digests) Has(name string) bool { _, ok := d.of[name]; return ok }
+// Has reports whether the list names a file.
+func (d *Digests) Has(name string) bool {
+	_, ok := d.of[name]
+	return ok
+}
 
-// Add adds the name of a file with its digest, if that is known. The strongest counts, and two different ones of an algorithm
-// are none.
+// Add adds the name of a file with its digest, if that is known. The digest of the strongest algorithm counts. Two
+// different digests of one algorithm are ambiguous.
 func (d *Digests) Add(name string, sum digest.Sum) {
 	if d.of == nil {
 		d.of = make(map[string]digest.Sum)
@@ -77,7 +85,7 @@ func (d *Digests) Add(name string, sum digest.Sum) {
 	case !ok:
 		d.octets += perName + len(name)
 		d.of[strings.Clone(name)] = sum
-	case slices.Index(algorithm.Names(), sum.Algorithm) < slices.Index(algorithm.Names(), was.Algorithm):
+	case algorithm.Stronger(sum.Algorithm, was.Algorithm):
 		d.of[name] = sum
 	case was.Algorithm == sum.Algorithm && was.String() != sum.String():
 		d.of[name] = digest.Sum{Algorithm: sum.Algorithm}
@@ -98,8 +106,8 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 	return digest.Sum{}, ErrNotListed
 }
 
-// Read reads the list. Of a list of very many files it keeps the digests of some, and those of names that end in name. A line has one
-// of the forms
+// Read reads the list. If it names very many files, Read keeps the digests of some of them, and of names that end in name.
+// A line has one of the forms
 //
 //	hex  name         md5sum(1) and similar; also with one space or a tab
 //	hex *name         the same, in binary mode
@@ -129,9 +137,10 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 		if lines == 0 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
-		if strings.TrimSpace(line) != "" {
-			lines++
+		if strings.TrimSpace(line) == "" {
+			continue
 		}
+		lines++
 		of, sum, ok := parse(line, l.Algorithm)
 		if !ok {
 			continue
@@ -139,28 +148,40 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 		if of == "" || of == "-" {
 			nameless = sum
 		}
-		if of = strings.TrimPrefix(strings.TrimPrefix(of, "./"), "/"); !l.Whole {
-			of = path.Base(of)
-		}
-		full := d.octets >= mostKnown && !strings.HasSuffix(of, name) || d.octets >= mostKnown+MaxLine
-		if full && !d.Has(of) {
-			d.Once = true
-			continue
-		}
-		d.Add(of, sum)
-	}
-	switch err := text.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
-	case err != nil:
-		return nil, err
-	case in.N == 0:
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
+		d.keep(l.inDirectory(of), sum, name)
 	}
 	if lines == 1 && !l.Whole && nameless.Algorithm != "" {
 		d.Add(name, nameless)
 	}
-	return d, nil
+	err := text.Err()
+	switch {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
+	case err == nil && in.N == 0:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
+	}
+	return d, err
+}
+
+// inDirectory returns what a listed name is in the list's directory.
+func (l List) inDirectory(name string) string {
+	if !l.Whole {
+		return path.Base(name)
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(name, "./"), "/")
+}
+
+// keep adds a digest if there is room for it. The names that end in wanted have some room of their own.
+func (d *Digests) keep(name string, sum digest.Sum, wanted string) {
+	room := mostKnown
+	if strings.HasSuffix(name, wanted) {
+		room += MaxLine
+	}
+	if d.octets >= room && !d.Has(name) {
+		d.Once = true
+		return
+	}
+	d.Add(name, sum)
 }
 
 // Line reads one line of a list of digests. The name is "" if the line has only a digest. The last result is false if the
@@ -198,12 +219,14 @@ var unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
 var withTag = lazy.Regexp(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
 
 func tagged(text string) (algo, name, digits string) {
-	if strings.Contains(text, "(") {
-		if m := withTag().FindStringSubmatch(text); m != nil && algorithm.Named(m[1]) != "" { // else a plain name may look like its end
-			return algorithm.Named(m[1]), m[2], m[3]
-		}
+	if !strings.Contains(text, "(") { // most lines
+		return "", "", ""
 	}
-	return "", "", ""
+	m := withTag().FindStringSubmatch(text)
+	if m == nil || algorithm.Named(m[1]) == "" { // a plain name may look like the end of a tagged line
+		return "", "", ""
+	}
+	return algorithm.Named(m[1]), m[2], m[3]
 }
 
 // blocks reads what BSD's sum(1) prints: "12345 67 name".
@@ -242,8 +265,9 @@ type Cache struct {
 	weight atomic.Int64
 }
 
+// known is what a Cache knows for one key.
 type known struct {
-	sync.Mutex // held while one file finds out, for which the others wait
+	sync.Mutex // held by the first file, which finds out; the others wait for it
 	digests    *Digests
 }
 

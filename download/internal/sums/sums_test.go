@@ -278,3 +278,14 @@ func TestReadHostile(t *testing.T) {
 		}
 	}
 }
+
+// TestBesideRanks checks that the lists of stronger algorithms come first, by the one table that ranks them.
+func TestBesideRanks(t *testing.T) {
+	last := ""
+	for _, l := range Beside("f") {
+		if l.Algorithm != "" && algorithm.Stronger(l.Algorithm, last) && last != "" {
+			t.Errorf("%s comes after a list of %s, which package algorithm calls weaker", l.File, last)
+		}
+		last = l.Algorithm
+	}
+}

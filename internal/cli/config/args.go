@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// reader reads a command line. It goes on behind what is wrong, so that everything is told at once.
+// reader reads a command line. It reads on after a mistake, so that one message tells all mistakes.
 type reader struct {
 	*line
 	all      *pflag.FlagSet
-	program  string // whose flags those are that are not ours
+	program  string // the program that the user most likely took the unknown flags from
 	args     []string
 	operands []string
 	wrong    []string
@@ -28,19 +28,15 @@ type reader struct {
 func read(args []string, program string) *reader {
 	r := &reader{line: new(line), program: program, args: args}
 	r.all = r.declare()
-	r.without(os.Getenv("FTPFETCH_WITHOUT"))
-	if most := os.Getenv("FTPFETCH_PER_HOST"); most != "" {
-		if r.Shared, r.lost = true, r.all.Set("per-host", most) != nil; r.lost {
-			r.complain("FTPFETCH_PER_HOST=%s: write a whole number from 1 to %d", shown(most), MostJobs)
-		}
-	}
+	r.environment()
 	for len(r.args) > 0 {
 		arg := r.next()
 		command := abroad(arg) // of lftp
 		switch {
 		case arg == "--":
 			r.right = append(append(r.right, arg), r.args...)
-			r.operands, r.args = append(r.operands, r.args...), nil
+			r.operands = append(r.operands, r.args...)
+			r.args = nil
 		case strings.HasPrefix(arg, "--"):
 			r.long(arg[2:])
 		case isFlag(arg):
@@ -55,10 +51,38 @@ func read(args []string, program string) *reader {
 			r.complain("%s is no command: %s", arg, command[0].answer)
 			r.swap(command, "", false)
 		default:
-			r.operands, r.right = append(r.operands, arg), append(r.right, arg)
+			r.operands = append(r.operands, arg)
+			r.right = append(r.right, arg)
 		}
 	}
 	return r
+}
+
+// environment reads the variables that stand for flags.
+func (r *reader) environment() {
+	off := map[string]*bool{
+		"pipelining": &r.Client.NoPipelining,
+		"portcheck":  &r.Client.AllowPort,
+		"sandbox":    &r.NoSandbox,
+	}
+	for _, name := range strings.Fields(strings.ReplaceAll(os.Getenv("FTPFETCH_WITHOUT"), ",", " ")) {
+		if off[name] != nil {
+			*off[name] = true
+			continue
+		}
+		r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", shown(name))
+		r.lost = true
+	}
+	r.Reading.AllowPort = r.Client.AllowPort
+	most := os.Getenv("FTPFETCH_PER_HOST")
+	if most == "" {
+		return
+	}
+	r.Shared = true
+	if r.all.Set("per-host", most) != nil {
+		r.complain("FTPFETCH_PER_HOST=%s: write a whole number from 1 to %d", shown(most), MostJobs)
+		r.lost = true
+	}
 }
 
 func (r *reader) peek() string { return strings.Join(r.args[:min(1, len(r.args))], "") }
@@ -79,7 +103,8 @@ func (r *reader) long(text string) {
 	name, value, given := strings.Cut(text, "=")
 	f, found := lookup("--"+name), abroad("--"+name)
 	if f == nil && found == nil {
-		if f = closest(name); f != nil {
+		f = closest(name)
+		if f != nil {
 			r.complain("unknown flag --%s: perhaps --%s", name, f.name)
 		}
 	}
@@ -104,54 +129,84 @@ func (r *reader) letters(text string) {
 		}
 	}
 	for text != "" {
-		n := 1
-		if len(text) > 1 && text[0] == 'n' && abroad("-"+text[:2]) != nil {
-			n = 2
-		}
-		letters := "-" + text[:n]
-		found, own := abroad(letters), lookup(letters)
-		text = text[n:]
-		value := strings.TrimPrefix(text, "=")
-		if own != nil && (found == nil || own.value != "N" || value == "" || value == "auto" || fits("N", value)) {
-			given := text != "" && (!own.bare || text != value || numberFor(found, text))
-			if given {
-				text = ""
-			}
-			r.own(own, value, given)
-			continue
-		}
-		what := letters + " takes a number here"
-		if own == nil {
-			if r.take(found, text) {
-				return
-			}
-			what = "unknown flag " + letters
-		}
-		r.complain("%s%s", what, because(": ", found))
-		f, known := of(r.program, found)
-		given := text != "" && (f.value != "" || fits("N", text)) // a number is a value, not -4
-		if given || !known {
-			text = ""
-		}
-		r.swap(found, value, given)
+		text = r.letter(text)
 	}
+}
+
+// letter reads the flag that text begins with, and returns the letters that are left.
+func (r *reader) letter(text string) string {
+	letters := first(text)
+	text = text[len(letters)-1:]
+	value := strings.TrimPrefix(text, "=")
+	found := abroad(letters)
+	own := lookup(letters)
+	switch {
+	case own == nil && r.take(found, text):
+		return ""
+	case own == nil:
+		r.complain("unknown flag %s%s", letters, because(": ", found))
+	case found == nil || own.mayTake(value):
+		given := text != "" && (!own.bare || text != value || numberFor(found, text))
+		r.own(own, value, given)
+		if given {
+			return ""
+		}
+		return text
+	default:
+		r.complain("%s takes a number here%s", letters, because(": ", found))
+	}
+	f, known := of(r.program, found)
+	given := text != "" && (f.value != "" || fits("N", text)) // a number is a value, not -4
+	r.swap(found, value, given)
+	if given || !known {
+		return ""
+	}
+	return text
+}
+
+// mayTake reports whether a value may be meant for the flag, and not for the same letter of another program.
+func (f *flag) mayTake(value string) bool {
+	return f.value != "N" || value == "" || value == "auto" || fits("N", value)
+}
+
+// first returns the first flag of several with one dash: one letter, or a pair such as wget's -nc.
+func first(text string) string {
+	if len(text) > 1 && text[0] == 'n' && abroad("-"+text[:2]) != nil {
+		return "-" + text[:2]
+	}
+	return "-" + text[:1]
 }
 
 // take obeys a flag of other programs if what follows leaves no doubt of what it means: text in the same argument, or the
 // next one. The table marks the meanings that it may take.
 func (r *reader) take(found []foreign, text string) bool {
+	if r.command {
+		return false
+	}
 	next := r.peek()
-	ends := next == "" || isFlag(next) || urlStart().MatchString(next)
+	ends := r.ends()
 	for _, f := range found {
 		switch {
-		case !f.sure || r.command:
-		case f.value == "" && text == "" && ends, f.value != "" && (len(text) > 2 || text == "-") && fits(f.value, text):
-			return r.put(f, text)
-		case f.value != "" && text == "" && !ends && fits(f.value, next) && len(r.args)+len(r.operands) > 1: // it is not the URL
+		case !f.sure:
+		case f.value == "":
+			if text == "" && ends {
+				return r.put(f, "")
+			}
+		case len(text) > 2, text == "-":
+			if fits(f.value, text) {
+				return r.put(f, text)
+			}
+		case text == "" && !ends && fits(f.value, next) && len(r.args)+len(r.operands) > 1: // it is not the URL
 			return r.put(f, r.next())
 		}
 	}
 	return false
+}
+
+// ends reports whether the next argument is no value: there is none, or it is a flag or a URL.
+func (r *reader) ends() bool {
+	next := r.peek()
+	return next == "" || isFlag(next) || urlStart().MatchString(next)
 }
 
 // own sets a flag of ours. value is what follows it in the same argument.
@@ -165,7 +220,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 	case given:
 	case f.bare:
 		value = r.all.Lookup(f.name).NoOptDefVal
-	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && !slices.Contains([]string{"base", "proxy", "input", "manifest"}, f.name):
+	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && !f.takesURL():
 		r.complain("%s needs a value: write %s %s%s", f, f, f.value, because("; ", meant))
 		r.swap(meant, "", false)
 		return
@@ -190,6 +245,11 @@ func (r *reader) own(f *flag, value string, given bool) {
 	}
 }
 
+// takesURL reports whether a URL may follow the flag as its value.
+func (f *flag) takesURL() bool {
+	return slices.Contains([]string{"base", "proxy", "input", "manifest"}, f.name)
+}
+
 // add adds flags with their values to the command as it should be, if they are not there.
 func (r *reader) add(words ...string) {
 	if !strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words, " ")+" ") {
@@ -200,16 +260,21 @@ func (r *reader) add(words ...string) {
 // swap goes on with what the program's flag is here. value is what follows the flag in the same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
 	f, ok := of(r.program, found)
-	if next := r.peek(); ok && f.value != "" && !given && next != "" && !isFlag(next) && !urlStart().MatchString(next) && fits(f.value, next) {
-		value, given = r.next(), true
+	if f.value != "" && !given && !r.ends() && fits(f.value, r.peek()) {
+		value = r.next()
+		given = true
 	}
 	switch {
 	case !ok || given && value != "true" && (f.value == "" || !fits(f.value, value)):
 		r.lost = true
 	case f.none:
-		r.known, r.lost = r.known+1, true
+		r.known++
+		r.lost = true
 	default:
-		r.known, r.lost = r.known+2, !r.put(f, value) || r.lost
+		r.known += 2
+		if !r.put(f, value) {
+			r.lost = true
+		}
 	}
 }
 

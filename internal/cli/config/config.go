@@ -55,7 +55,7 @@ type Config struct {
 	TLS          string // try, explicit, implicit or "": for ftp URLs; the others ask for TLS themselves
 	CACert, Cert string // files
 	Insecure     bool
-	Proxy        *proxy.Proxy // that of --proxy, for all hosts; nil if it names none
+	Proxy        *proxy.Proxy // from --proxy, for all hosts; nil if it names none
 	ProxyGet     bool         // it fetches files itself
 	NoProxy      bool         // --proxy none: not even one of the environment
 
@@ -94,7 +94,7 @@ func Parse(args []string) (*Config, error) {
 		return &r.Config, correct(args)
 	case r.Print == "help" && !slices.Contains(args, "--help"):
 		r.Print = "short"
-		if r.Long || r.Info { // -h is that of ls and du
+		if r.Long || r.Info { // as in ls and du, -h is for sizes
 			r.Print, r.Human = "", true
 		}
 	}
@@ -104,17 +104,25 @@ func Parse(args []string) (*Config, error) {
 	if texts := r.refused(); texts != nil {
 		return &r.Config, &Error{Lines: texts}
 	}
-	var err error
-	if scheme, bare := strings.CutSuffix(r.Base, "://"); bare {
-		_, err = r.parseURL(r.Base + "any/")
-		r.Reading.Base = &urlparse.URL{Scheme: strings.ToLower(scheme)}
-	} else if r.Base != "" {
-		r.Reading.Base, err = r.parseURL(strings.TrimSuffix(r.Base, "/") + "/")
+	if r.Base == "" {
+		return &r.Config, nil
 	}
+	var err error
+	r.Reading.Base, err = r.parseBase(r.Base)
 	if err != nil {
 		err = fmt.Errorf("--base: %w", err)
 	}
 	return &r.Config, err
+}
+
+// parseBase parses the value of --base: the URL of a directory, or a scheme alone, such as ftp://.
+func (l *line) parseBase(text string) (*urlparse.URL, error) {
+	scheme, bare := strings.CutSuffix(text, "://")
+	if !bare {
+		return l.parseURL(strings.TrimSuffix(text, "/") + "/")
+	}
+	_, err := l.parseURL(text + "any/")
+	return &urlparse.URL{Scheme: strings.ToLower(scheme)}, err
 }
 
 // Error says what is wrong with a command line and what to write instead, a line for each thing.
@@ -137,38 +145,39 @@ type line struct {
 	NoClobber  bool
 }
 
+// settle sets what follows from several flags together.
 func (r *reader) settle() {
 	l := r.line
-	l.Targets, l.File.RetryConnect = l.targets(r.operands), r.all.Changed("retries")
+	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
 	l.Many = l.Input != "" || l.Manifest != "" || l.Recursive || l.Glob || together && len(l.Targets) > 1
-	l.Long = l.Long || !l.Many && (l.JSON && !l.Info || r.all.Changed("sort"))
-	l.File.Skip = l.NoClobber
-	l.Client.Active, l.Client.NoEPSV, l.Client.TryTLS = l.Mode == "active", l.Mode == "pasv", l.TLS == "try"
-	switch {
-	case l.PerHost != 0:
-		l.Client.MaxConns = l.PerHost // also of a lone file in segments
-	case together && l.Jobs != 0:
-		l.PerHost = l.Jobs
-	case l.Jobs != 0, l.Shared:
-		l.PerHost = 2 // as many as servers bear that nobody knows
+	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
+		l.Long = true
 	}
+	l.File.Skip = l.NoClobber
+	l.File.RetryConnect = r.all.Changed("retries")
+	l.Client.Active = l.Mode == "active"
+	l.Client.NoEPSV = l.Mode == "pasv"
+	l.Client.TryTLS = l.TLS == "try"
+	l.share(together)
 	l.StdinUser = l.User.Username()
 	if len(l.Targets) == 1 && l.User == nil && l.Targets[0].Err == nil {
-		l.StdinUser, l.StdinHost = l.Targets[0].URL.User.Username(), l.Targets[0].URL.Host
+		u := l.Targets[0].URL
+		l.StdinUser = u.User.Username()
+		l.StdinHost = u.Host
 	}
 }
 
-func (r *reader) without(names string) {
-	for name := range strings.FieldsFuncSeq(names, func(c rune) bool { return c == ',' || c == ' ' }) {
-		if off := map[string]*bool{"pipelining": &r.Client.NoPipelining, "portcheck": &r.Client.AllowPort, "sandbox": &r.NoSandbox}[name]; off != nil {
-			*off = true
-			continue
-		}
-		r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", shown(name))
-		r.lost = true
+// share sets how many connections one server gets. together means that -j is given.
+func (l *line) share(together bool) {
+	switch {
+	case l.PerHost != 0:
+		l.Client.MaxConns = l.PerHost // also for a lone file in segments
+	case together && l.Jobs != 0:
+		l.PerHost = l.Jobs
+	case l.Jobs != 0, l.Shared:
+		l.PerHost = 2 // which unknown servers usually bear
 	}
-	r.Reading.AllowPort = r.Client.AllowPort
 }
 
 func (l *line) parseURL(text string) (*urlparse.URL, error) {
@@ -208,7 +217,6 @@ func (l *line) hint(text string, err error, last bool) {
 	}
 	list, marked := strings.CutPrefix(text, "@")
 	info, serr := os.Stat(list)
-	choices, gerr := glob.Choices(text)
 	switch {
 	case !strings.Contains(text, "://") && (marked && shown(list) == list || serr == nil && info.Mode().IsRegular()):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
@@ -217,9 +225,17 @@ func (l *line) hint(text string, err error, last bool) {
 		if !os.IsPathSeparator(text[len(text)-1]) && (serr != nil || !info.IsDir()) {
 			bad.Hint = "-o " + text + " saves under that name, -d " + text + " in that directory"
 		}
-	case !l.Glob && gerr == nil && choices[0].URL != text:
-		if _, err := urlparse.Parse(choices[0].URL); err == nil {
-			bad.Hint = "--glob takes it as a pattern of names"
-		}
+	case !l.Glob && isPattern(text):
+		bad.Hint = "--glob takes it as a pattern of names"
 	}
+}
+
+// isPattern reports whether the text is no URL, but becomes one with --glob.
+func isPattern(text string) bool {
+	choices, err := glob.Choices(text)
+	if err != nil || choices[0].URL == text {
+		return false
+	}
+	_, err = urlparse.Parse(choices[0].URL)
+	return err == nil
 }

@@ -9,8 +9,8 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
-// correct says what is wrong with args and what to write instead, for the program whose flags they most
-// likely are, and of several the first.
+// correct says what is wrong with args and what to write instead. It assumes the program whose flags they most likely are:
+// the first in the list if several fit as well.
 func correct(args []string) error {
 	var best *Error
 	most := -1
@@ -121,6 +121,7 @@ func within(n int, a, b string) bool {
 //go:embed habits.txt
 var habits string
 
+// foreign is what some programs mean by a flag.
 type foreign struct {
 	programs []string // none for "any"
 	value    string   // what stands for its value, or ""
@@ -166,7 +167,7 @@ func meaning(text string) (f foreign) {
 	return f
 }
 
-// of returns what program means by the flag; of several programs' flags none is that of program "".
+// of returns what the program means by the flag. No program's flags belong to program "".
 func of(program string, found []foreign) (foreign, bool) {
 	i := slices.IndexFunc(found, func(f foreign) bool { return f.programs == nil || slices.Contains(f.programs, program) })
 	if i < 0 {

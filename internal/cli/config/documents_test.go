@@ -57,12 +57,22 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestFormats checks that --format has the words that package manifest knows.
+// TestFormats checks that --format has the words that package manifest knows, and that docs/manifests.md describes them in
+// the order in which they are recognized.
 func TestFormats(t *testing.T) {
 	words := strings.Split(lookup("--format").value, "|")
 	for _, err := range manifest.Read(strings.NewReader("ftp://h/f"), manifest.Options{Format: "none"}) {
-		if want := fmt.Sprintf("write one of %q", words); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
+		if want := fmt.Sprintf("line 1: there is no form of list \"none\": write one of %q", words); fmt.Sprint(err) != want {
+			t.Errorf("got %v, want %s: help.txt has the words, forms.go the forms", err, want)
+		}
+	}
+	doc := string(must.Get(os.ReadFile("../../../docs/manifests.md"))(t))
+	_, rows, _ := strings.Cut(doc, "| name | the list begins with |\n|---|---|\n")
+	for _, word := range words {
+		row := ""
+		row, rows, _ = strings.Cut(rows, "\n")
+		if !strings.HasPrefix(row, "| `"+word+"` |") {
+			t.Errorf("the first table of docs/manifests.md has %q where --format has %s", row, word)
 		}
 	}
 }
@@ -93,13 +103,16 @@ var update = stdflag.Bool("update", false, "write the scripts of completion")
 
 // TestCompletions checks that the scripts complete the flags that there are. With -update it writes them.
 func TestCompletions(t *testing.T) {
-	for shell := range shells {
+	all := ""
+	for _, shell := range slices.Sorted(maps.Keys(shells)) {
 		want := completion(t, shell)
-		if *update {
-			must.Do(t, os.WriteFile("completion/"+shell, []byte(want), 0o666))
-		} else if Text(shell) != want {
+		all += "--- " + shell + "\n" + want
+		if !*update && Text(shell) != want {
 			t.Errorf("the completion of %s is old: go test ./internal/cli/config -run TestCompletions -update", shell)
 		}
+	}
+	if *update {
+		must.Do(t, os.WriteFile("completions.txt", []byte(all), 0o666))
 	}
 }
 

@@ -2,7 +2,7 @@ package config
 
 import (
 	"cmp"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -51,21 +51,22 @@ func Text(print string) string {
 	case "man":
 		return docs.Man
 	}
-	script, _ := completions.ReadFile("completion/" + print)
-	return string(script)
+	_, script, _ := strings.Cut(completions, "--- "+print+"\n")
+	script, _, _ = strings.Cut(script, "--- ")
+	return script
 }
 
-// completions are the scripts for shells, which TestCompletions writes.
+// completions are the scripts for shells, each after a line with its name. TestCompletions makes them from the help.
 //
-//go:embed completion
-var completions embed.FS
+//go:embed completions.txt
+var completions string
 
-// release is the version of a build from an archive, which has no version control to tell it. Who packages ftpfetch sets it:
+// release is the version of a build from an archive, which no version control tells. Packagers set it:
 //
 //	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
 var release string
 
-// flag is one that the help describes. Its row there is
+// flag is a flag that the help describes. Its row there is
 //
 //	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
 type flag struct {
@@ -115,7 +116,6 @@ func (l *line) readers() map[string]func(string) error {
 		"jobs":        into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
 		"per-host":    into(&l.PerHost, whole(1, MostJobs)),
 		"segments":    into(&l.File.Segments, whole(1, 64)),
-		"limit-rate":  into(&l.LimitRate, readSize),
 		"retries":     into(&l.File.Retries, readRetries),
 		"speed-limit": into(&l.Client.MinRate, readPace),
 		"checksum":    into(&l.File.Sum, digest.Parse),
@@ -157,6 +157,8 @@ func (l *line) declare() *pflag.FlagSet {
 				set = into(to, f.read)
 			case *time.Duration:
 				set = into(to, readTime)
+			case *int64:
+				set = into(to, readSize)
 			case *[]string: // may be repeated
 				set = into(to, func(s string) ([]string, error) { return append(*to, s), f.check(s) })
 			}

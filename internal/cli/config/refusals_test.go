@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,6 +130,27 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestFieldsAreUnique checks that no flag has fields of its name and type in two structs: it would set only one.
+func TestFieldsAreUnique(t *testing.T) {
+	l := new(line)
+	readers := l.readers()
+	for _, f := range flags() {
+		if readers[f.name] != nil {
+			continue
+		}
+		var in []string
+		for _, all := range []any{l, &l.File, &l.Tree, &l.Reading, &l.Client} {
+			is := func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(f.name, "-", "")) }
+			if field, found := reflect.TypeOf(all).Elem().FieldByNameFunc(is); found && reflect.PointerTo(field.Type) == reflect.TypeOf(l.field(f.name)) {
+				in = append(in, fmt.Sprintf("%T", all))
+			}
+		}
+		if len(in) > 1 {
+			t.Errorf("--%s may set a field of %q: give it a reader in flags.go", f.name, in)
+		}
+	}
+}
+
 // TestBadValues checks what is said about values, and that it shows no password.
 func TestBadValues(t *testing.T) {
 	for args, want := range map[string]string{
@@ -154,10 +176,10 @@ func TestBadValues(t *testing.T) {
 
 // TestAllAtOnce checks that wrong flags, bad values and contradictions are told together.
 func TestAllAtOnce(t *testing.T) {
-	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --accept x ftp://h/f"))
+	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --depth 2 ftp://h/f"))
 	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64\n" +
 		"--no-clobber contradicts --overwrite and -N: leave one out\n" +
-		"--accept, --reject and --follow-links are for directories: write -r or --glob too"
+		"--depth is for trees: write -r too"
 	if fmt.Sprint(err) != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

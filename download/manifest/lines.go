@@ -1,0 +1,86 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+)
+
+// lines reads lines of bounded length.
+type lines struct {
+	r    *bufio.Reader
+	buf  []byte
+	back []string // lines to read again
+
+	n    int    // number of the current line, from 1
+	text string // the current line without its end
+	long bool   // the current line is too long, and text is not all of it
+	err  error  // of r
+
+	idle  int  // bytes of lines since the last file
+	held  int  // bytes that Read has given since it was 0
+	ended bool // and the end of the current line
+}
+
+// next reads a line. It returns false at the end of the text, or if r fails.
+func (l *lines) next() bool {
+	if len(l.back) > 0 {
+		l.text, l.back, l.long = l.back[0], l.back[1:], false
+		l.n++
+		return true
+	}
+	l.buf, l.long = l.buf[:0], false
+	for {
+		piece, err := l.r.ReadSlice('\n')
+		l.idle += len(piece)
+		l.long = l.long || len(l.buf)+len(piece) > maxLine
+		if !l.long {
+			l.buf = append(l.buf, piece...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			l.err = err
+			return false
+		case err != nil && len(l.buf) == 0 && !l.long:
+			return false
+		}
+		l.n++
+		l.text = strings.TrimSuffix(strings.TrimSuffix(string(l.buf), "\n"), "\r")
+		return true
+	}
+}
+
+// Read gives a decoder no more than the next line, so that n is the line where the decoder is, with the blank ones before
+// it: whenever it gets more, a decoder of JSON looks again at all blanks before a value. It bounds what the decoder holds.
+func (l *lines) Read(b []byte) (int, error) {
+	if l.held > maxLine {
+		return 0, errTooMuch
+	}
+	switch _, err := l.r.Peek(1); {
+	case errors.Is(err, io.EOF):
+		return 0, err
+	case err != nil:
+		l.err = err
+		return 0, err
+	case l.ended || l.n == 0:
+		l.n++
+	}
+	text, _ := l.r.Peek(min(len(b), l.r.Buffered()))
+	rest := bytes.TrimLeft(text, " \t\r\n")
+	blank := text[:len(text)-len(rest)]
+	l.n += bytes.Count(blank, []byte("\n"))
+	size := len(text)
+	if end := bytes.IndexByte(rest, '\n') + 1; end > 0 {
+		size = len(blank) + end
+	}
+	l.ended = text[size-1] == '\n'
+	if l.ended && len(rest) == 0 {
+		l.n--
+	}
+	l.held += size
+	return l.r.Read(b[:size])
+}
