@@ -204,6 +204,7 @@ type listed struct {
 	mask   func(string) string // hides secrets
 	broken error               // why nothing follows the lines
 	names  bool                // asked for by List: also names that no command can contain
+	spaced                     // names of LIST
 }
 
 // errNextWay means that the connection broke with the refusal of a listing, and the next way is to be tried on a new one.
@@ -223,7 +224,7 @@ func (r *run) goThroughWays() (listed, error) {
 		clear := denied == nil && len(odd.lines) == 0
 		switch {
 		case err == nil && r.settles(l, clear):
-			return l, nil
+			return r.certain(l), nil
 		case err == nil && len(l.lines) == 0:
 			blank = l.op.line() == "LIST"
 		case err == nil && len(odd.lines) == 0:
@@ -297,7 +298,7 @@ func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
 	lines, parse := l.lines, listing.MLSD
 	switch l.op.Verb {
 	case "LIST":
-		lines, parse = listing.Lines(l.lines), func(line string) (listing.Item, error) { return listing.LIST(line, l.now) }
+		parse = l.readLIST
 	case "NLST":
 		parse = func(line string) (listing.Item, error) {
 			return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
@@ -332,7 +333,7 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 			case errors.Is(err, listing.ErrNoEntry) || paths && !isEntry(item.Name):
 				continue
 			case err != nil || !l.names && strings.ContainsAny(name, "/\r\n\x00"):
-				err = newError(l.op, dir, fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name))))
+				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, cut(l.mask(item.Name)), why(err)))
 			default:
 				e = entryOf(dir, name, item)
 			}
