@@ -211,9 +211,12 @@ func plain(text string) string {
 
 // partsOf returns what the first words may be.
 func partsOf(all []word, any bool) (parts [4]part) {
-	for i, w := range all[:min(len(all), len(parts))] {
-		parts[i] = partOf(w.text, any)
-		parts[i].near = i > 0 && w.start == all[i-1].end+1
+	for i := range parts {
+		parts[i] = part{dom: -1, year: -1}
+		if i < len(all) {
+			parts[i] = partOf(all[i].text, any)
+			parts[i].near = i > 0 && all[i].start == all[i-1].end+1
+		}
 	}
 	return parts
 }

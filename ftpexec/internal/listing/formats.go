@@ -50,30 +50,25 @@ var formats = []*format{
 		"a name", `( +)([^ ].*)`),
 	in("EPLF", "", eplf, "a mark", `\+`, "facts", `([^\t]*)\t`, "a name", `(?s:(.*))`),
 	vms,
-	in("z/OS data sets", "", dataSet, "a volume", ` *\S+ +`,
-		"attributes", `(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))`,
+	in("z/OS data sets", "", dataSet, "a volume and attributes", ` *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))`,
 		"a name", `('?[^ ']+'?)`),
 	in("z/OS data sets", "", dataSet,
 		"a state", ` *(Migrated|ARCIVE|Pseudo Directory|GDG|\S+ +Not Mounted|(?:\S+ +)?Error determining attributes)[ \t]`,
 		"a name", `.*?([^\s']+'?)`),
-	in("z/OS members", "", member, "a name", ` *(\S{1,8}) +`, "a version", `\d\d\.\d\d +`,
+	in("z/OS members", "", member, "a name and a version", ` *(\S{1,8}) +\d\d\.\d\d +`,
 		"dates", `\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)`,
 		"sizes", `(?: +\d+){3}`, "a user", ` +\S+ *`),
 	in("z/OS members", "VV.MM", plainMember, "a name", ` *([A-Z$#@][A-Z0-9$#@]{0,7}) *`),
-	in("z/OS load modules", "", plainMember, "a name", ` *(\S{1,8}) +`, "a size", `[0-9A-F]{6,8} +`, "a place", `[0-9A-F]{6} +`,
+	in("z/OS load modules", "", plainMember, "a name, a size and a place", ` *(\S{1,8}) +[0-9A-F]{6,8} +[0-9A-F]{6} +`,
 		"attributes", `(?:\S.* )?`, "modes", `(?:24|31|64|ANY|MIN) +(?:24|31|64|ANY) *`),
 	in("z/OS jobs", "", job, "a job", ` *\S{1,8} +(?:JOB|TSU|STC|J0|T0|S0)\d{5,} +`, "a state", `(?:\S+ +)?(?:INPUT|ACTIVE|OUTPUT|HELD)\b.*`),
-	in("IBM i", "", ibmi, "an owner", ` *(?:[^ *]+ +)?`,
-		"a size and date", `(?:(?:(\d+) +)?(\d\d)([-/.])(\d\d)[-/.](\d\d) +(\d\d[:.]\d\d[:.]\d\d) +)?`,
-		"a type", `\*([A-Z]+) +`, "a name", `(\S.*?)/? *`),
-	in("OS/2", "", os2, "a size", ` *(\d+) +`, "attributes", `(?:(DIR)\b)?[ A-Z]* `,
-		"a date", `(\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?`, "a name", `(.+)`),
-	in("z/VM", "", zvm, "a name", ` *(\S{1,8}) +`, "a type", `(\S{1,8}) +`, "a format", `(?:[FV]|-) +`,
-		"sizes", `(?:(?:\d+|-) +){2,3}`,
+	in("IBM i", "", ibmi, "a type", ` *(?:[^ *\d][^ *]* +)?`+
+		`(?:(?:(\d+) +)?(\d\d)([-/.])(\d\d)[-/.](\d\d) +(\d\d[:.]\d\d[:.]\d\d) +)?\*([A-Z]+) +`, "a name", `(\S.*?)/? *`),
+	in("OS/2", "", os2, "a date", ` *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?`, "a name", `(.+)`),
+	in("z/VM", "", zvm, "a name, a type, a format and sizes", ` *(\S{1,8}) +(\S{1,8}) +(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
 		"a date", `(\d{1,4})[-/](\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`, "an owner", `(?: +\S+)? *`),
-	in("HP NonStop", "", nonStop, "a name", ` *([A-Za-z][A-Za-z0-9]{0,7}) +`, "a code", `(?:O +)?\d+[A-Z+]? +`, "a size", `(\d+) +`,
-		"a date", `(\d{1,2})-([A-Za-z]{3})-(\d{2,4}) +(\d\d:\d\d:\d\d) +`, "an owner", `\d+, *\d+ +`, "rights", `"[-A-Za-z*]*" *`),
-	in("VxWorks", "", vxWorks, "a size", ` *(\d+) +`, "a date", `([A-Z][a-z]{2})-(\d\d)-(\d{4}) +(\d\d:\d\d:\d\d) +`,
+	in("HP NonStop", "", nonStop, "a name, a code, a size and a date", ` *([A-Za-z][A-Za-z0-9]{0,7}) +(?:O +)?\d+[A-Z+]? +(\d+) +(\d{1,2})-([A-Za-z]{3})-(\d{2,4}) +(\d\d:\d\d:\d\d) +`, "an owner", `\d+, *\d+ +`, "rights", `"[-A-Za-z*]*" *`),
+	in("VxWorks", "", vxWorks, "a size and a date", ` *(\d+) +([A-Z][a-z]{2})-(\d\d)-(\d{4}) +(\d\d:\d\d:\d\d) +`,
 		"a name", `(\S.*?)(?: +<(DIR)>)? *`),
 }
 
@@ -84,7 +79,7 @@ var ls = in(lsName, "", unix)
 
 // vms is the format of VMS. Its sizes are in blocks or KB. What follows the date, or the reason why there is none, may be
 // missing.
-var vms = in("VMS", "", openVMS, "a name", `([^\s;]+)(;\d+)\s+`, "a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
+var vms = in("VMS", "", openVMS, "a name with a version", `([^\s;]+)(;\d+)\s+`, "a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
 	`(\d{1,2})-([^\s\d-]+)-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`, "an end", `.*`)
 
 // dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name". The year may have four digits, and then it
@@ -160,21 +155,12 @@ func eplf(_ *Reader, m []string) (Item, error) {
 // openVMS reads a line of VMS, "NAME.TXT;1  10/12  2-JAN-2006 15:04:05  [OWNER]  (RWED,RWED,RE,)".
 func openVMS(_ *Reader, m []string) (Item, error) {
 	item := Item{Name: m[1] + m[2], Size: -1}
-	if stem, ok := cutDir(m[1]); ok {
-		item.Name = stem
+	if stem := len(m[1]) - len(".DIR"); stem > 0 && strings.EqualFold(m[1][stem:], ".DIR") { // which CWD does not take
+		item.Name = m[1][:stem]
 		item.Mode = fs.ModeDir
 	}
 	clockIn(m[6]).at(year(m[5]), month(m[4]), number(m[3])).on(&item)
 	return item, nil
-}
-
-// cutDir returns the name of a directory of VMS without ".DIR", which CWD does not take.
-func cutDir(name string) (string, bool) {
-	stem := len(name) - len(".DIR")
-	if stem > 0 && strings.EqualFold(name[stem:], ".DIR") {
-		return name[:stem], true
-	}
-	return name, false
 }
 
 // os2 reads a line of the server of OS/2, "  1123      A    04-23-103   10:57  name".

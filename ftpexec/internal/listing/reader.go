@@ -99,11 +99,14 @@ func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	if err == nil {
 		item, err = named(item)
 	}
+	if strings.ContainsAny(strings.TrimSuffix(item.Name, "/"), "/\r\n\x00") {
+		err = errName
+	}
 	if err != nil {
-		item = Item{}
+		return Item{}, err, err == ErrNoEntry || err == errJob || err == errName
 	}
 	r.wide = r.wide || strings.HasSuffix(item.Name, " ")
-	return item, err, err == nil || err == ErrNoEntry || err == errJob
+	return item, nil, true
 }
 
 // unpad returns a name without the spaces that pad the date before it. doubt means that nothing shows which these are. A

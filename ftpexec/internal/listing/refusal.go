@@ -3,11 +3,13 @@ package listing
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Why a line is refused for reasons of its own.
 var (
 	errJob       = errors.New("a job of the z/OS spool, which is no file: its output is not retrieved")
+	errName      = errors.New("no entry can have its name")
 	errElsewhere = errors.New("here the listing goes on with other directories, of which it tells no more")
 )
 
@@ -38,7 +40,7 @@ func (r *Reader) refuse(line string) error {
 	}
 	var nearest broken
 	for _, f := range formats {
-		if b := f.breaks(r, line); b.at > nearest.at {
+		if b := f.breaks(r, line); b.at > nearest.at && strings.Contains(r.heading, f.under) {
 			nearest = b
 		}
 	}

@@ -41,6 +41,9 @@ func unix(r *Reader, m []string) (Item, error) {
 		length = -1
 	}
 	item.setSize(length)
+	if item.Mode.IsDir() {
+		item.Name = strings.TrimSuffix(item.Name, ".DIR;1") // VMS
+	}
 	if strings.Trim(item.Name, " ") == "" {
 		return item, broken{lsName, "a name", len(line)}
 	}
