@@ -234,6 +234,7 @@ type listed struct {
 	mask   func(string) string // hides secrets
 	broken error               // why nothing follows the lines
 	names  bool                // asked for by List: also names that no command can contain
+	spaced                     // names of LIST
 }
 
 // items yields what the lines of MLSD or LIST tell. It yields the names of NLST as they are. With take it takes the
@@ -243,8 +244,7 @@ func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
 	parse := listing.MLSD
 	switch l.op.Verb {
 	case "LIST":
-		lines = listing.Lines(lines)
-		parse = func(line string) (listing.Item, error) { return listing.LIST(line, l.now) }
+		parse = l.readLIST
 	case "NLST":
 		parse = func(line string) (listing.Item, error) {
 			return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
@@ -280,7 +280,7 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 			case errors.Is(err, listing.ErrNoEntry) || paths && !isEntry(item.Name):
 				continue
 			case err != nil || !l.names && strings.ContainsAny(name, "/\r\n\x00"):
-				err = newError(l.op, dir, fmt.Errorf("%w: %s", ErrLine, cut(l.mask(item.Name))))
+				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, cut(l.mask(item.Name)), why(err)))
 			default:
 				e = entryOf(dir, name, item)
 			}

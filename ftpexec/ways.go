@@ -34,7 +34,10 @@ func (r *run) goThroughWays() (listed, error) {
 	for {
 		l, err := r.lines()
 		l.lines = slices.DeleteFunc(l.lines, func(line string) bool { return line == "" })
-		if err == nil && r.settles(l, so.clear()) || err != nil && !unlisted(l.op, err) {
+		if err == nil && r.settles(l, so.clear()) {
+			return r.certain(l), nil
+		}
+		if err != nil && !unlisted(l.op, err) {
 			return l, err
 		}
 		so.add(l, err)

@@ -3,63 +3,107 @@ package listing
 import (
 	"io/fs"
 	"strings"
-	"time"
 
 	"example.com/ftpfetch/internal/lazy"
 )
 
-// mode matches the first column of ls -l, with the mark of an ACL or an extended attribute.
-var mode = lazy.Regexp(`^([-bcdlpsDL])([-r][-w][-xsS][-r][-w][-xsSlL][-r][-w][-xtT])[.+@]?`)
-
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
 var oddMode = lazy.Regexp(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
+// humanSize matches the size of an entry as ls -h shows it.
+var humanSize = lazy.Regexp(`^\d+(?:[.,]\d+)?(?:[KMGTP]i?B?|[kmgB])$`)
+
 // unix reads a line of ls -l, with or without the number of links and the group: "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04 name".
-func unix(line string, now time.Time) (Item, bool) {
+func unix(r *Reader, m []string) (Item, error) {
 	item := Item{Size: -1}
+	line := m[0]
 	rest, padded := item.takeMode(line)
-	var words []word
-	for _, at := range wordPattern().FindAllStringIndex(rest, maxWords) {
-		words = append(words, word{rest[at[0]:at[1]], at[0], at[1]})
+	if rest == "" {
+		return item, broken{lsName, "permissions", 0}
 	}
-	for i := 1; i < len(words); i++ {
-		// The size stands before the time. A group may run into it.
-		before := words[i-1].text
-		s, n := unixTime(words[i:], now)
-		if s.unit == 0 || strings.TrimRight(before, "0123456789") == before {
+	var space [maxWords]word
+	all := split(rest, space[:0])
+	i, d := r.findDate(all)
+	switch {
+	case d.words == 0:
+		return item, broken{lsName, "a size and a date", len(line) - len(rest)}
+	case i+d.words >= len(all):
+		return item, broken{lsName, "a name", len(line)}
+	}
+	d.on(&item)
+	item.Name = rest[all[i+d.words-1].end+1:]
+	if padded {
+		item.Name = strings.TrimLeft(item.Name, " ")
+	}
+	item.Name, item.Doubt = r.unpad(item.Name, d.short)
+	length := size(all[i-1].text)
+	if i > 1 && strings.HasSuffix(all[i-2].text, ",") { // the two numbers of a device
+		length = -1
+	}
+	item.setSize(length)
+	if item.Mode.IsDir() {
+		item.Name = strings.TrimSuffix(item.Name, ".DIR;1") // VMS
+	}
+	if strings.Trim(item.Name, " ") == "" {
+		return item, broken{lsName, "a name", len(line)}
+	}
+	return item, nil
+}
+
+// findDate returns the date in a line, and which word it begins with. The size stands before it: a group may run into that. A
+// date in words that are not known counts only where one is expected.
+func (r *Reader) findDate(all []word) (int, date) {
+	for i := 1; i < len(all); i++ {
+		before := all[i-1].text
+		if last := before[len(before)-1]; last < '0' || last > '9' && !humanSize().MatchString(before) {
 			continue
 		}
-		if i+n >= len(words) {
-			return item, false
+		if d := dateIn(all[i:], false, r.now); d.words > 0 {
+			return i, d
 		}
-		s.on(&item)
-		item.Name = rest[words[i+n-1].end+1:]
-		if padded {
-			item.Name = strings.TrimLeft(item.Name, " ")
-		}
-		length := size(before)
-		if i > 1 && strings.HasSuffix(words[i-2].text, ",") { // the two numbers of a device
-			length = -1
-		}
-		item.setSize(length)
-		return item, true
 	}
-	return item, false
+	for _, i := range []int{4, 3} { // links, owner, group, size
+		if i < len(all) && number(all[0].text) >= 0 && strings.ContainsAny(all[i-1].text[:1], "0123456789") {
+			if d := dateIn(all[i:], true, r.now); d.words > 0 {
+				return i, d
+			}
+		}
+	}
+	return 0, date{}
 }
 
 // takeMode takes the mode at the beginning of a line, and returns what follows it: "" if there is no mode. NetWare pads the
 // names, so that they stand in a column.
 func (item *Item) takeMode(line string) (rest string, padded bool) {
-	if m := mode().FindStringSubmatch(line); m != nil {
-		item.Mode = kinds[m[1][0]] | letters(m[2])
+	if isMode(line) {
+		item.Mode = kinds[line[0]] | letters(line[1:10])
 		item.HasPerm = true
-		return line[len(m[0]):], false
+		if strings.IndexByte(".+@", line[10]) >= 0 {
+			return line[11:], false
+		}
+		return line[10:], false
+	}
+	if line == "" || line[0] != '-' && line[0] != 'd' {
+		return "", false
 	}
 	if m := oddMode().FindStringSubmatch(line); m != nil {
 		item.Mode = kinds[m[1][0]]
 		return line[len(m[0])-1:], m[2] != ""
 	}
 	return "", false
+}
+
+// isMode reports whether a line begins as ls -l does: with a type, and with three times three permissions.
+func isMode(line string) bool {
+	if len(line) < 12 || strings.IndexByte("-bcdlpsDL", line[0]) < 0 {
+		return false
+	}
+	for i, letter := range []byte(line[1:10]) {
+		if allowed := [3]string{"r", "w", "xsStTlL"}[i%3]; letter != '-' && strings.IndexByte(allowed, letter) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // setSize takes the size that ls shows. That of a symbolic link is the length of its target.
@@ -98,10 +142,10 @@ var kinds = map[byte]fs.FileMode{
 func letters(text string) fs.FileMode {
 	bits := uint64(0)
 	for i, letter := range []byte(text) {
-		if !strings.ContainsRune("-STlL", rune(letter)) {
+		if strings.IndexByte("-STlL", letter) < 0 {
 			bits |= 0o400 >> i
 		}
-		if strings.ContainsRune("sStTlL", rune(letter)) {
+		if strings.IndexByte("sStTlL", letter) >= 0 {
 			bits |= 0o4000 >> (i / 3)
 		}
 	}
@@ -117,68 +161,21 @@ type word struct {
 // maxWords bounds the search for the time: owners and groups are short.
 const maxWords = 16
 
-var wordPattern = lazy.Regexp(`[^ \t]+`)
-
-// unixTime reads the time at the beginning of words, and returns how many words it takes.
-func unixTime(words []word, now time.Time) (s stamp, n int) {
-	text := func(i int) string {
-		if i < len(words) {
-			return words[i].text
+// split appends the first words of a text to all.
+func split(text string, all []word) []word {
+	for end := 0; len(all) < maxWords; {
+		start := end
+		for start < len(text) && (text[start] == ' ' || text[start] == '\t') {
+			start++
 		}
-		return ""
-	}
-	mon := month(text(0))
-	dom := number(strings.TrimRight(text(1), ".,日"))
-	if mon == 0 { // "2. Jan 2006"
-		mon = month(text(1))
-		dom = number(strings.TrimRight(text(0), "."))
-	}
-	if mon == 0 {
-		return isoTime(text, words, now)
-	}
-	if y := year(strings.TrimSuffix(text(2), "年")); y >= 0 {
-		if c := clock(text(3)); c.unit > 0 && strings.HasSuffix(text(1), ",") { // "Oct 08, 2002 09:47"
-			return date(y, mon, dom, c), 4
+		end = start
+		for end < len(text) && text[end] != ' ' && text[end] != '\t' {
+			end++
 		}
-		return date(y, mon, dom, stamp{}), 3
+		if start == end {
+			break
+		}
+		all = append(all, word{text[start:end], start, end})
 	}
-	c := clock(text(2))
-	if c.unit == 0 {
-		return stamp{}, 0
-	}
-	if y := year(text(3)); y >= 0 && c.unit < time.Minute { // "Jan  2 15:04:05 2006", BSD's ls -T
-		return date(y, mon, dom, c), 4
-	}
-	return recent(mon, dom, c, now), 3
-}
-
-// isoTime reads the time styles of GNU ls: "2006-01-02 15:04", "2006-01-02 15:04:05.123456789 +0100", "01-02 15:04", and
-// "2006-01-02 " with a space in place of the time.
-func isoTime(text func(int) string, words []word, now time.Time) (s stamp, n int) {
-	p := strings.FieldsFunc(text(0), func(r rune) bool { return r == '-' || r == '/' })
-	c := clock(text(1))
-	timed := c.unit > 0 // otherwise only the day is told
-	switch {
-	case len(p) == 2 && timed:
-		return recent(number(p[0]), number(p[1]), c, now), 2
-	case len(p) == 2 && year(text(1)) >= 0: // "09-26 2000"
-		return date(year(text(1)), number(p[0]), number(p[1]), stamp{}), 2
-	case len(p) != 3 || year(p[0]) < 0:
-		return stamp{}, 0
-	}
-	s = date(year(p[0]), number(p[1]), number(p[2]), c)
-	switch {
-	case s.unit == 0 || !timed && (len(words) == 1 || words[1].start == words[0].end+1):
-		return stamp{}, 0
-	case !timed:
-		words[0].end++
-		return s, 1
-	}
-	if zone, err := time.Parse("-0700", text(2)); err == nil && c.unit < time.Minute {
-		_, offset := zone.Zone()
-		s.t = s.t.Add(-time.Duration(offset) * time.Second)
-		s.utc = true
-		return s, 3
-	}
-	return s, 2
+	return all
 }

@@ -1,0 +1,85 @@
+package listing
+
+import (
+	"io/fs"
+	"strings"
+)
+
+// dataSet reads a line about a data set of z/OS, perhaps one that is not mounted. A partitioned one is a directory. The date
+// is when it was last used, and the size counts tracks, so neither is taken.
+func dataSet(_ *Reader, m []string) (Item, error) {
+	item := Item{Name: strings.Trim(m[2], "'"), Size: -1, Mode: fs.ModeIrregular}
+	switch m[1] {
+	case "PO", "PO-E", "Pseudo Directory":
+		item.Mode = fs.ModeDir
+	case "PS", "PS-E", "DA", "VS", "IS":
+		item.Mode = 0
+	}
+	return item, nil
+}
+
+// member reads a line about a member of a partitioned data set of z/OS. The sizes count records.
+func member(_ *Reader, m []string) (Item, error) {
+	item := Item{Name: m[1], Size: -1}
+	clockIn(m[5]).at(year(m[2]), number(m[3]), number(m[4])).on(&item)
+	return item, nil
+}
+
+// plainMember reads a line about a member that has no statistics, or about a load module. The size of one is not that of the
+// file.
+func plainMember(_ *Reader, m []string) (Item, error) { return Item{Name: m[1], Size: -1}, nil }
+
+// job reads a line about a job of the z/OS spool.
+func job(*Reader, []string) (Item, error) { return Item{}, errJob }
+
+// ibmi reads a line of IBM i, "QSYS  77824 02/23/00 15:09:55 *DIR  name/". The job's settings decide the order of the date,
+// so one that makes sense in two ways is not taken. A *FILE may hold members or be a file.
+func ibmi(r *Reader, m []string) (Item, error) {
+	item := Item{Name: m[8], Size: -1}
+	y, mon, dom := calendar(m[2], m[4], m[5], orderBy(m[3], unsure))
+	clockIn(strings.ReplaceAll(m[6], ".", ":")).at(y, mon, dom).on(&item)
+	switch m[7] {
+	case "DIR", "DDIR", "LIB", "FLR":
+		item.Mode = fs.ModeDir
+	case "FILE":
+		item.Mode = fs.ModeIrregular
+		if _, ok := r.files[item.Name]; ok {
+			return r.file(item)
+		}
+	case "MEM":
+		file, member, path := strings.Cut(item.Name, "/")
+		switch {
+		case path && file == r.dir:
+			item.Name = member
+		case path:
+			return r.file(Item{Name: file, Size: -1})
+		}
+	default:
+		item.Size = size(m[1])
+	}
+	return item, nil
+}
+
+// file returns a file that has members, unless it has been told already: CWD enters it, and LIST lists them there.
+func (r *Reader) file(item Item) (Item, error) {
+	told := r.files[item.Name]
+	r.files[item.Name] = true
+	item.Mode = fs.ModeDir
+	if told {
+		return Item{}, ErrNoEntry
+	}
+	return item, nil
+}
+
+// zvm reads a line of z/VM, "PROFILE  EXEC     V  30  58  1 2006-10-12 13:40:23 -". A dot joins a name and its type. The sizes
+// count records.
+func zvm(_ *Reader, m []string) (Item, error) {
+	item := Item{Name: m[1] + "." + m[2], Size: -1}
+	if m[2] == "DIR" {
+		item.Name = m[1]
+		item.Mode = fs.ModeDir
+	}
+	y, mon, dom := calendar(m[3], m[4], m[5], monthFirst)
+	clockIn(m[6]).at(y, mon, dom).on(&item)
+	return item, nil
+}

@@ -1,0 +1,171 @@
+package listing
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/internal/lazy"
+)
+
+// Reader reads the lines of one listing by LIST. What a line says may depend on those around it.
+type Reader struct {
+	dir     string          // the last segment of the directory's name
+	now     time.Time       // when the listing was made
+	heading string          // the last one
+	first   string          // a first line that is none of an entry, although only the next one shows that
+	files   map[string]bool // the files of IBM i that have members, and whether they have been told
+	last    *format         // of the last entry
+	over    bool            // the rest is about other directories
+	refused int             // how many lines could not be read
+
+	surveys bool
+	gaps    [2]int // the fewest spaces too many before a name: as a rule, and after a short date
+	column  int    // the first one in which a name of DOS begins
+	there   int    // how many names begin there
+	wide    bool   // there may be more or fewer spaces around a name than belong to it
+}
+
+// NewReader returns a Reader for the listing of a directory that has this name. A time without a year is the last such
+// time before now. The Reader looks at all lines first, for what decides about single ones. Without lines it reads each
+// as if it stood alone.
+func NewReader(lines []string, dir string, now time.Time) *Reader {
+	r := &Reader{dir: dir, now: now, files: make(map[string]bool), gaps: [2]int{0, 1}}
+	if len(lines) == 0 {
+		return r
+	}
+	s := &Reader{dir: dir, now: now, files: r.files, gaps: [2]int{math.MaxInt, math.MaxInt}, surveys: true}
+	for i, line := range lines {
+		_, err := s.LIST(line)
+		if i == 1 && s.heading == "" && sumOrPath().MatchString(lines[0]) && (s.last == ls || isSum(line)) && !errors.Is(err, ErrUnknown) {
+			r.first = lines[0]
+		}
+	}
+	for file := range r.files {
+		r.files[file] = false
+	}
+	r.gaps = s.gaps
+	r.column = s.column
+	r.there = s.there
+	r.wide = s.wide
+	return r
+}
+
+// Wide reports whether a name may have spaces around it, or seem to.
+func (r *Reader) Wide() bool { return r.wide }
+
+// LIST reads the next line, in whichever format it has.
+func (r *Reader) LIST(line string) (Item, error) {
+	if r.over || r.first != "" && line == r.first {
+		return Item{}, ErrNoEntry
+	}
+	if item, err, ok := r.by(r.last, line); ok {
+		return item, err
+	}
+	for _, f := range formats {
+		if item, err, ok := r.by(f, line); ok {
+			r.last = f
+			return item, err
+		}
+	}
+	switch {
+	case isSum(line):
+		return Item{}, ErrNoEntry
+	case headings().MatchString(line):
+		r.heading = line
+		return Item{}, ErrNoEntry
+	case r.last == ls && strings.HasSuffix(line, ":"):
+		r.over = true
+		return Item{}, errElsewhere
+	}
+	return Item{}, r.refuse(line)
+}
+
+// by reads a line of a format. It returns false if that is not the line's.
+func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
+	if f == nil || !strings.Contains(r.heading, f.under) {
+		return item, nil, false
+	}
+	m := []string{line}
+	if f.pattern != nil {
+		m = f.pattern().FindStringSubmatch(line)
+	}
+	if m == nil {
+		return item, nil, false
+	}
+	item, err = f.read(r, m)
+	if err == nil {
+		item, err = named(item)
+	}
+	if strings.ContainsAny(strings.TrimSuffix(item.Name, "/"), "/\r\n\x00") {
+		err = errName
+	}
+	if err != nil {
+		return Item{}, err, err == ErrNoEntry || err == errJob || err == errName
+	}
+	r.wide = r.wide || strings.HasSuffix(item.Name, " ")
+	return item, nil, true
+}
+
+// unpad returns a name without the spaces that pad the date before it. doubt means that nothing shows which these are. A
+// server that writes a year as long as a time of day, "15:04" or "2006 ", writes one space too many before all names after
+// a year. Such a date is short.
+func (r *Reader) unpad(name string, short bool) (_ string, doubt bool) {
+	extra := len(name) - len(strings.TrimLeft(name, " "))
+	kind := 0
+	if short {
+		kind = 1
+	}
+	switch {
+	case r.surveys:
+		r.wide = r.wide || extra > 0
+		r.gaps[kind] = min(r.gaps[kind], extra)
+	case extra > 0 && short && r.gaps[kind] > 0:
+		return name[1:], false
+	case extra > 0:
+		return name, short || r.gaps[kind] > 0
+	}
+	return name, false
+}
+
+// vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
+var vmsName = lazy.Regexp(`^[^\s;]+;\d+\s*$`)
+
+// Lines returns the lines of a listing by LIST, with an entry of VMS that takes two lines on one.
+func Lines(lines []string) (all []string) {
+	alone := func(line string) bool { return strings.Contains(line, ";") && vmsName().MatchString(line) }
+	if !slices.ContainsFunc(lines, alone) {
+		return lines
+	}
+	for _, line := range lines {
+		last := len(all) - 1
+		if last >= 0 && alone(all[last]) && vms.pattern().MatchString(all[last]+" "+line) {
+			all[last] += " " + line
+		} else {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// sumOrPath matches what may stand before the first entry of ls: a sum in any language, or the name of the directory.
+var sumOrPath = lazy.Regexp(`^[^\s\d]+ +[\d.,]+ ?[KMGTkmgt]?$|^[./].*:$`)
+
+// isSum reports whether a line is the sum of ls, in a language whose word for it is known.
+func isSum(line string) bool {
+	word, _, _ := strings.Cut(line, " ")
+	known := words().sums[word] || words().sums[strings.ToLower(word)]
+	return known && sumOrPath().MatchString(line)
+}
+
+// headings match the other lines that name no entry: the headings and sums of systems.
+var headings = lazy.Regexp(`^\s*$|^(?:` + strings.Join([]string{
+	`Directory \S*\[.*\]\s*`, `(?i:(?:grand )?total of \d+ (?:files?|director).*)`, // VMS
+	`\S*\*\.\*;\S*\s+%\S+-FNF, .*`, `%\S+-(?:NOFILES|NMF|FNF), .*`, // VMS, of an empty directory
+	` ?Volume +(?:Unit +)?Referred .*`, ` ?Name +(?:VV\.MM|Size) +.*`, ` ?JOBNAME +JOBID +.*`, // z/OS
+	` *File +Code +EOF +Last Modification.*`,    // HP NonStop
+	` *size +date +time +name *`, `[- ]*-[- ]*`, // VxWorks
+	` Volume (?:in drive|Serial Number) .*`, ` Directory of .*`, ` +\d+ (?:File|Dir)\(s\).*`, // DOS
+}, `|`) + `)$`)

@@ -1,0 +1,84 @@
+package ftpexec
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec/internal/listing"
+	"example.com/ftpfetch/urlparse"
+)
+
+// spaced is what is known about the lines of LIST together, beyond what each of them says.
+type spaced struct {
+	reader *listing.Reader     // has seen all lines
+	exact  map[string][]string // the names of NLST, by their text without the spaces around it; nil if they were not asked for
+}
+
+// errSpaces is why an entry of LIST has no name.
+var errSpaces = errors.New("nothing shows which of the spaces before its name belong to it")
+
+// certain returns l with what decides about its lines. If a name of LIST seems to have spaces around it, and these may be those
+// of a column, NLST is asked for the names. A refusal of that is no error.
+func (r *run) certain(l listed) listed {
+	if l.op.Verb != "LIST" {
+		return l
+	}
+	l.lines = listing.Lines(l.lines)
+	l.reader = listing.NewReader(l.lines, segment(r.url), l.now)
+	if !l.reader.Wide() {
+		return l
+	}
+	surveyed := *l.reader
+	unsure := false
+	for item, err := range l.items(false) {
+		unsure = unsure || err == nil && (item.Doubt || strings.Trim(item.Name, " ") != item.Name)
+	}
+	l.reader = &surveyed
+	if unsure {
+		r.goal.how = len(ways) - 2
+		r.nextWay(nil)
+		names, _ := r.lines()
+		l.exact = make(map[string][]string)
+		for _, line := range names.lines {
+			name := base(line)
+			bare := strings.Trim(name, " ")
+			l.exact[bare] = append(l.exact[bare], name)
+		}
+	}
+	return l
+}
+
+// segment returns the name of the directory that u names, if u tells it.
+func segment(u *urlparse.URL) string {
+	return base(strings.Join(slices.Concat(u.Dirs, []string{u.Name}), "/"))
+}
+
+// readLIST reads the next line. NLST decides which spaces are part of a name.
+func (l *listed) readLIST(line string) (listing.Item, error) {
+	if l.reader == nil {
+		l.reader = listing.NewReader(nil, "", l.now)
+	}
+	item, err := l.reader.LIST(line)
+	bare := strings.Trim(item.Name, " ")
+	if err != nil || bare == item.Name && !item.Doubt {
+		return item, err
+	}
+	names := l.exact[bare]
+	switch {
+	case slices.Contains(names, item.Name):
+	case len(names) == 1:
+		item.Name = names[0]
+	case item.Doubt && l.exact != nil:
+		return item, errSpaces
+	}
+	return item, nil
+}
+
+// why returns the reason why a line is not understood, in parentheses, or "".
+func why(err error) string {
+	if err == nil || err == listing.ErrUnknown {
+		return ""
+	}
+	return " (" + err.Error() + ")"
+}

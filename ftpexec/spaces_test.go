@@ -1,0 +1,73 @@
+package ftpexec_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/testserver"
+)
+
+// The lines of a listing decide together which spaces belong to a name. If they do not, NLST does. Without it there is no name.
+func TestSpacesBeforeNames(t *testing.T) {
+	const padded, plain = "-rw-r--r-- 1 root system 531 Aug 13 2003  a\r\n", "-rw-r--r-- 1 root system 531 Aug 13 2003 b\r\n"
+	for _, test := range []struct {
+		name, list, nlst string
+		want             []string
+		asks             bool
+		odd              int
+	}{
+		{"a padded year", padded, "", []string{"- a 531"}, false, 0},
+		{"both, and the space is padding", padded + plain, "a\r\nb\r\n", []string{"- a 531", "- b 531"}, true, 0},
+		{"both, and the space belongs to the name", padded + plain, " a\r\nb\r\n", []string{"-  a 531", "- b 531"}, true, 0},
+		{"both, and NLST is refused", padded + plain, "550", []string{"- b 531"}, true, 1},
+		{"a space after a time", line(" a") + line("b"), "./ a\r\n./b\r\n", []string{"-  a 7", "- b 7"}, true, 0},
+		{"a space after a time that is none of the name", line(" a") + line("b"), "a\r\nb\r\n", []string{"- a 7", "- b 7"}, true, 0},
+		{"DOS, one entry", "06-25-09  02:41PM                    5  x\r\n", " x\r\n", []string{"-  x 5"}, true, 0},
+		{"DOS, wide columns", "12-05-96  05:03PM       <DIR>               pub\r\n12-05-96  05:03PM                    123456 a\r\n", "", []string{"d pub", "- a 123456"}, false, 0},
+	} {
+		names := testserver.Transfer(test.nlst)
+		if test.nlst == "550" {
+			names = testserver.Reply("550 No.")
+		}
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")), testserver.On("LIST", testserver.Transfer(test.list)), testserver.On("NLST", names))
+		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+		if err != nil || len(lines) != test.odd || !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, %v, %v, want %q", test.name, got, lines, err, test.want)
+		}
+		if asks := slices.Contains(listings(s.Commands()), "NLST"); asks != test.asks {
+			t.Errorf("%s: sent %q", test.name, s.Commands())
+		}
+	}
+}
+
+// Each system's listing is read through Entries, the members of an IBM i file by two.
+func TestEntriesOfSystems(t *testing.T) {
+	for name, test := range map[string][2]string{
+		"IBM i, a library": {"ROOT  36864 05/29/04 10:16:58 *FILE  Q.FILE\r\nROOT  *MEM  Q.FILE/A.MBR\r\nROOT  *MEM  Q.FILE/B.MBR\r\n", "d Q.FILE"},
+		"IBM i, a file":    {"ROOT  *MEM  d/A.MBR\r\nROOT  *MEM  d/B.MBR\r\n", "- A.MBR,- B.MBR"},
+		"z/OS, members":    {" Name     VV.MM   Created       Changed      Size  Init   Mod   Id\r\n PLAIN\r\n", "- PLAIN"},
+		"z/VM":             {"PROFILE  EXEC     V         30         58          1 2004-10-12 13:40:23 -\r\n", "- PROFILE.EXEC"},
+		"HP NonStop":       {"ACCTDATA      101            2048 12-Jan-04 13:33:48 255,255 \"NUNU\"\r\n", "- ACCTDATA 2048"},
+		"VxWorks":          {"     512    Jan-01-1998  12:34:56   DIR1              <DIR>\r\n", "d DIR1"},
+		"MultiNet":         {"Directory DISK$PCSA:[ANONYM]\r\n\r\nBIG.BCK;4      12345KB  2-MAI-2003 10:30 [SYSTEM] (RWED,RWED,RE,RE)\r\n", "- BIG.BCK;4"},
+		"Russian, KOI8-R":  {"\xc9\xd4\xcf\xc7\xcf 8\r\n-rw-r--r-- 1 root root 5 \xc1\xd0\xd2 18 15:04 n\r\n", "- n 5"},
+	} {
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")), testserver.On("LIST", testserver.Transfer(test[0])))
+		got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+		if err != nil || len(lines) > 0 || strings.Join(got, ",") != test[1] {
+			t.Errorf("%s: got %q, %v, %v, want %s", name, got, lines, err, test[1])
+		}
+	}
+}
+
+// What is refused says why.
+func TestEntriesSaysWhy(t *testing.T) {
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")), testserver.On("LIST", testserver.Transfer(line("a")+"-rw-r--r-- 1 ftp ftp 4096 n\r\n")))
+	_, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+	if err != nil || len(lines) != 1 || !errors.Is(lines[0], ftpexec.ErrLine) || !strings.Contains(lines[0].Error(), "4096 n (nearest to ls -l, but without a size and a date after byte 10)") {
+		t.Errorf("got %v, %v", lines, err)
+	}
+}
