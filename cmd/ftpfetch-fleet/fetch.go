@@ -252,7 +252,7 @@ func (o *outcome) event(e batch.Event) {
 	if e.Task == nil {
 		return
 	}
-	if e.Kind != batch.Ended {
+	if e.Kind != download.Ended {
 		if o.w.tell(e); e.Kind == download.Progress {
 			o.w.bytes.Add(max(0, e.Done-o.sizes[e.Task]))
 			o.sizes[e.Task] = e.Done

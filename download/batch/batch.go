@@ -60,8 +60,7 @@ type Task struct {
 	Writer io.Writer
 }
 
-// Event is something that happens in a run. Its Kind is one of those below, or one that package download has for a file.
-// Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
+// Event is something that happens in a run. Its Kind is one that package download has. Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
 // download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text is a warning.
 type Event struct {
 	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
@@ -72,12 +71,6 @@ type Event struct {
 
 	dir bool // Err is about a directory, which was not listed whole
 }
-
-// These kinds have their names here too.
-const (
-	Started = download.Started
-	Ended   = download.Ended
-)
 
 // Totals is how far a run is.
 type Totals struct {
@@ -306,7 +299,7 @@ func (j *job) failed(err error) Event {
 }
 
 func (b *engine) ended(e Event) {
-	e.Kind = Ended
+	e.Kind = download.Ended
 	b.count(func(c *counts) {
 		switch {
 		case e.Text != "", e.Err != nil && e.dir: // list counts the directory

@@ -38,9 +38,9 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 		Jobs: 4, Ledger: ".ftpfetch-ledger", Each: download.Options{Root: root},
 		Events: func(e batch.Event) {
 			switch {
-			case e.Kind == batch.Ended && e.Err != nil:
+			case e.Kind == download.Ended && e.Err != nil:
 				fmt.Println(e.Task.Path, e.Err)
-			case e.Kind == batch.Ended:
+			case e.Kind == download.Ended:
 				fmt.Println(e.Task.Path, "is", cmp.Or(e.Result.Left, "fetched"))
 			}
 		},

@@ -88,7 +88,7 @@ func (b *engine) save(ctx context.Context, t *schedule.Turn[*job]) (result downl
 			return t.GivenUp
 		case !begun:
 			begun = true
-			b.tell(Event{Event: download.Event{Kind: Started}, Task: j.Task})
+			b.tell(Event{Event: download.Event{Kind: download.Started}, Task: j.Task})
 		}
 		return nil
 	}

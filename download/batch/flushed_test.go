@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/local/disk"
@@ -116,7 +117,7 @@ func TestNamesAreFlushed(t *testing.T) {
 			return slices.Sorted(slices.Values(all))
 		}
 		s.options.Events = func(e batch.Event) {
-			if e.Kind == batch.Ended && e.Err == nil {
+			if e.Kind == download.Ended && e.Err == nil {
 				if left := missing(filepath.Join(s.dir, e.Task.Path)); len(left) > 0 {
 					t.Errorf("%s is told to be there, and the names of %q are not on the disk", e.Task.Path, left)
 				}

@@ -51,7 +51,7 @@ func TestPanic(t *testing.T) {
 			task.URLs = []*urlparse.URL{must.Get(urlparse.Parse(srv.URL("/d/")))(t)}
 			yield(task)
 		}, batch.Options{Jobs: 2, Each: download.Options{Root: root, Retries: -1}, Events: func(e batch.Event) {
-			kind := map[download.EventKind]string{batch.Started: "Started", batch.Ended: "Ended", download.Progress: "Progress"}[e.Kind]
+			kind := map[download.EventKind]string{download.Started: "Started", download.Ended: "Ended", download.Progress: "Progress"}[e.Kind]
 			if kind == method {
 				panic("broken " + kind)
 			}

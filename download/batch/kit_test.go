@@ -90,7 +90,7 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) (got totals) {
 	tell := o.Events
 	o.Events = func(e batch.Event) {
 		switch {
-		case e.Kind == batch.Started:
+		case e.Kind == download.Started:
 			at[e.Task] = -1
 		case e.Kind == download.Progress && e.Task == nil:
 			got.Size, got.Done = e.Total, e.Done
@@ -99,7 +99,7 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) (got totals) {
 				got.Received += max(0, e.Done-before)
 			}
 			at[e.Task] = e.Done
-		case e.Kind == batch.Ended:
+		case e.Kind == download.Ended:
 			s.outcomes = append(s.outcomes, e)
 			if e.Result.Left != "" {
 				got.Before++

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/local/disk"
@@ -69,7 +70,7 @@ func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
 	s.options.Events = func(e batch.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == batch.Ended && e.Err == nil && strings.HasPrefix(e.Task.Path, "d0/f") {
+		if e.Kind == download.Ended && e.Err == nil && strings.HasPrefix(e.Task.Path, "d0/f") {
 			told++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
@@ -169,7 +170,7 @@ func TestTreeEarly(t *testing.T) {
 				return testserver.Do(testserver.Reply("150 Here it comes."), testserver.Data(begin), wait, testserver.Data(tt.ends[min(try, len(tt.ends)-1)], testserver.Closed), testserver.Reply(reply))(c)
 			}))
 			s.options.Events = func(e batch.Event) {
-				if e.Kind == batch.Ended && e.Task.Path == "early" {
+				if e.Kind == download.Ended && e.Task.Path == "early" {
 					arrived()
 				}
 			}
@@ -209,7 +210,7 @@ func TestTreeEarlyNot(t *testing.T) {
 				x.listings["/"] = strings.ReplaceAll(x.listings["/"], "; f", "; x")
 			}
 			s.options.Events = func(e batch.Event) {
-				if e.Kind == batch.Started {
+				if e.Kind == download.Started {
 					t.Errorf("%s is fetched", e.Task.Path)
 				}
 			}

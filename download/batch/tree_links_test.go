@@ -188,7 +188,7 @@ func TestTreeMemory(t *testing.T) {
 	defer cancel()
 	before, used := heap(), int64(0)
 	s.options.Jobs, s.options.Events = 1, func(e batch.Event) {
-		if e.Kind == batch.Ended && used == 0 {
+		if e.Kind == download.Ended && used == 0 {
 			used = heap() - before
 			cancel()
 		}

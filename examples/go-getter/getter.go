@@ -88,7 +88,7 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
 		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Newer: true, Overwrite: true},
 		Events: func(e batch.Event) {
-			if e.Kind == batch.Ended && e.Err != nil {
+			if e.Kind == download.Ended && e.Err != nil {
 				failed = append(failed, e.Err)
 			}
 		},

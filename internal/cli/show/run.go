@@ -92,7 +92,7 @@ func (r *Run) Event(e batch.Event) {
 	defer r.p.lock()()
 	var f *file // nil if nothing of it was fetched
 	if i := slices.IndexFunc(r.files, func(f *file) bool { return f.task == e.Task }); i >= 0 {
-		if f = r.files[i]; e.Kind == batch.Started || e.Kind == batch.Ended {
+		if f = r.files[i]; e.Kind == download.Started || e.Kind == download.Ended {
 			r.files = slices.Delete(r.files, i, i+1)
 		}
 	}
@@ -106,13 +106,13 @@ func (r *Run) Event(e batch.Event) {
 		r.p.note(Notice, event{Text: e.Text})
 	case e.Task == nil:
 		r.p.note(Detail, event{Text: e.Text})
-	case e.Kind == batch.Started:
+	case e.Kind == download.Started:
 		name := e.Task.Path
 		if name == "-" {
 			name = e.Task.URLs[0].Name
 		}
 		r.files = append(r.files, &file{task: e.Task, path: r.path(e.Task), name: printable.Line(name), made: r.p.now(), try: 1, total: -1})
-	case e.Kind == batch.Ended:
+	case e.Kind == download.Ended:
 		r.end(f, e)
 	case e.Kind == download.Progress:
 		r.progress(f, e.Done, e.Total)

@@ -62,7 +62,7 @@ func (r *Run) one(path string) shownFile {
 		panic(err)
 	}
 	f := shownFile{r, &batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}}
-	f.happens(download.Event{Kind: batch.Started})
+	f.happens(download.Event{Kind: download.Started})
 	return f
 }
 
@@ -73,7 +73,7 @@ func (f shownFile) update(done, total int64) {
 }
 
 func (f shownFile) end(done download.Result, err error) {
-	f.Event(batch.Event{Event: download.Event{Kind: batch.Ended, Err: err}, Task: f.t, Result: done})
+	f.Event(batch.Event{Event: download.Event{Kind: download.Ended, Err: err}, Task: f.t, Result: done})
 }
 
 // counts tells a run how far it is.
@@ -91,7 +91,7 @@ func TestSilentFile(t *testing.T) {
 		r := newStand(mode).Run("", 10, -1)
 		f := r.one("f")
 		if n := testing.AllocsPerRun(100, func() {
-			f.happens(download.Event{Kind: batch.Started})
+			f.happens(download.Event{Kind: download.Started})
 			f.update(0, 5)
 			f.update(5, 5)
 			f.end(download.Result{Size: 5}, nil)
