@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,37 +9,10 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/retry"
 )
-
-// place says in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
-// done when everything is written.
-func (r *run) place(ctx context.Context, t *batch.Task, o *download.Options) (done func() error, err error) {
-	if t.Path == "-" {
-		t.Writer = r.print.Out
-		if show.IsTerminal(r.print.Out) {
-			t.Writer = readable(r.print.Out)
-		}
-		return func() error { return nil }, nil
-	}
-	device, done, err := openDevice(ctx, t.Path)
-	if device != nil || err != nil {
-		t.Writer = device
-		return done, err
-	}
-	dir, name := filepath.Split(t.Path)
-	o.Root, err = os.OpenRoot(cmp.Or(dir, "."))
-	if err != nil {
-		return nil, disk.NoDirectory(cmp.Or(dir, "."), err)
-	}
-	t.Path = name
-	return o.Root.Close, nil
-}
 
 // standard returns the standard stream that path names, or nil. Opening the name again would write from the first byte.
 func standard(path string) *os.File {

@@ -15,7 +15,7 @@ import (
 
 // streams says which functions may name the standard output of the process, or that of a run as the caller gave it.
 var streams = map[string][]string{
-	"os.Stdout": {"internal/cli.Standard", "download.standard"},
+	"os.Stdout": {"internal/cli.Standard", "internal/cli.standard"},
 	"stdio.Out": {"internal/cli.newRun"},
 	"r.Out":     {"internal/cli.astray"},
 }

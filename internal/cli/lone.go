@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
+)
+
+// one retrieves one URL as a batch of one, or prints its plan or its listing, with all of --max-time for it.
+func (r *run) one(ctx context.Context, t batch.Task) {
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	u := t.URLs[0]
+	if r.Long {
+		u = u.Child("", "") // as if it ended in "/"
+	}
+	switch {
+	case r.DryRun:
+		r.failed(ctx, u, r.plan(u, t.Tree != nil))
+	case u.IsDir() && t.Path == "-":
+		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
+		r.failed(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
+	default:
+		r.shown = r.print.Run(t.Path, 1, -1)
+		r.event(ctx, batch.Event{Event: download.Event{Kind: download.Started}, Task: &t})
+		r.event(ctx, r.alone(ctx, &t, u))
+	}
+}
+
+// alone retrieves u for the task t, and returns the event that says how that ended.
+func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.Event {
+	end := batch.Event{Event: download.Event{Kind: download.Ended}, Task: t}
+	from, each := download.Source(first{r.source, r}), r.File
+	if u.IsDir() {
+		from, each = listing{r.source, r}, download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
+	}
+	work := *t
+	work.URLs = []*urlparse.URL{u}
+	close, err := r.place(ctx, &work, &each)
+	if err != nil {
+		end.Err = err
+		return end
+	}
+	o := batch.Options{Jobs: max(1, each.Segments), PerHost: r.PerHost, Each: each}
+	o.Events = func(e batch.Event) {
+		switch {
+		case e.Kind == download.Ended:
+			end.Result, end.Err = e.Result, e.Err
+		case e.Kind == download.Started, e.Task == nil && e.Kind == download.Progress:
+		case e.Task != nil:
+			e.Task = t
+			fallthrough
+		default:
+			r.event(ctx, e)
+		}
+	}
+	totals, err := batch.Run(ctx, from, slices.Values([]batch.Task{work}), o)
+	err = cmp.Or(err, close())
+	if givenUp, ok := errors.AsType[*schedule.GivenUp](end.Err); ok {
+		end.Err = givenUp.Unwrap()
+	}
+	end.Err = cmp.Or(end.Err, err)
+	end.Result.Kept = max(end.Result.Kept, totals.Kept)
+	return end
+}
+
+type first struct {
+	download.Source
+	run *run
+}
+
+// Do says whether a file of the same server follows.
+func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	again := *req
+	again.More = func() bool {
+		next := f.run.Targets[f.run.at+1:]
+		return len(next) > 0 && next[0].URL.SameLogin(req.URL) && !next[0].URL.IsDir()
+	}
+	return f.Source.Do(ctx, &again)
+}
+
+// place says in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
+// done when everything is written.
+func (r *run) place(ctx context.Context, t *batch.Task, o *download.Options) (done func() error, err error) {
+	if t.Path == "-" {
+		t.Writer = r.print.Out
+		if show.IsTerminal(r.print.Out) {
+			t.Writer = readable(r.print.Out)
+		}
+		return func() error { return nil }, nil
+	}
+	device, done, err := openDevice(ctx, t.Path)
+	if device != nil || err != nil {
+		t.Writer = device
+		return done, err
+	}
+	dir, name := filepath.Split(t.Path)
+	o.Root, err = os.OpenRoot(cmp.Or(dir, "."))
+	if err != nil {
+		return nil, disk.NoDirectory(cmp.Or(dir, "."), err)
+	}
+	t.Path = name
+	return o.Root.Close, nil
+}
