@@ -1,17 +1,24 @@
 package mirror_test
 
 import (
+	"errors"
 	"io/fs"
+	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/afero"
 
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/mirror"
+	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -60,6 +67,100 @@ func (l lacking) Readdir(n int) ([]fs.FileInfo, error) {
 	}), err
 }
 
+// terse is a tree whose server says the same of every name that nobody has.
+type terse struct{ afero.Fs }
+
+func (t terse) Open(name string) (afero.File, error) {
+	file, err := t.Fs.Open(name)
+	return file, t.worded(err)
+}
+
+func (t terse) Stat(name string) (fs.FileInfo, error) {
+	info, err := t.Fs.Stat(name)
+	return info, t.worded(err)
+}
+
+func (terse) worded(err error) error {
+	if err != nil {
+		return errors.New(strings.TrimPrefix(refusals[0], "550 "))
+	}
+	return nil
+}
+
+// newHiding fetches what the server keeps from a terse server in memory, whose listings then lack a name for ever.
+func newHiding(t *testing.T, name string) *stand {
+	h := &hiding{Fs: terse{afero.NewMemMapFs()}}
+	s := &stand{T: t, files: h, fetched: t.TempDir(), network: ftptest.NewNetwork()}
+	tree := make(map[string]string)
+	for _, name := range kept {
+		tree["/t/"+name] = "contents of " + name
+	}
+	s.server = testserver.New(t, &testserver.Options{FS: h, Tree: tree, ModTime: time.Unix(1e9, 0), Fault: s.attack, Listen: s.network.Listen})
+	if _, err := s.mirror(t.Context(), s.fetched, mirror.Deletion{}); err != nil {
+		t.Fatal(err)
+	}
+	h.hide(name, 1e9)
+	return s
+}
+
+// TestDeleteAsksAnew lets a server confirm a CWD without doing it on some of its connections. What it says there is about
+// another directory and true, and it denies the files of this one. A file is deleted only if that happens in every round.
+func TestDeleteAsksAnew(t *testing.T) {
+	const first, rounds = 0b0001, 0b1110 // the connection that lists the tree, and those that ask
+	for _, name := range []string{"2", "b"} {
+		s := newHiding(t, name)
+		for deceived := range first + rounds + 1 {
+			before := s.server.Connections()
+			fault := func(c *testserver.Conn) testserver.Action {
+				if c.Verb == "CWD" && c.Arg == "a" && deceived>>(c.Num-before-1)&1 == 1 {
+					return testserver.Reply("250 Done.")
+				}
+				return nil
+			}
+			s.fault.Store(&fault)
+			dir := s.again()
+			deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 100})
+			if got, want := len(deleted) > 0, deceived&rounds == rounds; got != want || there(dir, kept)+len(deleted) != len(kept) {
+				t.Errorf("%s, deceived on connections %04b: deleted %q, %v", name, deceived, deleted, err)
+			}
+		}
+	}
+}
+
+// TestDeleteTwoLies has two lies at any two commands, beside listings that lack a name. Each reply is a confirmation without
+// effect, or says of a name what the server says of nobody's. No file is ever deleted.
+func TestDeleteTwoLies(t *testing.T) {
+	lies := []testserver.Action{testserver.Reply("250 Done."), testserver.Reply(refusals[0])}
+	runs := 0
+	for _, name := range []string{"2", "b"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newHiding(t, name)
+			attack := func(at map[int]testserver.Action) (commands int) {
+				var n atomic.Int64
+				fault := func(*testserver.Conn) testserver.Action { return at[int(n.Add(1))] }
+				s.fault.Store(&fault)
+				dir := s.again()
+				defer os.RemoveAll(dir)
+				deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 100})
+				if runs++; there(dir, kept) != len(kept) {
+					t.Errorf("%s: lies at %v: deleted %q, %v", name, slices.Collect(maps.Keys(at)), deleted, err)
+				}
+				return int(n.Load())
+			}
+			commands := attack(nil)
+			step := night.Or(5, 1)
+			for i := 1; i <= commands; i += step {
+				for j := i + 1; j <= commands+20; j += step { // after the first lie there may be more commands
+					for k := range len(lies) * len(lies) {
+						attack(map[int]testserver.Action{i: lies[k%2], j: lies[k/2]})
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d runs", runs)
+}
+
 // TestDeleteNeedsBoth takes one of the two witnesses away from a file or a directory that the server has. Either the
 // listings lack it for ever, and the server refuses what is asked about it with each reply, but has other words for what is
 // missing, or the same for all; or only the first listing lacks it, and the server says that it is missing. It is never deleted.
@@ -73,8 +174,8 @@ func TestDeleteNeedsBoth(t *testing.T) {
 				for _, name := range kept {
 					tree["/t/"+name] = name
 				}
-				s := &stand{T: t, files: h}
-				s.server = testserver.New(t, &testserver.Options{FS: h, Tree: tree, ModTime: time.Unix(1e9, 0), Fault: func(c *testserver.Conn) testserver.Action {
+				s := &stand{T: t, files: h, network: ftptest.NewNetwork()}
+				s.server = testserver.New(t, &testserver.Options{FS: h, Tree: tree, ModTime: time.Unix(1e9, 0), Listen: s.network.Listen, Fault: func(c *testserver.Conn) testserver.Action {
 					_, err := h.Stat(path.Join("/t/a", c.Arg))
 					hiding, left := h.hides()
 					switch {

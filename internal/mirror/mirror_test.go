@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/afero"
@@ -18,6 +19,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/rules/must"
@@ -32,6 +34,7 @@ type stand struct {
 	server  *testserver.Server
 	files   afero.Fs
 	fetched string // the directory with all of it
+	network *ftptest.Network
 	fault   atomic.Pointer[func(*testserver.Conn) testserver.Action]
 }
 
@@ -39,17 +42,12 @@ type stand struct {
 var kept, lost = []string{"1", "a/2", "a/b/3", "a/b/-l", "c/4"}, []string{"5", "a/sp ace", "a/d/6", "a/d/e/7"}
 
 func newStand(t *testing.T) *stand {
-	s := &stand{T: t, files: afero.NewMemMapFs(), fetched: t.TempDir()}
+	s := &stand{T: t, files: afero.NewMemMapFs(), fetched: t.TempDir(), network: ftptest.NewNetwork()}
 	tree := make(map[string]string)
 	for _, name := range slices.Concat(kept, lost) {
 		tree["/t/"+name] = "contents of " + name
 	}
-	s.server = testserver.New(t, &testserver.Options{FS: s.files, Tree: tree, ModTime: time.Unix(1e9, 0), Fault: func(c *testserver.Conn) testserver.Action {
-		if fault := s.fault.Load(); fault != nil {
-			return (*fault)(c)
-		}
-		return nil
-	}})
+	s.server = testserver.New(t, &testserver.Options{FS: s.files, Tree: tree, ModTime: time.Unix(1e9, 0), Fault: s.attack, Listen: s.network.Listen})
 	if _, err := s.mirror(t.Context(), s.fetched, mirror.Deletion{}); err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +57,20 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
+// attack is what the server does wrong at present.
+func (s *stand) attack(c *testserver.Conn) testserver.Action {
+	if fault := s.fault.Load(); fault != nil {
+		return (*fault)(c)
+	}
+	return nil
+}
+
 // mirror fetches the tree into dir, and deletes there what is gone. It returns the names that it deletes.
 func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (deleted []string, err error) {
 	d.Root = must.Get(os.OpenRoot(dir))(s)
 	defer d.Root.Close()
 	d.Tell = func(name string) { deleted = append(deleted, name) }
-	client := &ftpexec.Client{Timeout: 5 * time.Second}
+	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + "/t/"))(s)
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
@@ -174,7 +180,9 @@ var refusals = []string{
 
 // TestDeleteAttacked breaks everything that a server says: each reply becomes each refusal, alone and with all after it;
 // each listing ends after each byte; the connection ends at each command. No file that the server has is ever deleted.
-func TestDeleteAttacked(t *testing.T) {
+func TestDeleteAttacked(t *testing.T) { synctest.Test(t, deleteAttacked) }
+
+func deleteAttacked(t *testing.T) {
 	s := newStand(t)
 	runs, deletions := 0, 0
 	attack := func(name string, fault func(n int, c *testserver.Conn) testserver.Action) (commands int) {
@@ -184,9 +192,7 @@ func TestDeleteAttacked(t *testing.T) {
 		defer s.fault.Store(nil)
 		dir := s.again()
 		defer os.RemoveAll(dir)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a server that is full is worth a wait
-		defer cancel()
-		deleted, err := s.mirror(ctx, dir, mirror.Deletion{Most: 100})
+		deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 100})
 		if runs++; there(dir, kept) != len(kept) {
 			t.Errorf("%s: deleted %q, %v", name, deleted, err)
 		}

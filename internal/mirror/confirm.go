@@ -1,0 +1,164 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/early"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/urlparse"
+)
+
+// rounds is how often the server must deny that it has a file, each time on new connections. To ask again on the same
+// connection proves little: a server that confirms a CWD without doing it answers from another directory from then on, and
+// what it says there about the names of this one is true.
+const rounds = 3
+
+// inquiry asks the server whether it still has files.
+type inquiry struct {
+	*Source
+	empty   bool  // a tree may have become empty
+	strange error // there are files that did not come from the login directory that the server has now
+}
+
+// confirm returns the files that the server denies in every round.
+func (q *inquiry) confirm(ctx context.Context, lost []missing) ([]missing, error) {
+	for range rounds {
+		q.CloseIdleConnections()
+		places := make(map[string][]missing) // by the directory that lacks them, and by what it lacks
+		for _, m := range lost {
+			place := string(m.in.Key()) + string(m.kind())
+			places[place] = append(places[place], m)
+		}
+		lost = nil
+		for _, place := range slices.Sorted(maps.Keys(places)) {
+			gone, err := q.ask(ctx, places[place])
+			if err != nil {
+				return nil, err
+			}
+			lost = append(lost, gone...)
+		}
+	}
+	return lost, nil
+}
+
+// ask lists one directory again and returns the files that the server denies, of those that the first listing lacks. Then
+// the server must still tell of a file that it has.
+func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err error) {
+	in := lost[0].in
+	names := make(map[string]string) // by their local keys
+	for _, m := range lost {
+		names[localfile.Key(m.name)] = m.name
+	}
+	login, witness, err := q.again(ctx, in, names)
+	witness = cmp.Or(witness, lost[0].witness)
+	if err == nil && witness == nil && !q.empty {
+		err = errors.New("the tree on the server has become empty: --max-delete all deletes its files here too")
+	}
+	if err != nil {
+		return nil, err
+	}
+	denied, err := q.denied(ctx, in, lost[0].kind(), slices.Sorted(maps.Values(names)))
+	if err == nil && witness != nil {
+		err = q.testify(ctx, witness)
+	}
+	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/") // no URL leads from the login directory
+	for _, m := range lost {
+		switch {
+		case !denied[m.name]:
+		case rooted || login != "" && login == m.login:
+			gone = append(gone, m)
+		default:
+			q.strange = &localfile.Error{Path: m.path, Reason: fmt.Sprintf(
+				"did not come from the login directory %q, and is kept, as all such files are: delete it, or fetch by a URL from the root (%%2F)", login)}
+		}
+	}
+	return gone, err
+}
+
+// again lists a directory, which must still lack the names. It returns the directory after the login, and a file that is
+// there, or nil.
+func (q *inquiry) again(ctx context.Context, in *urlparse.URL, names map[string]string) (login string, file *urlparse.URL, err error) {
+	for e, err := range q.Server.Entries(early.WithLogin(ctx, func(dir string) { login = dir }), in) {
+		if err != nil {
+			return "", nil, err
+		}
+		name := path.Base(e.Name)
+		if _, back := names[localfile.Key(name)]; back {
+			return "", nil, fmt.Errorf("%s: of two listings only the second has %s", in.Redacted(), name)
+		}
+		if e.Mode.IsRegular() {
+			file = e.URL
+		}
+	}
+	return login, file, nil
+}
+
+// testify returns an error if the server does not tell of a file that it has.
+func (q *inquiry) testify(ctx context.Context, witness *urlparse.URL) error {
+	e, err := q.Stat(ctx, witness)
+	if err == nil && e.Size < 0 {
+		return errors.New("the server confirms no file of the tree any more")
+	}
+	return err
+}
+
+// denied returns the names in a directory, all of files or all of directories, about which the server says, word for word,
+// what it says about a name that nobody has: a server has many reasons for a 550, and few have words of their own for each.
+func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Typecode, names []string) (map[string]bool, error) {
+	nobody := rand.Text()
+	names = slices.Insert(names, 0, nobody)
+	var urls []*urlparse.URL
+	for _, name := range names {
+		urls = append(urls, in.Child(localfile.Segment(name), kind))
+	}
+	denied := make(map[string]bool)
+	usual := ""
+	for _, err := range q.stats(ctx, urls) {
+		said, err := refusal(err)
+		if err != nil {
+			return nil, err
+		}
+		name := names[len(denied)]
+		if name == nobody {
+			usual = said
+		}
+		denied[name] = said != "" && said == strings.ReplaceAll(usual, nobody, localfile.Segment(name))
+	}
+	return denied, nil
+}
+
+// stats asks about files, many in one round trip, or about directories.
+func (q *inquiry) stats(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	if !urls[0].IsDir() {
+		return q.StatAll(ctx, urls)
+	}
+	return func(yield func(ftpexec.Entry, error) bool) {
+		for _, u := range urls {
+			if !yield(q.Stat(ctx, u)) {
+				return
+			}
+		}
+	}
+}
+
+// refusal returns what the server said of a name that is not there, or "" if it may be there. err is the result of a Stat.
+func refusal(err error) (string, error) {
+	var e *ftpexec.Error
+	switch {
+	case err == nil, errors.Is(err, ftpexec.ErrRefused):
+		return "", nil
+	case errors.Is(err, ftpexec.ErrNotFound) && errors.As(err, &e):
+		return e.Reply, nil
+	}
+	return "", err
+}
