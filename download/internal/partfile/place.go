@@ -40,7 +40,7 @@ func changed(path, how string) error {
 	return refuse(path, how+": another program changed it: run the command again", nil)
 }
 
-func busy(path string) error { return refuse(path, "another run writes it: wait for its end", ErrBusy) }
+func busy(path string) error { return refuse(path, "is being written by another run", ErrBusy) }
 
 // Place is where a file is to be. All its names are in one directory, which stays open.
 type Place struct {
