@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/local/localfile"
 )
@@ -256,8 +255,8 @@ var errNoEntries = errors.New("no entries")
 // began judges the reply that starts a transfer, or refuses it.
 func (r *run) began(st step, reply wire.Reply) error {
 	lists := verbs[st.Verb].lists
-	if lists {
-		early.Login(r.ctx, r.home)
+	if tell := r.goal.early.Login; lists && tell != nil {
+		tell(r.home)
 	}
 	if reply.First() > 2 {
 		r.spurned = r.port

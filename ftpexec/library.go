@@ -10,7 +10,6 @@ import (
 	"github.com/jlaffaye/ftp"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/early"
 )
 
 // You can understand the rest of the package without this file.
@@ -50,7 +49,7 @@ func newLibrary(r *run) (*library, error) {
 		if l.finished == nil || err != nil {
 			return data, err
 		}
-		return early.Watch(l.run.ctx, data, l.run.read), nil
+		return l.run.watch(data), nil
 	}))
 	l.conn = conn
 	return l, err

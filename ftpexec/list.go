@@ -119,7 +119,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 // entryNames asks for the entries of the directory that u names, and returns their names as NLST would. It is for
 // servers that do not know NLST, or only with an argument, or say of the working directory that there is no such file.
 func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed, err error) {
-	l, err := s.entries(ctx, u)
+	l, err := s.entries(ctx, u, Early{})
 	if err != nil {
 		return listed{}, err
 	}
@@ -182,9 +182,6 @@ func (r *run) cutShort() error {
 	return err
 }
 
-// read returns the entries of one line.
-func (r *run) read(line string) iter.Seq2[Entry, error] { return r.listed(line).entries(r.url) }
-
 func (r *run) listed(lines ...string) listed {
 	return listed{op: r.goal.op, lines: lines, now: time.Now(), mask: r.client.secrets.Mask}
 }
@@ -213,12 +210,12 @@ func base(name string) string {
 // Names are bytes as the server sent them, and so are those in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if
 // a name in u needs it, as Do does.
 func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return c.listing(ctx, u, (*session).entries)
+	return c.EntriesEarly(ctx, u, Early{})
 }
 
 // entries lists the directory that u names by the first of ways that works.
-func (s *session) entries(ctx context.Context, u *urlparse.URL) (l listed, err error) {
-	err = s.run(ctx, u, goal{listing: true, entries: true}, func(r *run) error {
+func (s *session) entries(ctx context.Context, u *urlparse.URL, o Early) (l listed, err error) {
+	err = s.run(ctx, u, goal{listing: true, entries: true, early: o}, func(r *run) error {
 		l, err = r.goThroughWays()
 		return err
 	})

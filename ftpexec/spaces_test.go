@@ -71,3 +71,30 @@ func TestEntriesSaysWhy(t *testing.T) {
 		t.Errorf("got %v, %v", lines, err)
 	}
 }
+
+// TestEarly checks what is told before a listing is whole: the login directory, and the entries whose names no other line
+// can change.
+func TestEarly(t *testing.T) {
+	list := line("a") + line(" b") + "-rw-r--r-- 1 root system 531 Aug 13 2003  c\r\n" + "12-05-96  05:03PM                    123456  d\r\n" + line("e")
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")),
+		testserver.On("LIST", testserver.Transfer(list)), testserver.On("NLST", testserver.Transfer("a\r\n b\r\nc\r\nd\r\ne\r\n")))
+	var names []string
+	logins := 0
+	o := ftpexec.Early{
+		Entry: func(e ftpexec.Entry) {
+			if e.Mode.IsRegular() { // NLST, which is asked about the spaces, does not tell what its names are
+				names = append(names, e.Name)
+			}
+		},
+		Login: func(string) { logins++ },
+	}
+	n := 0
+	for _, err := range (&ftpexec.Client{MaxIdle: -1}).EntriesEarly(t.Context(), parse(t, s.URL("/d/")), o) {
+		if err == nil {
+			n++
+		}
+	}
+	if want := []string{"a", "e"}; logins == 0 || n != 5 || !slices.Equal(names, want) {
+		t.Errorf("early %q, want %q; %d logins, %d entries", names, want, logins, n)
+	}
+}

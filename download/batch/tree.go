@@ -16,7 +16,6 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -62,8 +61,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	from := early.WithLogin(b.begin(bounded, t), func(dir string) { j.note(func(*haul) { j.dir.login = dir }) })
-	found, err := b.entries(from, j.url(), j.dir.ahead)
+	found, err := b.entries(bounded, j.url(), b.early(bounded, t), j.dir.ahead)
 	var same *node
 	if err == nil {
 		same, err = b.circle(bounded, j, found)
@@ -174,14 +172,25 @@ type contents struct {
 	shows   uint64  // a hash of them, in whatever order
 }
 
+// earlyLister is a Source that tells what shows of a listing before it is whole, as an [*ftpexec.Client] does.
+type earlyLister interface {
+	EntriesEarly(ctx context.Context, u *urlparse.URL, o ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
+}
+
 // entries lists a directory of which some files are queued already. It tries again as a download does.
-func (b *engine) entries(ctx context.Context, u *urlparse.URL, ahead map[uint64]bool) (c contents, err error) {
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early, ahead map[uint64]bool) (c contents, err error) {
+	entries := b.src.Entries
+	if src, ok := b.src.(earlyLister); ok {
+		entries = func(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+			return src.EntriesEarly(ctx, u, o)
+		}
+	}
 	err = b.again(ctx, func() error {
 		c = contents{}
 		for key := range ahead {
 			ahead[key] = true
 		}
-		for e, err := range b.src.Entries(ctx, u) {
+		for e, err := range entries(ctx, u) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
 				return context.Cause(ctx)

@@ -149,7 +149,7 @@ func TestAhead(t *testing.T) {
 	b := &engine{src: shown{names: []string{"a", "b", "a"}}}
 	ahead := map[uint64]bool{entry{name: "a"}.key(): true}
 	for range 2 {
-		if c, err := b.entries(t.Context(), nil, ahead); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].name != "b" || c.entries[1].name != "a" {
+		if c, err := b.entries(t.Context(), nil, ftpexec.Early{}, ahead); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].name != "b" || c.entries[1].name != "a" {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}

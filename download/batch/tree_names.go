@@ -16,7 +16,6 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
@@ -151,17 +150,20 @@ func (e entry) usable(taken map[uint64]bool) error {
 // many is how many entries a directory has when its files do not wait for the end of the listing.
 const many = 1000
 
-// begin returns a context for the listing of a tree's own directory, which queues files as they come: it may take minutes.
-// The others may be circles, and files whose times must be asked for wait too. Everything else is judged at the end.
-func (b *engine) begin(ctx context.Context, t *schedule.Turn[*job]) context.Context {
-	j, seen := t.Value, 0
+// early says what the listing of a directory tells before it is whole. That of a tree's own directory queues files as they
+// come: it may take minutes. The others may be circles, and files whose times must be asked for wait too. Everything else
+// is judged at the end.
+func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) ftpexec.Early {
+	j := t.Value
+	o := ftpexec.Early{Login: func(dir string) { j.note(func(*haul) { j.dir.login = dir }) }}
 	if j.dir.up != nil || b.Each.Newer || b.teller != nil {
-		return ctx
+		return o
 	}
 	if j.dir.ahead == nil {
 		j.dir.ahead = make(map[uint64]bool)
 	}
-	return early.With(ctx, func(x ftpexec.Entry) {
+	seen := 0
+	o.Entry = func(x ftpexec.Entry) {
 		seen++
 		e := entryOf(x)
 		if _, begun := j.dir.ahead[e.key()]; seen <= many || begun || ctx.Err() != nil || e.mode != 0 ||
@@ -171,7 +173,8 @@ func (b *engine) begin(ctx context.Context, t *schedule.Turn[*job]) context.Cont
 		b.try(j.Tree, e.name, false)
 		j.dir.ahead[e.key()] = true
 		b.queue(t, j.file(e))
-	})
+	}
+	return o
 }
 
 // haul is what the listings of a tree have shown. If no file of it is fetched, that is a failure unless there is none.
@@ -338,7 +341,7 @@ func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, err
 	leads := func(levels int) (bool, error) {
 		far := *d
 		far.real = path.Join(d.real, strings.Repeat("/"+way, levels/(1+strings.Count(way, "/"))+1))
-		there, err := b.entries(ctx, far.url(), nil)
+		there, err := b.entries(ctx, far.url(), ftpexec.Early{}, nil)
 		return err == nil && there.shows == d.shows, err
 	}
 	on, err := leads(deepest - d.depth)

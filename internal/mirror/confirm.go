@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
@@ -88,7 +87,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 // again lists a directory, which must still lack the names. It returns the directory after the login, and a file that is
 // there, or nil.
 func (q *inquiry) again(ctx context.Context, in *urlparse.URL, names map[string]string) (login string, file *urlparse.URL, err error) {
-	for e, err := range q.Server.Entries(early.WithLogin(ctx, func(dir string) { login = dir }), in) {
+	o := ftpexec.Early{Login: func(dir string) { login = dir }}
+	for e, err := range q.Server.EntriesEarly(ctx, in, o) {
 		if err != nil {
 			return "", nil, err
 		}

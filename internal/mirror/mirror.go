@@ -15,7 +15,6 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/early"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
@@ -23,6 +22,7 @@ import (
 // Server is where trees come from: an [*ftpexec.Client], or what stands before one.
 type Server interface {
 	download.Source
+	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
 	StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	CloseIdleConnections()
 }
@@ -49,18 +49,24 @@ func (Listing) Tell(*urlparse.URL, ftpexec.Entry) {}
 // LeftOut returns how many files the listings so far have left out.
 func (s *Source) LeftOut() int64 { return s.left.Load() }
 
-// Entries lists a directory. It asks for the times that the listing tells too roughly to decide.
+// Entries is EntriesEarly for nobody.
 func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	return s.EntriesEarly(ctx, dir, ftpexec.Early{})
+}
+
+// EntriesEarly lists a directory. It asks for the times that the listing tells too roughly to decide. If the age of files
+// matters it tells no entry early: its age is not known yet.
+func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, o ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
 	aged := s.MinAge > 0 || !s.Newer.IsZero()
-	if aged { // package batch must not fetch a file before its age is known
-		ctx = early.With[ftpexec.Entry](ctx, nil)
+	if aged {
+		o.Entry = nil
 	}
 	return func(yield func(ftpexec.Entry, error) bool) {
 		var rough []ftpexec.Entry
 		var file *urlparse.URL
 		in := string(dir.Key())
 		whole := true
-		for e, err := range s.Server.Entries(ctx, dir) {
+		for e, err := range s.Server.EntriesEarly(ctx, dir, o) {
 			if err == nil {
 				s.see(in, path.Base(e.Name))
 			} else {
