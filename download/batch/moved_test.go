@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +67,7 @@ func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
 	s.Helper()
 	var mu sync.Mutex
 	n, last, from := 0, "", filepath.Join(s.dir, "d0") // it has two files
-	told, before := 0, false
+	told, named, checked, before := 0, 0, false, false
 	s.options.Events = func(e batch.Event) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -78,9 +79,16 @@ func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if n++; n != at {
+			switch {
+			case strings.HasSuffix(path, ".ftpfetch.part") && filepath.Base(filepath.Dir(path)) == "d0" && slices.Contains([]string{"renameat2", "link", "rename"}, call):
+				named++
+			case call == "stat" && filepath.Base(path) == "d0" && named == 2: // both files are there, and are about to be told
+				checked = true
+			}
 			return nil
 		}
-		last, before = call+" "+path, told == 2 || call == "stat" && filepath.Base(path) != "d0" // whose turn may be over
+		last = call + " " + path
+		before = told == 2 || checked || call == "stat" && filepath.Base(path) != "d0" // whose turn may be over
 		if os.Rename(from, filepath.Join(s.dir, "old")) == nil && anew {
 			must.Do(s, os.Mkdir(from, 0o777))
 		}
