@@ -155,7 +155,7 @@ type hint struct {
 
 // hints says what to write instead, for the errors that have such a hint; the first match counts.
 var hints = []hint{
-	{is(localfile.ErrOther), "--overwrite replaces it, --no-clobber skips it"},
+	{is(localfile.ErrOther), "--overwrite replaces it"},
 	{is(fs.ErrExist), "-N updates it, --overwrite replaces it, --no-clobber skips it"},
 	{is(localfile.ErrName), "-o FILE saves it under another name"},
 	{is(download.ErrResume), "--overwrite, without -c or -N, starts over"},

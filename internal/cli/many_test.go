@@ -39,8 +39,8 @@ func TestChanged(t *testing.T) {
 		{"another size", "mine", at, served, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
 		{"the same", "the same", at, served, 0, "1 of 1 complete", ""},
 		{"older", "the same", at.Add(-time.Hour), served, 23, "a: is older than the server's, and of the same size (-N updates it,", "-N"},
-		{"newer", "the same", at.Add(time.Hour), served, 23, "a: is newer than the server's, and of the same size (--overwrite replaces it,", "-N="},
-		{"newer, replaced", "the same", at.Add(time.Hour), served, 23, "--overwrite replaces it,", "--overwrite"},
+		{"newer", "the same", at.Add(time.Hour), served, 23, "a: is newer than the server's, and of the same size (--overwrite replaces it)", "-N="},
+		{"newer, replaced", "the same", at.Add(time.Hour), served, 23, "(--overwrite replaces it)", "--overwrite"},
 		{"no time", "the same", at, timeless, 23, "a: has the size of the server's, which tells no time (-N updates it, --overwrite replaces it,", "--overwrite"},
 		{"no time, another size", "mine", at, timeless, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
 	} {
