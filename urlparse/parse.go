@@ -86,7 +86,8 @@ const loginHint = "write ftp://user:password@host/ if this is a password"
 func userinfo(u *URL, text part) *Error {
 	before, _, found := strings.Cut(text.s, ":")
 	name, f := userOctets.decode(text.to(len(before)))
-	if u.User = url.User(name); f != nil || !found {
+	u.User = url.User(name)
+	if f != nil || !found {
 		return f
 	}
 	password, f := passwordOctets.decode(text.from(len(before) + 1))

@@ -107,7 +107,8 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 		}
 		defer l.Close()
 		b.group.Flush = l.Flush
-		if b.ledger = l; l.Ignored != nil {
+		b.ledger = l
+		if l.Ignored != nil {
 			b.tell(Event{Event: download.Event{Err: fmt.Errorf("%s (%d in all) is ignored: not a regular file that only this user may write", l.Ignored[0], len(l.Ignored))}})
 		}
 	}

@@ -208,7 +208,8 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 	}
 	j.waited = true
 	t.Release()
-	if _ = retry.Wait(ctx, pause); ctx.Err() != nil {
+	_ = retry.Wait(ctx, pause)
+	if ctx.Err() != nil {
 		return b.end(ctx, j, download.Result{}, err, schedule.Untouched)
 	}
 	return schedule.Untouched.Then(j.url().Address())

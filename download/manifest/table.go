@@ -172,7 +172,8 @@ func (r *reader) row(t *table, line int, cells []string) {
 func (r *reader) files(t *table, file mapping, line int, cells []string) {
 	lists, n := make([][]string, len(file)), 1
 	for i, c := range file {
-		if lists[i] = []string{cells[c.at]}; !t.mapped {
+		lists[i] = []string{cells[c.at]}
+		if !t.mapped {
 			continue
 		}
 		if lists[i] = elements(cells[c.at]); i == 0 {

@@ -77,7 +77,8 @@ func (f *file) ReadDir(n int) (next []fs.DirEntry, err error) {
 			return nil
 		}
 		end := f.end
-		if next, f.rest, f.end = f.rest, nil, nil; n > 0 {
+		next, f.rest, f.end = f.rest, nil, nil
+		if n > 0 {
 			end = cmp.Or(end, io.EOF)
 		}
 		return end

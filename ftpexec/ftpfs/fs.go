@@ -152,7 +152,8 @@ func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	all := make([]fs.DirEntry, len(list))
 	for at, i := range list {
-		if all[at] = i; err == nil && i.bare() {
+		all[at] = i
+		if err == nil && i.bare() {
 			if known, e := d.stat(i.path); e == nil {
 				i.e = known.e
 			} else if !errors.Is(e, fs.ErrNotExist) && !errors.Is(e, fs.ErrPermission) { // else its type stays unknown

@@ -84,7 +84,8 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	case err != nil:
 		return nil, err
 	}
-	if r.Request = req; isHead {
+	r.Request = req
+	if isHead {
 		r.Body = http.NoBody
 	}
 	return r, nil

@@ -74,7 +74,8 @@ func (r *run) connect() (err error) {
 	if r.DryRun { // which sends nothing
 		return nil
 	}
-	if r.warn(); r.Shared {
+	r.warn()
+	if r.Shared {
 		r.slots, err = slots.Share(c, r.PerHost, r.print.Tell)
 	}
 	return err

@@ -134,7 +134,8 @@ func Explain(err error) (text string, code int) {
 		e.Hint = cmp.Or(instead, e.Hint)
 		return strings.TrimPrefix(e.Error(), e.URL+": "), code
 	}
-	if text = err.Error(); instead != "" {
+	text = err.Error()
+	if instead != "" {
 		text += " (" + instead + ")"
 	}
 	return text, code

@@ -269,10 +269,12 @@ func (r *run) about(ctx context.Context, some []*urlparse.URL) {
 			return
 		}
 		n, err := r.askAll(ctx, some)
-		if some = some[n:]; err == nil {
+		some = some[n:]
+		if err == nil {
 			return
 		}
-		if r.failed(ctx, some[0], err); retry.NoService(err) {
+		r.failed(ctx, some[0], err)
+		if retry.NoService(err) {
 			r.gone = some[0]
 		}
 		some = some[1:]
@@ -296,7 +298,8 @@ func (r *run) askAll(ctx context.Context, urls []*urlparse.URL) (n int, err erro
 				r.failed(ctx, urls[n], failure)
 				n++
 			}
-			if failure = err; err == nil {
+			failure = err
+			if err == nil {
 				r.print.Print(r.infoLine(urls[n], e))
 				if err := r.print.Lost(); err != nil {
 					return err
@@ -316,7 +319,8 @@ func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	if !r.JSON {
 		return fmt.Appendf(nil, "%s\t%s\t%s\n", r.size(e.Size), timeOf(e), x.URL)
 	}
-	if x.Name, x.Type, x.Mode, x.Target = "", "", "", ""; !e.Local && e.Precision <= time.Second {
+	x.Name, x.Type, x.Mode, x.Target = "", "", "", ""
+	if !e.Local && e.Precision <= time.Second {
 		x.Precision = ""
 	}
 	return printable.JSON(x)
@@ -339,7 +343,8 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 	} else {
 		i.octets += e.Size
 	}
-	if e.Name, e.URL = u.String(), u; i.run.Sort != "" && i.run.Sort != "none" {
+	e.Name, e.URL = u.String(), u
+	if i.run.Sort != "" && i.run.Sort != "none" {
 		i.all = append(i.all, e)
 	} else {
 		i.print(e)

@@ -140,7 +140,8 @@ func (r *run) all(ctx context.Context) {
 		defer debug.SetGCPercent(debug.SetGCPercent(10))
 		defer runtime.KeepAlive(make([]byte, 80<<20))
 	}
-	if r.check(ctx); r.code.Load() == exitOK {
+	r.check(ctx)
+	if r.code.Load() == exitOK {
 		r.fail("", r.open())
 	}
 	if r.code.Load() != exitOK {

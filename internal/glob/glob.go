@@ -225,7 +225,8 @@ func decoded(segments []string) (string, error) {
 		var err error
 		segment = list().ReplaceAllStringFunc(segment, func(text string) string {
 			all, bad := members(text)
-			if err = errors.Join(err, bad); len(text) == len("[1-9]") && text[0] == '[' || bad != nil {
+			err = errors.Join(err, bad)
+			if len(text) == len("[1-9]") && text[0] == '[' || bad != nil {
 				return text
 			}
 			return "{" + strings.Join(all, ",") + "}"

@@ -61,7 +61,8 @@ func (h *host[T]) full(err error, patience int) int {
 	if h.tokens > 1 {
 		return h.ceiling
 	}
-	if h.alone++; h.alone > patience {
+	h.alone++
+	if h.alone > patience {
 		h.givenUp = err
 	}
 	h.pause = now.Add(min(longestPause, time.Second<<min(h.alone-1, 10)))

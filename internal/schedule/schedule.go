@@ -206,7 +206,8 @@ func (s *scheduler[T]) start() {
 	for passed := 0; passed < len(s.ring); {
 		h := s.ring[0]
 		s.ring = s.ring[1:]
-		if passed++; s.mayStart(h) {
+		passed++
+		if s.mayStart(h) {
 			passed = 0
 			s.launch(h)
 		}
@@ -234,7 +235,8 @@ func (s *scheduler[T]) launch(h *host[T]) {
 	t := &Turn[T]{Job: h.take(), s: s, h: h, begun: time.Now()}
 	s.queued--
 	s.running++
-	if s.starts++; s.running == 1 {
+	s.starts++
+	if s.running == 1 {
 		t.alone = s.starts
 	}
 	if h.givenUp == nil {
@@ -269,7 +271,8 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		s.refused(t.h, v.err)
 		v.next = t.Host
 	case unusable:
-		if t.h.unused++; t.h.unused >= mostMissed {
+		t.h.unused++
+		if t.h.unused >= mostMissed {
 			t.h.givenUp = v.err
 		}
 	case short:
@@ -284,7 +287,8 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		s.push(t.Job, true)
 	}
 	t.take(-t.tokens)
-	if s.running--; v.kind != short || s.running == 0 { // else the end of another job gives room
+	s.running--
+	if v.kind != short || s.running == 0 { // else the end of another job gives room
 		s.start()
 	}
 }

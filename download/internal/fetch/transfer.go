@@ -89,7 +89,8 @@ func (t *transfer) count() (done, total int64) {
 func (t *transfer) learn(over *anew) error {
 	if over.changed {
 		t.stale = over.why
-		if t.server.changes++; t.server.changes > maxChanges {
+		t.server.changes++
+		if t.server.changes > maxChanges {
 			return because(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", over.why)
 		}
 		return nil

@@ -199,7 +199,8 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target still has those
 		p.Discard()
 	default:
-		if _ = p.Checkpoint(); len(p.claimed) == 0 {
+		_ = p.Checkpoint()
+		if len(p.claimed) == 0 {
 			p.Discard()
 		}
 	}

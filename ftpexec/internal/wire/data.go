@@ -70,11 +70,13 @@ func (c *Conn) openData(ctx context.Context, socket chan struct{}, open func(con
 		opening, stop := context.WithCancel(ctx)
 		timeout := time.AfterFunc(c.cfg.ConnectTimeout, stop) // the dialer would set a deadline of ctx on the socket, which costs more
 		d.err = guard.Do(func() (err error) { d.raw, err = open(opening); return err })
-		if timeout.Stop(); d.err != nil && ctx.Err() == nil && opening.Err() != nil {
+		timeout.Stop()
+		if d.err != nil && ctx.Err() == nil && opening.Err() != nil {
 			d.err = os.ErrDeadlineExceeded
 		}
 		stop()
-		if d.open.Store(d.err == nil); d.err == nil {
+		d.open.Store(d.err == nil)
+		if d.err == nil {
 			if d.Conn = d.raw; d.asked != nil {
 				d.err = guard.Do(func() error { return d.secure(ctx, c.dataTLS) })
 			}
@@ -134,7 +136,8 @@ func (d *Data) Read(p []byte) (int, error) {
 		return 0, d.failed(err)
 	}
 	n, err := d.Conn.Read(p)
-	if d.read += int64(n); n > 0 {
+	d.read += int64(n)
+	if n > 0 {
 		d.last = p[n-1]
 	}
 	if d.listing {

@@ -64,7 +64,8 @@ func (c *Conn) write(flight []Line) error {
 		mark = ">>"
 	}
 	err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
-	if c.silent = false; err == nil {
+	c.silent = false
+	if err == nil {
 		_, err = c.conn.Write(text)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -180,7 +180,8 @@ func of(program string, found []foreign) (foreign, bool) {
 func because(before string, found []foreign) string {
 	text := ""
 	for _, f := range found {
-		if text += before; f.programs != nil {
+		text += before
+		if f.programs != nil {
 			text += "for " + strings.Join(f.programs, "'s and ") + "'s "
 		}
 		text, before = text+f.answer, "; "

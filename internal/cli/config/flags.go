@@ -237,7 +237,8 @@ func readLogin(s string) (*url.Userinfo, error) {
 
 func readPace(s string) (pace ftpexec.Rate, err error) {
 	text, over, timed := strings.Cut(s, "/")
-	if pace.Bytes, err = readSize(text); text == "0" {
+	pace.Bytes, err = readSize(text)
+	if text == "0" {
 		pace.Bytes, err = -1, nil
 	}
 	if err == nil && timed {

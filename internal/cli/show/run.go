@@ -92,14 +92,16 @@ func (r *Run) Event(e batch.Event) {
 	defer r.p.lock()()
 	var f *file // nil if nothing of it was fetched
 	if i := slices.IndexFunc(r.files, func(f *file) bool { return f.task == e.Task }); i >= 0 {
-		if f = r.files[i]; e.Kind == download.Started || e.Kind == download.Ended {
+		f = r.files[i]
+		if e.Kind == download.Started || e.Kind == download.Ended {
 			r.files = slices.Delete(r.files, i, i+1)
 		}
 	}
 	switch {
 	case e.Task == nil && e.Kind == download.Progress:
 		r.totals, r.done, r.size = e.Totals, e.Done, e.Total
-		if r.speed.update(r.received, r.p.now()); !r.lone && r.clock.due(r.p.now(), r.mode) {
+		r.speed.update(r.received, r.p.now())
+		if !r.lone && r.clock.due(r.p.now(), r.mode) {
 			r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
 		}
 	case e.Task == nil && e.Wait > 0: // the run would look like one that hangs
@@ -132,7 +134,8 @@ func (r *Run) path(t *batch.Task) string {
 func (r *Run) progress(f *file, done, total int64) {
 	now := r.p.now()
 	f.flow(r, done, total, now)
-	if f.speed.update(done, now); (r.lone || r.mode == JSON) && f.clock.due(now, r.mode) {
+	f.speed.update(done, now)
+	if (r.lone || r.mode == JSON) && f.clock.due(now, r.mode) {
 		e := f.event("progress")
 		e.Rate = new(int64(f.speed.rate))
 		r.p.say(e, f.name+": "+strings.Join(f.speed.parts(done, total), ", "))
@@ -219,7 +222,8 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 		return
 	}
 	now, text, shown := r.p.now(), done.Left+", left alone", r.lone || r.mode == Bar || r.mode == JSON
-	if f.total = done.Size; done.Left == "" {
+	f.total = done.Size
+	if done.Left == "" {
 		f.flow(r, done.Resumed, done.Size, now)
 		f.done, shown = done.Size, r.mode == JSON || r.lone && r.mode != None
 	}
@@ -230,7 +234,8 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if e.Skipped, e.Verified = done.Left != "", done.Verified; !e.Skipped {
 		took := now.Sub(f.made)
 		e.Seconds, e.Rate = seconds(took), average(f.done-f.offset, now.Sub(f.began))
-		if text = ending(f.done-f.offset, took); f.offset > 0 {
+		text = ending(f.done-f.offset, took)
+		if f.offset > 0 {
 			text += "; " + printable.Size(done.Size) + " in all"
 		}
 	}

@@ -217,7 +217,8 @@ func (p *Printer) note(whom Note, e event) {
 	if whom == Detail && !p.Verbose || whom == Notice && p.Quiet {
 		return
 	}
-	if e.Event, e.Text = "note", OneLine(e.Text); whom == Warning {
+	e.Event, e.Text = "note", OneLine(e.Text)
+	if whom == Warning {
 		e.Text = "warning: " + e.Text
 	}
 	text := e.Text
@@ -260,7 +261,8 @@ const mostAlike, mostAgain = 5, 10
 func (p *Printer) sayFew(mark string, e event, text string) {
 	if p.Progress != JSON && !p.Verbose {
 		k := p.kindOf(mark, text, e)
-		if k.n++; k.n > mostAlike {
+		k.n++
+		if k.n > mostAlike {
 			return
 		}
 	}

@@ -32,7 +32,8 @@ func (p *Printer) animate(r *Run) (stop func()) {
 			case <-done:
 				return
 			case <-tick:
-				if p.mu.Lock(); p.bottom != nil { // else the terminal may be closed
+				p.mu.Lock()
+				if p.bottom != nil { // else the terminal may be closed
 					p.draw("")
 				}
 				p.mu.Unlock()
@@ -131,7 +132,8 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 	}
 	read := make(chan func() (string, error), 1)
 	go func() {
-		if fmt.Fprint(c.Out, prompt); ctx.Err() == nil { // a terminal that was stopped may have taken the prompt too late
+		fmt.Fprint(c.Out, prompt)
+		if ctx.Err() == nil { // a terminal that was stopped may have taken the prompt too late
 			line, err := term.ReadPassword(fd)
 			read <- func() (string, error) { return string(line), err }
 		}
@@ -206,7 +208,8 @@ func (r *Run) parts() []string {
 	files, octets := r.of()
 	parts := []string{fmt.Sprintf("%d of %s", r.totals.Complete, printable.Count(files, "file", "files"))}
 	if r.totals.Listing > 0 {
-		if parts[0] += " so far"; !r.flows() {
+		parts[0] += " so far"
+		if !r.flows() {
 			parts[0] = fmt.Sprintf("listing %s: %s so far", r.p.tree(), printable.Count(files, "file", "files"))
 		}
 	}

@@ -206,7 +206,8 @@ func (l *Ledger) load(n int, at int64, add func(Record, position)) (end int64, e
 		if err == nil && line[0] == '{' && json.Unmarshal(line, &r) == nil {
 			add(r, position{l.key(r.Local()), uint64(n)<<offsetBits | uint64(at)})
 		}
-		if at += int64(len(line)); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		at += int64(len(line))
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return at, err
 		}
 	}

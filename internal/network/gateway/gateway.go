@@ -127,7 +127,8 @@ func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ft
 				if s.learn(urls[0], err) {
 					break
 				}
-				if urls = urls[1:]; !yield(e, err) {
+				urls = urls[1:]
+				if !yield(e, err) {
 					return
 				}
 			}
@@ -260,7 +261,8 @@ func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err er
 		e.Stage, e.Op, e.Err = "connect", "connect", fmt.Errorf("%w; %w", refusal, err)
 	case ok && (answer.Status == 0 || answer.Status == 403 || answer.Status/100 == 5 || errors.Is(err, proxy.ErrRefused)):
 		told := *answer
-		if told.Reason = refusal.Reason + "; " + answer.Reason; answer.Status == 403 {
+		told.Reason = refusal.Reason + "; " + answer.Reason
+		if answer.Status == 403 {
 			told.Err = proxy.ErrRefused
 		}
 		e.Stage, e.Op, e.Err = "connect", "connect", &told

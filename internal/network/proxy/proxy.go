@@ -279,7 +279,8 @@ func finalStatus(conn io.Reader) (int, error) {
 		if err != nil { // it quotes the proxy
 			return 0, errors.New("its answer is not HTTP")
 		}
-		if last = len(header); a.StatusCode/100 != 1 {
+		last = len(header)
+		if a.StatusCode/100 != 1 {
 			return a.StatusCode, nil
 		}
 	}
