@@ -177,7 +177,8 @@ func fpath(text part) (dirs []string, name string, f *Error) {
 		at += len(segment) + 1
 	}
 	last := len(dirs) - 1
-	name, dirs = dirs[last], dirs[:last:last]
+	name = dirs[last]
+	dirs = dirs[:last:last]
 	if last == 0 {
 		dirs = nil
 	}
@@ -255,7 +256,8 @@ func missingScheme(text part) *Error {
 	name, rest := "ftp", text.s
 	for _, s := range []string{FTPES, FTPS, FTP} {
 		if hasPrefixFold(rest, s+"//") {
-			name, rest = s, rest[len(s):]
+			name = s
+			rest = rest[len(s):]
 			break
 		}
 	}
@@ -304,7 +306,8 @@ func copyHint(text string) string {
 	}
 	slash := "/"
 	if absolute, ok := strings.CutPrefix(path, "/"); ok {
-		slash, path = "/%2F", absolute
+		slash = "/%2F"
+		path = absolute
 	}
 	hint := schemeHint("ftp", login+slash+path)
 	switch {

@@ -100,9 +100,12 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	if u.Name != "" {
 		v.Dirs = append(v.Dirs, u.Name)
 	}
-	v.Name, v.Type = name, t
+	v.Name = name
+	v.Type = t
 	if t == TypeDir {
-		v.Dirs, v.Name, v.Type = append(v.Dirs, name), "", ""
+		v.Dirs = append(v.Dirs, name)
+		v.Name = ""
+		v.Type = ""
 	}
 	return &v
 }

@@ -44,7 +44,8 @@ func (b *engine) watch() (end func()) {
 	tell := func() {
 		e := Event{Event: download.Event{Kind: download.Progress, Total: -1}}
 		b.count(func(c *counts) {
-			e.Totals, e.Done = c.Totals, c.done
+			e.Totals = c.Totals
+			e.Done = c.done
 			if c.unsized+c.Listing == 0 {
 				e.Total = c.size
 			}

@@ -280,7 +280,8 @@ type meter struct {
 
 // reach counts the bytes up to done, and the file's size if it is known by now.
 func (m *meter) reach(c *counts, done, size int64) {
-	c.done, m.last = c.done+done-m.last, done
+	c.done += done - m.last
+	m.last = done
 	if !m.sized && size >= 0 {
 		m.sized = true
 		c.unsized--

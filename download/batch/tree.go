@@ -235,7 +235,8 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 			continue
 		}
 		if info, err := b.root.Lstat(path.Join(j.Path, e.name)); err == nil && info.Mode().IsRegular() && info.Size() == e.size {
-			rough, urls = append(rough, e), append(urls, j.url().Child(localfile.Segment(e.name), ""))
+			rough = append(rough, e)
+			urls = append(urls, j.url().Child(localfile.Segment(e.name), ""))
 		}
 	}
 	src, ok := b.src.(interface {
@@ -246,7 +247,9 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 	}
 	for info, err := range src.StatAll(ctx, urls) { // one for each
 		if e := rough[0]; err == nil && info.Size == e.size {
-			e.time, e.unit, e.local = info.ModTime, time.Second, false
+			e.time = info.ModTime
+			e.unit = time.Second
+			e.local = false
 		}
 		rough = rough[1:]
 	}

@@ -112,7 +112,9 @@ func entryOf(e ftpexec.Entry) entry {
 	if e.Mode.IsDir() {
 		x.unique = strings.Clone(e.Unique)
 	}
-	x.time, x.unit, x.local = e.ModTime, e.Precision, e.Local
+	x.time = e.ModTime
+	x.unit = e.Precision
+	x.local = e.Local
 	return x
 }
 

@@ -282,7 +282,8 @@ func (r *reader) readList() {
 // command reads a line of a script: "curl -L ftp://host/path -o NAME".
 func (r *reader) command(line int, text string) {
 	cells := csv.NewReader(strings.NewReader(strings.NewReplacer("'", `"`, "\t", " ").Replace(text)))
-	cells.Comma, cells.TrimLeadingSpace = ' ', true
+	cells.Comma = ' '
+	cells.TrimLeadingSpace = true
 	words, err := cells.Read()
 	words = slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "-LOfsS") == "" || word == "--location" })
 	item := Item{Line: line}

@@ -31,7 +31,8 @@ func (l *lines) next() bool {
 		l.n++
 		return true
 	}
-	l.buf, l.long = l.buf[:0], false
+	l.buf = l.buf[:0]
+	l.long = false
 	for {
 		piece, err := l.r.ReadSlice('\n')
 		l.idle += len(piece)

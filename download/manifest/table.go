@@ -366,7 +366,8 @@ func members(text string) (names []string, values []any, err error) {
 		if len(names)+len(list) > mostColumns {
 			return nil, nil, errColumns
 		}
-		names, values = append(names, slices.Repeat([]string{name}, len(list))...), append(values, list...)
+		names = append(names, slices.Repeat([]string{name}, len(list))...)
+		values = append(values, list...)
 	}
 	return names, values, nil
 }

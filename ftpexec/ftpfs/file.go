@@ -73,11 +73,14 @@ func (f *file) ReadDir(n int) (next []fs.DirEntry, err error) {
 		}
 		if n > 0 && len(f.rest) > 0 {
 			n = min(n, len(f.rest))
-			next, f.rest = f.rest[:n:n], f.rest[n:]
+			next = f.rest[:n:n]
+			f.rest = f.rest[n:]
 			return nil
 		}
 		end := f.end
-		next, f.rest, f.end = f.rest, nil, nil
+		next = f.rest
+		f.rest = nil
+		f.end = nil
 		if n > 0 {
 			end = cmp.Or(end, io.EOF)
 		}
@@ -203,7 +206,9 @@ func (f *file) begin(off int64) error {
 	if err != nil {
 		return err
 	}
-	f.body, f.at, f.joined = r.Body, off, f.given
+	f.body = r.Body
+	f.at = off
+	f.joined = f.given
 	if f.small() && r.ModTime.IsZero() { // MLST tells the time, but no transfer has it
 		_, _ = io.Copy(io.Discard, f.body)
 		f.giveUp()

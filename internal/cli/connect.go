@@ -84,7 +84,8 @@ func (r *run) connect() (err error) {
 func (r *run) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	d, network := new(net.Dialer), "tcp"+r.IP
 	if local, err := netip.ParseAddr(r.IP); err == nil {
-		d.LocalAddr, network = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0)), "tcp"
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
+		network = "tcp"
 	}
 	return d.DialContext(ctx, network, address)
 }
@@ -220,7 +221,8 @@ func (l *logins) load() {
 			return
 		}
 		if file, err := netrc.Load(path); !errors.Is(err, os.ErrNotExist) {
-			l.file, l.unusable = file, err
+			l.file = file
+			l.unusable = err
 			return
 		}
 	}

@@ -70,7 +70,8 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 		out := bufio.NewWriter(w)
 		entries, sort := r.source.List, "none"
 		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" is NLST
-			entries, sort = r.source.Entries, cmp.Or(r.Sort, "name")
+			entries = r.source.Entries
+			sort = cmp.Or(r.Sort, "name")
 		}
 		var odd error
 		var all []*kept
@@ -319,7 +320,10 @@ func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	if !r.JSON {
 		return fmt.Appendf(nil, "%s\t%s\t%s\n", r.size(e.Size), timeOf(e), x.URL)
 	}
-	x.Name, x.Type, x.Mode, x.Target = "", "", "", ""
+	x.Name = ""
+	x.Type = ""
+	x.Mode = ""
+	x.Target = ""
 	if !e.Local && e.Precision <= time.Second {
 		x.Precision = ""
 	}
@@ -343,7 +347,8 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 	} else {
 		i.octets += e.Size
 	}
-	e.Name, e.URL = u.String(), u
+	e.Name = u.String()
+	e.URL = u
 	if i.run.Sort != "" && i.run.Sort != "none" {
 		i.all = append(i.all, e)
 	} else {

@@ -43,7 +43,8 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	end := batch.Event{Event: download.Event{Kind: download.Ended}, Task: t}
 	from, each := download.Source(first{r.source, r}), r.File
 	if u.IsDir() {
-		from, each = listing{r.source, r}, download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
+		from = listing{r.source, r}
+		each = download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
 	}
 	work := *t
 	work.URLs = []*urlparse.URL{u}
@@ -56,7 +57,8 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	o.Events = func(e batch.Event) {
 		switch {
 		case e.Kind == download.Ended:
-			end.Result, end.Err = e.Result, e.Err
+			end.Result = e.Result
+			end.Err = e.Err
 		case e.Kind == download.Started, e.Task == nil && e.Kind == download.Progress:
 		case e.Task != nil:
 			e.Task = t

@@ -237,7 +237,8 @@ func (r *run) many(ctx context.Context) {
 
 func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
-	r.shown, r.File.Root = r.print.Run("", files, octets), r.root
+	r.shown = r.print.Run("", files, octets)
+	r.File.Root = r.root
 	tree := &mirror.Source{Server: r.source, MinAge: r.MinAge, Newer: r.NewerThan}
 	tasks := r.tasks(ctx)
 	if r.Delete {
@@ -259,9 +260,11 @@ func (r *run) round(ctx context.Context) {
 	from := r.source
 	switch {
 	case r.Info:
-		from, rest = tell, ""
+		from = tell
+		rest = ""
 	case r.DryRun:
-		from, rest = mirror.Listing{Source: tree}, ""
+		from = mirror.Listing{Source: tree}
+		rest = ""
 	case r.Delete, r.MinAge > 0, !r.NewerThan.IsZero():
 		from = tree
 	}

@@ -134,7 +134,8 @@ func (r *run) known() (files, bytes int64) {
 		if t.Pattern != "" || r.Recursive {
 			return -1, -1
 		}
-		files, bytes = files+1, -1
+		files++
+		bytes = -1
 	}
 	return files, bytes
 }
@@ -148,7 +149,8 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	}
 	switch {
 	case t.Pattern != "":
-		task.Tree, tree.Names = &tree, t.Pattern
+		task.Tree = &tree
+		tree.Names = t.Pattern
 		if more := strings.Count(t.Pattern, "/"); !r.Recursive {
 			tree.Depth = 1 + more
 		} else if tree.Depth > 0 {
@@ -296,7 +298,8 @@ func (r *run) checkList(ctx context.Context, name string) {
 func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	u, err := urlparse.Parse(l.name)
 	if err == nil {
-		l.name, err = u.Redacted(), r.complete(u)
+		l.name = u.Redacted()
+		err = r.complete(u)
 	}
 	if err != nil {
 		r.fail("", err)
@@ -310,7 +313,8 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	})
 	if l.options.Base == nil {
 		base := *u
-		base.Name, base.Type = "", ""
+		base.Name = ""
+		base.Type = ""
 		l.options.Base = &base
 	}
 	r.failed(ctx, u, err)
@@ -337,7 +341,8 @@ func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
 		return err
 	}
 	_ = os.Remove(file.Name()) // fails on Windows while the file is open
-	l.file, l.copied = file, true
+	l.file = file
+	l.copied = true
 	left := mostPiped
 	bounded := writer(func(text []byte) (int, error) {
 		if left -= len(text); left < 0 {

@@ -146,7 +146,8 @@ func Choices(text string) (choices []Choice, err error) {
 		if pattern, err = decoded(segments[n:]); err != nil {
 			return nil, err
 		}
-		segments, dirs = append(segments[:n], ""), n
+		segments = append(segments[:n], "")
+		dirs = n
 	} else if segments[last] == "" { // the end of a directory's URL
 		dirs--
 	}

@@ -102,7 +102,10 @@ func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry, yield func(
 			return
 		}
 		e := rough[0]
-		rough, e.ModTime, e.Precision, e.Local = rough[1:], told.ModTime, told.Precision, false
+		rough = rough[1:]
+		e.ModTime = told.ModTime
+		e.Precision = told.Precision
+		e.Local = false
 		if s.wants(e) && !yield(e, nil) {
 			return
 		}

@@ -69,7 +69,11 @@ func (h *host[T]) full(err error, patience int) int {
 	return 0
 }
 
-func (h *host[T]) served() { h.known, h.alone, h.unused = true, 0, 0 }
+func (h *host[T]) served() {
+	h.known = true
+	h.alone = 0
+	h.unused = 0
+}
 
 func (h *host[T]) queued() int { return len(h.jobs) + len(h.finders) }
 
@@ -295,7 +299,8 @@ func (s *scheduler[T]) observe() {
 		s.from = now
 		return
 	case !s.heard:
-		s.heard, s.from = now.files > from.files || now.bytes > from.bytes, now
+		s.heard = now.files > from.files || now.bytes > from.bytes
+		s.from = now
 		return
 	case s.search.base == 0:
 		if now.files < 2*first && (now.bytes < int64(n)*enough || window < shortest) {
@@ -309,5 +314,7 @@ func (s *scheduler[T]) observe() {
 		}
 	}
 	s.limit = s.search.Connections()
-	s.begun, s.from, s.heard = now.at, now, false
+	s.begun = now.at
+	s.from = now
+	s.heard = false
 }

@@ -277,7 +277,8 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		}
 	case short:
 		s.short = true
-		s.Jobs, v.next = max(1, min(s.most(), s.tokens-1)), t.Host
+		s.Jobs = max(1, min(s.most(), s.tokens-1))
+		v.next = t.Host
 		if s.Full != nil {
 			s.Full("this machine", s.Jobs)
 		}

@@ -187,7 +187,8 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 		}
 	}
 	if len(s.Done) > 0 && !t.part.Known() {
-		t.resumed, t.responses = s.Done.Octets(), 1
+		t.resumed = s.Done.Octets()
+		t.responses = 1
 		t.note(fmt.Sprintf("resuming at %s", printable.Size(t.resumed)))
 	}
 	t.part.Know(resp.Size, resp.ModTime)

@@ -150,13 +150,15 @@ const mostUp = 2
 // listed looks in the lists beside the file, or so many directories up, strongest algorithm first.
 func (j *job) listed(ctx context.Context, up int) (*check, error) {
 	dir, name := *j.URL, j.URL.Name
-	dir.Name, dir.Type = "", urlparse.TypeImage
+	dir.Name = ""
+	dir.Type = urlparse.TypeImage
 	for range up {
 		last := len(dir.Dirs) - 1
 		if last < 0 || strings.Contains(dir.Dirs[last], "/") {
 			return nil, nil
 		}
-		name, dir.Dirs = dir.Dirs[last]+"/"+name, dir.Dirs[:last]
+		name = dir.Dirs[last] + "/" + name
+		dir.Dirs = dir.Dirs[:last]
 	}
 	there := j.names(ctx, dir)
 	listing := up > 0 || there.Has(name) // vsftpd lists nothing of a directory that it may not read

@@ -96,7 +96,8 @@ func (p *Part) removeJournal() error {
 	}
 	err := errors.Join(p.dir.RemoveIfThere(p.fresh), p.dir.RemoveIfThere(p.journal))
 	if err == nil {
-		p.journaled, p.claimed = false, nil
+		p.journaled = false
+		p.claimed = nil
 	}
 	return failure(p.shown(p.journal), "cannot be removed", err)
 }

@@ -65,7 +65,11 @@ func (p *Part) Check(ctx context.Context) error {
 }
 
 // Resume takes what Left claims as the start.
-func (p *Part) Resume() { p.state, p.blocks, p.claimed = p.Left, p.Left.Blocks, p.Left.Done }
+func (p *Part) Resume() {
+	p.state = p.Left
+	p.blocks = p.Left.Blocks
+	p.claimed = p.Left.Done
+}
 
 // Copy replaces what the part has by the target, which must still be the one that was describes, as the start of a file with
 // this size and time.
@@ -140,7 +144,8 @@ func (p *Part) Reset() error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	p.mu.Lock()
-	p.state, p.laps = State{URL: p.state.URL, Size: -1}, nil
+	p.state = State{URL: p.state.URL, Size: -1}
+	p.laps = nil
 	p.mu.Unlock()
 	p.blocks, p.copied, p.Left, p.LeftErr = nil, nil, State{}, nil
 	return cmp.Or(p.removeJournal(), p.truncate())
@@ -165,7 +170,8 @@ func (p *Part) Checkpoint() (err error) {
 	if s.Blocks, err = p.blocks.cover(disk.Reader{Ctx: context.Background(), F: p.f}, s.Done, blockFor(s.Size)); err != nil {
 		return failure(p.Name(), "cannot be read", err)
 	}
-	p.blocks, p.journaled = s.Blocks, true
+	p.blocks = s.Blocks
+	p.journaled = true
 	if err = p.writeJournal(s); err == nil {
 		p.claimed = s.Done
 	}
@@ -312,7 +318,8 @@ func (p *Part) hold() error {
 	if taken && p.group.Attempt == "" {
 		return busy(p.Name())
 	} else if taken { // by one of the same name
-		p.names, p.alone = namesOf(p.target, rand.Text()), true
+		p.names = namesOf(p.target, rand.Text())
+		p.alone = true
 		return ErrMoved
 	}
 	var err error
@@ -335,7 +342,8 @@ func (p *Part) hold() error {
 		if p.created {
 			_ = p.dir.Remove(p.partial)
 		}
-		p.names, p.alone = namesOf(p.target, rand.Text()), true
+		p.names = namesOf(p.target, rand.Text())
+		p.alone = true
 		return ErrMoved
 	}
 	return nil

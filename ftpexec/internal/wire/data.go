@@ -263,7 +263,8 @@ func (p *pace) count(n int64, waited time.Duration) error {
 	p.waited += waited
 	switch {
 	case float64(p.bytes) >= float64(p.rate)*p.over.Seconds():
-		p.bytes, p.waited = 0, 0
+		p.bytes = 0
+		p.waited = 0
 	case p.waited >= p.over:
 		return fmt.Errorf("%w: %d bytes in %s, fewer than %d per second", ErrTimeout, p.bytes, lasting(p.over), p.rate)
 	}

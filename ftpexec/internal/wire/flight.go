@@ -80,7 +80,8 @@ func (c *Conn) Receive() (r Reply, err error) {
 		return r, err
 	}
 	if c.advanceReply != nil {
-		r, c.advanceReply = *c.advanceReply, nil
+		r = *c.advanceReply
+		c.advanceReply = nil
 	} else {
 		r, err = c.answer(c.out[0].Transfer, c.patience())
 	}
@@ -151,7 +152,8 @@ func (c *Conn) OpenData(port int) (*Data, error) {
 		if localfile.Failed(d.err) { // no RETR without a socket: the server would wait for a connection that cannot come
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.data, c.dataErr = nil, nil
+			c.data = nil
+			c.dataErr = nil
 			return nil, d.err
 		}
 	}
@@ -180,7 +182,8 @@ func (c *Conn) startData(port int) (*Data, error) {
 	if l := c.listener; l != nil {
 		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
 	}
-	c.final, c.dataErr = nil, nil
+	c.final = nil
+	c.dataErr = nil
 	c.data = c.openData(c.ctx, socket, open)
 	return c.data, nil
 }
@@ -236,10 +239,12 @@ func (c *Conn) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 // reply; then r is the final one, before or after the data.
 func (c *Conn) Began(r Reply, listing bool) {
 	if r.OK() {
-		c.final, c.data.finished = &r, true
+		c.final = &r
+		c.data.finished = true
 	}
 	if listing {
-		c.data.listing, c.data.left = true, c.cfg.MaxListing
+		c.data.listing = true
+		c.data.left = c.cfg.MaxListing
 	}
 }
 
@@ -272,7 +277,8 @@ func (c *Conn) Finish(alone bool) (Reply, error) {
 // Advance sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next Receive
 // returns its reply. An error of Advance shows in Finish or Receive.
 func (c *Conn) Advance(line Line) {
-	c.out, c.flightSize = []Line{line}, 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
+	c.out = []Line{line}
+	c.flightSize = 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
 	_ = c.write(c.out)
 }
 

@@ -55,7 +55,8 @@ func (r Reply) opens() bool { return r.Code == 227 || r.Code == 229 }
 func (r Reply) String() string {
 	text, last := "", r.Text
 	if i := strings.LastIndexByte(last, '\n'); i >= 0 {
-		text, last = last[:i], last[i+1:]
+		text = last[:i]
+		last = last[i+1:]
 	}
 	if text != "" && strings.EqualFold(strings.Trim(last, " ."), "end") {
 		last = strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], fmt.Sprintf("%03d-", r.Code))
@@ -84,7 +85,8 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 		}
 		left -= len(line) + 1
 		if end := strconv.Itoa(code); line == end || strings.HasPrefix(line, end+" ") { // some servers send the code alone
-			line, more = cutCode(line), false
+			line = cutCode(line)
+			more = false
 		}
 	}
 	text := strings.Join(lines, "\n")

@@ -95,7 +95,8 @@ func Parse(args []string) (*Config, error) {
 	case r.Print == "help" && !slices.Contains(args, "--help"):
 		r.Print = "short"
 		if r.Long || r.Info { // as in ls and du, -h is for sizes
-			r.Print, r.Human = "", true
+			r.Print = ""
+			r.Human = true
 		}
 	}
 	if r.Print != "" {

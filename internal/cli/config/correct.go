@@ -22,7 +22,8 @@ func correct(args []string) error {
 			e.Lines = append(e.Lines, "as one command: "+command)
 		}
 		if r.known > most || r.known == most && !best.Whole && e.Whole {
-			best, most = e, r.known
+			best = e
+			most = r.known
 		}
 	}
 	return best
@@ -107,7 +108,8 @@ func closest(name string) (best *flag) {
 // counts as two, because it makes another word: --retort is not --report.
 func within(n int, a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
+		a = a[1:]
+		b = b[1:]
 	}
 	if n == 0 || a == "" || b == "" {
 		return len(a)+len(b) <= n
@@ -184,7 +186,8 @@ func because(before string, found []foreign) string {
 		if f.programs != nil {
 			text += "for " + strings.Join(f.programs, "'s and ") + "'s "
 		}
-		text, before = text+f.answer, "; "
+		text += f.answer
+		before = "; "
 	}
 	return text
 }

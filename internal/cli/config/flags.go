@@ -143,7 +143,8 @@ func (l *line) field(flag string) any {
 
 func (l *line) declare() *pflag.FlagSet {
 	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
-	l.Client.ConnectTimeout, l.Client.Timeout = 30*time.Second, time.Minute
+	l.Client.ConnectTimeout = 30 * time.Second
+	l.Client.Timeout = time.Minute
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	readers := l.readers()
 	for _, f := range flags() {
@@ -239,7 +240,8 @@ func readPace(s string) (pace ftpexec.Rate, err error) {
 	text, over, timed := strings.Cut(s, "/")
 	pace.Bytes, err = readSize(text)
 	if text == "0" {
-		pace.Bytes, err = -1, nil
+		pace.Bytes = -1
+		err = nil
 	}
 	if err == nil && timed {
 		pace.Over, err = readTime(over)
@@ -326,7 +328,8 @@ func readShard(s string) ([2]int, error) {
 func readTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
-		t, err = time.Duration(seconds*float64(time.Second)), nil
+		t = time.Duration(seconds * float64(time.Second))
+		err = nil
 	}
 	if err != nil || t <= 0 {
 		return 0, errors.New("write a time such as 3s, 2m or 90")
@@ -353,7 +356,8 @@ func readSize(s string) (int64, error) {
 	digits, unit := s, 1.0
 	if i := len(s) - 1; i >= 0 {
 		if power := strings.IndexByte("KMG", s[i]&^0x20); power >= 0 {
-			digits, unit = s[:i], math.Pow(1024, float64(power+1))
+			digits = s[:i]
+			unit = math.Pow(1024, float64(power+1))
 		}
 	}
 	n, err := strconv.ParseFloat(digits, 64)

@@ -79,7 +79,9 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 	case e.Err == nil && e.Text != "":
 		x.Status, x.Error = "link", "leads to "+e.Text
 	case e.Err != nil:
-		x.Status, x.Error, x.Code = "failed", text, code
+		x.Status = "failed"
+		x.Error = text
+		x.Code = code
 		x.URL = u.Redacted() // a path that failed may be a password
 	default:
 		x.Size, x.Sum, x.Verified = json.Number(strconv.FormatInt(e.Result.Size, 10)), e.Result.Sum.String(), e.Result.Verified

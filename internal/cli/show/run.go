@@ -62,7 +62,8 @@ type clock struct {
 func (c *clock) due(now time.Time, m Mode) bool {
 	least, most := 10*time.Second, 2*time.Minute
 	if m == JSON {
-		least, most = time.Second, time.Second
+		least = time.Second
+		most = time.Second
 	}
 	c.pause = max(c.pause, least)
 	if m == Bar || m == None || now.Sub(c.last) < c.pause {
@@ -99,7 +100,9 @@ func (r *Run) Event(e batch.Event) {
 	}
 	switch {
 	case e.Task == nil && e.Kind == download.Progress:
-		r.totals, r.done, r.size = e.Totals, e.Done, e.Total
+		r.totals = e.Totals
+		r.done = e.Done
+		r.size = e.Total
 		r.speed.update(r.received, r.p.now())
 		if !r.lone && r.clock.due(r.p.now(), r.mode) {
 			r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
@@ -148,7 +151,9 @@ func (f *file) flow(r *Run, done, total int64, now time.Time) {
 		r.received += max(0, done-f.done)
 	}
 	if f.done, f.total = done, total; f.began.IsZero() {
-		f.began, f.offset, f.clock.last = now, done, now
+		f.began = now
+		f.offset = done
+		f.clock.last = now
 		f.speed.update(done, now)
 		if r.mode == JSON {
 			e := f.event("start")
@@ -188,7 +193,8 @@ func (r *Run) end(f *file, e batch.Event) {
 		if !below || r.placed && top != r.place {
 			top = ""
 		}
-		r.place, r.placed = top, true
+		r.place = top
+		r.placed = true
 	}
 	if e.Result.Left != "" {
 		r.before++
@@ -225,7 +231,8 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	f.total = done.Size
 	if done.Left == "" {
 		f.flow(r, done.Resumed, done.Size, now)
-		f.done, shown = done.Size, r.mode == JSON || r.lone && r.mode != None
+		f.done = done.Size
+		shown = r.mode == JSON || r.lone && r.mode != None
 	}
 	if !shown || r.p.Quiet {
 		return
@@ -247,7 +254,8 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 
 // of returns how many files and bytes there are, as far as that is known.
 func (r *Run) of() (files, octets int64) {
-	files, octets = r.known, r.octets
+	files = r.known
+	octets = r.octets
 	if files < 0 || r.ended && r.totals.Complete+r.totals.Failed == r.totals.Files { // some may have been named twice
 		files = r.totals.Files
 	}
@@ -264,7 +272,8 @@ func (r *Run) End(t batch.Totals) {
 	r.p.Rest(": " + all)
 	defer r.p.lock()()
 	r.stop()
-	r.totals, r.ended = t, true
+	r.totals = t
+	r.ended = true
 	files, _ := r.of()
 	took := r.p.now().Sub(r.began)
 	text := fmt.Sprintf("%d of %d complete", t.Complete, files)

@@ -51,7 +51,8 @@ func (p *Printer) animate(r *Run) (stop func()) {
 func (p *Printer) Alone(f func()) {
 	swap := func(r *Run) (before *Run) {
 		defer p.lock()()
-		before, p.bottom = p.bottom, r
+		before = p.bottom
+		p.bottom = r
 		p.draw("")
 		return before
 	}
@@ -300,7 +301,8 @@ func (s *speed) update(done int64, now time.Time) {
 	// At first the rate is the average since the start, later that of the last seconds.
 	weight := max(1-math.Exp(-span/memory), span/now.Sub(s.began).Seconds())
 	s.rate += (float64(done-s.last)/span - s.rate) * weight
-	s.last, s.at = done, now
+	s.last = done
+	s.at = now
 }
 
 // left returns the time that the rest takes at the current rate, or "" if that is unknown.

@@ -44,7 +44,8 @@ func Share(c *ftpexec.Client, most int, say func(text string)) (dirs []string, e
 		err = errors.New("is in the way, and no directory that only this user can change")
 	}
 	s := &share{dir: dir, most: most, say: say}
-	c.MaxConns, c.Admit = most, s.admit
+	c.MaxConns = most
+	c.Admit = s.admit
 	return []string{dir}, localfile.Failure(dir, "cannot be used", err)
 }
 

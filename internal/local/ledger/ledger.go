@@ -147,7 +147,9 @@ func (l *Ledger) use(name string, add func(Record, position)) error {
 			end, err = l.load(n, end, add)
 		}
 	}
-	l.own, l.mine, l.end = f, n, end
+	l.own = f
+	l.mine = n
+	l.end = end
 	return err
 }
 

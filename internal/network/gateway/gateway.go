@@ -192,7 +192,8 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 func (s *Source) send(ctx context.Context, method string, u *urlparse.URL, leave func()) (*ftpexec.Response, error) {
 	// Proxies choose a type by the name otherwise: squid fetches names such as "x.txt" in ASCII type, which changes bytes.
 	v := *u
-	v.User, v.Type = nil, urlparse.TypeImage
+	v.User = nil
+	v.Type = urlparse.TypeImage
 	target := v.String()
 	host, _, _ := strings.Cut(strings.TrimPrefix(target, "ftp://"), "/")
 	// The transport writes Opaque as it is. DialContext sees to TLS, so the scheme is always http.

@@ -146,7 +146,8 @@ func (p *Proxy) String() string { return p.url.Scheme + "://" + p.url.Host }
 // Refusal returns the error for an answer with a status, or for none if the status is 0.
 func (p *Proxy) Refusal(status int, reason string, meaning error) *Error {
 	if status == http.StatusProxyAuthRequired {
-		reason, meaning = "it wants a user and password", ErrRefused
+		reason = "it wants a user and password"
+		meaning = ErrRefused
 		if p.url.User != nil {
 			reason = "it refuses its user or password"
 		}
