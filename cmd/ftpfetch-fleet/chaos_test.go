@@ -202,8 +202,11 @@ func TestLink(t *testing.T) {
 	t.Parallel()
 	const files = 1000
 	s := newStand(t)
+	both, open := gate()
+	defer open()
 	srv := newFTP(t, files, 2, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
+			<-both // otherwise one worker may be done before the other one has begun
 			<-time.After(4 * time.Millisecond)
 		}
 		return nil
@@ -223,7 +226,9 @@ func TestLink(t *testing.T) {
 			execute(ctx, []string{"work", "--join", join, "-d", t.TempDir(), "-j", "1", "--egress", "e"}, &command{err: t.Output()})
 		})
 	}
-	eventually(t, "both work", func() bool { return srv.files.Load() > 100 && srv.peak.Load() == 2 })
+	eventually(t, "both are there", func() bool { return srv.peak.Load() == 2 })
+	open()
+	eventually(t, "both work", func() bool { return srv.files.Load() > 100 })
 	cut := func(is bool) { l.mu.Lock(); l.cut = is; l.mu.Unlock() }
 	cut(true)
 	<-time.After(time.Duration(night.Or(7, 30)) * time.Second)
@@ -266,8 +271,12 @@ func TestNamespace(t *testing.T) {
 	s := &stand{T: t, state: filepath.Join(t.TempDir(), "state"), file: filepath.Join(t.TempDir(), "join")}
 	s.serve("10.213.77.1:0")
 	t.Cleanup(func() { s.hub.stop() })
-	srv := newFTP(t, files, 3, testserver.Options{Listen: func() (net.Listener, error) { return net.Listen("tcp4", "10.213.77.1:0") }, Fault: func(c *testserver.Conn) testserver.Action {
+	both, open := gate()
+	defer open()
+	listen := func() (net.Listener, error) { return net.Listen("tcp4", "10.213.77.1:0") }
+	srv := newFTP(t, files, 3, testserver.Options{Listen: listen, Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
+			<-both // otherwise one worker may be done before the other one has begun
 			<-time.After(4 * time.Millisecond)
 		}
 		return nil
@@ -281,7 +290,9 @@ func TestNamespace(t *testing.T) {
 		must.Do(t, c.Start())
 		t.Cleanup(func() { kill(c) })
 	}
-	eventually(t, "both work", func() bool { return srv.files.Load() > 100 && srv.peak.Load() >= 2 })
+	eventually(t, "both are there", func() bool { return srv.peak.Load() >= 2 })
+	open()
+	eventually(t, "both work", func() bool { return srv.files.Load() > 100 })
 	ip("link", "set", name, "down")
 	<-time.After(time.Duration(night.Or(7, 30)) * time.Second)
 	up()
