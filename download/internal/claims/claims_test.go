@@ -1,0 +1,78 @@
+package claims
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestAdd adds paths one after the other. A row says how each of them conflicts with one before it, if it does.
+func TestAdd(t *testing.T) {
+	for _, row := range []struct{ paths, want string }{
+		{"a b c/d", "no no no"},
+		{"a a", "no " + Same},
+		{"a/b a/b", "no " + Same},
+		{"a a/b", "no needs a directory where %s has a file"},
+		{"a a/b/c/d", "no needs a directory where %s has a file"},
+		{"a/b a", "no is a directory of the path of %s"},
+		{"a/b/c/d a/b", "no is a directory of the path of %s"},
+		{"a/b a/c ab", "no no no"},
+		{"a/b a/b/c a", "no needs a directory where %s has a file is a directory of the path of %s"},
+	} {
+		p := New()
+		var got []string
+		for i, path := range strings.Fields(row.paths) {
+			mine := Claim{Who: int32(i + 1), What: p.Hash(path)}
+			first, clash := p.Add(path, mine)
+			if clash == "" {
+				clash = "no"
+			} else if first.Who != 1 {
+				t.Errorf("%s: %s conflicts with file %d, want the first", row.paths, path, first.Who)
+			}
+			got = append(got, clash)
+		}
+		if all := strings.Join(got, " "); all != row.want {
+			t.Errorf("%s: got %q, want %q", row.paths, all, row.want)
+		}
+	}
+}
+
+// TestFirstStays checks that a path stays with the file that claimed it first, and that a refused one claims nothing else.
+func TestFirstStays(t *testing.T) {
+	p := New()
+	p.Add("a", Claim{Who: 7, What: p.Hash("seven")})
+	for who := range int32(3) {
+		first, clash := p.Add("a", Claim{Who: who + 1, What: 1})
+		if clash != Same || first != (Claim{Who: 7, What: p.Hash("seven")}) {
+			t.Errorf("file %d: got %v and %q", who+1, first, clash)
+		}
+	}
+	if p.Hash("seven") == p.Hash("eight") {
+		t.Error("two texts have one hash")
+	}
+}
+
+// TestConcurrent has many claim the same paths: each path goes to one of them.
+func TestConcurrent(t *testing.T) {
+	const files, claimants = 200, 8
+	p := New()
+	won := make(chan string, files*claimants)
+	done := make(chan bool)
+	for who := range claimants {
+		go func() {
+			for i := range files {
+				path := fmt.Sprint("d/", i)
+				if _, clash := p.Add(path, Claim{Who: int32(who + 1), What: uint32(who)}); clash == "" {
+					won <- path
+				}
+			}
+			done <- true
+		}()
+	}
+	for range claimants {
+		<-done
+	}
+	if len(won) != files {
+		t.Errorf("%d claims were granted for %d paths", len(won), files)
+	}
+}
