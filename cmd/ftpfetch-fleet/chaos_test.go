@@ -204,13 +204,7 @@ func TestLink(t *testing.T) {
 	s := newStand(t)
 	both, open := gate()
 	defer open()
-	srv := newFTP(t, files, 2, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
-		if c.Verb == "RETR" {
-			<-both // otherwise one worker may be done before the other one has begun
-			<-time.After(4 * time.Millisecond)
-		}
-		return nil
-	}})
+	srv := newFTP(t, files, 2, testserver.Options{Fault: slowly(both)})
 	l := &link{Listener: must.Get(net.Listen("tcp", "127.0.0.1:0"))(t), to: s.hub.join.Address}
 	defer l.Close()
 	go l.run()
@@ -274,13 +268,7 @@ func TestNamespace(t *testing.T) {
 	both, open := gate()
 	defer open()
 	listen := func() (net.Listener, error) { return net.Listen("tcp4", "10.213.77.1:0") }
-	srv := newFTP(t, files, 3, testserver.Options{Listen: listen, Fault: func(c *testserver.Conn) testserver.Action {
-		if c.Verb == "RETR" {
-			<-both // otherwise one worker may be done before the other one has begun
-			<-time.After(4 * time.Millisecond)
-		}
-		return nil
-	}})
+	srv := newFTP(t, files, 3, testserver.Options{Listen: listen, Fault: slowly(both)})
 	s.want(0, "add", "--per-host", "2", srv.list(t, files))
 	dir := t.TempDir()
 	for _, where := range [][]string{{}, {"ip", "netns", "exec", name}} {

@@ -63,6 +63,18 @@ func newFTP(t *testing.T, files int, most int, fault testserver.Options) *ftpSer
 	return s
 }
 
+// slowly returns a fault that sends no file before begin is closed, and then one in four milliseconds. A test of two
+// workers waits for both with it: otherwise one may be done before the other one has begun.
+func slowly(begin <-chan struct{}) func(*testserver.Conn) testserver.Action {
+	return func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" {
+			<-begin
+			<-time.After(4 * time.Millisecond)
+		}
+		return nil
+	}
+}
+
 // list writes a list of the server's files, and other lines.
 func (s *ftpServer) list(t *testing.T, files int, more ...string) string {
 	var text strings.Builder
