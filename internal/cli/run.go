@@ -11,8 +11,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -135,10 +133,7 @@ type run struct {
 func (r *run) all(ctx context.Context) {
 	defer r.close()
 	if r.Many || r.Long {
-		// Of a million files the heap is a fixed list of a few bytes each and little else, which is worth being collected early. A
-		// small heap is not: so most of it is never touched, and takes no memory.
-		defer debug.SetGCPercent(debug.SetGCPercent(10))
-		defer runtime.KeepAlive(make([]byte, 80<<20))
+		defer collectLate()()
 	}
 	r.check(ctx)
 	if r.code.Load() == exitOK {
