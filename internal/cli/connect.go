@@ -45,34 +45,17 @@ func (r *run) connect() (err error) {
 	if c.TLSConfig, err = readTLS(r.Config); err != nil {
 		return err
 	}
-	// The flag applies to all hosts: NO_PROXY limits only the variables.
-	if r.via = r.Config.Proxy; r.via == nil && !r.NoProxy {
-		if r.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
-			return config.Usage("%s (--proxy none ignores it)", err)
-		}
-	}
-	c.Credentials, c.Trace = r.logins.supply, r.print.Trace()
+	c.Credentials = r.logins.supply
+	c.Trace = r.print.Trace()
 	if r.IP != "" {
 		c.Dial = r.dial
-	}
-	c.Proxy = func(address string) proxy.DialFunc {
-		if !r.via.For(address) {
-			return nil
-		}
-		return r.via.Dialer(r.dial)
 	}
 	if r.LimitRate > 0 {
 		r.File.Limit = newLimiter(r.LimitRate, time.Now())
 	}
-	if r.source = c; r.via != nil && r.via.HTTP() {
-		s := gateway.New(c, r.via, r.dial)
-		s.Always, s.Notice = r.ProxyGet, func() {
-			r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
-		}
-		r.source = s
-	}
-	if r.DryRun { // which sends nothing
-		return nil
+	r.source = c
+	if err = r.throughProxy(c); err != nil || r.DryRun { // which sends nothing
+		return err
 	}
 	r.warn()
 	if r.Shared {
@@ -81,8 +64,41 @@ func (r *run) connect() (err error) {
 	return err
 }
 
+// throughProxy has c connect through a proxy, if the flag or a variable names one. The flag applies to all hosts: NO_PROXY
+// limits only the variables.
+func (r *run) throughProxy(c *ftpexec.Client) (err error) {
+	r.via = r.Config.Proxy
+	if r.via == nil && !r.NoProxy {
+		if r.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
+			return config.Usage("%s (--proxy none ignores it)", err)
+		}
+	}
+	if r.via == nil {
+		return nil
+	}
+	c.Proxy = func(address string) proxy.DialFunc {
+		if !r.via.For(address) {
+			return nil
+		}
+		return r.via.Dialer(r.dial)
+	}
+	if !r.via.HTTP() {
+		return nil
+	}
+	s := gateway.New(c, r.via, r.dial)
+	s.Always = r.ProxyGet
+	s.Notice = func() {
+		r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: nothing shows that it asks the server " +
+			"for exactly this path; --checksum shows whether the file is right")
+	}
+	r.source = s
+	return nil
+}
+
+// dial connects as --ip says.
 func (r *run) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	d, network := new(net.Dialer), "tcp"+r.IP
+	var d net.Dialer
+	network := "tcp" + r.IP
 	if local, err := netip.ParseAddr(r.IP); err == nil {
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
 		network = "tcp"
@@ -98,7 +114,8 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure}
 	if c.CACert != "" {
 		text, err := readPEM(c.CACert)
-		if cfg.RootCAs = x509.NewCertPool(); err == nil && !cfg.RootCAs.AppendCertsFromPEM(text) {
+		cfg.RootCAs = x509.NewCertPool()
+		if err == nil && !cfg.RootCAs.AppendCertsFromPEM(text) {
 			err = errors.New("it holds no certificate in PEM form")
 		}
 		if err != nil {
@@ -169,7 +186,7 @@ type logins struct {
 	*config.Config
 	piped    func() (string, error) // the password on standard input, which is read once
 	alone    func(f func())         // calls f while nothing else is drawn on the terminal; nil if nobody may be asked
-	file     *netrc.File            // empty if there is none; nil if it is unusable
+	file     *netrc.File            // empty if there is none, or it is unusable
 	unusable error                  // concerns only a URL that needs the file
 	names    bool                   // the file gives users too, not only passwords
 	warn     func()                 // says what of the file was not read
@@ -179,16 +196,26 @@ type logins struct {
 	typed map[login]string // what the person has answered, for the other URLs of the run
 }
 
+// login is what a person was asked for: the password or account of a user of a host.
 type login struct{ what, host, user string }
 
 func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 	if show.IsNull(in) {
 		alone = nil
 	}
-	return &logins{Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
-		names: c.Netrc != "" && c.Netrc != config.NoNetrc, warn: func() {}, open: show.OpenConsole, alone: alone, typed: make(map[login]string)}
+	return &logins{
+		Config: c,
+		piped:  sync.OnceValues(func() (string, error) { return readPiped(in) }),
+		alone:  alone,
+		file:   new(netrc.File),
+		names:  c.Netrc != "" && c.Netrc != config.NoNetrc,
+		warn:   func() {},
+		open:   show.OpenConsole,
+		typed:  make(map[login]string),
+	}
 }
 
+// readPiped reads the password of --password-stdin.
 func readPiped(in io.Reader) (string, error) {
 	if show.IsTerminal(in) {
 		return "", missing("password", "standard input is a terminal", "leave out --password-stdin to be asked")
@@ -208,7 +235,7 @@ func (l *logins) load() {
 	case l.Netrc == config.NoNetrc:
 		return
 	case l.names && l.Netrc != config.UsualNetrc:
-		l.file, l.unusable = netrc.Load(l.Netrc)
+		l.read(l.Netrc)
 		return
 	}
 	paths := []string{os.Getenv("NETRC")}
@@ -216,16 +243,27 @@ func (l *logins) load() {
 		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} // the second is that of Windows
 	}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
-			l.file, l.unusable = nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
-			return
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err == nil && info.Mode()&os.ModeNamedPipe != 0: // the run would wait for a writer
+			l.unusable = netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
+		default:
+			l.read(path)
 		}
-		if file, err := netrc.Load(path); !errors.Is(err, os.ErrNotExist) {
-			l.file = file
-			l.unusable = err
-			return
-		}
+		return
 	}
+}
+
+// read reads a netrc file. One that cannot be used leaves an empty one.
+func (l *logins) read(path string) {
+	file, err := netrc.Load(path)
+	if err != nil {
+		l.unusable = err
+		return
+	}
+	l.file = file
 }
 
 // supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the login is
@@ -267,14 +305,15 @@ func (l *logins) forget() {
 
 func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	if l.alone == nil {
-		return "", missing(of.what, "standard input is "+os.DevNull+", so nobody is asked", "")
+		return "", missing(of.what, "prompts are off because standard input is "+os.DevNull, "")
 	}
 	c, err := l.open()
 	if err != nil {
 		return "", missing(of.what, "there is no terminal to ask on", "")
 	}
 	l.alone(func() {
-		text, err = c.ReadSecret(ctx, fmt.Sprintf("%s%s for %s at %s: ", strings.ToUpper(of.what[:1]), of.what[1:], printable.Line(hideSlip(of.user)), printable.Line(of.host)))
+		what := strings.ToUpper(of.what[:1]) + of.what[1:]
+		text, err = c.ReadSecret(ctx, what+" for "+printable.Line(hideSlip(of.user))+" at "+printable.Line(of.host)+": ")
 	})
 	if err == nil || ctx.Err() != nil {
 		return text, err
@@ -302,10 +341,12 @@ func hideSlip(user string) string {
 
 // missing returns the error for a secret that is not there. instead says what to write, if the table of hints does not.
 func missing(what, why, instead string) error {
+	article := "a "
 	if what == "account" {
+		article = "an "
 		instead = cmp.Or(instead, "account NAME in ~/.netrc")
 	}
-	err := fmt.Errorf("the server wants a%s %s and %s%.0w", map[string]string{"account": "n"}[what], what, why, ftpexec.ErrNoCredentials)
+	err := fmt.Errorf("the server wants %s%s%.0w, and %s", article, what, ftpexec.ErrNoCredentials, why)
 	if instead != "" {
 		return &hinted{err, instead}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -18,6 +19,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/throwaway"
+	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -210,5 +212,18 @@ func TestListTooLong(t *testing.T) {
 		if code := Run(t.Context(), []string{"-q", "-i", "-"}, IO{In: strings.NewReader(text), Out: io.Discard, Err: &said}); said.String() != want || (code == 23) != (most < len(text)) {
 			t.Errorf("with a limit of %d bytes: exit %d, %q", most, code, said.String())
 		}
+	}
+}
+
+// TestUnusableNetrc refuses an anonymous login while the netrc file cannot be read: the hint must not look into it.
+func TestUnusableNetrc(t *testing.T) {
+	s := testserver.New(t, &strict)
+	path := filepath.Join(t.TempDir(), "netrc")
+	must.Do(t, os.WriteFile(path, []byte("no keyword"), 0o600))
+	t.Setenv("NETRC", path)
+	var said bytes.Buffer
+	code := Run(t.Context(), []string{"-d", t.TempDir(), s.URL("/f")}, IO{Out: io.Discard, Err: &said})
+	if code != 67 || !strings.Contains(said.String(), "-u NAME logs in") {
+		t.Errorf("exit %d, %s", code, said.String())
 	}
 }

@@ -62,48 +62,76 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 }
 
 func newRun(c *config.Config, stdio IO) *run {
+	if stdio.Batch == nil {
+		stdio.Batch = batch.Run
+	}
 	p := show.New(stdio.Out, stdio.Err, Explain)
-	p.Verbose, p.Quiet, p.Progress, p.Dir, p.Report = c.Verbose, c.Quiet, show.Mode(c.Progress), c.Dir, c.Report
+	p.Verbose = c.Verbose
+	p.Quiet = c.Quiet
+	p.Progress = show.Mode(c.Progress)
+	p.Dir = c.Dir
+	p.Report = c.Report
 	if len(c.Targets) == 1 {
 		p.Tree = c.Targets[0].URL
 	}
-	return &run{Config: c, IO: stdio, print: p, left: make(chan int, 3), logins: newLogins(c, stdio.In, p.Alone), saved: make(map[string]bool)}
+	return &run{
+		Config: c,
+		IO:     stdio,
+		print:  p,
+		left:   make(chan int, 3),
+		logins: newLogins(c, stdio.In, p.Alone),
+		saved:  make(map[string]bool),
+	}
 }
 
 // execute does what the command line asks for; err says what is wrong with it.
 func (r *run) execute(ctx context.Context, err error) {
 	_, cancel := r.limit(ctx)
 	defer cancel()
-	switch {
-	case err != nil:
-	case r.Print != "":
-		r.print.Print([]byte(config.Text(r.Print)))
-	default:
-		if err = disk.Room(); err == nil {
-			err = r.connect()
-		}
-		if err == nil {
-			cancel()
-			r.all(ctx)
-		}
+	if err == nil {
+		err = r.obey(ctx, cancel)
 	}
-	if lost := r.print.Lost(); !r.told.Load() {
-		err = cmp.Or(err, lost)
+	if !r.told.Load() {
+		err = cmp.Or(err, r.print.Lost())
 	}
 	if bad, ok := errors.AsType[*config.Error](err); ok {
-		for i, text := range bad.Lines {
-			if i == len(bad.Lines)-1 && !bad.Whole {
-				text += "; try ftpfetch --help"
-			}
-			r.print.Line("ftpfetch: %s", show.OneLine(text))
-		}
-		r.code.Store(exitUsage)
+		r.refuse(bad)
 	} else {
 		r.fail("", err)
 	}
 	r.print.Rest("")
 }
 
+// obey obeys a command line with which nothing is wrong. It calls ready before the first URL: each has its own --max-time.
+func (r *run) obey(ctx context.Context, ready func()) error {
+	if r.Print != "" {
+		r.print.Print([]byte(config.Text(r.Print)))
+		return nil
+	}
+	if err := disk.Room(); err != nil {
+		return err
+	}
+	if err := r.connect(); err != nil {
+		return err
+	}
+	ready()
+	r.all(ctx)
+	return nil
+}
+
+// refuse says what is wrong with the command line.
+func (r *run) refuse(bad *config.Error) {
+	lines := slices.Clone(bad.Lines)
+	if !bad.Whole {
+		lines[len(lines)-1] += "; try ftpfetch --help"
+	}
+	for _, text := range lines {
+		r.print.Line("ftpfetch: %s", show.OneLine(text))
+	}
+	r.code.Store(exitUsage)
+}
+
+// run is one run of the command.
 type run struct {
 	*config.Config
 	IO
@@ -144,13 +172,9 @@ func (r *run) all(ctx context.Context) {
 	}
 	r.fence(ctx)
 	r.Client.MaxIdle = r.idle()
-	defer func() { // nothing depends on its success
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_ = await(ctx, func() error { r.source.CloseIdleConnections(); return nil })
-	}()
+	defer r.hangUp(ctx)
 	switch {
-	case r.Info && !r.Recursive && !r.Glob:
+	case r.asks():
 		r.infos(ctx)
 	case r.Many && (!r.DryRun || r.Delete):
 		r.many(ctx)
@@ -162,17 +186,31 @@ func (r *run) all(ctx context.Context) {
 	r.astray()
 }
 
+// asks reports whether the run only asks about files (-I), and lists no trees for that.
+func (r *run) asks() bool { return r.Info && !r.Recursive && !r.Glob }
+
+// hangUp says goodbye to the servers, for at most a second: nothing depends on it.
+func (r *run) hangUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = await(ctx, func() error {
+		r.source.CloseIdleConnections()
+		return nil
+	})
+}
+
 // idle returns how many connections the client keeps. For one thing it keeps none, and prepares nothing for a second.
 func (r *run) idle() int {
-	switch f := r.File; {
-	case r.Info && !r.Recursive && !r.Glob:
+	f := r.File
+	switch {
+	case r.asks():
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
 	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1:
 		return -1
 	}
-	return r.File.Segments
+	return f.Segments
 }
 
 // fail reports a failure. The first one's exit code is that of the run.
@@ -230,6 +268,7 @@ func (r *run) many(ctx context.Context) {
 	}
 }
 
+// round retrieves everything once.
 func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
 	r.shown = r.print.Run("", files, octets)
@@ -240,36 +279,11 @@ func (r *run) round(ctx context.Context) {
 		tree.Trees = slices.Collect(tasks)
 		tasks = slices.Values(tree.Trees)
 	}
-	tell, rest := &teller{Source: tree, run: r}, ""
-	if r.Watch == 0 {
-		rest = "; the same command fetches the rest"
-	}
-	o := batch.Options{Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) }}
-	switch shard := r.Reading.Shard; {
-	case r.NoLedger, r.Info:
-	case shard[1] != 0:
-		o.Ledger = fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
-	default:
-		o.Ledger = ".ftpfetch-ledger"
-	}
-	from := r.source
-	switch {
-	case r.Info:
-		from = tell
-		rest = ""
-	case r.DryRun:
-		from = mirror.Listing{Source: tree}
-		rest = ""
-	case r.Delete, r.MinAge > 0, !r.NewerThan.IsZero():
-		from = tree
-	}
-	if r.Batch == nil {
-		r.Batch = batch.Run
-	}
-	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), from, tasks, o)
+	tell := &teller{Source: tree, run: r}
+	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), r.from(tree, tell), tasks, r.options(ctx))
 	switch {
 	case ctx.Err() != nil:
-		r.print.Failed("", context.Cause(ctx), rest)
+		r.print.Failed("", context.Cause(ctx), r.advice())
 	case errors.Is(err, download.ErrLocal):
 		r.fail("", err)
 		if totals == (batch.Totals{}) {
@@ -295,29 +309,85 @@ func (r *run) round(ctx context.Context) {
 	}
 }
 
+// options returns how a batch fetches many files.
+func (r *run) options(ctx context.Context) batch.Options {
+	return batch.Options{
+		Jobs:    r.Jobs,
+		PerHost: r.PerHost,
+		Each:    r.File,
+		Timeout: r.MaxTime,
+		Ledger:  r.ledger(),
+		Events:  func(e batch.Event) { r.event(ctx, e) },
+	}
+}
+
+// ledger returns the name of the ledger of the output directory, or "" for none. Each share of a list has its own.
+func (r *run) ledger() string {
+	shard := r.Reading.Shard
+	switch {
+	case r.NoLedger, r.Info:
+		return ""
+	case shard[1] != 0:
+		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
+	}
+	return ".ftpfetch-ledger"
+}
+
+// from returns where the files of many come from: with what is done with listings before, if anything is.
+func (r *run) from(tree *mirror.Source, tell *teller) mirror.Server {
+	switch {
+	case r.Info:
+		return tell
+	case r.DryRun:
+		return mirror.Listing{Source: tree}
+	case r.Delete, r.MinAge > 0, !r.NewerThan.IsZero():
+		return tree
+	}
+	return r.source
+}
+
+// advice says after an interruption what fetches the rest.
+func (r *run) advice() string {
+	if r.Watch > 0 || r.Info || r.DryRun {
+		return ""
+	}
+	return "; the same command fetches the rest"
+}
+
 // delete deletes what the server no longer has of the trees, if all of them are whole.
 func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	if !whole {
 		r.print.Warn("nothing is deleted: not all of the tree was listed and fetched")
 		return
 	}
-	n, did := int64(0), cmp.Or(map[bool]string{r.Backup: "moved to .ftpfetch-trash: ", r.DryRun: "would delete "}[true], "deleted ")
+	done := "deleted "
+	switch {
+	case r.DryRun:
+		done = "would delete "
+	case r.Backup:
+		done = "moved to .ftpfetch-trash: "
+	}
+	n := int64(0)
 	tell := func(name string) {
 		n++
-		switch name = filepath.Join(r.Dir, name); {
-		case !r.DryRun:
-			r.print.Tell(did + printable.Line(name))
-		case show.IsTerminal(r.print.Out):
-			name = printable.Line(name)
-			fallthrough
-		default:
-			r.print.Print([]byte(name + "\n"))
-		}
+		r.named(done, filepath.Join(r.Dir, name))
 	}
 	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Backup: r.Backup, Dry: r.DryRun, Tell: tell}
 	r.fail("", s.Delete(ctx, d))
 	if n > 0 {
-		r.print.Tell(did + printable.Count(n, "file", "files") + " that the server no longer has")
+		r.print.Tell(done + printable.Count(n, "file", "files") + " that the server no longer has")
+	}
+}
+
+// named names a file that the server no longer has. What --dry-run would delete are data, which other programs read.
+func (r *run) named(done, name string) {
+	switch {
+	case !r.DryRun:
+		r.print.Tell(done + printable.Line(name))
+	case show.IsTerminal(r.print.Out):
+		r.print.Print([]byte(printable.Line(name) + "\n"))
+	default:
+		r.print.Print([]byte(name + "\n"))
 	}
 }
 
@@ -330,18 +400,26 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 		r.print.Warn(e.Err.Error())
 		return
 	case e.Kind == download.Ended:
-		if errors.Is(e.Err, ftpexec.ErrLogin) {
-			r.logins.forget()
-		}
-		if e.Err = r.explained(ctx, e.Task.URLs[0], e.Err); e.Err == nil && e.Result.Left == "" && r.root == nil {
+		e.Err = r.explained(ctx, e.Task.URLs[0], e.Err)
+		r.finish(e)
+	}
+	r.shown.Event(e)
+}
+
+// finish notes how a task has ended.
+func (r *run) finish(e batch.Event) {
+	if errors.Is(e.Err, ftpexec.ErrLogin) {
+		r.logins.forget()
+	}
+	if e.Err == nil && e.Result.Left == "" {
+		if r.root == nil {
 			r.saved[e.Task.Path] = true
 			r.created()
 		}
-		if e.Err == nil && e.Result.Left == "" && e.Text == "" {
+		if e.Text == "" {
 			r.last = e.Task.Path
 		}
-		r.fails(e.Err)
-		r.reports(e)
 	}
-	r.shown.Event(e)
+	r.fails(e.Err)
+	r.reports(e)
 }
