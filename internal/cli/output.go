@@ -21,25 +21,13 @@ import (
 )
 
 // open makes the directory of -d with its parents, and opens what many files need: their directory and the report.
-func (r *run) open() (err error) {
+func (r *run) open() error {
 	if r.DryRun && !r.Delete || r.Info || r.Dir == "" && !r.Many {
 		return nil
 	}
 	dir := cmp.Or(r.Dir, ".")
-	for d := filepath.Clean(dir); d != filepath.Dir(d); d = filepath.Dir(d) {
-		if _, err := os.Lstat(d); !os.IsNotExist(err) {
-			break
-		}
-		r.made = append(r.made, d)
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return localfile.Failure(dir, "cannot be created", err)
-	}
-	var dirs disk.Dirs
-	for _, d := range r.made {
-		dirs.Fresh(nil, filepath.Dir(d))
-	}
-	if err = dirs.Close(); err != nil || !r.Many {
+	err := r.makeDir(dir)
+	if err != nil || !r.Many {
 		return err
 	}
 	if r.root, err = os.OpenRoot(dir); err != nil {
@@ -53,6 +41,24 @@ func (r *run) open() (err error) {
 	}
 	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
+}
+
+// makeDir makes a directory with its parents, remembers which are new, and has their names reach the disk.
+func (r *run) makeDir(dir string) error {
+	for d := filepath.Clean(dir); d != filepath.Dir(d); d = filepath.Dir(d) {
+		if _, err := os.Lstat(d); !os.IsNotExist(err) {
+			break
+		}
+		r.made = append(r.made, d)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return localfile.Failure(dir, "cannot be created", err)
+	}
+	var dirs disk.Dirs
+	for _, d := range r.made {
+		dirs.Fresh(nil, filepath.Dir(d))
+	}
+	return dirs.Close()
 }
 
 // close closes the lists and what open has opened. It removes the directories that open made as far as they are still
@@ -133,16 +139,19 @@ func (r *run) fence(ctx context.Context) {
 
 // astray tells who redirects standard output, as other programs want it, where the files are: the output is empty.
 func (r *run) astray() {
-	if r.last == "" || r.last == "-" || r.Report == "-" || !show.IsTerminal(r.Err) || show.IsTerminal(r.Out) || show.IsNull(r.Out) {
-		return
+	out := r.Out
+	switch {
+	case r.last == "", r.last == "-", r.Report == "-": // nothing is saved, or the output is not empty
+	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads it, or nobody wants the output
+	case r.Many:
+		place := printable.Line(filepath.ToSlash(cmp.Or(r.Dir, ".")))
+		r.print.Tell("saved in " + place + "/; standard output is empty")
+	default:
+		r.print.Tell("saved as " + printable.Line(r.last) + "; standard output is empty (-o - writes there)")
 	}
-	text := "saved as " + printable.Line(r.last) + "; standard output is empty (-o - writes there)"
-	if r.Many {
-		text = "saved in " + printable.Line(filepath.ToSlash(cmp.Or(r.Dir, "."))) + "/; standard output is empty"
-	}
-	r.print.Tell(text)
 }
 
+// writer is a function as an [io.Writer].
 type writer func([]byte) (int, error)
 
 func (w writer) Write(data []byte) (int, error) { return w(data) }

@@ -32,28 +32,35 @@ func (r *run) complete(u *urlparse.URL) error {
 	if u.Type == "" && u.Name != "" { // one that names no file stays a directory
 		u.Type = r.typeOf(u.Name)
 	}
-	if scheme, ok := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}[r.TLS]; ok && u.Scheme == urlparse.FTP {
-		u.Scheme = scheme
+	if u.Scheme == urlparse.FTP {
+		switch r.TLS {
+		case "explicit":
+			u.Scheme = urlparse.FTPES
+		case "implicit":
+			u.Scheme = urlparse.FTPS
+		}
 	}
 	return cmp.Or(r.passes(u), u.Check())
 }
 
 // logIn adds the user to a URL that names none, of -u or the netrc file. The password of -u goes with one who has none.
 func (r *run) logIn(u *urlparse.URL) error {
-	if _, ok := u.User.Password(); u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
-		u.User = r.User
-	}
-	switch {
-	case u.User != nil || !r.logins.names:
+	if u.User != nil {
+		_, has := u.User.Password()
+		if !has && r.User != nil && u.User.Username() == r.User.Username() {
+			u.User = r.User
+		}
 		return nil
-	case r.logins.unusable != nil:
-		return r.logins.unusable
+	}
+	u.User = r.User
+	if u.User != nil || !r.logins.names {
+		return nil
 	}
 	r.logins.warn()
 	if user, ok := r.logins.file.User(u.Host); ok {
 		u.User = url.User(user)
 	}
-	return nil
+	return r.logins.unusable
 }
 
 func (r *run) typeOf(name string) urlparse.Typecode {
@@ -93,20 +100,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			return true
 		}
 		for _, l := range r.lists {
-			left := l.files
-			for item, err := range manifest.Read(l.text(), l.options) {
-				if err == nil {
-					left--
-				}
-				for i := 0; i < len(item.URLs) && err == nil; i++ {
-					err = r.complete(item.URLs[i])
-				}
-				if !next(l.name, batch.Task{Item: item}, err) {
-					return
-				}
-			}
-			shorter := &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list"}
-			if left > 0 && !next(l.name, batch.Task{}, shorter) {
+			if !r.listed(l, next) {
 				return
 			}
 		}
@@ -118,6 +112,27 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			}
 		}
 	}
+}
+
+// listed calls next for each file of a list. It returns false if next does.
+func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bool) bool {
+	left := l.files
+	for item, err := range manifest.Read(l.text(), l.options) {
+		if err == nil {
+			left--
+		}
+		for i := 0; i < len(item.URLs) && err == nil; i++ {
+			err = r.complete(item.URLs[i])
+		}
+		if !next(l.name, batch.Task{Item: item}, err) {
+			return false
+		}
+	}
+	if left <= 0 {
+		return true
+	}
+	err := &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list"}
+	return next(l.name, batch.Task{}, err)
 }
 
 // known returns how many files there are and their bytes, as far as that is known in advance; -1 means unknown.
@@ -142,7 +157,9 @@ func (r *run) known() (files, bytes int64) {
 
 // task returns what a URL of the command line asks for. The Path of one URL after another is as [run.path] returns it.
 func (r *run) task(t config.Target) (task batch.Task, err error) {
-	u, tree, names := t.URL, r.Tree, slices.Clone(t.Under)
+	u := t.URL
+	tree := r.Tree
+	names := slices.Clone(t.Under)
 	task.Item = manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
 	if r.Type != "d" {
 		tree.Type = r.typeOf
@@ -151,10 +168,11 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	case t.Pattern != "":
 		task.Tree = &tree
 		tree.Names = t.Pattern
-		if more := strings.Count(t.Pattern, "/"); !r.Recursive {
-			tree.Depth = 1 + more
-		} else if tree.Depth > 0 {
-			tree.Depth += more
+		if !r.Recursive {
+			tree.Depth = 1
+		}
+		if tree.Depth > 0 {
+			tree.Depth += strings.Count(t.Pattern, "/")
 		}
 	case r.Recursive:
 		task.Tree = &tree
@@ -186,8 +204,9 @@ func localName(name string) (string, error) {
 	return name, nil
 }
 
-// path returns where to save u, or "-" for standard output. No two URLs of a run share a path: the second would replace the first.
-func (r *run) path(u *urlparse.URL) (path string, err error) {
+// path returns where to save u, or "-" for standard output. No two URLs of a run share a path: the second would replace
+// the first.
+func (r *run) path(u *urlparse.URL) (string, error) {
 	listed := u.IsDir() || r.Long
 	if listed && (r.File.Verify || r.File.Sum.Algorithm != "") {
 		return "", config.Usage("--checksum and --verify are for files, but the URL names a directory")
@@ -195,30 +214,44 @@ func (r *run) path(u *urlparse.URL) (path string, err error) {
 	if r.Output == "-" || listed && r.Output == "" {
 		return "-", nil
 	}
-	if path = r.Output; path == "" {
-		if path, err = localName(u.Name); err != nil {
-			return "", err
-		}
+	name := r.Output
+	var err error
+	if name == "" {
+		name, err = localName(u.Name)
 	}
-	separated := os.IsPathSeparator(path[len(path)-1])
+	path := name
 	if r.Dir != "" {
-		path = filepath.Join(r.Dir, path)
+		path = filepath.Join(r.Dir, name)
 	}
-	if info, err := os.Stat(path); r.Output != "" && (separated || err == nil && info.IsDir()) {
-		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
-		return "", &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it"}
+	if r.Output != "" {
+		err = named(path, os.IsPathSeparator(name[len(name)-1]))
 	}
-	dir := filepath.Dir(path)
-	if _, err := os.Stat(dir); r.Output != "" && os.IsNotExist(err) {
-		why := "there is no directory " + dir + ": write -d " + filepath.ToSlash(dir) + " -o " + filepath.Base(path) + ", which creates it"
-		return "", &localfile.Error{Reason: why}
-	}
-	if r.saved[path] {
+	switch {
+	case err != nil:
+		return "", err
+	case r.saved[path]:
 		return "", &localfile.Error{Path: path, Reason: "was written for an earlier URL of this run"}
 	}
 	return path, nil
 }
 
+// named refuses the path of -o if it is a directory, as one that ends in a separator is, or is in none.
+func named(path string, separated bool) error {
+	info, err := os.Stat(path)
+	if separated || err == nil && info.IsDir() {
+		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
+		return &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it"}
+	}
+	dir, name := filepath.Split(path)
+	dir = filepath.Clean(dir)
+	if _, err := os.Stat(dir); os.IsNotExist(err) {
+		instead := "write -d " + filepath.ToSlash(dir) + " -o " + name
+		return &localfile.Error{Reason: "there is no directory " + dir + ": " + instead + ", which creates it"}
+	}
+	return nil
+}
+
+// list is a list of files (-i, --manifest).
 type list struct {
 	name    string   // for messages
 	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
@@ -260,15 +293,16 @@ func (r *run) checkList(ctx context.Context, name string) {
 	switch {
 	case name == "-":
 		l.name = "standard input"
-		err = l.copy(ctx, func(w io.Writer) error { _, err := io.Copy(w, r.In); return err })
+		err = l.copy(ctx, r.In)
 	case strings.Contains(name, "://"):
 		if !r.retrieveList(ctx, l) {
 			return
 		}
 	default:
 		err = l.open(ctx)
-		if _, uerr := urlparse.Parse(name); errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
-			r.fail("", uerr) // which shows no password
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
+			_, err = urlparse.Parse(name)
+			r.fail("", err) // which shows no password
 			return
 		}
 	}
@@ -307,8 +341,9 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	}
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
-	err = l.copy(ctx, func(w io.Writer) error {
-		_, err := download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
+	err = l.fill(ctx, func(w io.Writer) error {
+		o := download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect}
+		_, err := download.To(ctx, r.source, u, w, &o)
 		return err
 	})
 	if l.options.Base == nil {
@@ -332,10 +367,19 @@ func (l *list) open(ctx context.Context) error {
 		return nil
 	}
 	defer f.Close()
-	return l.copy(ctx, func(w io.Writer) error { _, err := io.Copy(w, f); return err })
+	return l.copy(ctx, f)
 }
 
-func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
+// copy makes a copy of what can be read only once.
+func (l *list) copy(ctx context.Context, from io.Reader) error {
+	return l.fill(ctx, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
+
+// fill has write write the list to a file that only this run has.
+func (l *list) fill(ctx context.Context, write func(io.Writer) error) error {
 	file, err := os.CreateTemp("", ".ftpfetch-list-")
 	if err != nil {
 		return err
