@@ -273,7 +273,7 @@ func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
 	r.shown = r.print.Run("", files, octets)
 	r.File.Root = r.root
-	tree := &mirror.Source{Server: r.source, MinAge: r.MinAge, Newer: r.NewerThan}
+	tree := &mirror.Source{Server: r.source, Filter: r.Filter}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)
@@ -302,7 +302,7 @@ func (r *run) round(ctx context.Context) {
 		r.shown.End(totals)
 	}
 	if n := tree.LeftOut(); n > 0 && !r.print.Again {
-		r.print.Tell("left out by age: " + printable.Count(n, "file", "files"))
+		r.print.Tell("left out by age or size: " + printable.Count(n, "file", "files"))
 	}
 	if r.Delete && ctx.Err() == nil {
 		r.delete(ctx, tree, err == nil)
@@ -340,7 +340,7 @@ func (r *run) from(tree *mirror.Source, tell *teller) mirror.Server {
 		return tell
 	case r.DryRun:
 		return mirror.Listing{Source: tree}
-	case r.Delete, r.MinAge > 0, !r.NewerThan.IsZero():
+	case r.Delete, r.Filter != (mirror.Filter{}):
 		return tree
 	}
 	return r.source

@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/urlparse"
 )
@@ -46,8 +47,8 @@ type Config struct {
 	// Of trees.
 	Delete, Backup bool          // what the server no longer has; by moving it
 	MaxDelete      int           // 0: 100; negative: none; math.MaxInt: all
-	MinAge, Watch  time.Duration // of files; between two runs; 0: any; one run
-	NewerThan      time.Time     // when files have changed; zero: any time
+	Watch          time.Duration // between two runs; 0: one run
+	mirror.Filter                // of files
 
 	// How to connect. The run sets Credentials, Dial, Proxy, Trace and TLSConfig.
 	Client       ftpexec.Client
