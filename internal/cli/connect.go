@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -88,8 +87,8 @@ func (r *run) throughProxy(c *ftpexec.Client) (err error) {
 	s := gateway.New(c, r.via, r.dial)
 	s.Always = r.ProxyGet
 	s.Notice = func() {
-		r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: nothing shows that it asks the server " +
-			"for exactly this path; --checksum shows whether the file is right")
+		r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: it may ask the server for another path; " +
+			"--checksum shows whether the file is right")
 	}
 	r.source = s
 	return nil
@@ -150,21 +149,26 @@ func readPEM(name string) ([]byte, error) {
 
 // warn prints warnings about an unsafe command line. Not even -q hides the one that certificates are not checked.
 func (r *run) warn() {
-	any := func(is func(u *urlparse.URL) bool) bool {
-		return slices.ContainsFunc(r.Targets, func(t config.Target) bool { return t.Err == nil && is(t.URL) })
+	secure := false
+	secret := false
+	for _, t := range r.Targets {
+		if t.Err == nil {
+			secure = secure || t.URL.Scheme != urlparse.FTP || r.TLS != ""
+			secret = secret || shows(t.URL.User)
+		}
 	}
-	if r.Insecure && any(func(u *urlparse.URL) bool { return u.Scheme != urlparse.FTP || r.TLS != "" }) {
-		r.print.Warn("--insecure: certificates are not checked, anyone may be the server")
+	if r.Insecure && secure {
+		r.print.Warn("--insecure: certificates are not checked, so anyone could pose as the server")
 	}
-	const instead = "leave it out to be asked, or use --password-stdin or a netrc file"
+	const instead = "omit it to be prompted, or use --password-stdin or a netrc file"
 	where := ""
 	switch {
 	case shows(r.User):
-		where = "of -u in the list of processes; " + instead
-	case any(func(u *urlparse.URL) bool { return shows(u.User) }):
-		where = "of a URL in the list of processes; " + instead
+		where = "of -u in the list of processes:  " + instead
+	case secret:
+		where = "of a URL in the list of processes:  " + instead
 	case r.Proxy != nil && r.Proxy.HasPassword():
-		where = "of --proxy in the list of processes; put the URL into the variable ALL_PROXY instead"
+		where = "of --proxy in the list of processes:  set the variable ALL_PROXY instead"
 	}
 	if where != "" && !r.Quiet {
 		r.print.Warn("other users can see the password " + where)
@@ -185,7 +189,7 @@ func newLimiter(limit int64, now time.Time) *rate.Limiter {
 type logins struct {
 	*config.Config
 	piped    func() (string, error) // the password on standard input, which is read once
-	alone    func(f func())         // calls f while nothing else is drawn on the terminal; nil if nobody may be asked
+	alone    func(f func())         // calls f while nothing is drawn on the terminal; nil if nobody may be asked
 	file     *netrc.File            // empty if there is none, or it is unusable
 	unusable error                  // concerns only a URL that needs the file
 	names    bool                   // the file gives users too, not only passwords
@@ -218,15 +222,16 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 // readPiped reads the password of --password-stdin.
 func readPiped(in io.Reader) (string, error) {
 	if show.IsTerminal(in) {
-		return "", missing("password", "standard input is a terminal", "leave out --password-stdin to be asked")
+		return "", missing("password", "standard input is a terminal", "drop --password-stdin to be prompted")
 	}
 	line, err := show.ReadLine(in)
-	if errors.Is(err, io.EOF) {
-		return "", missing("password", "standard input is empty", "write the password on its first line")
-	} else if err != nil {
-		return "", missing("password", "standard input cannot be read: "+localfile.Cause(err).Error(), "")
+	switch {
+	case errors.Is(err, io.EOF):
+		err = missing("password", "standard input is empty", "write the password on its first line")
+	case err != nil:
+		err = missing("password", "standard input cannot be read: "+localfile.Cause(err).Error(), "")
 	}
-	return line, nil
+	return line, err
 }
 
 // load reads the file that --netrc names, which must be there, or else one that NETRC names or the home directory has.
@@ -240,7 +245,8 @@ func (l *logins) load() {
 	}
 	paths := []string{os.Getenv("NETRC")}
 	if home, err := os.UserHomeDir(); paths[0] == "" && err == nil {
-		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} // the second is that of Windows
+		// The second is that of Windows.
+		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
 	}
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -269,7 +275,8 @@ func (l *logins) read(path string) {
 // supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the login is
 // anonymous: its password is no secret.
 func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
-	if what == "password" && l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
+	ours := user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost)
+	if what == "password" && l.PasswordStdin && ours {
 		if err := await(ctx, func() error { _, err := l.piped(); return err }); err != nil {
 			return "", err
 		}
@@ -309,11 +316,12 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	}
 	c, err := l.open()
 	if err != nil {
-		return "", missing(of.what, "there is no terminal to ask on", "")
+		return "", missing(of.what, "there is no terminal for a prompt", "")
 	}
 	l.alone(func() {
 		what := strings.ToUpper(of.what[:1]) + of.what[1:]
-		text, err = c.ReadSecret(ctx, what+" for "+printable.Line(hideSlip(of.user))+" at "+printable.Line(of.host)+": ")
+		who := printable.Line(hideSlip(of.user)) + " at " + printable.Line(of.host)
+		text, err = c.ReadSecret(ctx, what+" for "+who+": ")
 	})
 	if err == nil || ctx.Err() != nil {
 		return text, err

@@ -141,7 +141,7 @@ func (asTerminal) IsTerminal() bool { return true }
 // TestPipedPassword reads the password from a terminal, which is no pipe.
 func TestPipedPassword(t *testing.T) {
 	_, err := readPiped(asTerminal{})
-	if text, code := Explain(err); code != 67 || !strings.HasSuffix(text, " (leave out --password-stdin to be asked)") {
+	if text, code := Explain(err); code != 67 || !strings.HasSuffix(text, " (drop --password-stdin to be prompted)") {
 		t.Errorf("got %s, exit %d", text, code)
 	}
 }

@@ -37,7 +37,7 @@ const (
 )
 
 // exits says which errors have which exit code; the help says what they mean. The first match counts, so that a timeout
-// while connecting is a timeout; TestOrderOfRows holds the order. The codes are curl's if curl has one for the case.
+// while connecting is a timeout; TestOrderOfExits holds the order. The codes are curl's if curl has one for the case.
 var exits = []struct {
 	code int
 	are  func(error) bool
@@ -91,7 +91,11 @@ func as[E error](err error) bool {
 func refused(verbs ...string) func(error) bool {
 	return func(err error) bool {
 		server, ok := errors.AsType[*ftpexec.Error](err)
-		return ok && errors.Is(err, ftpexec.ErrRefused) && slices.Contains(verbs, strings.SplitN(server.Op, " ", 2)[0])
+		if !ok || !errors.Is(err, ftpexec.ErrRefused) {
+			return false
+		}
+		verb, _, _ := strings.Cut(server.Op, " ")
+		return slices.Contains(verbs, verb)
 	}
 }
 
@@ -158,7 +162,7 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// hints says what to write instead, for the errors that have such a hint. The first match counts; TestOrderOfRows holds the order.
+// hints says what to write instead, for the errors that have such a hint. The first match counts; TestOrderOfHints holds the order.
 var hints = []struct {
 	are  func(error) bool
 	text string
@@ -191,7 +195,8 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
 		return r.loginHint(u)
 	case u.Scheme == urlparse.FTPS && errors.Is(err, ftpexec.ErrTLS) && !untrusted:
-		return "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"
+		return "perhaps the server expects ftpes:// in place of ftps://, " +
+			"or --tls explicit in place of --tls implicit"
 	default:
 		return r.flagHint(u, err)
 	}
@@ -204,7 +209,7 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
 		return "It is not a directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):
-		return "-r tells about what is in it"
+		return "-r shows what is in it"
 	case r.Many && errors.Is(err, localfile.ErrName): // which have no -o
 		return "-o FILE saves it under another name, if it is fetched alone"
 	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):

@@ -24,13 +24,10 @@ import (
 
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/network/gateway"
-	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
@@ -104,80 +101,6 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestOrderOfRows has an error for each row of the tables exits and hints, in their order. Where an error is of two kinds the
-// earlier row counts.
-func TestOrderOfRows(t *testing.T) {
-	_, scheme := urlparse.Parse("gopher://h/")
-	_, malformed := urlparse.Parse("ftp://h/a b")
-	untrusted := &tls.CertificateVerificationError{Err: errors.New("no")}
-	codes := []struct {
-		code int
-		err  error
-	}{
-		{2, config.Usage("no")},
-		{2, wrapped(ftpexec.ErrIsDirectory)},
-		{3, manifest.ErrLine},
-		{1, scheme},
-		{3, malformed},
-		{141, localfile.Failure("", "", syscall.EPIPE)},
-		{23, download.ErrLocal},
-		{23, wrapped(syscall.EMFILE)},
-		{100, download.ErrDigest},
-		{36, download.ErrResume},
-		{26, netrc.ErrUnusable},
-		{5, proxy.ErrResolve},
-		{97, proxy.ErrRefused},
-		{6, &net.DNSError{}},
-		{67, ftpexec.ErrLogin},
-		{64, refusedTo("AUTH TLS")},
-		{60, untrusted},
-		{35, ftpexec.ErrTLS},
-		{28, ftpexec.ErrTimeout},
-		{7, ftpexec.ErrConnect},
-		{9, refusedTo("CWD x")},
-		{13, refusedTo("EPSV")},
-		{30, refusedTo("PORT 1")},
-		{17, refusedTo("TYPE I")},
-		{18, ftpexec.ErrTruncated},
-		{78, ftpexec.ErrNotFound},
-		{19, ftpexec.ErrRefused},
-		{8, ftpexec.ErrProtocol},
-		{56, ftpexec.ErrLost},
-		{130, context.Canceled},
-	}
-	if len(codes) != len(exits) {
-		t.Fatalf("%d errors for %d rows of exits", len(codes), len(exits))
-	}
-	for i, x := range codes {
-		if exits[i].code != x.code || !exits[i].are(x.err) || exitCode(x.err) != x.code {
-			t.Errorf("row %d of exits has code %d, and %v has %d, want %d", i, exits[i].code, x.err, exitCode(x.err), x.code)
-		}
-		for _, later := range codes[i+1:] {
-			if x.code == 6 && later.code == 7 { // a name that a proxy could not resolve
-				continue
-			}
-			if got := exitCode(errors.Join(x.err, later.err)); got != x.code {
-				t.Errorf("%v and %v: exit code %d, want %d", x.err, later.err, got, x.code)
-			}
-		}
-	}
-	kinds := []error{
-		localfile.ErrOther, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
-		ftpexec.ErrIsDirectory, ftpexec.ErrTLSRequired, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
-		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials,
-	}
-	if len(kinds) != len(hints) {
-		t.Fatalf("%d errors for %d rows of hints", len(kinds), len(hints))
-	}
-	for i, err := range kinds {
-		for _, later := range kinds[i:] {
-			if got := hintFor(errors.Join(err, later)); got != hints[i].text || !hints[i].are(err) {
-				t.Errorf("%v and %v: the hint is %q, want that of row %d, %q", err, later, got, i, hints[i].text)
-			}
-		}
-	}
-}
-
 // TestDescribe checks that a description hides passwords and has one hint.
 func TestDescribe(t *testing.T) {
 	err := &ftpexec.Error{
@@ -243,12 +166,12 @@ var misfits = []misfit{
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c or -N, starts over", then: []string{"-c=>--overwrite"}},
 	{local: "f=contentz f.aria2=x", args: "-N URL/f", hint: "lacks pieces, as f.aria2 tells (--overwrite, without -c or -N, starts over", then: []string{"-N=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another name", then: []string{"+-o FILE"}},
-	{local: "sub/x=1", args: "-o sub URL/f", hint: "write -d sub to save in it", then: []string{"-o=>-d"}},
+	{local: "sub/x=1", args: "-o sub URL/f", hint: "use -d sub to save in it", then: []string{"-o=>-d"}},
 	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another name, if it is fetched alone", then: []string{"-j 2=>-o FILE; URL/f=>"}},
 	{args: "-o a/b/c.txt URL/f", hint: "there is no directory a/b: write -d a/b -o c.txt", then: []string{"-o a/b/c.txt=>-d a/b -o c.txt"}},
 	{args: "-d new -o b/c.txt URL/f", hint: "write -d new/b -o c.txt", then: []string{"-d new -o b/c.txt=>-d new/b -o c.txt"}},
 	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:HEX"}},
-	{args: "--checksum md5:HEX URL/d/", hint: "--checksum and --verify are for files, but the URL names a directory", then: []string{"--checksum md5:HEX=>"}},
+	{args: "--checksum md5:HEX URL/d/", hint: "--checksum and --verify apply to files, but the URL names a directory", then: []string{"--checksum md5:HEX=>"}},
 	{local: `l=URL/d/same\nURL/e/same\n`, args: "-i l", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
 	{local: `l=HEX\x20\x20f\n`, args: "--manifest l --format sums", hint: "--base URL", then: []string{"+--base URL/"}},
 
@@ -266,16 +189,16 @@ var misfits = []misfit{
 
 	// Patterns and lists
 	{args: "--glob URL/[de]", hint: "only directories match [de] (-r fetches what is in them)", then: []string{"+-r"}},
-	{args: "-I URL/d/", hint: "-r tells about what is in it", then: []string{"+-r"}},
+	{args: "-I URL/d/", hint: "-r shows what is in it", then: []string{"+-r"}},
 	{args: "--json URL/f", hint: "leave out --json to fetch it; -I shows its size and time", then: []string{"--json=>-I", "--json=>"}},
 	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names", then: []string{"+--glob"}},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "URL/f new.txt", hint: "-o new.txt saves under that name, -d new.txt in that directory", then: []string{"new.txt=>-o new.txt", "new.txt=>-d new.txt"}},
 	{args: "URL/f out/", hint: "-d out/ saves in that directory", then: []string{"out/=>-d out/"}},
-	{args: "-N URL/d/", hint: "-d, -N and -c are for files: write -r for those in a directory, or -o FILE for its listing", then: []string{"+-r"}},
-	{args: "-d g URL/d/", hint: "-d, -N and -c are for files: write -r for those in a directory, or -o FILE for its listing", then: []string{"+-r"}},
-	{args: "--report r URL/f", hint: "write -i, --manifest, -r, --glob or -j too", then: []string{"+-j 2 URL/x1", "+-r"}},
+	{args: "-N URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
+	{args: "-d g URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
+	{args: "--report r URL/f", hint: "add -i, --manifest, -r, --glob or -j", then: []string{"+-j 2 URL/x1", "+-r"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
 	{args: "-r -d m URL/m/", hint: "has a name that ftpfetch gives its own files: --reject leaves it out", then: []string{"+--reject .ftpfetch-*"}},
 	{args: "URL/d", hint: `End the URL in "/"`, then: []string{"URL/d=>URL/d/"}},

@@ -37,7 +37,7 @@ func (r *run) open() error {
 		return nil
 	}
 	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" && r.Report != "-" {
-		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report"}
+		return &localfile.Error{Path: r.Report, Reason: why + ": choose another name for --report"}
 	}
 	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
@@ -77,8 +77,8 @@ func (r *run) close() {
 		r.root.Close()
 	}
 	for _, dir := range r.made {
-		if r.Many && r.code.Load() == exitOK && !r.DryRun { // it is what the server has, even if it is empty
-			return
+		if r.Many && r.code.Load() == exitOK && !r.DryRun {
+			return // it is what the server has, even if it is empty
 		}
 		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
 			if !r.Many {
@@ -126,7 +126,7 @@ func (r *run) fence(ctx context.Context) {
 	case r.Info, r.Output == "-":
 	case r.Output != "":
 		dirs = append(dirs, filepath.Dir(filepath.Join(r.Dir, r.Output)))
-	case r.Many, slices.ContainsFunc(r.Targets, func(t config.Target) bool { return !t.URL.IsDir() && !r.Long }):
+	case r.Many, !r.Long && slices.ContainsFunc(r.Targets, func(t config.Target) bool { return !t.URL.IsDir() }):
 		dirs = append(dirs, cmp.Or(r.Dir, "."))
 	}
 	if r.Report != "" && r.Report != "-" {
@@ -142,7 +142,7 @@ func (r *run) astray() {
 	out := r.Out
 	switch {
 	case r.last == "", r.last == "-", r.Report == "-": // nothing is saved, or the output is not empty
-	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads it, or nobody wants the output
+	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads or misses it
 	case r.Many:
 		place := printable.Line(filepath.ToSlash(cmp.Or(r.Dir, ".")))
 		r.print.Tell("saved in " + place + "/; standard output is empty")
@@ -161,7 +161,7 @@ func readable(terminal io.Writer) io.Writer {
 	begun := false
 	return writer(func(data []byte) (int, error) {
 		if !begun && bytes.IndexByte(data, 0) >= 0 {
-			return 0, errors.New("it is a terminal, and the file is no text (-o FILE saves it, -o /dev/tty shows it)")
+			return 0, errors.New("it is a terminal, and the file is binary (-o FILE saves it, -o /dev/tty shows it)")
 		}
 		begun = true
 		return terminal.Write(data)

@@ -3,9 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
-	"io/fs"
 	"iter"
 	"math"
 	"net/url"
@@ -15,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -75,12 +71,13 @@ func (r *run) passes(u *urlparse.URL) error {
 	switch {
 	case !r.via.For(u.Address()):
 	case r.Client.Active: // the server cannot connect back through it
-		return config.Usage("--mode active does not work through the proxy %s: leave out --mode, or write --proxy none", r.via)
+		text := "--mode active does not work through the proxy %s: drop --mode, or use --proxy none"
+		return config.Usage(text, r.via)
 	case !r.ProxyGet || u.Scheme != urlparse.FTP:
 	case u.IsDir():
-		return config.Usage("--proxy get+ fetches files, and lists no directories: write the URL of a file, or leave out get+")
+		return config.Usage("--proxy get+ cannot list directories: write the URL of a file, or drop get+")
 	case u.Type == urlparse.TypeASCII:
-		return config.Usage("--proxy get+ fetches files as they are: leave out ;type=a, or get+")
+		return config.Usage("--proxy get+ cannot convert line ends: drop ;type=a or get+")
 	}
 	return nil
 }
@@ -131,7 +128,7 @@ func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bo
 	if left <= 0 {
 		return true
 	}
-	err := &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list"}
+	err := &localfile.Error{Reason: "became shorter during the run: run the command again with the whole list"}
 	return next(l.name, batch.Task{}, err)
 }
 
@@ -177,7 +174,8 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	case r.Recursive:
 		task.Tree = &tree
 		if r.Dir == "" || len(r.Targets) > 1 {
-			name := path.Base("/" + strings.Join(append(slices.Clone(u.Dirs), u.Name), "/")) // "/" for the login directory
+			way := append(slices.Clone(u.Dirs), u.Name)
+			name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
 			names = append(names, strings.Replace(name, "/", u.Host, 1))
 		}
 	case r.Info || r.DryRun && !r.Many: // nothing is saved
@@ -186,7 +184,7 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 		task.Path, err = r.path(u)
 		return task, err
 	case u.IsDir():
-		return task, &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
+		return task, &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory}
 	default:
 		names = append(names, u.Name)
 	}
@@ -209,7 +207,7 @@ func localName(name string) (string, error) {
 func (r *run) path(u *urlparse.URL) (string, error) {
 	listed := u.IsDir() || r.Long
 	if listed && (r.File.Verify || r.File.Sum.Algorithm != "") {
-		return "", config.Usage("--checksum and --verify are for files, but the URL names a directory")
+		return "", config.Usage("--checksum and --verify apply to files, but the URL names a directory")
 	}
 	if r.Output == "-" || listed && r.Output == "" {
 		return "-", nil
@@ -230,7 +228,7 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	case err != nil:
 		return "", err
 	case r.saved[path]:
-		return "", &localfile.Error{Path: path, Reason: "was written for an earlier URL of this run"}
+		return "", &localfile.Error{Path: path, Reason: "was already saved for an earlier URL of this command"}
 	}
 	return path, nil
 }
@@ -240,162 +238,13 @@ func named(path string, separated bool) error {
 	info, err := os.Stat(path)
 	if separated || err == nil && info.IsDir() {
 		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
-		return &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it"}
+		return &localfile.Error{Path: path, Reason: "is a directory: use -d " + dir + " to save in it"}
 	}
 	dir, name := filepath.Split(path)
 	dir = filepath.Clean(dir)
 	if _, err := os.Stat(dir); os.IsNotExist(err) {
-		instead := "write -d " + filepath.ToSlash(dir) + " -o " + name
-		return &localfile.Error{Reason: "there is no directory " + dir + ": " + instead + ", which creates it"}
+		instead := ": write -d " + filepath.ToSlash(dir) + " -o " + name + ", which creates it"
+		return &localfile.Error{Reason: "there is no directory " + dir + instead}
 	}
 	return nil
 }
-
-// list is a list of files (-i, --manifest).
-type list struct {
-	name    string   // for messages
-	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
-	copied  bool     // no name leads to it, where the system allows that
-	options manifest.Options
-	files   int   // that it names
-	octets  int64 // their size together; -1 if it is not known
-}
-
-func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
-
-// check completes the URLs of the command line and reads all lists. All that is wrong with them is reported before
-// anything is fetched. The place of a lone file shows at its turn, when its directory is there.
-func (r *run) check(ctx context.Context) {
-	for _, t := range r.Targets {
-		from, err := "", t.Err // which shows the text itself
-		if err == nil {
-			err = r.complete(t.URL)
-		}
-		if err == nil && len(r.Targets) > 1 {
-			from = t.URL.Redacted()
-			_, err = r.task(t)
-			err = r.explained(ctx, t.URL, err)
-		}
-		r.fail(from, err)
-	}
-	for _, name := range []string{r.Manifest, r.Input} {
-		if name != "" {
-			r.checkList(ctx, name)
-		}
-	}
-}
-
-func (r *run) checkList(ctx context.Context, name string) {
-	l := &list{name: name, options: r.Reading}
-	r.lists = append(r.lists, l)
-	var wrong []error
-	var err error
-	switch {
-	case name == "-":
-		l.name = "standard input"
-		err = l.copy(ctx, r.In)
-	case strings.Contains(name, "://"):
-		if !r.retrieveList(ctx, l) {
-			return
-		}
-	default:
-		err = l.open(ctx)
-		if errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
-			_, err = urlparse.Parse(name)
-			r.fail("", err) // which shows no password
-			return
-		}
-	}
-	if err == nil {
-		err = await(ctx, func() error {
-			l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
-			return nil
-		})
-	}
-	r.fail("", localfile.Failure(name, "cannot be read", err))
-	if err != nil {
-		return
-	}
-	for _, err := range wrong {
-		if errors.Is(err, errors.ErrUnsupported) { // what the list is read without
-			r.print.Tell(l.name + ": " + err.Error())
-		} else {
-			r.fail(l.name, err)
-		}
-	}
-	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
-		r.print.Warn(l.name + " names no file")
-	}
-}
-
-// retrieveList makes a copy of a list on a server, whole. The files that it names without a URL are in its directory.
-func (r *run) retrieveList(ctx context.Context, l *list) bool {
-	u, err := urlparse.Parse(l.name)
-	if err == nil {
-		l.name = u.Redacted()
-		err = r.complete(u)
-	}
-	if err != nil {
-		r.fail("", err)
-		return false
-	}
-	ctx, cancel := r.limit(ctx)
-	defer cancel()
-	err = l.fill(ctx, func(w io.Writer) error {
-		o := download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect}
-		_, err := download.To(ctx, r.source, u, w, &o)
-		return err
-	})
-	if l.options.Base == nil {
-		base := *u
-		base.Name = ""
-		base.Type = ""
-		l.options.Base = &base
-	}
-	r.failed(ctx, u, err)
-	return err == nil
-}
-
-// open opens a list here. Of a pipe it makes a copy.
-func (l *list) open(ctx context.Context) error {
-	f, err := os.Open(l.name)
-	if err != nil {
-		return err
-	}
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		l.file = f
-		return nil
-	}
-	defer f.Close()
-	return l.copy(ctx, f)
-}
-
-// copy makes a copy of what can be read only once.
-func (l *list) copy(ctx context.Context, from io.Reader) error {
-	return l.fill(ctx, func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	})
-}
-
-// fill has write write the list to a file that only this run has.
-func (l *list) fill(ctx context.Context, write func(io.Writer) error) error {
-	file, err := os.CreateTemp("", ".ftpfetch-list-")
-	if err != nil {
-		return err
-	}
-	_ = os.Remove(file.Name()) // fails on Windows while the file is open
-	l.file = file
-	l.copied = true
-	left := mostPiped
-	bounded := writer(func(text []byte) (int, error) {
-		if left -= len(text); left < 0 {
-			return 0, errors.New("it is longer than 1 GiB: save it as a file")
-		}
-		return file.Write(text)
-	})
-	return await(ctx, func() error { return write(bounded) })
-}
-
-// mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
-var mostPiped = 1 << 30
