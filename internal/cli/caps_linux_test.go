@@ -176,7 +176,7 @@ func TestCaps(t *testing.T) {
 	cases, nth := 0, 0
 	var all sync.WaitGroup
 	defer all.Wait()
-	at := make(chan struct{}, 6)
+	at := make(chan struct{}, 16)
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	for _, way := range opening {
 		for _, limit := range caps {

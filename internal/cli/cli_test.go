@@ -258,7 +258,7 @@ func TestBinaryOnTerminal(t *testing.T) {
 		if path == "/bin /text" {
 			want = "caf\xe9\n"
 		}
-		refused := strings.Contains(said.String(), "standard output: cannot be written: it is a terminal, and the file is no text (-o FILE saves it, -o /dev/tty shows it)")
+		refused := strings.Contains(said.String(), "standard output: cannot be written: it is a terminal, and the file is binary (-o FILE saves it, -o /dev/tty shows it)")
 		if out.String() != want || refused != strings.Contains(path, "bin") || (code == 23) != refused {
 			t.Errorf("%s: exit %d, %q, %q", path, code, out.String(), said.String())
 		}

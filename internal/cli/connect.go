@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,34 +44,17 @@ func (r *run) connect() (err error) {
 	if c.TLSConfig, err = readTLS(r.Config); err != nil {
 		return err
 	}
-	// The flag applies to all hosts: NO_PROXY limits only the variables.
-	if r.via = r.Config.Proxy; r.via == nil && !r.NoProxy {
-		if r.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
-			return config.Usage("%s (--proxy none ignores it)", err)
-		}
-	}
-	c.Credentials, c.Trace = r.logins.supply, r.print.Trace()
+	c.Credentials = r.logins.supply
+	c.Trace = r.print.Trace()
 	if r.IP != "" {
 		c.Dial = r.dial
-	}
-	c.Proxy = func(address string) proxy.DialFunc {
-		if !r.via.For(address) {
-			return nil
-		}
-		return r.via.Dialer(r.dial)
 	}
 	if r.LimitRate > 0 {
 		r.File.Limit = newLimiter(r.LimitRate, time.Now())
 	}
-	if r.source = c; r.via != nil && r.via.HTTP() {
-		s := gateway.New(c, r.via, r.dial)
-		s.Always, s.Notice = r.ProxyGet, func() {
-			r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right")
-		}
-		r.source = s
-	}
-	if r.DryRun { // which sends nothing
-		return nil
+	r.source = c
+	if err = r.throughProxy(c); err != nil || r.DryRun { // which sends nothing
+		return err
 	}
 	r.warn()
 	if r.Shared {
@@ -81,8 +63,41 @@ func (r *run) connect() (err error) {
 	return err
 }
 
+// throughProxy has c connect through a proxy, if the flag or a variable names one. The flag applies to all hosts: NO_PROXY
+// limits only the variables.
+func (r *run) throughProxy(c *ftpexec.Client) (err error) {
+	r.via = r.Config.Proxy
+	if r.via == nil && !r.NoProxy {
+		if r.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
+			return config.Usage("%s (--proxy none ignores it)", err)
+		}
+	}
+	if r.via == nil {
+		return nil
+	}
+	c.Proxy = func(address string) proxy.DialFunc {
+		if !r.via.For(address) {
+			return nil
+		}
+		return r.via.Dialer(r.dial)
+	}
+	if !r.via.HTTP() {
+		return nil
+	}
+	s := gateway.New(c, r.via, r.dial)
+	s.Always = r.ProxyGet
+	s.Notice = func() {
+		r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: it may ask the server for another path; " +
+			"--checksum shows whether the file is right")
+	}
+	r.source = s
+	return nil
+}
+
+// dial connects as --ip says.
 func (r *run) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	d, network := new(net.Dialer), "tcp"+r.IP
+	var d net.Dialer
+	network := "tcp" + r.IP
 	if local, err := netip.ParseAddr(r.IP); err == nil {
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
 		network = "tcp"
@@ -98,7 +113,8 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure}
 	if c.CACert != "" {
 		text, err := readPEM(c.CACert)
-		if cfg.RootCAs = x509.NewCertPool(); err == nil && !cfg.RootCAs.AppendCertsFromPEM(text) {
+		cfg.RootCAs = x509.NewCertPool()
+		if err == nil && !cfg.RootCAs.AppendCertsFromPEM(text) {
 			err = errors.New("it holds no certificate in PEM form")
 		}
 		if err != nil {
@@ -133,21 +149,26 @@ func readPEM(name string) ([]byte, error) {
 
 // warn prints warnings about an unsafe command line. Not even -q hides the one that certificates are not checked.
 func (r *run) warn() {
-	any := func(is func(u *urlparse.URL) bool) bool {
-		return slices.ContainsFunc(r.Targets, func(t config.Target) bool { return t.Err == nil && is(t.URL) })
+	secure := false
+	secret := false
+	for _, t := range r.Targets {
+		if t.Err == nil {
+			secure = secure || t.URL.Scheme != urlparse.FTP || r.TLS != ""
+			secret = secret || shows(t.URL.User)
+		}
 	}
-	if r.Insecure && any(func(u *urlparse.URL) bool { return u.Scheme != urlparse.FTP || r.TLS != "" }) {
-		r.print.Warn("--insecure: certificates are not checked, anyone may be the server")
+	if r.Insecure && secure {
+		r.print.Warn("--insecure: certificates are not checked, so anyone could pose as the server")
 	}
-	const instead = "leave it out to be asked, or use --password-stdin or a netrc file"
+	const instead = "omit it to be prompted, or use --password-stdin or a netrc file"
 	where := ""
 	switch {
 	case shows(r.User):
-		where = "of -u in the list of processes; " + instead
-	case any(func(u *urlparse.URL) bool { return shows(u.User) }):
-		where = "of a URL in the list of processes; " + instead
+		where = "of -u in the list of processes:  " + instead
+	case secret:
+		where = "of a URL in the list of processes:  " + instead
 	case r.Proxy != nil && r.Proxy.HasPassword():
-		where = "of --proxy in the list of processes; put the URL into the variable ALL_PROXY instead"
+		where = "of --proxy in the list of processes:  set the variable ALL_PROXY instead"
 	}
 	if where != "" && !r.Quiet {
 		r.print.Warn("other users can see the password " + where)
@@ -168,8 +189,8 @@ func newLimiter(limit int64, now time.Time) *rate.Limiter {
 type logins struct {
 	*config.Config
 	piped    func() (string, error) // the password on standard input, which is read once
-	alone    func(f func())         // calls f while nothing else is drawn on the terminal; nil if nobody may be asked
-	file     *netrc.File            // empty if there is none; nil if it is unusable
+	alone    func(f func())         // calls f while nothing is drawn on the terminal; nil if nobody may be asked
+	file     *netrc.File            // empty if there is none, or it is unusable
 	unusable error                  // concerns only a URL that needs the file
 	names    bool                   // the file gives users too, not only passwords
 	warn     func()                 // says what of the file was not read
@@ -179,27 +200,38 @@ type logins struct {
 	typed map[login]string // what the person has answered, for the other URLs of the run
 }
 
+// login is what a person was asked for: the password or account of a user of a host.
 type login struct{ what, host, user string }
 
 func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 	if show.IsNull(in) {
 		alone = nil
 	}
-	return &logins{Config: c, piped: sync.OnceValues(func() (string, error) { return readPiped(in) }), file: new(netrc.File),
-		names: c.Netrc != "" && c.Netrc != config.NoNetrc, warn: func() {}, open: show.OpenConsole, alone: alone, typed: make(map[login]string)}
+	return &logins{
+		Config: c,
+		piped:  sync.OnceValues(func() (string, error) { return readPiped(in) }),
+		alone:  alone,
+		file:   new(netrc.File),
+		names:  c.Netrc != "" && c.Netrc != config.NoNetrc,
+		warn:   func() {},
+		open:   show.OpenConsole,
+		typed:  make(map[login]string),
+	}
 }
 
+// readPiped reads the password of --password-stdin.
 func readPiped(in io.Reader) (string, error) {
 	if show.IsTerminal(in) {
-		return "", missing("password", "standard input is a terminal", "leave out --password-stdin to be asked")
+		return "", missing("password", "standard input is a terminal", "drop --password-stdin to be prompted")
 	}
 	line, err := show.ReadLine(in)
-	if errors.Is(err, io.EOF) {
-		return "", missing("password", "standard input is empty", "write the password on its first line")
-	} else if err != nil {
-		return "", missing("password", "standard input cannot be read: "+localfile.Cause(err).Error(), "")
+	switch {
+	case errors.Is(err, io.EOF):
+		err = missing("password", "standard input is empty", "write the password on its first line")
+	case err != nil:
+		err = missing("password", "standard input cannot be read: "+localfile.Cause(err).Error(), "")
 	}
-	return line, nil
+	return line, err
 }
 
 // load reads the file that --netrc names, which must be there, or else one that NETRC names or the home directory has.
@@ -208,30 +240,43 @@ func (l *logins) load() {
 	case l.Netrc == config.NoNetrc:
 		return
 	case l.names && l.Netrc != config.UsualNetrc:
-		l.file, l.unusable = netrc.Load(l.Netrc)
+		l.read(l.Netrc)
 		return
 	}
 	paths := []string{os.Getenv("NETRC")}
 	if home, err := os.UserHomeDir(); paths[0] == "" && err == nil {
-		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} // the second is that of Windows
+		// The second is that of Windows.
+		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
 	}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 { // the run would wait for a writer
-			l.file, l.unusable = nil, netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
-			return
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err == nil && info.Mode()&os.ModeNamedPipe != 0: // the run would wait for a writer
+			l.unusable = netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
+		default:
+			l.read(path)
 		}
-		if file, err := netrc.Load(path); !errors.Is(err, os.ErrNotExist) {
-			l.file = file
-			l.unusable = err
-			return
-		}
+		return
 	}
+}
+
+// read reads a netrc file. One that cannot be used leaves an empty one.
+func (l *logins) read(path string) {
+	file, err := netrc.Load(path)
+	if err != nil {
+		l.unusable = err
+		return
+	}
+	l.file = file
 }
 
 // supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the login is
 // anonymous: its password is no secret.
 func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
-	if what == "password" && l.PasswordStdin && user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost) {
+	ours := user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost)
+	if what == "password" && l.PasswordStdin && ours {
 		if err := await(ctx, func() error { _, err := l.piped(); return err }); err != nil {
 			return "", err
 		}
@@ -267,14 +312,16 @@ func (l *logins) forget() {
 
 func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	if l.alone == nil {
-		return "", missing(of.what, "standard input is "+os.DevNull+", so nobody is asked", "")
+		return "", missing(of.what, "prompts are off because standard input is "+os.DevNull, "")
 	}
 	c, err := l.open()
 	if err != nil {
-		return "", missing(of.what, "there is no terminal to ask on", "")
+		return "", missing(of.what, "there is no terminal for a prompt", "")
 	}
 	l.alone(func() {
-		text, err = c.ReadSecret(ctx, fmt.Sprintf("%s%s for %s at %s: ", strings.ToUpper(of.what[:1]), of.what[1:], printable.Line(hideSlip(of.user)), printable.Line(of.host)))
+		what := strings.ToUpper(of.what[:1]) + of.what[1:]
+		who := printable.Line(hideSlip(of.user)) + " at " + printable.Line(of.host)
+		text, err = c.ReadSecret(ctx, what+" for "+who+": ")
 	})
 	if err == nil || ctx.Err() != nil {
 		return text, err
@@ -302,10 +349,12 @@ func hideSlip(user string) string {
 
 // missing returns the error for a secret that is not there. instead says what to write, if the table of hints does not.
 func missing(what, why, instead string) error {
+	article := "a "
 	if what == "account" {
+		article = "an "
 		instead = cmp.Or(instead, "account NAME in ~/.netrc")
 	}
-	err := fmt.Errorf("the server wants a%s %s and %s%.0w", map[string]string{"account": "n"}[what], what, why, ftpexec.ErrNoCredentials)
+	err := fmt.Errorf("the server wants %s%s%.0w, and %s", article, what, ftpexec.ErrNoCredentials, why)
 	if instead != "" {
 		return &hinted{err, instead}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -18,6 +19,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/throwaway"
+	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -139,7 +141,7 @@ func (asTerminal) IsTerminal() bool { return true }
 // TestPipedPassword reads the password from a terminal, which is no pipe.
 func TestPipedPassword(t *testing.T) {
 	_, err := readPiped(asTerminal{})
-	if text, code := Explain(err); code != 67 || !strings.HasSuffix(text, " (leave out --password-stdin to be asked)") {
+	if text, code := Explain(err); code != 67 || !strings.HasSuffix(text, " (drop --password-stdin to be prompted)") {
 		t.Errorf("got %s, exit %d", text, code)
 	}
 }
@@ -210,5 +212,18 @@ func TestListTooLong(t *testing.T) {
 		if code := Run(t.Context(), []string{"-q", "-i", "-"}, IO{In: strings.NewReader(text), Out: io.Discard, Err: &said}); said.String() != want || (code == 23) != (most < len(text)) {
 			t.Errorf("with a limit of %d bytes: exit %d, %q", most, code, said.String())
 		}
+	}
+}
+
+// TestUnusableNetrc refuses an anonymous login while the netrc file cannot be read: the hint must not look into it.
+func TestUnusableNetrc(t *testing.T) {
+	s := testserver.New(t, &strict)
+	path := filepath.Join(t.TempDir(), "netrc")
+	must.Do(t, os.WriteFile(path, []byte("no keyword"), 0o600))
+	t.Setenv("NETRC", path)
+	var said bytes.Buffer
+	code := Run(t.Context(), []string{"-d", t.TempDir(), s.URL("/f")}, IO{Out: io.Discard, Err: &said})
+	if code != 67 || !strings.Contains(said.String(), "-u NAME logs in") {
+		t.Errorf("exit %d, %s", code, said.String())
 	}
 }

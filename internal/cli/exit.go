@@ -37,7 +37,7 @@ const (
 )
 
 // exits says which errors have which exit code; the help says what they mean. The first match counts, so that a timeout
-// while connecting is a timeout. The codes are curl's if curl has one for the case.
+// while connecting is a timeout; TestOrderOfExits holds the order. The codes are curl's if curl has one for the case.
 var exits = []struct {
 	code int
 	are  func(error) bool
@@ -91,7 +91,11 @@ func as[E error](err error) bool {
 func refused(verbs ...string) func(error) bool {
 	return func(err error) bool {
 		server, ok := errors.AsType[*ftpexec.Error](err)
-		return ok && errors.Is(err, ftpexec.ErrRefused) && slices.Contains(verbs, strings.SplitN(server.Op, " ", 2)[0])
+		if !ok || !errors.Is(err, ftpexec.ErrRefused) {
+			return false
+		}
+		verb, _, _ := strings.Cut(server.Op, " ")
+		return slices.Contains(verbs, verb)
 	}
 }
 
@@ -120,15 +124,11 @@ func exitCode(err error) int {
 // Explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the printer
 // adds, and has a hint: one about flags replaces the library's own. A closed standard output is not worth a text.
 func Explain(err error) (text string, code int) {
-	if code = exitCode(err); err == nil || code == exitClosed {
+	code = exitCode(err)
+	if err == nil || code == exitClosed {
 		return "", code
 	}
-	instead := ""
-	if h, ok := errors.AsType[*hinted](err); ok {
-		instead = h.hint
-	} else if i := slices.IndexFunc(hints, func(h hint) bool { return h.are(err) }); i >= 0 {
-		instead = hints[i].text
-	}
+	instead := hintFor(err)
 	if server, ok := errors.AsType[*ftpexec.Error](err); ok {
 		e := *server
 		e.Hint = cmp.Or(instead, e.Hint)
@@ -141,6 +141,19 @@ func Explain(err error) (text string, code int) {
 	return text, code
 }
 
+// hintFor returns what to write instead, for an error that has a hint of its own or in the table, or "".
+func hintFor(err error) string {
+	if h, ok := errors.AsType[*hinted](err); ok {
+		return h.hint
+	}
+	for _, h := range hints {
+		if h.are(err) {
+			return h.text
+		}
+	}
+	return ""
+}
+
 // hinted is an error with what to write instead. That of one error goes before that of the table.
 type hinted struct {
 	error
@@ -149,13 +162,11 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-type hint struct {
+// hints says what to write instead, for the errors that have such a hint. The first match counts; TestOrderOfHints holds the order.
+var hints = []struct {
 	are  func(error) bool
 	text string
-}
-
-// hints says what to write instead, for the errors that have such a hint; the first match counts.
-var hints = []hint{
+}{
 	{is(localfile.ErrOther), "--overwrite replaces it"},
 	{is(fs.ErrExist), "-N updates it, --overwrite replaces it, --no-clobber skips it"},
 	{is(localfile.ErrName), "-o FILE saves it under another name"},
@@ -174,27 +185,53 @@ var hints = []hint{
 
 // hint returns what the user of this command line may have expected of a URL that failed, or "".
 func (r *run) hint(u *urlparse.URL, err error) string {
+	untrusted := as[*tls.CertificateVerificationError](err)
 	switch {
-	case u.User == nil && u.Redacted() != u.String() && (errors.Is(err, ftpexec.ErrConnect) || as[*net.DNSError](err)):
-		return `if the "/" is part of a password, write %2F for it`
-	case errors.Is(err, ftpexec.ErrTLSRequired): // the table has it
-	case is(ftpexec.ErrLogin, ftpexec.ErrNoCredentials)(err) && u.User == nil:
-		if _, ok := r.logins.file.User(u.Host); ok && !r.logins.names && r.logins.unusable == nil {
-			return "-n takes the login for " + u.Host + " from the netrc file"
+	case as[*net.DNSError](err), errors.Is(err, ftpexec.ErrConnect):
+		if u.User == nil && u.Redacted() != u.String() {
+			return `if the "/" is part of a password, write %2F for it`
 		}
-		return "-u NAME logs in as a user of the server"
+	case errors.Is(err, ftpexec.ErrTLSRequired): // the table has it
+	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
+		return r.loginHint(u)
+	case u.Scheme == urlparse.FTPS && errors.Is(err, ftpexec.ErrTLS) && !untrusted:
+		return "perhaps the server expects ftpes:// in place of ftps://, " +
+			"or --tls explicit in place of --tls implicit"
+	default:
+		return r.flagHint(u, err)
+	}
+	return ""
+}
+
+// flagHint is the part of hint that depends on the flags.
+func (r *run) flagHint(u *urlparse.URL, err error) string {
+	switch {
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
-		return "It is no directory either"
+		return "It is not a directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):
-		return "-r tells about what is in it"
-	case errors.Is(err, localfile.ErrName) && r.Many: // which have no -o
+		return "-r shows what is in it"
+	case r.Many && errors.Is(err, localfile.ErrName): // which have no -o
 		return "-o FILE saves it under another name, if it is fetched alone"
-	case errors.Is(err, ftpexec.ErrTLS) && u.Scheme == urlparse.FTPS && !as[*tls.CertificateVerificationError](err):
-		return "perhaps the server expects ftpes:// in place of ftps://, or --tls explicit in place of --tls implicit"
-	case !r.Glob && strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=") && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
+	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
 		return "--glob takes it as a pattern of names"
 	}
 	return ""
+}
+
+// loginHint returns what gives a URL without a user one. One with a user has been asked for a password.
+func (r *run) loginHint(u *urlparse.URL) string {
+	if u.User != nil {
+		return ""
+	}
+	if _, ok := r.logins.file.User(u.Host); ok && !r.logins.names {
+		return "-n takes the login for " + u.Host + " from the netrc file"
+	}
+	return "-u NAME logs in as a user of the server"
+}
+
+// mayBePattern reports whether u looks like a pattern of names. One with "=" is rather a query of the web.
+func mayBePattern(u *urlparse.URL) bool {
+	return strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=")
 }
 
 // SignalError is the cause of a context that a signal ended. For errors.Is it matches [context.Canceled].
@@ -202,7 +239,13 @@ type SignalError struct{ Signal os.Signal }
 
 // Error returns "interrupted" or names the signal.
 func (e *SignalError) Error() string {
-	return map[os.Signal]string{os.Interrupt: "interrupted", syscall.SIGTERM: "stopped by SIGTERM", syscall.SIGHUP: "stopped by SIGHUP"}[e.Signal]
+	switch e.Signal {
+	case syscall.SIGTERM:
+		return "stopped by SIGTERM"
+	case syscall.SIGHUP:
+		return "stopped by SIGHUP"
+	}
+	return "interrupted"
 }
 
 // Is reports whether target is context.Canceled.
@@ -253,7 +296,10 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 		_ = await(said, func() error { r.print.Failed("", cause, ""); return nil })
 		r.left <- exitCode(cause)
 	})
-	return func() { end(); close(stopped) }
+	return func() {
+		end()
+		close(stopped)
+	}
 }
 
 // limit applies --max-time to something that is left behind if it does not end.
@@ -263,7 +309,10 @@ func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, r.tooLong())
 	stop := r.watch(ctx)
-	return ctx, sync.OnceFunc(func() { stop(); cancel() })
+	return ctx, sync.OnceFunc(func() {
+		stop()
+		cancel()
+	})
 }
 
 func (r *run) tooLong() error {

@@ -73,32 +73,36 @@ func TestKilledAtEachMessage(t *testing.T) {
 
 // TestListEnds ends runs that read a list. A killed one leaves no copy of standard input.
 func TestListEnds(t *testing.T) {
+	text := []byte(strings.Repeat("# no URL\n", 1<<22))
 	for _, name := range []string{"-", "list"} {
 		for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM} {
-			cmd := exec.CommandContext(t.Context(), "ftpfetch", "-q", "-i", name)
-			cmd.Dir = t.TempDir()
-			tmp, list := filepath.Join(cmd.Dir, "tmp"), filepath.Join(cmd.Dir, "list")
-			cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
-			in, err := cmd.StdinPipe()
-			must.Do(t, errors.Join(err, os.Mkdir(tmp, 0o700), os.WriteFile(list, []byte(strings.Repeat("# no URL\n", 1<<22)), 0o600), cmd.Start()))
-			if name == "-" {
-				_, _ = io.WriteString(in, "# no URL\n")
-			}
-			for reads := false; !reads; runtime.Gosched() {
-				fds, _ := filepath.Glob("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd/*")
-				for _, fd := range fds {
-					to, _ := os.Readlink(fd)
-					reads = reads || to == list || strings.HasPrefix(to, tmp) && strings.HasSuffix(to, " (deleted)")
+			t.Run(fmt.Sprint(name, " ", sig), func(t *testing.T) {
+				t.Parallel()
+				cmd := exec.CommandContext(t.Context(), "ftpfetch", "-q", "-i", name)
+				cmd.Dir = t.TempDir()
+				tmp, list := filepath.Join(cmd.Dir, "tmp"), filepath.Join(cmd.Dir, "list")
+				cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+				in, err := cmd.StdinPipe()
+				must.Do(t, errors.Join(err, os.Mkdir(tmp, 0o700), os.WriteFile(list, text, 0o600), cmd.Start()))
+				if name == "-" {
+					_, _ = io.WriteString(in, "# no URL\n")
 				}
-			}
-			_ = cmd.Process.Signal(sig)
-			_ = cmd.Wait()
-			in.Close()
-			left, _ := os.ReadDir(tmp)
-			status := cmd.ProcessState.Sys().(syscall.WaitStatus)
-			if len(left) > 0 || status.Signal() != sig && status.ExitStatus() != 128+int(sig) {
-				t.Errorf("%s, %v: %v, left %v", name, sig, cmd.ProcessState, left)
-			}
+				for reads := false; !reads; runtime.Gosched() {
+					fds, _ := filepath.Glob("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd/*")
+					for _, fd := range fds {
+						to, _ := os.Readlink(fd)
+						reads = reads || to == list || strings.HasPrefix(to, tmp) && strings.HasSuffix(to, " (deleted)")
+					}
+				}
+				_ = cmd.Process.Signal(sig)
+				_ = cmd.Wait()
+				in.Close()
+				left, _ := os.ReadDir(tmp)
+				status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+				if len(left) > 0 || status.Signal() != sig && status.ExitStatus() != 128+int(sig) {
+					t.Errorf("%v, left %v", cmd.ProcessState, left)
+				}
+			})
 		}
 	}
 }

@@ -41,7 +41,8 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 // alone retrieves u for the task t, and returns the event that says how that ended.
 func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.Event {
 	end := batch.Event{Event: download.Event{Kind: download.Ended}, Task: t}
-	from, each := download.Source(first{r.source, r}), r.File
+	from := download.Source(first{r.source, r})
+	each := r.File
 	if u.IsDir() {
 		from = listing{r.source, r}
 		each = download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
@@ -77,6 +78,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	return end
 }
 
+// first is the source of a lone file, which others of the command line may follow.
 type first struct {
 	download.Source
 	run *run

@@ -21,11 +21,30 @@ import (
 )
 
 // open makes the directory of -d with its parents, and opens what many files need: their directory and the report.
-func (r *run) open() (err error) {
+func (r *run) open() error {
 	if r.DryRun && !r.Delete || r.Info || r.Dir == "" && !r.Many {
 		return nil
 	}
 	dir := cmp.Or(r.Dir, ".")
+	err := r.makeDir(dir)
+	if err != nil || !r.Many {
+		return err
+	}
+	if r.root, err = os.OpenRoot(dir); err != nil {
+		return localfile.Failure(dir, "cannot be opened", err)
+	}
+	if r.Report == "" {
+		return nil
+	}
+	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" && r.Report != "-" {
+		return &localfile.Error{Path: r.Report, Reason: why + ": choose another name for --report"}
+	}
+	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
+	return localfile.Failure(r.Report, "cannot be written", err)
+}
+
+// makeDir makes a directory with its parents, remembers which are new, and has their names reach the disk.
+func (r *run) makeDir(dir string) error {
 	for d := filepath.Clean(dir); d != filepath.Dir(d); d = filepath.Dir(d) {
 		if _, err := os.Lstat(d); !os.IsNotExist(err) {
 			break
@@ -39,20 +58,7 @@ func (r *run) open() (err error) {
 	for _, d := range r.made {
 		dirs.Fresh(nil, filepath.Dir(d))
 	}
-	if err = dirs.Close(); err != nil || !r.Many {
-		return err
-	}
-	if r.root, err = os.OpenRoot(dir); err != nil {
-		return localfile.Failure(dir, "cannot be opened", err)
-	}
-	if r.Report == "" {
-		return nil
-	}
-	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" && r.Report != "-" {
-		return &localfile.Error{Path: r.Report, Reason: why + ": write another name for --report"}
-	}
-	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
-	return localfile.Failure(r.Report, "cannot be written", err)
+	return dirs.Close()
 }
 
 // close closes the lists and what open has opened. It removes the directories that open made as far as they are still
@@ -71,8 +77,8 @@ func (r *run) close() {
 		r.root.Close()
 	}
 	for _, dir := range r.made {
-		if r.Many && r.code.Load() == exitOK && !r.DryRun { // it is what the server has, even if it is empty
-			return
+		if r.Many && r.code.Load() == exitOK && !r.DryRun {
+			return // it is what the server has, even if it is empty
 		}
 		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
 			if !r.Many {
@@ -120,7 +126,7 @@ func (r *run) fence(ctx context.Context) {
 	case r.Info, r.Output == "-":
 	case r.Output != "":
 		dirs = append(dirs, filepath.Dir(filepath.Join(r.Dir, r.Output)))
-	case r.Many, slices.ContainsFunc(r.Targets, func(t config.Target) bool { return !t.URL.IsDir() && !r.Long }):
+	case r.Many, !r.Long && slices.ContainsFunc(r.Targets, func(t config.Target) bool { return !t.URL.IsDir() }):
 		dirs = append(dirs, cmp.Or(r.Dir, "."))
 	}
 	if r.Report != "" && r.Report != "-" {
@@ -133,16 +139,19 @@ func (r *run) fence(ctx context.Context) {
 
 // astray tells who redirects standard output, as other programs want it, where the files are: the output is empty.
 func (r *run) astray() {
-	if r.last == "" || r.last == "-" || r.Report == "-" || !show.IsTerminal(r.Err) || show.IsTerminal(r.Out) || show.IsNull(r.Out) {
-		return
+	out := r.Out
+	switch {
+	case r.last == "", r.last == "-", r.Report == "-": // nothing is saved, or the output is not empty
+	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads or misses it
+	case r.Many:
+		place := printable.Line(filepath.ToSlash(cmp.Or(r.Dir, ".")))
+		r.print.Tell("saved in " + place + "/; standard output is empty")
+	default:
+		r.print.Tell("saved as " + printable.Line(r.last) + "; standard output is empty (-o - writes there)")
 	}
-	text := "saved as " + printable.Line(r.last) + "; standard output is empty (-o - writes there)"
-	if r.Many {
-		text = "saved in " + printable.Line(filepath.ToSlash(cmp.Or(r.Dir, "."))) + "/; standard output is empty"
-	}
-	r.print.Tell(text)
 }
 
+// writer is a function as an [io.Writer].
 type writer func([]byte) (int, error)
 
 func (w writer) Write(data []byte) (int, error) { return w(data) }
@@ -152,7 +161,7 @@ func readable(terminal io.Writer) io.Writer {
 	begun := false
 	return writer(func(data []byte) (int, error) {
 		if !begun && bytes.IndexByte(data, 0) >= 0 {
-			return 0, errors.New("it is a terminal, and the file is no text (-o FILE saves it, -o /dev/tty shows it)")
+			return 0, errors.New("it is a terminal, and the file is binary (-o FILE saves it, -o /dev/tty shows it)")
 		}
 		begun = true
 		return terminal.Write(data)

@@ -118,7 +118,7 @@ func TestProxyFailures(t *testing.T) {
 		{"malformed", "", []string{"--proxy", "socks4://h"}, 2, "--proxy: its scheme must be "},
 		{"malformed variable", "socks4://h", nil, 2, " (--proxy none ignores it)"},
 		{"active", "", []string{"--mode", "active", "--proxy", "socks5://h"}, 2, "--mode active does not work through a proxy"},
-		{"active and variable", "socks5://h", []string{"--mode", "active"}, 2, "--mode active does not work through the proxy socks5://h:1080: leave out --mode, or write --proxy none"},
+		{"active and variable", "socks5://h", []string{"--mode", "active"}, 2, "--mode active does not work through the proxy socks5://h:1080: drop --mode, or use --proxy none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("ALL_PROXY", tt.env)
@@ -146,7 +146,7 @@ func newGetter(t *testing.T) (p *proxytest.Proxy, passwords *atomic.Int64) {
 	}}), passwords
 }
 
-const fetchesItself = "fetches the file itself: nothing shows that it asks the server for exactly this path; --checksum shows whether the file is right"
+const fetchesItself = "fetches the file itself: it may ask the server for another path; --checksum shows whether the file is right"
 
 // TestProxyGet checks that files come through a proxy that refuses CONNECT, and that this is said once.
 func TestProxyGet(t *testing.T) {
@@ -227,9 +227,9 @@ func TestProxyGetUsage(t *testing.T) {
 	}{
 		{"get+none", "ftp://ftp.test/a", "only an HTTP proxy"},
 		{"get+socks5://h", "ftp://ftp.test/a", "only an HTTP proxy"},
-		{"get+" + p.URL(), "ftp://ftp.test/d/", "--proxy get+ fetches files, and lists no directories: write the URL of a file, or leave out get+"},
+		{"get+" + p.URL(), "ftp://ftp.test/d/", "--proxy get+ cannot list directories: write the URL of a file, or drop get+"},
 		{"get+" + p.URL(), "ftp://ftp.test/d;type=d", "write the URL of a file"},
-		{"get+" + p.URL(), "ftp://ftp.test/a;type=a", "--proxy get+ fetches files as they are: leave out ;type=a, or get+"},
+		{"get+" + p.URL(), "ftp://ftp.test/a;type=a", "--proxy get+ cannot convert line ends: drop ;type=a or get+"},
 	} {
 		code, out, err := run(t, "--proxy", tt.proxy, tt.url)
 		if code != 2 || out != "" || !strings.Contains(err, tt.want) || len(p.Targets()) > 0 {

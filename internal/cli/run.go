@@ -6,13 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -27,8 +23,6 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/network/proxy"
-	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
@@ -64,53 +58,81 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 }
 
 func newRun(c *config.Config, stdio IO) *run {
+	if stdio.Batch == nil {
+		stdio.Batch = batch.Run
+	}
 	p := show.New(stdio.Out, stdio.Err, Explain)
-	p.Verbose, p.Quiet, p.Progress, p.Dir, p.Report = c.Verbose, c.Quiet, show.Mode(c.Progress), c.Dir, c.Report
+	p.Verbose = c.Verbose
+	p.Quiet = c.Quiet
+	p.Progress = show.Mode(c.Progress)
+	p.Dir = c.Dir
+	p.Report = c.Report
 	if len(c.Targets) == 1 {
 		p.Tree = c.Targets[0].URL
 	}
-	return &run{Config: c, IO: stdio, print: p, left: make(chan int, 3), logins: newLogins(c, stdio.In, p.Alone), saved: make(map[string]bool)}
+	return &run{
+		Config: c,
+		IO:     stdio,
+		print:  p,
+		left:   make(chan int, 3),
+		logins: newLogins(c, stdio.In, p.Alone),
+		saved:  make(map[string]bool),
+	}
 }
 
 // execute does what the command line asks for; err says what is wrong with it.
 func (r *run) execute(ctx context.Context, err error) {
 	_, cancel := r.limit(ctx)
 	defer cancel()
-	switch {
-	case err != nil:
-	case r.Print != "":
-		r.print.Print([]byte(config.Text(r.Print)))
-	default:
-		if err = disk.Room(); err == nil {
-			err = r.connect()
-		}
-		if err == nil {
-			cancel()
-			r.all(ctx)
-		}
+	if err == nil {
+		err = r.obey(ctx, cancel)
 	}
-	if lost := r.print.Lost(); !r.told.Load() {
-		err = cmp.Or(err, lost)
+	if !r.told.Load() {
+		err = cmp.Or(err, r.print.Lost())
 	}
 	if bad, ok := errors.AsType[*config.Error](err); ok {
-		for i, text := range bad.Lines {
-			if i == len(bad.Lines)-1 && !bad.Whole {
-				text += "; try ftpfetch --help"
-			}
-			r.print.Line("ftpfetch: %s", show.OneLine(text))
-		}
-		r.code.Store(exitUsage)
+		r.refuse(bad)
 	} else {
 		r.fail("", err)
 	}
 	r.print.Rest("")
 }
 
+// obey obeys a command line with which nothing is wrong. It calls ready before the first URL: each has its own --max-time.
+func (r *run) obey(ctx context.Context, ready func()) error {
+	if r.Print != "" {
+		r.print.Print([]byte(config.Text(r.Print)))
+		return nil
+	}
+	if err := disk.Room(); err != nil {
+		return err
+	}
+	if err := r.connect(); err != nil {
+		return err
+	}
+	ready()
+	r.all(ctx)
+	return nil
+}
+
+// refuse says what is wrong with the command line.
+func (r *run) refuse(bad *config.Error) {
+	lines := slices.Clone(bad.Lines)
+	if !bad.Whole {
+		lines[len(lines)-1] += "; try ftpfetch --help"
+	}
+	for _, text := range lines {
+		r.print.Line("ftpfetch: %s", show.OneLine(text))
+	}
+	r.code.Store(exitUsage)
+}
+
+// run is one run of the command.
 type run struct {
 	*config.Config
 	IO
 	print  *show.Printer
-	left   chan int // receives the exit code, at most from the run, the end of its context and that of --max-time
+	left   chan int // receives the exit code: at most from the run, the end of its context and --max-time
 	logins *logins
 	via    *proxy.Proxy  // that --proxy or a variable names, or nil
 	source mirror.Server // where files and listings come from
@@ -135,10 +157,7 @@ type run struct {
 func (r *run) all(ctx context.Context) {
 	defer r.close()
 	if r.Many || r.Long {
-		// Of a million files the heap is a fixed list of a few bytes each and little else, which is worth being collected early. A
-		// small heap is not: so most of it is never touched, and takes no memory.
-		defer debug.SetGCPercent(debug.SetGCPercent(10))
-		defer runtime.KeepAlive(make([]byte, 80<<20))
+		defer collectLate()()
 	}
 	r.check(ctx)
 	if r.code.Load() == exitOK {
@@ -149,13 +168,9 @@ func (r *run) all(ctx context.Context) {
 	}
 	r.fence(ctx)
 	r.Client.MaxIdle = r.idle()
-	defer func() { // nothing depends on its success
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_ = await(ctx, func() error { r.source.CloseIdleConnections(); return nil })
-	}()
+	defer r.hangUp(ctx)
 	switch {
-	case r.Info && !r.Recursive && !r.Glob:
+	case r.asks():
 		r.infos(ctx)
 	case r.Many && (!r.DryRun || r.Delete):
 		r.many(ctx)
@@ -167,17 +182,31 @@ func (r *run) all(ctx context.Context) {
 	r.astray()
 }
 
+// asks reports whether the run only asks about files (-I), and lists no trees for that.
+func (r *run) asks() bool { return r.Info && !r.Recursive && !r.Glob }
+
+// hangUp says goodbye to the servers, for at most a second: nothing depends on it.
+func (r *run) hangUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = await(ctx, func() error {
+		r.source.CloseIdleConnections()
+		return nil
+	})
+}
+
 // idle returns how many connections the client keeps. For one thing it keeps none, and prepares nothing for a second.
 func (r *run) idle() int {
-	switch f := r.File; {
-	case r.Info && !r.Recursive && !r.Glob:
+	f := r.File
+	switch {
+	case r.asks():
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
 	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1:
 		return -1
 	}
-	return r.File.Segments
+	return f.Segments
 }
 
 // fail reports a failure. The first one's exit code is that of the run.
@@ -223,130 +252,35 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	return err
 }
 
-// many retrieves lists and trees, and several URLs at once, or tells what is in trees. With --watch it looks again and again.
-func (r *run) many(ctx context.Context) {
-	for r.round(ctx); r.Watch > 0 && ctx.Err() == nil; r.round(ctx) {
-		const awake = 30 * time.Second // clients and servers keep a connection without work for longer
-		r.print.Again = true
-		for left := r.Watch; left > 0 && ctx.Err() == nil; left -= awake {
-			_ = retry.Wait(ctx, min(left, awake))
-			_, _ = r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
-		}
-	}
-}
-
-func (r *run) round(ctx context.Context) {
-	files, octets := r.known()
-	r.shown = r.print.Run("", files, octets)
-	r.File.Root = r.root
-	tree := &mirror.Source{Server: r.source, MinAge: r.MinAge, Newer: r.NewerThan}
-	tasks := r.tasks(ctx)
-	if r.Delete {
-		tree.Trees = slices.Collect(tasks)
-		tasks = slices.Values(tree.Trees)
-	}
-	tell, rest := &teller{Source: tree, run: r}, ""
-	if r.Watch == 0 {
-		rest = "; the same command fetches the rest"
-	}
-	o := batch.Options{Jobs: r.Jobs, PerHost: r.PerHost, Each: r.File, Timeout: r.MaxTime, Events: func(e batch.Event) { r.event(ctx, e) }}
-	switch shard := r.Reading.Shard; {
-	case r.NoLedger, r.Info:
-	case shard[1] != 0:
-		o.Ledger = fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
-	default:
-		o.Ledger = ".ftpfetch-ledger"
-	}
-	from := r.source
-	switch {
-	case r.Info:
-		from = tell
-		rest = ""
-	case r.DryRun:
-		from = mirror.Listing{Source: tree}
-		rest = ""
-	case r.Delete, r.MinAge > 0, !r.NewerThan.IsZero():
-		from = tree
-	}
-	if r.Batch == nil {
-		r.Batch = batch.Run
-	}
-	totals, err := r.Batch(localfile.WithReport(ctx, r.report.Info()), from, tasks, o)
-	switch {
-	case ctx.Err() != nil:
-		r.print.Failed("", context.Cause(ctx), rest)
-	case errors.Is(err, download.ErrLocal):
-		r.fail("", err)
-		if totals == (batch.Totals{}) {
-			return
-		}
-	case err != nil:
-		r.code.CompareAndSwap(exitOK, exitOther)
-	}
-	if r.Info {
-		tell.end(ctx, err == nil)
-		return
-	}
-	totals.Files += r.lost
-	totals.Failed += r.lost
-	if !r.DryRun {
-		r.shown.End(totals)
-	}
-	if n := tree.LeftOut(); n > 0 && !r.print.Again {
-		r.print.Tell("left out by age: " + printable.Count(n, "file", "files"))
-	}
-	if r.Delete && ctx.Err() == nil {
-		r.delete(ctx, tree, err == nil)
-	}
-}
-
-// delete deletes what the server no longer has of the trees, if all of them are whole.
-func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
-	if !whole {
-		r.print.Warn("nothing is deleted: not all of the tree was listed and fetched")
-		return
-	}
-	n, did := int64(0), cmp.Or(map[bool]string{r.Backup: "moved to .ftpfetch-trash: ", r.DryRun: "would delete "}[true], "deleted ")
-	tell := func(name string) {
-		n++
-		switch name = filepath.Join(r.Dir, name); {
-		case !r.DryRun:
-			r.print.Tell(did + printable.Line(name))
-		case show.IsTerminal(r.print.Out):
-			name = printable.Line(name)
-			fallthrough
-		default:
-			r.print.Print([]byte(name + "\n"))
-		}
-	}
-	d := mirror.Deletion{Root: r.root, Most: max(0, cmp.Or(r.MaxDelete, 100)), Backup: r.Backup, Dry: r.DryRun, Tell: tell}
-	r.fail("", s.Delete(ctx, d))
-	if n > 0 {
-		r.print.Tell(did + printable.Count(n, "file", "files") + " that the server no longer has")
-	}
-}
-
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
 	switch {
-	case r.Info && (e.Kind == download.Progress || e.Kind == download.Ended && e.Err == nil && e.Text == ""):
+	case r.Info && e.Kind == download.Progress, r.Info && e.Kind == download.Ended && e.Err == nil && e.Text == "":
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Warn(e.Err.Error())
 		return
 	case e.Kind == download.Ended:
-		if errors.Is(e.Err, ftpexec.ErrLogin) {
-			r.logins.forget()
-		}
-		if e.Err = r.explained(ctx, e.Task.URLs[0], e.Err); e.Err == nil && e.Result.Left == "" && r.root == nil {
+		e.Err = r.explained(ctx, e.Task.URLs[0], e.Err)
+		r.finish(e)
+	}
+	r.shown.Event(e)
+}
+
+// finish notes how a task has ended.
+func (r *run) finish(e batch.Event) {
+	if errors.Is(e.Err, ftpexec.ErrLogin) {
+		r.logins.forget()
+	}
+	if e.Err == nil && e.Result.Left == "" {
+		if r.root == nil {
 			r.saved[e.Task.Path] = true
 			r.created()
 		}
-		if e.Err == nil && e.Result.Left == "" && e.Text == "" {
+		if e.Text == "" {
 			r.last = e.Task.Path
 		}
-		r.fails(e.Err)
-		r.reports(e)
 	}
-	r.shown.Event(e)
+	r.fails(e.Err)
+	r.reports(e)
 }

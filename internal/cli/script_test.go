@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
+	flag.Set("test.parallel", "8") // tests that wait for a moment need no processor; -parallel overrides it
 	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
 

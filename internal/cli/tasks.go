@@ -3,9 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
-	"io/fs"
 	"iter"
 	"math"
 	"net/url"
@@ -15,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -32,28 +28,35 @@ func (r *run) complete(u *urlparse.URL) error {
 	if u.Type == "" && u.Name != "" { // one that names no file stays a directory
 		u.Type = r.typeOf(u.Name)
 	}
-	if scheme, ok := map[string]string{"explicit": urlparse.FTPES, "implicit": urlparse.FTPS}[r.TLS]; ok && u.Scheme == urlparse.FTP {
-		u.Scheme = scheme
+	if u.Scheme == urlparse.FTP {
+		switch r.TLS {
+		case "explicit":
+			u.Scheme = urlparse.FTPES
+		case "implicit":
+			u.Scheme = urlparse.FTPS
+		}
 	}
 	return cmp.Or(r.passes(u), u.Check())
 }
 
 // logIn adds the user to a URL that names none, of -u or the netrc file. The password of -u goes with one who has none.
 func (r *run) logIn(u *urlparse.URL) error {
-	if _, ok := u.User.Password(); u.User == nil || !ok && r.User != nil && u.User.Username() == r.User.Username() {
-		u.User = r.User
-	}
-	switch {
-	case u.User != nil || !r.logins.names:
+	if u.User != nil {
+		_, has := u.User.Password()
+		if !has && r.User != nil && u.User.Username() == r.User.Username() {
+			u.User = r.User
+		}
 		return nil
-	case r.logins.unusable != nil:
-		return r.logins.unusable
+	}
+	u.User = r.User
+	if u.User != nil || !r.logins.names {
+		return nil
 	}
 	r.logins.warn()
 	if user, ok := r.logins.file.User(u.Host); ok {
 		u.User = url.User(user)
 	}
-	return nil
+	return r.logins.unusable
 }
 
 func (r *run) typeOf(name string) urlparse.Typecode {
@@ -68,12 +71,13 @@ func (r *run) passes(u *urlparse.URL) error {
 	switch {
 	case !r.via.For(u.Address()):
 	case r.Client.Active: // the server cannot connect back through it
-		return config.Usage("--mode active does not work through the proxy %s: leave out --mode, or write --proxy none", r.via)
+		text := "--mode active does not work through the proxy %s: drop --mode, or use --proxy none"
+		return config.Usage(text, r.via)
 	case !r.ProxyGet || u.Scheme != urlparse.FTP:
 	case u.IsDir():
-		return config.Usage("--proxy get+ fetches files, and lists no directories: write the URL of a file, or leave out get+")
+		return config.Usage("--proxy get+ cannot list directories: write the URL of a file, or drop get+")
 	case u.Type == urlparse.TypeASCII:
-		return config.Usage("--proxy get+ fetches files as they are: leave out ;type=a, or get+")
+		return config.Usage("--proxy get+ cannot convert line ends: drop ;type=a or get+")
 	}
 	return nil
 }
@@ -93,20 +97,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			return true
 		}
 		for _, l := range r.lists {
-			left := l.files
-			for item, err := range manifest.Read(l.text(), l.options) {
-				if err == nil {
-					left--
-				}
-				for i := 0; i < len(item.URLs) && err == nil; i++ {
-					err = r.complete(item.URLs[i])
-				}
-				if !next(l.name, batch.Task{Item: item}, err) {
-					return
-				}
-			}
-			shorter := &localfile.Error{Reason: "has become shorter during the run: run the command again with the whole list"}
-			if left > 0 && !next(l.name, batch.Task{}, shorter) {
+			if !r.listed(l, next) {
 				return
 			}
 		}
@@ -118,6 +109,27 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			}
 		}
 	}
+}
+
+// listed calls next for each file of a list. It returns false if next does.
+func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bool) bool {
+	left := l.files
+	for item, err := range manifest.Read(l.text(), l.options) {
+		if err == nil {
+			left--
+		}
+		for i := 0; i < len(item.URLs) && err == nil; i++ {
+			err = r.complete(item.URLs[i])
+		}
+		if !next(l.name, batch.Task{Item: item}, err) {
+			return false
+		}
+	}
+	if left <= 0 {
+		return true
+	}
+	err := &localfile.Error{Reason: "became shorter during the run: run the command again with the whole list"}
+	return next(l.name, batch.Task{}, err)
 }
 
 // known returns how many files there are and their bytes, as far as that is known in advance; -1 means unknown.
@@ -142,7 +154,9 @@ func (r *run) known() (files, bytes int64) {
 
 // task returns what a URL of the command line asks for. The Path of one URL after another is as [run.path] returns it.
 func (r *run) task(t config.Target) (task batch.Task, err error) {
-	u, tree, names := t.URL, r.Tree, slices.Clone(t.Under)
+	u := t.URL
+	tree := r.Tree
+	names := slices.Clone(t.Under)
 	task.Item = manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
 	if r.Type != "d" {
 		tree.Type = r.typeOf
@@ -151,15 +165,17 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	case t.Pattern != "":
 		task.Tree = &tree
 		tree.Names = t.Pattern
-		if more := strings.Count(t.Pattern, "/"); !r.Recursive {
-			tree.Depth = 1 + more
-		} else if tree.Depth > 0 {
-			tree.Depth += more
+		if !r.Recursive {
+			tree.Depth = 1
+		}
+		if tree.Depth > 0 {
+			tree.Depth += strings.Count(t.Pattern, "/")
 		}
 	case r.Recursive:
 		task.Tree = &tree
 		if r.Dir == "" || len(r.Targets) > 1 {
-			name := path.Base("/" + strings.Join(append(slices.Clone(u.Dirs), u.Name), "/")) // "/" for the login directory
+			way := append(slices.Clone(u.Dirs), u.Name)
+			name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
 			names = append(names, strings.Replace(name, "/", u.Host, 1))
 		}
 	case r.Info || r.DryRun && !r.Many: // nothing is saved
@@ -168,7 +184,7 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 		task.Path, err = r.path(u)
 		return task, err
 	case u.IsDir():
-		return task, &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory, Hint: "-r fetches what is in it"}
+		return task, &ftpexec.Error{Op: "open", URL: u.Redacted(), Err: ftpexec.ErrIsDirectory}
 	default:
 		names = append(names, u.Name)
 	}
@@ -186,172 +202,49 @@ func localName(name string) (string, error) {
 	return name, nil
 }
 
-// path returns where to save u, or "-" for standard output. No two URLs of a run share a path: the second would replace the first.
-func (r *run) path(u *urlparse.URL) (path string, err error) {
+// path returns where to save u, or "-" for standard output. No two URLs of a run share a path: the second would replace
+// the first.
+func (r *run) path(u *urlparse.URL) (string, error) {
 	listed := u.IsDir() || r.Long
 	if listed && (r.File.Verify || r.File.Sum.Algorithm != "") {
-		return "", config.Usage("--checksum and --verify are for files, but the URL names a directory")
+		return "", config.Usage("--checksum and --verify apply to files, but the URL names a directory")
 	}
 	if r.Output == "-" || listed && r.Output == "" {
 		return "-", nil
 	}
-	if path = r.Output; path == "" {
-		if path, err = localName(u.Name); err != nil {
-			return "", err
-		}
+	name := r.Output
+	var err error
+	if name == "" {
+		name, err = localName(u.Name)
 	}
-	separated := os.IsPathSeparator(path[len(path)-1])
+	path := name
 	if r.Dir != "" {
-		path = filepath.Join(r.Dir, path)
+		path = filepath.Join(r.Dir, name)
 	}
-	if info, err := os.Stat(path); r.Output != "" && (separated || err == nil && info.IsDir()) {
-		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
-		return "", &localfile.Error{Path: path, Reason: "names a directory: write -d " + dir + " to save in it"}
+	if r.Output != "" {
+		err = named(path, os.IsPathSeparator(name[len(name)-1]))
 	}
-	dir := filepath.Dir(path)
-	if _, err := os.Stat(dir); r.Output != "" && os.IsNotExist(err) {
-		why := "there is no directory " + dir + ": write -d " + filepath.ToSlash(dir) + " -o " + filepath.Base(path) + ", which creates it"
-		return "", &localfile.Error{Reason: why}
-	}
-	if r.saved[path] {
-		return "", &localfile.Error{Path: path, Reason: "was written for an earlier URL of this run"}
+	switch {
+	case err != nil:
+		return "", err
+	case r.saved[path]:
+		return "", &localfile.Error{Path: path, Reason: "was already saved for an earlier URL of this command"}
 	}
 	return path, nil
 }
 
-type list struct {
-	name    string   // for messages
-	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
-	copied  bool     // no name leads to it, where the system allows that
-	options manifest.Options
-	files   int   // that it names
-	octets  int64 // their size together; -1 if it is not known
+// named refuses the path of -o if it is a directory, as one that ends in a separator is, or is in none.
+func named(path string, separated bool) error {
+	info, err := os.Stat(path)
+	if separated || err == nil && info.IsDir() {
+		dir := cmp.Or(strings.TrimRight(filepath.ToSlash(path), "/"), "/")
+		return &localfile.Error{Path: path, Reason: "is a directory: use -d " + dir + " to save in it"}
+	}
+	dir, name := filepath.Split(path)
+	dir = filepath.Clean(dir)
+	if _, err := os.Stat(dir); os.IsNotExist(err) {
+		instead := ": write -d " + filepath.ToSlash(dir) + " -o " + name + ", which creates it"
+		return &localfile.Error{Reason: "there is no directory " + dir + instead}
+	}
+	return nil
 }
-
-func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
-
-// check completes the URLs of the command line and reads all lists. All that is wrong with them is reported before
-// anything is fetched. The place of a lone file shows at its turn, when its directory is there.
-func (r *run) check(ctx context.Context) {
-	for _, t := range r.Targets {
-		from, err := "", t.Err // which shows the text itself
-		if err == nil {
-			err = r.complete(t.URL)
-		}
-		if err == nil && len(r.Targets) > 1 {
-			from = t.URL.Redacted()
-			_, err = r.task(t)
-			err = r.explained(ctx, t.URL, err)
-		}
-		r.fail(from, err)
-	}
-	for _, name := range []string{r.Manifest, r.Input} {
-		if name != "" {
-			r.checkList(ctx, name)
-		}
-	}
-}
-
-func (r *run) checkList(ctx context.Context, name string) {
-	l := &list{name: name, options: r.Reading}
-	r.lists = append(r.lists, l)
-	var wrong []error
-	var err error
-	switch {
-	case name == "-":
-		l.name = "standard input"
-		err = l.copy(ctx, func(w io.Writer) error { _, err := io.Copy(w, r.In); return err })
-	case strings.Contains(name, "://"):
-		if !r.retrieveList(ctx, l) {
-			return
-		}
-	default:
-		err = l.open(ctx)
-		if _, uerr := urlparse.Parse(name); errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
-			r.fail("", uerr) // which shows no password
-			return
-		}
-	}
-	if err == nil {
-		err = await(ctx, func() error {
-			l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
-			return nil
-		})
-	}
-	r.fail("", localfile.Failure(name, "cannot be read", err))
-	if err != nil {
-		return
-	}
-	for _, err := range wrong {
-		if errors.Is(err, errors.ErrUnsupported) { // what the list is read without
-			r.print.Tell(l.name + ": " + err.Error())
-		} else {
-			r.fail(l.name, err)
-		}
-	}
-	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
-		r.print.Warn(l.name + " names no file")
-	}
-}
-
-// retrieveList makes a copy of a list on a server, whole. The files that it names without a URL are in its directory.
-func (r *run) retrieveList(ctx context.Context, l *list) bool {
-	u, err := urlparse.Parse(l.name)
-	if err == nil {
-		l.name = u.Redacted()
-		err = r.complete(u)
-	}
-	if err != nil {
-		r.fail("", err)
-		return false
-	}
-	ctx, cancel := r.limit(ctx)
-	defer cancel()
-	err = l.copy(ctx, func(w io.Writer) error {
-		_, err := download.To(ctx, r.source, u, w, &download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect})
-		return err
-	})
-	if l.options.Base == nil {
-		base := *u
-		base.Name = ""
-		base.Type = ""
-		l.options.Base = &base
-	}
-	r.failed(ctx, u, err)
-	return err == nil
-}
-
-// open opens a list here. Of a pipe it makes a copy.
-func (l *list) open(ctx context.Context) error {
-	f, err := os.Open(l.name)
-	if err != nil {
-		return err
-	}
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		l.file = f
-		return nil
-	}
-	defer f.Close()
-	return l.copy(ctx, func(w io.Writer) error { _, err := io.Copy(w, f); return err })
-}
-
-func (l *list) copy(ctx context.Context, write func(io.Writer) error) error {
-	file, err := os.CreateTemp("", ".ftpfetch-list-")
-	if err != nil {
-		return err
-	}
-	_ = os.Remove(file.Name()) // fails on Windows while the file is open
-	l.file = file
-	l.copied = true
-	left := mostPiped
-	bounded := writer(func(text []byte) (int, error) {
-		if left -= len(text); left < 0 {
-			return 0, errors.New("it is longer than 1 GiB: save it as a file")
-		}
-		return file.Write(text)
-	})
-	return await(ctx, func() error { return write(bounded) })
-}
-
-// mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
-var mostPiped = 1 << 30

@@ -99,26 +99,29 @@ func TestShowsTheDialogue(t *testing.T) {
 		{silent.With("RETR", testserver.End(testserver.Stalled)), "> RETR f"},
 	} {
 		for _, many := range []bool{false, true} {
-			s := testserver.New(t, nil, tt.step)
-			args, line := []string{"-d", t.TempDir(), s.URL("/d/f"), s.URL("/d/g")}, "127.0.0.1: "
-			if many {
-				args, line = append(args, "-j", "1"), "0 of 2 files, "
-			}
-			ctx, cancel := context.WithCancelCause(t.Context())
-			shown, code := terminal(t, ctx, 80, 24, args...)
-			want := "(?m)^" + line + tt.want + "\n"
-			text := shown.Wait(regexp.MustCompile(want).MatchString)
-			if !regexp.MustCompile(want).MatchString(text) {
-				t.Errorf("the terminal does not show %q, but\n%s", want, text)
-			}
-			cancel(&SignalError{os.Interrupt})
-			if got := <-code; got != 130 {
-				t.Errorf("exit code %d", got)
-			}
-			shown.Wait(func(string) bool { return false }) // until the terminal is closed
-			if text := shown.String(); strings.Contains(text, line) || !regexp.MustCompile(`^ftpfetch: .*interrupted(.*\n)+$`).MatchString(text) {
-				t.Errorf("in the end the terminal shows\n%s", text)
-			}
+			t.Run(fmt.Sprint(tt.want, " many ", many), func(t *testing.T) {
+				t.Parallel()
+				s := testserver.New(t, nil, tt.step)
+				args, line := []string{"-d", t.TempDir(), s.URL("/d/f"), s.URL("/d/g")}, "127.0.0.1: "
+				if many {
+					args, line = append(args, "-j", "1"), "0 of 2 files, "
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				shown, code := terminal(t, ctx, 80, 24, args...)
+				want := "(?m)^" + line + tt.want + "\n"
+				text := shown.Wait(regexp.MustCompile(want).MatchString)
+				if !regexp.MustCompile(want).MatchString(text) {
+					t.Errorf("the terminal does not show %q, but\n%s", want, text)
+				}
+				cancel(&SignalError{os.Interrupt})
+				if got := <-code; got != 130 {
+					t.Errorf("exit code %d", got)
+				}
+				shown.Wait(func(string) bool { return false }) // until the terminal is closed
+				if text := shown.String(); strings.Contains(text, line) || !regexp.MustCompile(`^ftpfetch: .*interrupted(.*\n)+$`).MatchString(text) {
+					t.Errorf("in the end the terminal shows\n%s", text)
+				}
+			})
 		}
 	}
 }
@@ -228,28 +231,31 @@ func stalled(t *testing.T) *testserver.Server {
 // has the terminal, and below what the shell has written.
 func TestSuspended(t *testing.T) {
 	for _, many := range []string{"", "-j 1 --overwrite "} {
-		j := newShell(t)
-		s := stalled(t)
-		j.types("ftpfetch " + many + s.URL("/f") + " " + s.URL("/f?") + "\n")
-		const figures = `^(\$ )?(1 of 2: )?f .* 50 % .*$`
-		j.shows(figures)
-		j.types("\x1a")
-		before := j.shows(`(?i)stopped`)
-		j.types("bg\n")
-		j.types("sleep 1.1; echo 2''nd\n")
-		text := j.shows(`^(\$ )?2nd$`)
-		if !strings.HasPrefix(text, before) || regexp.MustCompile("(?m)"+figures).MatchString(text[len(before):]) {
-			t.Errorf("in the background, the terminal shows\n%s", text)
-		}
-		j.types("fg\n")
-		j.shows(`2nd\n(.*\n)*(\$ )?ftpfetch .*\n(\$ )?(1 of 2: )?f .* 50 % `)
-		j.types("\x03")
-		j.shows(`(?s)ftpfetch: .*interrupted.*(kept|complete)`)
-		j.types("echo code $?\n")
-		text = j.shows(`code \d+$`)
-		if _, after, _ := strings.Cut(text, "2nd\n"); !strings.Contains(text, "code 130\n") || regexp.MustCompile("(?m)"+figures).MatchString(after) {
-			t.Errorf("in the end the terminal shows\n%s", text)
-		}
+		t.Run(many, func(t *testing.T) {
+			t.Parallel()
+			j := newShell(t)
+			s := stalled(t)
+			j.types("ftpfetch " + many + s.URL("/f") + " " + s.URL("/f?") + "\n")
+			const figures = `^(\$ )?(1 of 2: )?f .* 50 % .*$`
+			j.shows(figures)
+			j.types("\x1a")
+			before := j.shows(`(?i)stopped`)
+			j.types("bg\n")
+			j.types("sleep 1.1; echo 2''nd\n")
+			text := j.shows(`^(\$ )?2nd$`)
+			if !strings.HasPrefix(text, before) || regexp.MustCompile("(?m)"+figures).MatchString(text[len(before):]) {
+				t.Errorf("in the background, the terminal shows\n%s", text)
+			}
+			j.types("fg\n")
+			j.shows(`2nd\n(.*\n)*(\$ )?ftpfetch .*\n(\$ )?(1 of 2: )?f .* 50 % `)
+			j.types("\x03")
+			j.shows(`(?s)ftpfetch: .*interrupted.*(kept|complete)`)
+			j.types("echo code $?\n")
+			text = j.shows(`code \d+$`)
+			if _, after, _ := strings.Cut(text, "2nd\n"); !strings.Contains(text, "code 130\n") || regexp.MustCompile("(?m)"+figures).MatchString(after) {
+				t.Errorf("in the end the terminal shows\n%s", text)
+			}
+		})
 	}
 }
 

@@ -17,33 +17,34 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestAgesOfLargeDirectory lists a directory with more entries than package batch waits for before it begins to fetch. A
-// Source must keep it from fetching the files that their age rules out. Without ages the files are all fetched.
-func TestAgesOfLargeDirectory(t *testing.T) {
+// TestFiltersOfLargeDirectory lists a directory with more entries than package batch waits for before it begins to fetch. A
+// Source must keep it from fetching the files that its Filter rules out. Without one the files are all fetched.
+func TestFiltersOfLargeDirectory(t *testing.T) {
 	const files = 1030
 	now := time.Now()
 	tree := make(map[string]string)
 	for i := range files {
-		tree[fmt.Sprintf("/t/%04d", i)] = ""
+		tree[fmt.Sprintf("/t/%04d", i)] = "xx"
 	}
 	server := testserver.New(t, &testserver.Options{Tree: tree, ModTime: now})
 	u := must.Get(urlparse.Parse("ftp://" + server.Addr() + "/t/"))(t)
 	for _, tt := range []struct {
 		name   string
-		minAge time.Duration
-		newer  time.Time
+		filter mirror.Filter
 		want   int
 	}{
-		{"too young", time.Hour, time.Time{}, 0},
-		{"too old", 0, now.Add(time.Hour), 0},
-		{"any age", 0, time.Time{}, files},
+		{"too young", mirror.Filter{MinAge: time.Hour}, 0},
+		{"too old", mirror.Filter{NewerThan: now.Add(time.Hour)}, 0},
+		{"too large", mirror.Filter{MaxSize: 1}, 0},
+		{"just small enough", mirror.Filter{MaxSize: 2}, files},
+		{"any", mirror.Filter{}, files},
 	} {
 		dir := t.TempDir()
 		root := must.Get(os.OpenRoot(dir))(t)
 		defer root.Close()
 		client := &ftpexec.Client{Timeout: time.Minute, MaxIdle: 4}
 		defer client.CloseIdleConnections()
-		source := &mirror.Source{Server: client, MinAge: tt.minAge, Newer: tt.newer}
+		source := &mirror.Source{Server: client, Filter: tt.filter}
 		task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
 		o := batch.Options{Jobs: 4, Each: download.Options{Root: root, Retries: -1}}
 		if _, err := batch.Run(t.Context(), source, slices.Values([]batch.Task{task}), o); err != nil {

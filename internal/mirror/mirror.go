@@ -27,12 +27,26 @@ type Server interface {
 	CloseIdleConnections()
 }
 
-// Source is a Server that leaves files out of its listings by their age, and remembers what is in them.
+// Filter says which files of trees are wanted, by what listings tell of them. The zero value wants all.
+type Filter struct {
+	MinAge    time.Duration // 0 means any age
+	NewerThan time.Time     // files that have not changed since are not wanted; zero means any time
+	MaxSize   int64         // in bytes; 0 means any size. A file whose size is not told is wanted
+}
+
+// aged reports whether the age of files matters.
+func (f Filter) aged() bool { return f.MinAge > 0 || !f.NewerThan.IsZero() }
+
+// large reports whether an entry is a file above MaxSize.
+func (f Filter) large(e ftpexec.Entry) bool {
+	return f.MaxSize > 0 && e.Mode.IsRegular() && e.Size > f.MaxSize
+}
+
+// Source is a Server that leaves the files out of its listings that its Filter does not want, and remembers what is in them.
 type Source struct {
 	Server
-	Trees  []batch.Task  // of which files may be deleted
-	MinAge time.Duration // of the files that are wanted; 0 means any
-	Newer  time.Time     // files that have not changed since are not wanted; zero means any
+	Filter
+	Trees []batch.Task // of which files may be deleted
 
 	left    atomic.Int64 // files that are not wanted
 	mu      sync.Mutex
@@ -54,11 +68,10 @@ func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpex
 	return s.EntriesEarly(ctx, dir, ftpexec.Early{})
 }
 
-// EntriesEarly lists a directory. It asks for the times that the listing tells too roughly to decide. If the age of files
-// matters it tells no entry early: its age is not known yet.
+// EntriesEarly lists a directory. It asks for the times that the listing tells too roughly to decide. With a Filter it
+// tells no entry early.
 func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, o ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
-	aged := s.MinAge > 0 || !s.Newer.IsZero()
-	if aged {
+	if s.Filter != (Filter{}) {
 		o.Entry = nil
 	}
 	return func(yield func(ftpexec.Entry, error) bool) {
@@ -75,7 +88,9 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, o ftpexec.
 			if e.Mode.IsRegular() {
 				file = e.URL
 			}
-			switch file := aged && err == nil && e.Mode.IsRegular(); {
+			switch file := s.aged() && err == nil && e.Mode.IsRegular(); {
+			case err == nil && s.large(e):
+				s.left.Add(1)
 			case file && s.unsure(e):
 				rough = append(rough, e)
 			case file && !s.wants(e):
@@ -115,14 +130,14 @@ func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry, yield func(
 // unsure reports whether the time of an entry is told too roughly to decide: the clocks of two places may be a day apart.
 func (s *Source) unsure(e ftpexec.Entry) bool {
 	near := func(t time.Time) bool { return e.ModTime.Sub(t).Abs() < 48*time.Hour }
-	return e.ModTime.IsZero() || (e.Local || e.Precision > time.Second) && (near(s.Newer) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
+	return e.ModTime.IsZero() || (e.Local || e.Precision > time.Second) && (near(s.NewerThan) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
 }
 
 // wants reports whether a file is old and new enough. One of which no time is known may still be in the making.
 func (s *Source) wants(e ftpexec.Entry) bool {
 	t := e.ModTime
 	young := s.MinAge > 0 && (t.IsZero() || time.Since(t) < s.MinAge)
-	old := !t.IsZero() && t.Before(s.Newer.Truncate(time.Second))
+	old := !t.IsZero() && t.Before(s.NewerThan.Truncate(time.Second))
 	if young || old {
 		s.left.Add(1)
 	}

@@ -284,9 +284,9 @@ func TestAges(t *testing.T) {
 				}})
 				c := new(ftpexec.Client)
 				defer c.CloseIdleConnections()
-				source := &mirror.Source{Server: c, MinAge: tt.minAge}
+				source := &mirror.Source{Server: c, Filter: mirror.Filter{MinAge: tt.minAge}}
 				if tt.newer > 0 {
-					source.Newer = now.Add(-tt.newer)
+					source.NewerThan = now.Add(-tt.newer)
 				}
 				var got []string
 				for e, err := range source.Entries(t.Context(), must.Get(urlparse.Parse(s.URL("/")))(t)) {

@@ -48,7 +48,7 @@ func read(args []string, program string) *reader {
 			r.args = append([]string{"--" + arg}, r.args...)
 		case command != nil && len(r.operands) == 0:
 			r.command = true
-			r.complain("%s is no command: %s", arg, command[0].answer)
+			r.complain("%s is not a command: %s", arg, command[0].answer)
 			r.swap(command, "", false)
 		default:
 			r.operands = append(r.operands, arg)
@@ -70,7 +70,8 @@ func (r *reader) environment() {
 			*off[name] = true
 			continue
 		}
-		r.complain("FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas", shown(name))
+		text := "FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas"
+		r.complain(text, shown(name))
 		r.lost = true
 	}
 	r.Reading.AllowPort = r.Client.AllowPort
@@ -101,7 +102,8 @@ func (r *reader) complain(format string, args ...any) {
 
 func (r *reader) long(text string) {
 	name, value, given := strings.Cut(text, "=")
-	f, found := lookup("--"+name), abroad("--"+name)
+	f := lookup("--" + name)
+	found := abroad("--" + name)
 	if f == nil && found == nil {
 		f = closest(name)
 		if f != nil {
@@ -211,7 +213,8 @@ func (r *reader) ends() bool {
 
 // own sets a flag of ours. value is what follows it in the same argument.
 func (r *reader) own(f *flag, value string, given bool) {
-	meant, next := abroad("-"+f.letter), r.peek()
+	meant := abroad("-" + f.letter)
+	next := r.peek()
 	switch {
 	case f.bare && numberFor(meant, cmp.Or(value, next)):
 		r.complain("-%s takes no value here; %s", f.letter, because("", meant))
@@ -278,13 +281,21 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 	}
 }
 
+// globOf returns the pattern for a program's list of patterns, which for wget may be one of suffixes.
+func globOf(program, list string) string {
+	if program == "wget" && list != "" && !strings.ContainsAny(list, "*?[") {
+		list = "*" + strings.ReplaceAll(list, ",", ",*")
+	}
+	if strings.Contains(list, ",") {
+		return "{" + list + "}"
+	}
+	return list
+}
+
 // put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
 func (r *reader) put(f foreign, value string) bool {
-	if f.value == "GLOB" && r.program == "wget" && value != "" && !strings.ContainsAny(value, "*?[") { // suffixes
-		value = "*" + strings.ReplaceAll(value, ",", ",*")
-	}
-	if f.value == "GLOB" && strings.Contains(value, ",") {
-		value = "{" + value + "}"
+	if f.value == "GLOB" {
+		value = globOf(r.program, value)
 	}
 	words := slices.Clone(f.write)
 	for i, word := range words {

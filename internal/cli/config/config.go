@@ -15,13 +15,14 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/urlparse"
 )
 
 // Config is what a command line asks for, parsed and checked. It is a plain value.
 type Config struct {
-	Print string // what to print in place of a run: help, short (help), version, man, bash, zsh or fish; "" for a run
+	Print string // in place of a run: help, short (help), version, man, bash, zsh or fish; "" for a run
 
 	// What to retrieve.
 	Targets         []Target
@@ -38,21 +39,21 @@ type Config struct {
 	Output, Dir, Report         string
 	File                        download.Options // of each file
 	Many                        bool             // several files at once
-	Jobs, PerHost               int              // connections, in all and to one server; 0 Jobs: to be found
+	Jobs, PerHost               int              // connections, in all and to one server; 0 Jobs: auto
 	MaxTime                     time.Duration    // for a URL with its retries; 0: no limit
 	LimitRate                   int64            // bytes a second; 0: no limit
-	NoLedger, NoSandbox, Shared bool             // Shared: PerHost counts for all runs that share theirs
+	NoLedger, NoSandbox, Shared bool             // Shared: PerHost counts for all runs that share
 
 	// Of trees.
 	Delete, Backup bool          // what the server no longer has; by moving it
 	MaxDelete      int           // 0: 100; negative: none; math.MaxInt: all
-	MinAge, Watch  time.Duration // of files; between two runs; 0: any; one run
-	NewerThan      time.Time     // when files have changed; zero: any time
+	Watch          time.Duration // between two runs; 0: one run
+	mirror.Filter                // of files
 
 	// How to connect. The run sets Credentials, Dial, Proxy, Trace and TLSConfig.
 	Client       ftpexec.Client
 	IP           string // 4, 6, or an address of this machine to connect from; "" for any
-	TLS          string // try, explicit, implicit or "": for ftp URLs; the others ask for TLS themselves
+	TLS          string // try, explicit, implicit or "": for ftp URLs; the others ask for TLS anyway
 	CACert, Cert string // files
 	Insecure     bool
 	Proxy        *proxy.Proxy // from --proxy, for all hosts; nil if it names none
@@ -63,7 +64,7 @@ type Config struct {
 	User                 *url.Userinfo // of -u
 	PasswordStdin        bool
 	StdinUser, StdinHost string // whom standard input's password is for; no host means all
-	Netrc                string // a file, [UsualNetrc], [NoNetrc], or "": the usual one, but only for passwords
+	Netrc                string // a file, [UsualNetrc], [NoNetrc], or "": the usual one, for passwords only
 
 	// What is shown.
 	Verbose, Quiet bool
@@ -151,7 +152,8 @@ func (r *reader) settle() {
 	l := r.line
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
-	l.Many = l.Input != "" || l.Manifest != "" || l.Recursive || l.Glob || together && len(l.Targets) > 1
+	lists := l.Input != "" || l.Manifest != ""
+	l.Many = lists || l.Recursive || l.Glob || together && len(l.Targets) > 1
 	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
 		l.Long = true
 	}
@@ -191,12 +193,13 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 
 func (l *line) targets(texts []string) (targets []Target) {
 	for i, text := range texts {
-		choices, err := []glob.Choice{{URL: text}}, error(nil)
+		choices := []glob.Choice{{URL: text}}
 		if l.Glob {
+			var err error
 			choices, err = glob.Choices(text)
-		}
-		if err != nil {
-			targets = append(targets, Target{Err: Usage("%v", err)})
+			if err != nil {
+				targets = append(targets, Target{Err: Usage("%v", err)})
+			}
 		}
 		for _, c := range choices {
 			t := Target{Pattern: c.Pattern}
@@ -218,8 +221,9 @@ func (l *line) hint(text string, err error, last bool) {
 	}
 	list, marked := strings.CutPrefix(text, "@")
 	info, serr := os.Stat(list)
+	regular := serr == nil && info.Mode().IsRegular()
 	switch {
-	case !strings.Contains(text, "://") && (marked && shown(list) == list || serr == nil && info.Mode().IsRegular()):
+	case !strings.Contains(text, "://") && (marked && shown(list) == list || regular):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case last && aPath().MatchString(text) && shown(text) == text:
 		bad.Hint = "-d " + text + " saves in that directory"

@@ -33,7 +33,8 @@ func correct(args []string) error {
 func (r *reader) whole() (text string, refused []string) {
 	r.settle()
 	refused = r.refused()
-	if r.lost || refused != nil || slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Err != nil }) {
+	bad := func(t Target) bool { return t.Err != nil }
+	if r.lost || refused != nil || slices.ContainsFunc(r.Targets, bad) {
 		return "", refused
 	}
 	text = "ftpfetch"
@@ -129,7 +130,7 @@ type foreign struct {
 	value    string   // what stands for its value, or ""
 	answer   string   // what to write, for people
 	write    []string // the same word by word
-	none     bool     // nothing does that here
+	none     bool     // there is no counterpart
 	sure     bool     // it is taken if what follows fits
 }
 
@@ -160,22 +161,25 @@ func meaning(text string) (f foreign) {
 	}
 	switch write, _, _ := strings.Cut(answer, " ("); write {
 	case "no":
-		f.none, f.answer = true, strings.Replace(answer, "no", "nothing does that here", 1)
+		f.none = true
+		f.answer = strings.Replace(answer, "no", "there is no counterpart", 1)
 	case "drop":
 		f.answer = strings.Replace(answer, "drop", "leave it out", 1)
 	default:
-		f.write, f.answer = strings.Fields(write), "write "+answer
+		f.write = strings.Fields(write)
+		f.answer = "write " + answer
 	}
 	return f
 }
 
 // of returns what the program means by the flag. No program's flags belong to program "".
 func of(program string, found []foreign) (foreign, bool) {
-	i := slices.IndexFunc(found, func(f foreign) bool { return f.programs == nil || slices.Contains(f.programs, program) })
-	if i < 0 {
-		return foreign{}, false
+	for _, f := range found {
+		if f.programs == nil || slices.Contains(f.programs, program) {
+			return f, true
+		}
 	}
-	return found[i], true
+	return foreign{}, false
 }
 
 // because says, after the text before, what to write for a flag, to the users of each program that has it.
@@ -193,7 +197,8 @@ func because(before string, found []foreign) string {
 }
 
 func numberFor(found []foreign, text string) bool {
-	return number().MatchString(text) && slices.ContainsFunc(found, func(f foreign) bool { return f.value != "" && fits(f.value, text) })
+	takes := func(f foreign) bool { return f.value != "" && fits(f.value, text) }
+	return number().MatchString(text) && slices.ContainsFunc(found, takes)
 }
 
 func fits(placeholder, text string) bool {

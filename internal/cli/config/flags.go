@@ -47,7 +47,8 @@ func Text(print string) string {
 		if info, ok := debug.ReadBuildInfo(); ok {
 			of = info.Main.Version
 		}
-		return "ftpfetch " + cmp.Or(release, of, "(devel)") + "\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+		return "ftpfetch " + cmp.Or(release, of, "(devel)") +
+			"\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 	case "man":
 		return docs.Man
 	}
@@ -84,7 +85,12 @@ var flags = sync.OnceValue(func() (all []*flag) {
 		letter, long, _ := strings.Cut(row, "--")
 		name, value, takes := strings.Cut(long, " ")
 		name, optional, _ := strings.Cut(name, "[=")
-		all = append(all, &flag{name, strings.Trim(letter, "-, "), value + strings.TrimSuffix(optional, "]"), !takes})
+		all = append(all, &flag{
+			name:   name,
+			letter: strings.Trim(letter, "-, "),
+			value:  value + strings.TrimSuffix(optional, "]"),
+			bare:   !takes,
+		})
 	}
 	return all
 })
@@ -142,7 +148,9 @@ func (l *line) field(flag string) any {
 }
 
 func (l *line) declare() *pflag.FlagSet {
-	l.Jobs, l.File.Segments, l.File.Retries = 4, 1, retry.Count(0)
+	l.Jobs = 4
+	l.File.Segments = 1
+	l.File.Retries = retry.Count(0)
 	l.Client.ConnectTimeout = 30 * time.Second
 	l.Client.Timeout = time.Minute
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -203,7 +211,7 @@ func (f *flag) read(s string) (string, error) {
 func readList(to *string) func(string) error {
 	return into(to, func(s string) (string, error) {
 		if *to != "" {
-			return "", errors.New("is a second list: join them into one")
+			return "", errors.New("is a second list: merge the two into one")
 		}
 		return readName(s)
 	})
@@ -225,7 +233,7 @@ func or(word string, means int, read func(string) (int, error)) func(string) (in
 // readLogin reads NAME[:PASSWORD]. Nothing is decoded.
 func readLogin(s string) (*url.Userinfo, error) {
 	if strings.ContainsAny(s, "\r\n\x00") {
-		return nil, errors.New("the value holds a line end or NUL")
+		return nil, errors.New("the value contains a line end or NUL")
 	}
 	if name, password, ok := strings.Cut(s, ":"); ok {
 		return url.UserPassword(name, password), nil

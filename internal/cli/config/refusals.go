@@ -38,11 +38,12 @@ func (r *reader) facts() map[string]bool {
 	l := r.line
 	secret := func(t Target) bool { return t.Err == nil && hasPassword(t.URL.User) }
 	fetched := func(t Target) bool { return t.Err != nil || !t.URL.IsDir() && !l.Long }
+	nobody := func(t Target) bool { return t.Err == nil && t.URL.User == nil }
 	facts := map[string]bool{
 		"URL":         l.Print != "" || len(l.Targets) > 0, // there is something to do
 		"URLs":        len(l.Targets) > 1,
-		"listings":    len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched),                   // nothing else
-		"known":       len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil), // whose login it is
+		"listings":    len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched), // nothing else
+		"known":       len(l.Targets) == 1 && !slices.ContainsFunc(l.Targets, nobody), // whose login it is
 		"many":        l.Many,
 		"stdout":      l.Output == "-",
 		"root":        filepath.IsAbs(l.Output), // where -o begins

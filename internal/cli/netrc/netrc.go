@@ -27,6 +27,7 @@ type File struct {
 	Warnings []string // of what was not read, a line each
 }
 
+// entry has the logins of a machine.
 type entry struct {
 	machine string            // as written; "" for the default entry
 	rest    bool              // it is the default entry
@@ -91,8 +92,8 @@ func (e entry) isFor(host string) bool {
 	return strings.EqualFold(strings.TrimSuffix(e.machine, "."), strings.TrimSuffix(host, "."))
 }
 
-// Private returns an error, which names the command that fixes it, if anyone but the owner can read, change or execute the file. Call
-// it before using a secret. It returns nil on Windows, where the mode does not tell who may read a file.
+// Private returns an error, which names the command that fixes it, if anyone but the owner can read, change or execute the
+// file. Call it before using a secret. It returns nil on Windows, where the mode does not tell who may read a file.
 func (f *File) Private() error {
 	if runtime.GOOS == "windows" || f.info.Mode().Perm()&0o077 == 0 {
 		return nil
@@ -100,6 +101,7 @@ func (f *File) Private() error {
 	return Unusable(f.path, "holds a password and is open to other users: run chmod 600 "+f.path)
 }
 
+// parser reads a file.
 type parser struct {
 	File
 	all, text string // the file, and the unread rest of it
@@ -143,12 +145,17 @@ func (p *parser) warn(from, reason string) {
 
 // fail returns the error for the line in which from, a rest of the file, begins.
 func (p *parser) fail(from, reason string) error {
-	return Unusable(p.path, fmt.Sprintf("line %d: %s", 1+strings.Count(strings.TrimSuffix(p.all, from), "\n"), reason))
+	line := 1 + strings.Count(strings.TrimSuffix(p.all, from), "\n")
+	return Unusable(p.path, fmt.Sprintf("line %d: %s", line, reason))
 }
 
+var keywords = []string{"machine", "default", "login", "password", "account", "macdef"}
+
 func (p *parser) statement() (err error) {
-	from, word, value := p.text, p.bare(), ""
-	if !slices.Contains([]string{"machine", "default", "login", "password", "account", "macdef"}, word) {
+	from := p.text
+	word := p.bare()
+	value := ""
+	if !slices.Contains(keywords, word) {
 		return p.fail(from, "not a netrc keyword; put quotes around a value that contains a space")
 	}
 	if word != "default" {

@@ -26,12 +26,13 @@ type File struct {
 // Create makes the file of a report about files below dir. It is a table if its name ends in .tsv; "-" is standard output.
 // It replaces an older report, and no other file: that may be the list of the run, or what an earlier run has fetched.
 func Create(name, dir string, stdout io.Writer) (*File, error) {
-	f := &File{stdout, dir, strings.HasSuffix(strings.ToLower(name), ".tsv")}
+	f := &File{to: stdout, dir: dir, table: strings.HasSuffix(strings.ToLower(name), ".tsv")}
 	if name == "-" {
 		return f, nil
 	}
-	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 && !isReport(name) {
-		return nil, errors.New("it is there, and is no report: write another name for --report")
+	info, err := os.Stat(name)
+	if err == nil && info.Mode().IsRegular() && info.Size() > 0 && !isReport(name) {
+		return nil, errors.New("it exists and is not a report: choose another name for --report")
 	}
 	file, err := os.Create(name)
 	if err != nil {
@@ -74,17 +75,26 @@ type Row struct {
 // Add writes the row for the end of a task. text and code are those of its error. It shows no password.
 func (f *File) Add(e batch.Event, text string, code int) error {
 	u := e.Task.URLs[0].WithoutPassword()
-	x := Row{Version: 1, Line: e.Task.Line, URL: u.String(), Path: filepath.Join(f.dir, e.Task.Path), Status: "complete"}
+	x := Row{
+		Version: 1,
+		Line:    e.Task.Line,
+		URL:     u.String(),
+		Path:    filepath.Join(f.dir, e.Task.Path),
+		Status:  "complete",
+	}
 	switch {
 	case e.Err == nil && e.Text != "":
-		x.Status, x.Error = "link", "leads to "+e.Text
+		x.Status = "link"
+		x.Error = "leads to " + e.Text
 	case e.Err != nil:
 		x.Status = "failed"
 		x.Error = text
 		x.Code = code
 		x.URL = u.Redacted() // a path that failed may be a password
 	default:
-		x.Size, x.Sum, x.Verified = json.Number(strconv.FormatInt(e.Result.Size, 10)), e.Result.Sum.String(), e.Result.Verified
+		x.Size = json.Number(strconv.FormatInt(e.Result.Size, 10))
+		x.Sum = e.Result.Sum.String()
+		x.Verified = e.Result.Verified
 		if !e.Result.Checked.IsZero() {
 			x.Checked = e.Result.Checked.Format(time.RFC3339)
 		}
@@ -99,7 +109,10 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 func (f *File) Write(x Row) error {
 	line := printable.JSON(x)
 	if f.table {
-		cells := []string{strconv.Itoa(x.Line), x.URL, x.Path, x.Status, x.Size.String(), x.Sum, x.Verified, x.Error, strconv.Itoa(x.Code), x.Checked}
+		cells := []string{
+			strconv.Itoa(x.Line), x.URL, x.Path, x.Status, x.Size.String(), x.Sum, x.Verified,
+			x.Error, strconv.Itoa(x.Code), x.Checked,
+		}
 		for i, cell := range cells {
 			cells[i] = printable.Line(cell)
 		}

@@ -217,7 +217,8 @@ func (p *Printer) note(whom Note, e event) {
 	if whom == Detail && !p.Verbose || whom == Notice && p.Quiet {
 		return
 	}
-	e.Event, e.Text = "note", OneLine(e.Text)
+	e.Event = "note"
+	e.Text = OneLine(e.Text)
 	if whom == Warning {
 		e.Text = "warning: " + e.Text
 	}
@@ -239,16 +240,19 @@ func (p *Printer) failed(e event, err error, rest string) {
 	if what == "" {
 		return
 	}
-	e.Event, e.Error, e.Code = "error", OneLine(what+rest), code
+	e.Event = "error"
+	e.Error = OneLine(what + rest)
+	e.Code = code
 	text := ""
-	if malformed, ok := errors.AsType[*urlparse.Error](err); e.URL != "" {
+	if e.URL != "" {
 		text = printable.Line(e.URL) + ": "
-	} else if ok {
+	} else if malformed, ok := errors.AsType[*urlparse.Error](err); ok {
 		e.URL = malformed.Input
 	}
 	p.sayFew("ftpfetch: ", e, text+e.Error)
 }
 
+// kind is a kind of messages, of which only the first are shown.
 type kind struct {
 	words, mark, first string
 	n                  int
@@ -271,17 +275,23 @@ func (p *Printer) sayFew(mark string, e event, text string) {
 
 // kindOf returns the kind of a message, which the words tell that are no names. After a hundred kinds all others are one.
 func (p *Printer) kindOf(mark, text string, e event) *kind {
-	words := strings.Fields(strings.NewReplacer(path.Base(cmp.Or(e.URL, "  ")), " ", filepath.Base(cmp.Or(e.Path, "  ")), " ").Replace(text))
-	all := strings.Join(slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz,;:") != "" }), " ")
-	i := slices.IndexFunc(p.kinds, func(k *kind) bool { return k.words == all })
-	if i < 0 {
-		if i = len(p.kinds); i > 100 {
-			return p.kinds[i-1]
+	names := strings.NewReplacer(path.Base(cmp.Or(e.URL, "  ")), " ", filepath.Base(cmp.Or(e.Path, "  ")), " ")
+	all := strings.Join(slices.DeleteFunc(strings.Fields(names.Replace(text)), isName), " ")
+	for _, k := range p.kinds {
+		if k.words == all {
+			return k
 		}
-		p.kinds = append(p.kinds, &kind{words: all, mark: mark, first: text})
 	}
-	return p.kinds[i]
+	if n := len(p.kinds); n > 100 {
+		return p.kinds[n-1]
+	}
+	k := &kind{words: all, mark: mark, first: text}
+	p.kinds = append(p.kinds, k)
+	return k
 }
+
+// isName reports whether a word of a message may be a name or a number: a plain word has only lower-case letters.
+func isName(word string) bool { return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz,;:") != "" }
 
 // Rest says how many messages of each kind were not shown, and where they all are.
 func (p *Printer) Rest(where string) {

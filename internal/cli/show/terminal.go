@@ -176,7 +176,8 @@ func (r *Run) rows(width, height int) (rows []string) {
 		switch {
 		case r.lone && now.Sub(f.made) < rowDelay:
 		case r.lone && f.began.IsZero():
-			rows = append(rows, runewidth.Truncate(printable.Line(f.task.URLs[0].Host)+": "+cmp.Or(r.p.said, "connecting"), width, ""))
+			text := printable.Line(f.task.URLs[0].Host) + ": " + cmp.Or(r.p.said, "connecting")
+			rows = append(rows, runewidth.Truncate(text, width, ""))
 		case r.lone || !f.began.IsZero() && now.Sub(f.began) >= rowDelay:
 			rows = append(rows, f.row(width))
 		}
@@ -256,16 +257,23 @@ const leastName = 18
 // facts returns, for example, "  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01  try 2", or in a narrow terminal what of it
 // matters most beside the name. The percentage is rounded down, so that 100 means all.
 func (f *file) facts(width int) (text string) {
-	percent, try := "", ""
+	percent := ""
 	if f.total > 0 {
 		percent = fmt.Sprintf("%d %%", int64(float64(f.done)/float64(f.total)*100))
 	}
+	try := ""
 	if f.try > 1 {
 		try = fmt.Sprintf("  try %d", f.try)
 	}
-	facts := []string{fmt.Sprintf("%19s", amount(f.done, f.total, " / ")), fmt.Sprintf("%6s", percent),
-		fmt.Sprintf("%10s/s", printable.Size(f.speed.rate)), fmt.Sprintf("%8s", f.speed.left(f.done, f.total)), try}
-	room, shown := width-leastName-1, make([]string, len(facts))
+	facts := []string{
+		fmt.Sprintf("%19s", amount(f.done, f.total, " / ")),
+		fmt.Sprintf("%6s", percent),
+		fmt.Sprintf("%10s/s", printable.Size(f.speed.rate)),
+		fmt.Sprintf("%8s", f.speed.left(f.done, f.total)),
+		try,
+	}
+	shown := make([]string, len(facts))
+	room := width - leastName - 1
 	for _, i := range []int{3, 1, 2, 0, 4} {
 		if strings.TrimSpace(facts[i]) != "" || width >= 80 {
 			if room -= len(facts[i]); room < 0 {

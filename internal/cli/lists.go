@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/urlparse"
+)
+
+// list is a list of files (-i, --manifest).
+type list struct {
+	name    string   // for messages
+	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
+	copied  bool     // no name leads to it, where the system allows that
+	options manifest.Options
+	files   int   // that it names
+	octets  int64 // their size together; -1 if it is not known
+}
+
+func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
+
+// check completes the URLs of the command line and reads all lists. All that is wrong with them is reported before
+// anything is fetched. The place of a lone file shows at its turn, when its directory is there.
+func (r *run) check(ctx context.Context) {
+	for _, t := range r.Targets {
+		from, err := "", t.Err // which shows the text itself
+		if err == nil {
+			err = r.complete(t.URL)
+		}
+		if err == nil && len(r.Targets) > 1 {
+			from = t.URL.Redacted()
+			_, err = r.task(t)
+			err = r.explained(ctx, t.URL, err)
+		}
+		r.fail(from, err)
+	}
+	for _, name := range []string{r.Manifest, r.Input} {
+		if name != "" {
+			r.checkList(ctx, name)
+		}
+	}
+}
+
+func (r *run) checkList(ctx context.Context, name string) {
+	l := &list{name: name, options: r.Reading}
+	r.lists = append(r.lists, l)
+	var wrong []error
+	var err error
+	switch {
+	case name == "-":
+		l.name = "standard input"
+		err = l.copy(ctx, r.In)
+	case strings.Contains(name, "://"):
+		if !r.retrieveList(ctx, l) {
+			return
+		}
+	default:
+		err = l.open(ctx)
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
+			_, err = urlparse.Parse(name)
+			r.fail("", err) // which shows no password
+			return
+		}
+	}
+	if err == nil {
+		err = await(ctx, func() error {
+			l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
+			return nil
+		})
+	}
+	r.fail("", localfile.Failure(name, "cannot be read", err))
+	if err != nil {
+		return
+	}
+	for _, err := range wrong {
+		if errors.Is(err, errors.ErrUnsupported) { // what the list is read without
+			r.print.Tell(l.name + ": " + err.Error())
+		} else {
+			r.fail(l.name, err)
+		}
+	}
+	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
+		r.print.Warn(l.name + " names no file")
+	}
+}
+
+// retrieveList makes a copy of a list on a server, whole. The files that it names without a URL are in its directory.
+func (r *run) retrieveList(ctx context.Context, l *list) bool {
+	u, err := urlparse.Parse(l.name)
+	if err == nil {
+		l.name = u.Redacted()
+		err = r.complete(u)
+	}
+	if err != nil {
+		r.fail("", err)
+		return false
+	}
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	err = l.fill(ctx, func(w io.Writer) error {
+		o := download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect}
+		_, err := download.To(ctx, r.source, u, w, &o)
+		return err
+	})
+	if l.options.Base == nil {
+		base := *u
+		base.Name = ""
+		base.Type = ""
+		l.options.Base = &base
+	}
+	r.failed(ctx, u, err)
+	return err == nil
+}
+
+// open opens a list here. Of a pipe it makes a copy.
+func (l *list) open(ctx context.Context) error {
+	f, err := os.Open(l.name)
+	if err != nil {
+		return err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		l.file = f
+		return nil
+	}
+	defer f.Close()
+	return l.copy(ctx, f)
+}
+
+// copy makes a copy of what can be read only once.
+func (l *list) copy(ctx context.Context, from io.Reader) error {
+	return l.fill(ctx, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
+
+// fill has write write the list to a file that only this run has.
+func (l *list) fill(ctx context.Context, write func(io.Writer) error) error {
+	file, err := os.CreateTemp("", ".ftpfetch-list-")
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(file.Name()) // fails on Windows while the file is open
+	l.file = file
+	l.copied = true
+	left := mostPiped
+	bounded := writer(func(text []byte) (int, error) {
+		if left -= len(text); left < 0 {
+			return 0, errors.New("it is longer than 1 GiB: save it as a file")
+		}
+		return file.Write(text)
+	})
+	return await(ctx, func() error { return write(bounded) })
+}
+
+// mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
+var mostPiped = 1 << 30

@@ -1,0 +1,152 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/printable"
+)
+
+// file is a file that is on its way.
+type file struct {
+	task        *batch.Task
+	path        string    // as a program in the current directory opens it
+	name        string    // printable
+	made, began time.Time // began: data has begun to flow; zero before
+	offset      int64     // bytes from before this run
+	done, total int64     // total is -1 if it is unknown
+	try         int
+	speed       speed
+	clock       clock
+}
+
+// clock says when the next line or event about progress is due.
+type clock struct {
+	last  time.Time
+	pause time.Duration // between lines it doubles, so that the log of a night stays short
+}
+
+func (c *clock) due(now time.Time, m Mode) bool {
+	least, most := 10*time.Second, 2*time.Minute
+	if m == JSON {
+		least = time.Second
+		most = time.Second
+	}
+	c.pause = max(c.pause, least)
+	if m == Bar || m == None || now.Sub(c.last) < c.pause {
+		return false
+	}
+	c.last = now
+	c.pause = min(2*c.pause, most)
+	return true
+}
+
+func (r *Run) progress(f *file, done, total int64) {
+	now := r.p.now()
+	f.flow(r, done, total, now)
+	f.speed.update(done, now)
+	if (r.lone || r.mode == JSON) && f.clock.due(now, r.mode) {
+		e := f.event("progress")
+		e.Rate = new(int64(f.speed.rate))
+		r.p.say(e, f.name+": "+strings.Join(f.speed.parts(done, total), ", "))
+	}
+}
+
+// flow notes how many bytes of the file are there. The first call tells that data flows.
+func (f *file) flow(r *Run, done, total int64, now time.Time) {
+	if !f.began.IsZero() {
+		r.received += max(0, done-f.done)
+	}
+	f.done = done
+	f.total = total
+	if f.began.IsZero() {
+		f.began = now
+		f.offset = done
+		f.clock.last = now
+		f.speed.update(done, now)
+		if r.mode == JSON {
+			e := f.event("start")
+			e.Received = nil
+			r.p.say(e, "")
+		}
+	}
+	f.offset = min(f.offset, done)
+}
+
+// happened shows what happened to a file, such as a new try.
+func (r *Run) happened(f *file, e download.Event) {
+	text := OneLine(e.Text)
+	told := event{Event: "note", URL: f.task.URLs[0].Redacted(), Path: f.path, Text: text}
+	if e.Wait > 0 {
+		f.try++
+		r.p.said = ""
+		why, code := r.p.explain(e.Err)
+		text = OneLine(fmt.Sprintf("%s; trying again in %.1f s (%s)", why, e.Wait.Seconds(), e.Text))
+		told = f.event("retry")
+		told.Attempt = f.try
+		told.Error = OneLine(why)
+		told.Code = code
+		told.Delay = seconds(e.Wait)
+	}
+	if r.mode != None {
+		r.say(told, f.name+": "+text)
+	}
+}
+
+// endFile shows how a file has ended of which something was fetched.
+func (r *Run) endFile(f *file, done download.Result, err error) {
+	if r.lone {
+		r.stop()
+	}
+	if err != nil {
+		kept := ""
+		if r.lone && done.Kept > 0 {
+			kept = "; " + printable.Size(done.Kept) + " kept: the same command resumes"
+		}
+		r.p.failed(f.event("error"), err, kept)
+		return
+	}
+	now := r.p.now()
+	left := done.Left != ""
+	f.total = done.Size
+	if !left {
+		f.flow(r, done.Resumed, done.Size, now)
+		f.done = done.Size
+	}
+	if r.p.Quiet || !r.shows(left) {
+		return
+	}
+	e := f.event("done")
+	e.Skipped = left
+	e.Verified = done.Verified
+	text := done.Left + ", left alone"
+	if !left {
+		took := now.Sub(f.made)
+		e.Seconds = seconds(took)
+		e.Rate = average(f.done-f.offset, now.Sub(f.began))
+		text = ending(f.done-f.offset, took)
+	}
+	if f.offset > 0 && !left {
+		text += "; " + printable.Size(done.Size) + " in all"
+	}
+	if done.Verified != "" {
+		text += " (verified: " + OneLine(done.Verified) + ")"
+	}
+	r.say(e, f.name+": "+text)
+}
+
+// shows reports whether the end of a file gets a line: one of many that was left alone only where the others do not scroll by.
+func (r *Run) shows(left bool) bool {
+	switch r.mode {
+	case JSON:
+		return true
+	case Bar:
+		return left || r.lone
+	case None:
+		return left && r.lone
+	}
+	return r.lone
+}
