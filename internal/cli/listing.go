@@ -64,47 +64,87 @@ func compare(by string, a, b ftpexec.Entry) int {
 }
 
 // listDir writes a directory to w, an entry a line: the names, escaped on a terminal, or with -l all that is told. What it
-// tries again has written nothing. It goes on after a line that cannot be read, and returns the last such error at the end.
+// tries again has written nothing.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	return r.again(ctx, func() error {
-		out := bufio.NewWriter(w)
-		entries, sort := r.source.List, "none"
+		d := directory{run: r, u: u, out: bufio.NewWriter(w), terminal: terminal, sort: "none"}
+		entries := r.source.List
 		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" is NLST
 			entries = r.source.Entries
-			sort = cmp.Or(r.Sort, "name")
+			d.sort = cmp.Or(r.Sort, "name")
+			d.bare = true
 		}
-		var odd error
-		var all []*kept
-		var block []kept // of many: a million in one would be copied whenever there are more
 		for e, err := range entries(ctx, u) {
-			if errors.Is(err, ftpexec.ErrLine) {
-				r.print.Failed(u.Redacted(), odd, "") // nothing, if it is nil
-				odd = err
-				continue
-			}
-			if sort != "none" && err == nil {
-				if len(block) == cap(block) {
-					block = make([]kept, 0, 4096)
-				}
-				block = append(block, kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local})
-				all = append(all, &block[len(block)-1])
-			} else if err == nil {
-				_, err = out.Write(r.lineOf(e, terminal))
-			}
-			if err != nil {
-				return errors.Join(err, out.Flush())
+			if err = d.take(e, err); err != nil {
+				return errors.Join(err, d.out.Flush())
 			}
 		}
-		slices.SortStableFunc(all, func(a, b *kept) int { return compare(sort, a.entry(), b.entry()) })
-		for _, k := range all {
-			e := k.entry()
-			if r.JSON {
-				e.URL = u.Child(path.Base(e.Name), map[bool]urlparse.Typecode{true: urlparse.TypeDir}[e.Mode.IsDir()])
-			}
-			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
-		}
-		return errors.Join(out.Flush(), odd)
+		return d.end()
 	})
+}
+
+// directory is a directory that is being listed.
+type directory struct {
+	run      *run
+	u        *urlparse.URL
+	out      *bufio.Writer
+	terminal bool
+	sort     string
+	all      []*kept
+	block    []kept // of many: a million in one would be copied whenever there are more
+	odd      int    // lines that cannot be read
+	bare     bool   // only names are told, although more was asked for
+}
+
+// take writes an entry, or keeps it if it is to be sorted. It goes on after a line that cannot be read.
+func (d *directory) take(e ftpexec.Entry, err error) error {
+	switch {
+	case errors.Is(err, ftpexec.ErrLine):
+		d.odd++
+		d.run.print.Failed(d.u.Redacted(), err, "")
+		if d.run.JSON {
+			text, _ := Explain(err)
+			_, err = d.out.Write(printable.JSON(row{URL: d.u.Redacted(), Error: text}))
+			return err
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	d.bare = d.bare && e.Mode == fs.ModeIrregular && e.Size < 0 && e.Precision == 0
+	if d.sort == "none" {
+		_, err = d.out.Write(d.run.lineOf(e, d.terminal))
+		return err
+	}
+	if len(d.block) == cap(d.block) {
+		d.block = make([]kept, 0, 4096)
+	}
+	k := kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local}
+	d.block = append(d.block, k)
+	d.all = append(d.all, &d.block[len(d.block)-1])
+	return nil
+}
+
+// end writes what is to be sorted. It returns an error if lines could not be read, and says once a run if there are only names.
+func (d *directory) end() error {
+	slices.SortStableFunc(d.all, func(a, b *kept) int { return compare(d.sort, a.entry(), b.entry()) })
+	for _, k := range d.all {
+		e := k.entry()
+		if d.run.JSON {
+			e.URL = d.u.Child(path.Base(e.Name), map[bool]urlparse.Typecode{true: urlparse.TypeDir}[e.Mode.IsDir()])
+		}
+		_, _ = d.out.Write(d.run.lineOf(e, d.terminal)) // Flush returns the error
+	}
+	if d.bare && len(d.all) > 0 {
+		d.run.bare.Do(func() {
+			d.run.print.Tell(d.u.Redacted() + ": the server tells names alone, without types, sizes and times")
+		})
+	}
+	var odd error
+	if d.odd > 0 {
+		odd = fmt.Errorf("%s of the listing could not be read%.0w", printable.Count(int64(d.odd), "line", "lines"), ftpexec.ErrLine)
+	}
+	return errors.Join(d.out.Flush(), odd)
 }
 
 // kept is what is kept of an entry, and nothing of the line that the server sent: there may be a million.
@@ -171,6 +211,7 @@ type row struct {
 	Local     bool   `json:"local,omitempty"`     // the zone is not known
 	Mode      string `json:"mode,omitempty"`      // permissions in octal digits
 	Target    string `json:"target,omitempty"`
+	Error     string `json:"error,omitempty"` // a line that cannot be read, and why
 }
 
 func rowOf(e ftpexec.Entry) row {

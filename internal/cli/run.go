@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -128,6 +129,7 @@ type run struct {
 	shown *show.Run
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
+	bare  sync.Once    // says that a listing has names alone
 	lost  int64        // URLs that were not even tried
 }
 
