@@ -98,7 +98,7 @@ func dos(r *Reader, m []string) (Item, error) {
 	default:
 		item.Mode = fs.ModeIrregular
 	}
-	y, mon, dom := calendar(m[1], m[3], m[4], orderBy(m[2], monthFirst))
+	y, mon, dom := calendar(m[1], m[2], m[3], m[4], true)
 	clockIn(m[5]+m[6]+m[7]).at(y, mon, dom).on(&item)
 	item.Name, item.Doubt = r.align(m[0], len(m[0])-len(m[11]), len(m[10])-gap)
 	return item, nil

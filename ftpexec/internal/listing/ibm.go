@@ -36,7 +36,7 @@ func job(*Reader, []string) (Item, error) { return Item{}, errJob }
 // so one that makes sense in two ways is not taken. A *FILE may hold members or be a file.
 func ibmi(r *Reader, m []string) (Item, error) {
 	item := Item{Name: m[8], Size: -1}
-	y, mon, dom := calendar(m[2], m[4], m[5], orderBy(m[3], unsure))
+	y, mon, dom := calendar(m[2], m[3], m[4], m[5], false)
 	clockIn(strings.ReplaceAll(m[6], ".", ":")).at(y, mon, dom).on(&item)
 	switch m[7] {
 	case "DIR", "DDIR", "LIB", "FLR":
@@ -79,7 +79,7 @@ func zvm(_ *Reader, m []string) (Item, error) {
 		item.Name = m[1]
 		item.Mode = fs.ModeDir
 	}
-	y, mon, dom := calendar(m[3], m[4], m[5], monthFirst)
+	y, mon, dom := calendar(m[3], "", m[4], m[5], true)
 	clockIn(m[6]).at(y, mon, dom).on(&item)
 	return item, nil
 }
