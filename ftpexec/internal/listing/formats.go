@@ -50,7 +50,7 @@ var formats = []*format{
 		"a name", `( +)([^ ].*)`),
 	in("EPLF", "", eplf, "a mark", `\+`, "facts", `([^\t]*)\t`, "a name", `(?s:(.*))`),
 	vms,
-	in("z/OS data sets", "", dataSet, "a volume and attributes", ` *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))`,
+	in("z/OS data sets", "", dataSet, "a volume and attributes", ` *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS|NONE|PATH|HFS|\?+) +))`,
 		"a name", `('?[^ ']+'?)`),
 	in("z/OS data sets", "", dataSet,
 		"a state", ` *(Migrated|ARCIVE|Pseudo Directory|GDG|\S+ +Not Mounted|(?:\S+ +)?Error determining attributes)[ \t]`,
@@ -101,6 +101,14 @@ func dos(r *Reader, m []string) (Item, error) {
 	y, mon, dom := calendar(m[1], m[2], m[3], m[4], true)
 	clockIn(m[5]+m[6]+m[7]).at(y, mon, dom).on(&item)
 	item.Name, item.Doubt = r.align(m[0], len(m[0])-len(m[11]), len(m[10])-gap)
+	item.Doubt = item.Doubt || gap == 1 && len(m[9]) < 4 && thousands().MatchString(item.Name)
+	if name, target, ok := strings.Cut(item.Name, " ["); ok && item.Mode == fs.ModeSymlink && strings.Contains(target, `\`) {
+		item.Name = name
+		item.Target = strings.TrimSuffix(target, "]")
+	}
+	if strings.Contains(item.Name, `\`) {
+		return item, errName
+	}
 	return item, nil
 }
 

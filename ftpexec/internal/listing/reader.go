@@ -25,7 +25,7 @@ type Reader struct {
 	gaps    [2]int // the fewest spaces too many before a name: as a rule, and after a short date
 	column  int    // the first one in which a name of DOS begins
 	there   int    // how many names begin there
-	wide    bool   // there may be more or fewer spaces around a name than belong to it
+	wide    bool   // there may be more or less around a name than belongs to it
 }
 
 // NewReader returns a Reader for the listing of a directory that has this name. A time without a year is the last such
@@ -53,7 +53,7 @@ func NewReader(lines []string, dir string, now time.Time) *Reader {
 	return r
 }
 
-// Wide reports whether a name may have spaces around it, or seem to.
+// Wide reports whether a name may have spaces around it, or seem to, or be in doubt.
 func (r *Reader) Wide() bool { return r.wide }
 
 // LIST reads the next line, in whichever format it has.
@@ -105,7 +105,7 @@ func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	if err != nil {
 		return Item{}, err, err == ErrNoEntry || err == errJob || err == errName
 	}
-	r.wide = r.wide || strings.HasSuffix(item.Name, " ")
+	r.wide = r.wide || item.Doubt || strings.HasSuffix(item.Name, " ")
 	return item, nil, true
 }
 

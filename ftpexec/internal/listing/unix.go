@@ -41,6 +41,7 @@ func unix(r *Reader, m []string) (Item, error) {
 		length = -1
 	}
 	item.setSize(length)
+	item.Doubt = item.Doubt || d.unit < day && zone().MatchString(item.Name) || item.marked()
 	if item.Mode.IsDir() {
 		item.Name = strings.TrimSuffix(item.Name, ".DIR;1") // VMS
 	}
@@ -48,6 +49,11 @@ func unix(r *Reader, m []string) (Item, error) {
 		return item, broken{lsName, "a name", len(line)}
 	}
 	return item, nil
+}
+
+// marked reports whether the name may end in the mark of a program, which ls -F writes.
+func (item *Item) marked() bool {
+	return item.Mode.IsRegular() && item.Mode&0o111 != 0 && strings.HasSuffix(item.Name, "*")
 }
 
 // findDate returns the date in a line, and which word it begins with. The size stands before it: a group may run into that. A
@@ -58,7 +64,12 @@ func (r *Reader) findDate(all []word) (int, date) {
 		if last := before[len(before)-1]; last < '0' || last > '9' && !humanSize().MatchString(before) {
 			continue
 		}
-		if d := dateIn(all[i:], false, r.now); d.words > 0 {
+		d := dateIn(all[i:], false, r.now)
+		switch next := i + d.words; {
+		case d.words == 0:
+		case i == 1 && next < len(all) && dateIn(all[next:], false, r.now).words > 0: // of an owner "may", or in the name
+			return 0, date{}
+		default:
 			return i, d
 		}
 	}
