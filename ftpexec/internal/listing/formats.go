@@ -57,18 +57,18 @@ var formats = []*format{
 		"a name", `.*?([^\s']+'?)`),
 	in("z/OS members", "", member, "a name and a version", ` *(\S{1,8}) +\d\d\.\d\d +`,
 		"dates", `\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)`,
-		"sizes", `(?: +\d+){3}`, "a user", ` +\S+ *`),
+		"sizes", `(?: +\d+){3}`, "a user", `(?: +\S+)? *`),
 	in("z/OS members", "VV.MM", plainMember, "a name", ` *([A-Z$#@][A-Z0-9$#@]{0,7}) *`),
 	in("z/OS load modules", "", plainMember, "a name, a size and a place", ` *(\S{1,8}) +[0-9A-F]{6,8} +[0-9A-F]{6} +`,
 		"attributes", `(?:\S.* )?`, "modes", `(?:24|31|64|ANY|MIN) +(?:24|31|64|ANY) *`),
 	in("z/OS jobs", "", job, "a job", ` *\S{1,8} +(?:JOB|TSU|STC|J0|T0|S0)\d{5,} +`, "a state", `(?:\S+ +)?(?:INPUT|ACTIVE|OUTPUT|HELD)\b.*`),
 	in("IBM i", "", ibmi, "a type", ` *(?:[^ *\d][^ *]* +)?`+
-		`(?:(?:(\d+) +)?(\d\d)([-/.])(\d\d)[-/.](\d\d) +(\d\d[:.]\d\d[:.]\d\d) +)?\*([A-Z]+) +`, "a name", `(\S.*?)/? *`),
+		`(?:(?:(\d+) +)?(\d{2,4})([-/.])(\d\d)[-/.](\d{2,4}) +(\d\d[:.]\d\d[:.]\d\d) +)?\*([A-Z]+) +`, "a name", `(\S.*?)/? *`),
 	in("OS/2", "", os2, "a date", ` *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?`, "a name", `(.+)`),
 	in("z/VM", "", zvm, "a name, a type, a format and sizes", ` *(\S{1,8}) +(\S{1,8}) +(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
 		"a date", `(\d{1,4})[-/](\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`, "an owner", `(?: +\S+)? *`),
 	in("HP NonStop", "", nonStop, "a name, a code, a size and a date", ` *([A-Za-z][A-Za-z0-9]{0,7}) +(?:O +)?\d+[A-Z+]? +(\d+) +(\d{1,2})-([A-Za-z]{3})-(\d{2,4}) +(\d\d:\d\d:\d\d) +`, "an owner", `\d+, *\d+ +`, "rights", `"[-A-Za-z*]*" *`),
-	in("VxWorks", "", vxWorks, "a size and a date", ` *(\d+) +([A-Z][a-z]{2})-(\d\d)-(\d{4}) +(\d\d:\d\d:\d\d) +`,
+	in("VxWorks", "", vxWorks, "a size and a date", ` *(\d+) +([A-Za-z]{3})-(\d\d)-(\d{4}) +(\d\d:\d\d:\d\d) +`,
 		"a name", `(\S.*?)(?: +<(DIR)>)? *`),
 }
 
@@ -173,7 +173,7 @@ func openVMS(_ *Reader, m []string) (Item, error) {
 
 // os2 reads a line of the server of OS/2, "  1123      A    04-23-103   10:57  name".
 func os2(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[7], Size: size(m[1])}
+	item := Item{Name: m[7], Size: size(m[1]), Doubt: m[7][0] == ' '}
 	if m[2] != "" {
 		item.Mode = fs.ModeDir
 	}

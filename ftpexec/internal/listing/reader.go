@@ -105,7 +105,7 @@ func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	if err != nil {
 		return Item{}, err, err == ErrNoEntry || err == errJob || err == errName
 	}
-	r.wide = r.wide || item.Doubt || strings.HasSuffix(item.Name, " ")
+	r.wide = r.wide || item.Doubt || strings.Trim(item.Name, " ") != item.Name
 	return item, nil, true
 }
 
@@ -120,7 +120,6 @@ func (r *Reader) unpad(name string, short bool) (_ string, doubt bool) {
 	}
 	switch {
 	case r.surveys:
-		r.wide = r.wide || extra > 0
 		r.gaps[kind] = min(r.gaps[kind], extra)
 	case extra > 0 && short && r.gaps[kind] > 0:
 		return name[1:], false

@@ -40,6 +40,9 @@ func unix(r *Reader, m []string) (Item, error) {
 	if i > 1 && strings.HasSuffix(all[i-2].text, ",") { // the two numbers of a device
 		length = -1
 	}
+	if i > 4 && len(all[i-1].text) == 3 && number(all[i-2].text) >= 0 { // "12 345", or a group "team 12"
+		length = -1
+	}
 	item.setSize(length)
 	item.Doubt = item.Doubt || d.unit < day && zone().MatchString(item.Name) || item.marked()
 	if item.Mode.IsDir() {
