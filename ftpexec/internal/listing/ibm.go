@@ -18,17 +18,6 @@ func dataSet(_ *Reader, m []string) (Item, error) {
 	return item, nil
 }
 
-// member reads a line about a member of a partitioned data set of z/OS. The sizes count records.
-func member(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[1], Size: -1}
-	clockIn(m[5]).at(year(m[2]), number(m[3]), number(m[4])).on(&item)
-	return item, nil
-}
-
-// plainMember reads a line about a member that has no statistics, or about a load module. The size of one is not that of the
-// file.
-func plainMember(_ *Reader, m []string) (Item, error) { return Item{Name: m[1], Size: -1}, nil }
-
 // job reads a line about a job of the z/OS spool.
 func job(*Reader, []string) (Item, error) { return Item{}, errJob }
 

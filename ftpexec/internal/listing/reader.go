@@ -22,21 +22,27 @@ type Reader struct {
 	refused int             // how many lines could not be read
 
 	surveys bool
-	gaps    [2]int // the fewest spaces too many before a name: as a rule, and after a short date
-	column  int    // the first one in which a name of DOS begins
-	there   int    // how many names begin there
-	wide    bool   // there may be more or less around a name than belongs to it
+	survey
+}
+
+// survey is what all lines show together.
+type survey struct {
+	gaps   [2]int // the fewest spaces too many before a name: as a rule, and after a short date
+	column int    // the first one in which a name of DOS begins
+	there  int    // how many names begin there
+	wide   bool   // there may be more or less around a name than belongs to it
 }
 
 // NewReader returns a Reader for the listing of a directory that has this name. A time without a year is the last such
 // time before now. The Reader looks at all lines first, for what decides about single ones. Without lines it reads each
 // as if it stood alone.
 func NewReader(lines []string, dir string, now time.Time) *Reader {
-	r := &Reader{dir: dir, now: now, files: make(map[string]bool), gaps: [2]int{0, 1}}
+	r := &Reader{dir: dir, now: now, files: make(map[string]bool), survey: survey{gaps: [2]int{0, 1}}}
 	if len(lines) == 0 {
 		return r
 	}
-	s := &Reader{dir: dir, now: now, files: r.files, gaps: [2]int{math.MaxInt, math.MaxInt}, surveys: true}
+	s := &Reader{dir: dir, now: now, files: r.files, surveys: true}
+	s.gaps = [2]int{math.MaxInt, math.MaxInt}
 	for i, line := range lines {
 		_, err := s.LIST(line)
 		if i == 1 && s.heading == "" && sumOrPath().MatchString(lines[0]) && (s.last == ls || isSum(line)) && !errors.Is(err, ErrUnknown) {
@@ -46,10 +52,7 @@ func NewReader(lines []string, dir string, now time.Time) *Reader {
 	for file := range r.files {
 		r.files[file] = false
 	}
-	r.gaps = s.gaps
-	r.column = s.column
-	r.there = s.there
-	r.wide = s.wide
+	r.survey = s.survey
 	return r
 }
 

@@ -7,6 +7,9 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
+// mode matches the type, and three times three permissions.
+var mode = lazy.Regexp(`^[-bcdlpsDL](?:[-r][-w][-xsStTlL]){3}..`)
+
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
 var oddMode = lazy.Regexp(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
@@ -89,7 +92,7 @@ func (r *Reader) findDate(all []word) (int, date) {
 // takeMode takes the mode at the beginning of a line, and returns what follows it: "" if there is no mode. NetWare pads the
 // names, so that they stand in a column.
 func (item *Item) takeMode(line string) (rest string, padded bool) {
-	if isMode(line) {
+	if mode().MatchString(line) {
 		item.Mode = kinds[line[0]] | letters(line[1:10])
 		item.HasPerm = true
 		if strings.IndexByte(".+@", line[10]) >= 0 {
@@ -105,19 +108,6 @@ func (item *Item) takeMode(line string) (rest string, padded bool) {
 		return line[len(m[0])-1:], m[2] != ""
 	}
 	return "", false
-}
-
-// isMode reports whether a line begins as ls -l does: with a type, and with three times three permissions.
-func isMode(line string) bool {
-	if len(line) < 12 || strings.IndexByte("-bcdlpsDL", line[0]) < 0 {
-		return false
-	}
-	for i, letter := range []byte(line[1:10]) {
-		if allowed := [3]string{"r", "w", "xsStTlL"}[i%3]; letter != '-' && strings.IndexByte(allowed, letter) < 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // setSize takes the size that ls shows. That of a symbolic link is the length of its target.
