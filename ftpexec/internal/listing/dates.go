@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -93,24 +94,12 @@ func secondsIn(text string) time.Duration {
 }
 
 // number returns the value of one to four digits, or -1.
-func number(text string) (n int) {
-	if text == "" || len(text) > 4 {
+func number(text string) int {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || len(text) > 4 {
 		return -1
 	}
-	for i := range len(text) {
-		if text[i] < '0' || text[i] > '9' {
-			return -1
-		}
-		n = n*10 + int(text[i]-'0')
-	}
-	return n
-}
-
-func year(text string) int {
-	if len(text) != 4 {
-		return -1
-	}
-	return number(text)
+	return int(n)
 }
 
 // century returns the year that two to four digits mean: from 1970 on, and "103" for 2003, as some OS/2 servers write.

@@ -127,7 +127,7 @@ func dos(r *Reader, m []string) (Item, error) {
 	y, mon, dom := calendar(m[1], m[2], m[3], m[4], true)
 	clockIn(m[5]+m[6]+m[7]).at(y, mon, dom).on(&item)
 	item.Name, item.Doubt = r.align(m[0], len(m[0])-len(m[11]), len(m[10])-gap)
-	item.Doubt = item.Doubt || gap == 1 && len(m[9]) < 4 && thousands().MatchString(item.Name)
+	item.Doubt = item.Doubt || gap == 1 && len(m[9]) < 4 && ofSize().MatchString(item.Name)
 	if name, target, ok := strings.Cut(item.Name, " ["); ok && item.Mode == fs.ModeSymlink && strings.Contains(target, `\`) {
 		item.Name = name
 		item.Target = strings.TrimSuffix(target, "]")

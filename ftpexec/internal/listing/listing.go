@@ -30,10 +30,10 @@ type Item struct {
 	Doubt bool // nothing shows where Name begins and ends
 }
 
-// What may stand before a name: the zone or the half of the day of a time, and a part of a size.
+// What may stand before a name: the zone or the half of the day of a time, and a part or the unit of a size.
 var (
-	zone      = lazy.Regexp(`^(?:[AP]M|[A-Z]{1,4}T|UTC|[-+]\d\d:?\d\d) +`)
-	thousands = lazy.Regexp(`^\d{3} +`)
+	zone   = lazy.Regexp(`^(?:[AP]M|[A-Z]{1,4}T|UTC|[-+]\d\d:?\d\d) +`)
+	ofSize = lazy.Regexp(`^(?:\d{3}|[KMG]?B) +`)
 )
 
 // Shorten takes from a name in doubt what may not belong to it. It returns false if there is nothing like that.
@@ -44,8 +44,8 @@ func (item *Item) Shorten() bool {
 		item.Name = zone().ReplaceAllString(before, "")
 		item.Time = time.Time{}
 		item.Precision = 0
-	case thousands().MatchString(before):
-		item.Name = thousands().ReplaceAllString(before, "")
+	case ofSize().MatchString(before):
+		item.Name = ofSize().ReplaceAllString(before, "")
 		item.Size = -1
 	case item.marked():
 		item.Name = strings.TrimSuffix(before, "*")

@@ -40,10 +40,7 @@ func unix(r *Reader, m []string) (Item, error) {
 	}
 	item.Name, item.Doubt = r.unpad(item.Name, d.short)
 	length := size(all[i-1].text)
-	if i > 1 && strings.HasSuffix(all[i-2].text, ",") { // the two numbers of a device
-		length = -1
-	}
-	if i > 4 && len(all[i-1].text) == 3 && number(all[i-2].text) >= 0 { // "12 345", or a group "team 12"
+	if i > 1 && strings.HasSuffix(all[i-2].text, ",") || i > 4 && number(all[i-2].text) >= 0 { // of a device, or "12 345"
 		length = -1
 	}
 	item.setSize(length)
