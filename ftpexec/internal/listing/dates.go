@@ -95,11 +95,11 @@ func secondsIn(text string) time.Duration {
 
 // number returns the value of one to four digits, or -1.
 func number(text string) int {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || len(text) > 4 {
+	if text == "" || len(text) > 4 || strings.Trim(text, "0123456789") != "" {
 		return -1
 	}
-	return int(n)
+	n, _ := strconv.Atoi(text)
+	return n
 }
 
 // century returns the year that two to four digits mean: from 1970 on, and "103" for 2003, as some OS/2 servers write.
@@ -197,6 +197,9 @@ func partOf(text string, near, any bool) part {
 
 // numeric reads a word of several numbers, or a zone.
 func (p *part) numeric(text string) {
+	if text == "" || strings.IndexByte("+-0123456789", text[0]) < 0 {
+		return
+	}
 	f := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("-/. ", r) })
 	zone, err := time.Parse("-0700", text)
 	switch {
@@ -204,7 +207,6 @@ func (p *part) numeric(text string) {
 		_, offset := zone.Zone()
 		p.zone = time.Duration(offset) * time.Second
 		p.kind = 'Z'
-	case text == "" || text[0] < '0' || text[0] > '9':
 	case len(f) == 3:
 		p.year, p.month, p.dom = calendar(f[0], text[len(f[0]):len(f[0])+1], f[1], f[2], false)
 		p.kind = 'A'
