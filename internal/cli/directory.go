@@ -34,12 +34,12 @@ func compare(by string, a, b ftpexec.Entry) int {
 // tries again has written nothing.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	return r.again(ctx, func() error {
-		d := directory{run: r, u: u, out: bufio.NewWriter(w), terminal: terminal, sort: "none"}
+		d := directory{run: r, u: u, out: bufio.NewWriter(w), terminal: terminal, sort: "none", told: true}
 		entries := r.source.List
 		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" is NLST
 			entries = r.source.Entries
 			d.sort = cmp.Or(r.Sort, "name")
-			d.bare = true
+			d.told = false
 		}
 		for e, err := range entries(ctx, u) {
 			if err = d.take(e, err); err != nil {
@@ -60,7 +60,8 @@ type directory struct {
 	all      []*kept
 	block    []kept // of many: a million in one would be copied whenever there are more
 	odd      int    // lines that cannot be read
-	bare     bool   // only names are told, although more was asked for
+	names    int    // of entries
+	told     bool   // more than names, or no more was asked for
 }
 
 // take writes an entry, or keeps it if it is to be sorted. It goes on after a line that cannot be read.
@@ -78,7 +79,8 @@ func (d *directory) take(e ftpexec.Entry, err error) error {
 	case err != nil:
 		return err
 	}
-	d.bare = d.bare && e.Mode == fs.ModeIrregular && e.Size < 0 && e.Precision == 0
+	d.names++
+	d.told = d.told || e.Mode != fs.ModeIrregular || e.Size >= 0 || e.Precision > 0
 	if d.sort == "none" {
 		_, err = d.out.Write(d.run.lineOf(e, d.terminal))
 		return err
@@ -102,7 +104,7 @@ func (d *directory) end() error {
 		}
 		_, _ = d.out.Write(d.run.lineOf(e, d.terminal)) // Flush returns the error
 	}
-	if d.bare && len(d.all) > 0 {
+	if d.names > 0 && !d.told {
 		d.run.bare.Do(func() {
 			d.run.print.Tell(d.u.Redacted() + ": the server tells names alone, without types, sizes and times")
 		})

@@ -58,7 +58,7 @@ func TestNamesAlone(t *testing.T) {
 	for what, list := range map[string]testserver.Action{"LIST is refused": testserver.Reply("502 No."), "LIST cannot be read": testserver.Transfer("no sense\r\n")} {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("MLSD", testserver.Reply("502 No.")).With("LIST", list).With("NLST", testserver.Transfer("a\r\nb\r\n")).
 			With("^CWD [ab]$", testserver.Reply("550 Not a directory.")))
-		for args, want := range map[string]int{"-l": 1, "-l -q": 0, "-r": 1, "-r --glob": 1, "": 0} {
+		for args, want := range map[string]int{"-l": 1, "-l --sort none": 1, "-l -q": 0, "-r": 1, "-r --glob": 1, "": 0} {
 			all := strings.Fields(args)
 			if strings.Contains(args, "-r") {
 				all = append(all, "-d", t.TempDir())
