@@ -148,6 +148,8 @@ type engine struct {
 	trying sync.Mutex
 	idle   map[string]glob.Guesses // by patterns of trees: what they may mean; nil once they match something
 
+	bare sync.Once // notes that a server tells names alone
+
 	telling  sync.Mutex
 	received atomic.Int64 // bytes
 

@@ -135,6 +135,11 @@ func (b *engine) complain(j *job, found contents) {
 	if slices.ContainsFunc(mostListed, func(most int) bool { return found.all <= most && found.all >= most-2 }) {
 		b.note(pause, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), found.all))
 	}
+	if found.all > 0 && !found.told {
+		b.bare.Do(func() {
+			b.note(pause, j.url().Redacted()+": the server tells names alone, without types, sizes and times")
+		})
+	}
 	j.note(func(h *haul) {
 		h.lost, h.shown = h.lost || len(found.odd) > 0, h.shown || found.all > 0
 		if pattern, last := glob.Level(j.Tree.Names, j.dir.depth); last {
@@ -169,6 +174,7 @@ type contents struct {
 	odd     []error // of single lines
 	all     int     // the number of entries
 	dirs    int     // how many of them may be directories
+	told    bool    // more than names
 	shows   uint64  // a hash of them, in whatever order
 }
 
@@ -213,6 +219,7 @@ func (c *contents) add(e entry, ahead map[uint64]bool) {
 	if e.mode == fs.ModeDir || e.mode == fs.ModeIrregular {
 		c.dirs++
 	}
+	c.told = c.told || e.mode != fs.ModeIrregular || e.size >= 0 || e.unit > 0
 	if key := e.key(); e.mode == 0 && ahead[key] {
 		ahead[key] = false // another of that name is one too many
 	} else {
