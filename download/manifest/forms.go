@@ -33,7 +33,6 @@ var forms = []form{
 	{"json", (*beginning).document, (*reader).readJSON, true},
 	{"ndjson", (*beginning).ndjson, (*reader).readNDJSON, true},
 	{"metalink", (*beginning).metalink, (*reader).readMetalink, false},
-	{"curl", (*beginning).curl, (*reader).readCurl, false},
 	{"list", (*beginning).list, (*reader).readList, false},
 	{"sums", (*beginning).sums, (*reader).readSums, false},
 }
@@ -44,7 +43,6 @@ func (r *reader) readTSV() {
 
 func (r *reader) readCSV()    { r.readTable(",", r.record) }
 func (r *reader) readNDJSON() { r.each(r.object) }
-func (r *reader) readCurl()   { r.each(r.command) }
 func (r *reader) readSums()   { r.each(r.listed) }
 
 func (b *beginning) tsv() bool    { return b.heads("\t") }
@@ -56,18 +54,13 @@ func (b *beginning) metalink() bool {
 	return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
 }
 
-// curl also knows a script by its first line, unless URLs follow.
-func (b *beginning) curl() bool {
-	script := strings.HasPrefix(strings.Join(b.head, ""), "#!")
-	return strings.HasPrefix(b.first, "curl ") || script && !hasScheme(b.first)
-}
-
 func (b *beginning) sums() bool {
 	_, _, ok := sums.Line(b.first)
 	return ok
 }
 
-func formats() (names []string) {
+// Formats returns the names of the forms, as [Options] has them, in the order in which they are recognized.
+func Formats() (names []string) {
 	for _, f := range forms {
 		names = append(names, f.name)
 	}
@@ -129,9 +122,9 @@ func (r *reader) form() (form, error) {
 		return form{}, errors.New("the list is empty")
 	}
 	want := cmp.Or(r.Format, r.guess(string(start)))
-	i := slices.Index(formats(), want)
+	i := slices.Index(Formats(), want)
 	if i < 0 {
-		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, formats())
+		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, Formats())
 	}
 	return forms[i], nil
 }
@@ -242,59 +235,38 @@ func (r *reader) places(i *Item, texts []string) (err error) {
 	return err
 }
 
-// readList reads the places of a file from each line, with tabs between them, and from the lines below it the options that
-// aria2 has for it. A "#" within a line is not a comment: the parser says that it must be encoded.
+// readList reads the places of a file from each line, with tabs between them, or a command. A "#" within a line is not a
+// comment: the parser says that it must be encoded.
 func (r *reader) readList() {
-	item, err := Item{}, error(nil)
-	finish := func() {
-		if own := ""; err == nil && strings.HasSuffix(item.Path, "/") {
-			own, err = r.ownPath(item.URLs[0])
-			item.Path += own
-		}
-		if item.Line > 0 {
-			r.finish(item, err)
-		}
-	}
 	r.each(func(line int, text string) {
-		option := strings.TrimLeft(text, " \t")
-		name, value, ok := strings.Cut(option, "=")
-		switch value = strings.TrimSpace(value); {
-		case !ok || option == text || item.Line == 0 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
-			finish()
-			item = Item{Line: line}
-			err = r.places(&item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
-		case err != nil:
-		case len(item.Path) > maxField:
-			err = inField("path", errField)
-		case name == "dir":
-			item.Path = strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./") + item.Path
-		case name == "out":
-			item.Path += value
-		case name == "checksum":
-			err = inField(name, columns[name](&item, value))
+		item := Item{Line: line}
+		places := strings.FieldsFunc(text, func(c rune) bool { return c == '\t' })
+		var err error
+		if strings.HasPrefix(strings.TrimSpace(text), "curl ") {
+			item.Path, places, err = command(text)
 		}
+		if err == nil {
+			err = r.places(&item, places)
+		}
+		r.finish(item, err)
 	})
-	if r.in.err == nil {
-		finish()
-	}
 }
 
-// command reads a line of a script: "curl -L ftp://host/path -o NAME".
-func (r *reader) command(line int, text string) {
-	cells := csv.NewReader(strings.NewReader(strings.NewReplacer("'", `"`, "\t", " ").Replace(text)))
-	cells.Comma = ' '
-	cells.TrimLeadingSpace = true
-	words, err := cells.Read()
-	words = slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "-LOfsS") == "" || word == "--location" })
-	item := Item{Line: line}
+// command reads a command as it stands in a script: "curl -L ftp://host/path -o NAME".
+func command(text string) (path string, places []string, err error) {
+	in := csv.NewReader(strings.NewReader(strings.NewReplacer("'", `"`, "\t", " ").Replace(text)))
+	in.Comma = ' '
+	in.TrimLeadingSpace = true
+	words, err := in.Read()
+	words = slices.DeleteFunc(words, func(word string) bool {
+		return strings.Trim(word, "-LOfsS") == "" || word == "--location"
+	})
 	if i := slices.Index(words, "-o"); i > 0 && i+1 < len(words) {
-		item.Path = words[i+1]
+		path = words[i+1]
 		words = slices.Delete(words, i, i+2)
 	}
-	if err != nil || len(words) != 2 || words[0] != "curl" || words[1][0] == '-' || strings.ContainsAny(text, "\\$`|&;<>") {
-		err = errors.New("is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
-	} else {
-		err = r.places(&item, words[1:])
+	if err != nil || len(words) != 2 || words[1][0] == '-' || strings.ContainsAny(text, "\\$`|&;<>") {
+		return "", nil, errors.New("is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
 	}
-	r.finish(item, err)
+	return path, words[1:], nil
 }

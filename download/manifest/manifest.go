@@ -64,41 +64,49 @@ type Item struct {
 // in their lines are one file, and no error. Check needs about fifty bytes of memory for each item.
 func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 	paths := claims.New()
-	r := &reader{Options: o}
-	r.yield = func(item Item, err error) bool {
+	for item, err := range o.items(text) {
 		if err == nil {
 			mine := claims.Claim{Who: int32(item.Line), What: paths.Hash(item.identity())}
 			other, clash := paths.Add(item.Path, mine)
 			if clash == claims.Same && other.What == mine.What {
-				return true
+				continue
 			}
 			if o.shares(item) {
 				files++
-				if octets < 0 || item.Size == nil || *item.Size > math.MaxInt64-octets {
-					octets = -1
-				} else {
-					octets += *item.Size
-				}
+				octets = plus(octets, item.Size)
 			}
-			if clash != "" {
-				hint := ""
-				if !r.KeepDirs && item.Path == item.URLs[0].Name {
-					hint = " (--keep-dirs saves each file under the directories of its URL)"
-				}
-				err = inLine(item.Line, fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, fmt.Sprint("line ", other.Who)))
-			}
+			err = o.conflict(item, clash, other.Who)
 		}
-		switch {
-		case err == nil:
-			return true
-		case len(errs) == mostFaults:
-			err = errFaults
+		if err == nil {
+			continue
+		}
+		if len(errs) == mostFaults {
+			return files, octets, append(errs, errFaults)
 		}
 		errs = append(errs, err)
-		return len(errs) <= mostFaults
 	}
-	r.read(text)
 	return files, octets, errs
+}
+
+// conflict returns the error of an item whose path clashes with that of an earlier line, as package claims words it.
+func (o *Options) conflict(item Item, clash string, line int32) error {
+	if clash == "" {
+		return nil
+	}
+	hint := ""
+	if !o.KeepDirs && item.Path == item.URLs[0].Name {
+		hint = " (--keep-dirs saves each file under the directories of its URL)"
+	}
+	other := fmt.Sprint("line ", line)
+	return inLine(item.Line, fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, other))
+}
+
+// plus adds a size to a sum. Either may be unknown, and so may be their sum.
+func plus(sum int64, size *int64) int64 {
+	if sum < 0 || size == nil || *size > math.MaxInt64-sum {
+		return -1
+	}
+	return sum + *size
 }
 
 // Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
@@ -107,19 +115,29 @@ func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		faults := 0
-		(&reader{Options: o, yield: func(item Item, err error) bool {
-			if err == nil && !o.shares(item) || errors.Is(err, errLeftOut) {
-				return true
-			}
-			if err != nil {
+		for item, err := range o.items(source) {
+			switch {
+			case errors.Is(err, errLeftOut), err == nil && !o.shares(item):
+				continue
+			case err != nil:
 				faults++
 			}
 			if faults > mostFaults {
 				yield(Item{}, errFaults)
-				return false
+				return
 			}
-			return yield(item, err)
-		}}).read(source)
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+// items yields everything that a list says, of all shares and however much of it is wrong.
+func (o *Options) items(source io.Reader) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		r := &reader{Options: *o, yield: yield}
+		r.read(source)
 	}
 }
 

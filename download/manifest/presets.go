@@ -139,12 +139,7 @@ func elements(cell string) (list []string) {
 		return nil
 	}
 	for e := range strings.SplitSeq(cell, ";") {
-		e = strings.TrimSpace(e)
-		if strings.HasPrefix(e, "type=") && list != nil {
-			list[len(list)-1] += ";" + e
-		} else {
-			list = append(list, e)
-		}
+		list = append(list, strings.TrimSpace(e))
 	}
 	return list
 }
