@@ -54,6 +54,7 @@ type Verdict struct {
 	err  error
 }
 
+// verdict is the kind of a Verdict.
 type verdict int
 
 const (
@@ -87,10 +88,14 @@ func (v Verdict) Then(host string) Verdict { v.next = host; return v }
 // are running. It reads source only a bounded number of jobs ahead.
 func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func(context.Context, *Turn[T]) Verdict) {
 	ctx, end := context.WithCancel(ctx)
-	s := &scheduler[T]{Options: o, ctx: ctx, do: do, hosts: make(map[string]*host[T]), launched: make(chan *Turn[T]), feeding: true}
+	s := &scheduler[T]{
+		Options: o, ctx: ctx, do: do, feeding: true,
+		hosts: make(map[string]*host[T]), launched: make(chan *Turn[T]),
+	}
 	s.changed.L = &s.mu
 	s.mu.Lock()
-	s.limit, s.alarm = s.search.Connections(), time.AfterFunc(tick, s.look)
+	s.limit = s.search.Connections()
+	s.alarm = time.AfterFunc(tick, s.look)
 	s.mu.Unlock()
 	context.AfterFunc(ctx, s.look)
 	for job := range source {
@@ -187,14 +192,15 @@ func (s *scheduler[T]) push(job Job[T], front bool) {
 	if h.queued() == 0 {
 		s.ring = append(s.ring, h)
 	}
-	q, at := &h.jobs, 0
+	q := &h.jobs
 	if job.Finds {
 		q = &h.finders
 	}
-	if !front {
-		at = len(*q)
+	if front {
+		*q = slices.Insert(*q, 0, job)
+	} else {
+		*q = append(*q, job)
 	}
-	*q = slices.Insert(*q, at, job)
 	s.queued++
 }
 
@@ -295,7 +301,8 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 }
 
 func (s *scheduler[T]) refused(h *host[T], err error) {
-	if ceiling := h.full(err, s.Patience); s.Full != nil && h.givenUp == nil {
+	ceiling := h.full(err, s.Patience)
+	if s.Full != nil && h.givenUp == nil {
 		s.Full(h.name, ceiling)
 	}
 }

@@ -104,21 +104,9 @@ func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File
 	var signed time.Time
 	for looks := 0; ; looks++ {
 		for i := first; i <= last; i++ {
-			f, err := os.OpenFile(fmt.Sprint(w.name, kind, i), os.O_RDWR|os.O_CREATE, 0o600)
-			if err != nil {
-				return nil, localfile.Failure(w.name, "cannot be opened", err)
-			}
-			taken, locked := disk.Lock(f)
-			if locked && (kind == ".place" || settled(f)) {
-				return f, nil
-			}
-			passed := taken && kind == ".place" && looks > 0 && age(f) > silence
-			f.Close()
-			switch {
-			case !taken && !locked:
-				return nil, localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)
-			case passed:
-				return nil, nil
+			f, silent, err := w.try(kind, i)
+			if f != nil || err != nil || silent && looks > 0 {
+				return f, err
 			}
 		}
 		if w.place != nil && time.Since(signed) > silence/4 {
@@ -130,6 +118,25 @@ func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File
 			return nil, err
 		}
 	}
+}
+
+// try locks a file, and returns nil if another run has it: silent says that this waits in the queue and makes no sign.
+func (w *wait) try(kind string, i int) (locked *os.File, silent bool, err error) {
+	f, err := os.OpenFile(fmt.Sprint(w.name, kind, i), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, false, localfile.Failure(w.name, "cannot be opened", err)
+	}
+	queue := kind == ".place"
+	taken, mine := disk.Lock(f)
+	if mine && (queue || settled(f)) {
+		return f, false, nil
+	}
+	silent = taken && queue && age(f) > silence
+	f.Close()
+	if !taken && !mine {
+		err = localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)
+	}
+	return nil, silent, err
 }
 
 // tell says how long this wait has lasted and which processes have the connections, if it is time to.
