@@ -48,6 +48,9 @@ func (t *Tree) check() error {
 	return nil
 }
 
+// reads reports whether directories that are so many levels down are listed.
+func (t *Tree) reads(depth int) bool { return t.Depth == 0 || depth < t.Depth }
+
 func (t *Tree) typeOf(name string) urlparse.Typecode {
 	if t.Type == nil {
 		return ""
@@ -96,54 +99,49 @@ func (b *engine) warn() {
 	}
 }
 
-// entry is what is kept of an ftpexec.Entry: there may be millions.
-type entry struct {
-	name, target string
-	unique       string      // of a directory
-	mode         fs.FileMode // the type
-	size         int64
-	time         time.Time // of modification
-	unit         time.Duration
-	local        bool
-}
-
-func entryOf(e ftpexec.Entry) entry {
-	x := entry{name: strings.Clone(path.Base(e.Name)), target: strings.Clone(e.Target), mode: e.Mode.Type(), size: e.Size}
-	if e.Mode.IsDir() {
-		x.unique = strings.Clone(e.Unique)
+// kept returns what is kept of an entry of a listing: there may be millions. Its texts no longer hold on to the listing, and
+// two that are kept of the same entry are equal.
+func kept(e ftpexec.Entry) ftpexec.Entry {
+	if !e.Mode.IsDir() {
+		e.Unique = ""
 	}
-	x.time = e.ModTime
-	x.unit = e.Precision
-	x.local = e.Local
-	return x
+	e.Name = strings.Clone(path.Base(e.Name))
+	e.Target = strings.Clone(e.Target)
+	e.Unique = strings.Clone(e.Unique)
+	e.Mode = e.Mode.Type()
+	e.HasPerm = false
+	e.URL = nil
+	return e
 }
 
-func (e *entry) rough() bool { return e.local || e.unit == 0 || e.unit > time.Second }
+// rough reports whether the time of an entry is only a hint, or unknown.
+func rough(e ftpexec.Entry) bool { return e.Local || e.Precision == 0 || e.Precision > time.Second }
 
-// url returns the URL of an entry of the directory dir, with its name as servers take it.
-func (e entry) url(dir *urlparse.URL) *urlparse.URL {
+// urlOf returns the URL of an entry of the directory dir, with its name as servers take it.
+func urlOf(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
 	kind := urlparse.Typecode("")
-	if e.mode.IsDir() {
+	if e.Mode.IsDir() {
 		kind = urlparse.TypeDir
 	}
-	return dir.Child(localfile.Segment(e.name), kind)
+	return dir.Child(localfile.Segment(e.Name), kind)
 }
 
-// key returns a hash of the name, which is the same for names of the same file.
-func (e entry) key() uint64 { return maphash.String(seed, localfile.Key(e.name)) }
+// keyOf returns a hash of the name of an entry, which is the same for names of the same file.
+func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, localfile.Key(e.Name)) }
 
 // usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: one that
 // would leave the directory or mean something else on this system, that of a journal, and the second of two that are the
 // same here. taken has the keys of those before.
-func (e entry) usable(taken map[uint64]bool) error {
-	why, key := localfile.Unusable(e.name), e.key()
+func usable(e ftpexec.Entry, taken map[uint64]bool) error {
+	why := localfile.Unusable(e.Name)
+	key := keyOf(e)
 	if _, again := taken[key]; again && why == "" {
 		why = "has the name of another entry of the listing"
-	} else if localfile.Own(e.name) != "" {
+	} else if localfile.Own(e.Name) != "" {
 		why += ": --reject leaves it out"
 	}
 	if why != "" {
-		return &localfile.Error{Path: e.name, Reason: why, Err: localfile.ErrName}
+		return &localfile.Error{Path: e.Name, Reason: why, Err: localfile.ErrName}
 	}
 	taken[key] = true
 	return nil
@@ -167,13 +165,13 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) ftpexec.Earl
 	seen := 0
 	o.Entry = func(x ftpexec.Entry) {
 		seen++
-		e := entryOf(x)
-		if _, begun := j.dir.ahead[e.key()]; seen <= many || begun || ctx.Err() != nil || e.mode != 0 ||
-			localfile.Unusable(e.name) != "" || !j.Tree.wants(e.name, false, false) || b.create(j) != nil {
+		e := kept(x)
+		if _, begun := j.dir.ahead[keyOf(e)]; seen <= many || begun || ctx.Err() != nil || e.Mode != 0 ||
+			localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) || b.create(j) != nil {
 			return
 		}
-		b.try(j.Tree, e.name, false)
-		j.dir.ahead[e.key()] = true
+		b.try(j.Tree, e.Name, false)
+		j.dir.ahead[keyOf(e)] = true
 		b.queue(t, j.file(e))
 	}
 	return o
@@ -200,15 +198,15 @@ func (j *job) note(change func(h *haul)) {
 }
 
 // leave counts an entry that is not wanted.
-func (j *job) leave(e entry) {
-	below := path.Join(j.dir.below, e.name)
+func (j *job) leave(e ftpexec.Entry) {
+	below := path.Join(j.dir.below, e.Name)
 	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
 	j.note(func(h *haul) {
 		switch {
 		case h.wanted > 0:
-		case glob.Match(j.Tree.Reject, below, e.mode == fs.ModeDir):
+		case glob.Match(j.Tree.Reject, below, e.Mode == fs.ModeDir):
 			h.rejected = true
-		case e.mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below, false):
+		case e.Mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below, false):
 		default:
 			h.unwanted++
 		}
@@ -230,35 +228,42 @@ func (e barren) Is(target error) bool { return target == ftpexec.ErrNotFound }
 
 // wanting says why no file of the tree t is fetched, or returns nil if the server has none.
 func (b *engine) wanting(h *haul, t *Tree) error {
-	text := "nothing matches " + strings.Join(t.patterns(), " or ")
+	flat := h.deeper > 0 && t.flat()
+	text := h.why(t)
 	switch {
-	case h.wanted > 0 || h.lost:
+	case text == "" || h.wanted > 0 || h.lost:
 		return nil
-	case t.Names != "" && !h.named:
-		text = "nothing matches " + t.Names
-	case h.unwanted > 0:
-	case t.flat() && h.deeper > 0:
+	case flat && h.unwanted == 0 && h.named:
 		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
-	case h.rejected:
-		text = "--reject leaves no file of it"
-	case h.deeper > 0:
-		text = "no file"
-	case h.links > 0 && t.FollowLinks:
-		text = "only links, which lead to no file in it"
-	case h.links > 0:
-		text = "only links (--follow-links fetches what they lead to inside it)"
-	default:
-		return nil
 	}
 	advice := ""
 	for _, p := range t.patterns() {
 		advice = cmp.Or(advice, b.idle[p].Advice())
 	}
 	text += advice
-	if h.deeper > 0 && !t.flat() {
+	if h.deeper > 0 && !flat {
 		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
 	}
 	return barren(text)
+}
+
+// why says why no file of the tree t is fetched, or returns "" if it has none.
+func (h *haul) why(t *Tree) string {
+	switch {
+	case t.Names != "" && !h.named:
+		return "nothing matches " + t.Names
+	case h.unwanted > 0:
+		return "nothing matches " + strings.Join(t.patterns(), " or ")
+	case h.rejected:
+		return "--reject leaves no file of it"
+	case h.deeper > 0:
+		return "no file"
+	case h.links > 0 && t.FollowLinks:
+		return "only links, which lead to no file in it"
+	case h.links > 0:
+		return "only links (--follow-links fetches what they lead to inside it)"
+	}
+	return ""
 }
 
 // flat reports whether no directory that matches Names is read.
@@ -319,48 +324,67 @@ const near = 16
 // fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So circle
 // asks: in a circle the way from the one to the other leads on from there, again and again, and shows the same at its end.
 func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, error) {
-	d, within := j.dir, found.dirs
+	d := j.dir
 	d.shows = found.shows
-	var same, named *node // the nearest that shows the same, or that has the same name in "unique"
-	alike := 0
-	for a := d.up; a != nil && within > 0; a = a.up {
-		if _, above := a.wayTo(d); above && a.shows == d.shows {
-			alike++
-			same = cmp.Or(same, a)
-		} else if above && a.unique == d.unique && a.unique != "" {
-			named = cmp.Or(named, a)
-		}
+	if found.dirs == 0 { // it leads nowhere
+		return nil, d.tooDeep(j, false)
 	}
-	unsure := &localfile.Error{Path: j.Path, Reason: fmt.Sprintf(
-		"has more than %d directories above it, or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
-	if d.depth > deepest || alike > mostAlike && within > 1 {
-		return nil, unsure
+	same, alike := d.suspect()
+	if err := d.tooDeep(j, alike > mostAlike && found.dirs > 1); err != nil {
+		return nil, err
 	}
-	if same = cmp.Or(same, named); same == nil || alike&(alike-1) != 0 { // what one try has not shown another may, but most will not
+	if same == nil || alike&(alike-1) != 0 { // what one try has not shown another may, but most will not
 		return nil, nil
 	}
-	way, _ := same.wayTo(d)
-	leads := func(levels int) (bool, error) {
-		far := *d
-		far.real = path.Join(d.real, strings.Repeat("/"+way, levels/(1+strings.Count(way, "/"))+1))
-		there, err := b.entries(ctx, far.url(), ftpexec.Early{}, nil)
-		return err == nil && there.shows == d.shows, err
-	}
-	on, err := leads(deepest - d.depth)
-	switch e := (*ftpexec.Error)(nil); {
-	case on:
+	on, err := b.leads(ctx, d, same, deepest-d.depth)
+	e, _ := errors.AsType[*ftpexec.Error](err)
+	switch {
+	case on, e != nil && strings.HasSuffix(e.Reply, " Too many levels of symbolic links."): // pyftpdlib
 		return same, nil
 	case err == nil || !noDirectory(err):
 		return nil, err
-	case errors.As(err, &e) && strings.HasSuffix(e.Reply, " Too many levels of symbolic links."): // pyftpdlib
-		return same, nil
 	}
-	if within > 1 {
-		if on, _ := leads(near); on {
-			return nil, unsure
+	if found.dirs > 1 {
+		on, _ = b.leads(ctx, d, same, near)
+	}
+	return nil, d.tooDeep(j, on)
+}
+
+// suspect returns the nearest directory above d that shows the same, or else the nearest that has the same name in
+// "unique"; and how many show the same.
+func (d *node) suspect() (same *node, alike int) {
+	var named *node
+	for a := d.up; a != nil; a = a.up {
+		_, above := a.wayTo(d)
+		switch {
+		case !above:
+		case a.shows == d.shows:
+			alike++
+			same = cmp.Or(same, a)
+		case a.unique == d.unique && a.unique != "":
+			named = cmp.Or(named, a)
 		}
 	}
-	return nil, nil
+	return cmp.Or(same, named), alike
+}
+
+// leads reports whether the way from a directory to d leads on from d, so many levels down, and shows the same there.
+func (b *engine) leads(ctx context.Context, d, from *node, levels int) (bool, error) {
+	way, _ := from.wayTo(d)
+	times := levels/(1+strings.Count(way, "/")) + 1
+	far := *d
+	far.real = path.Join(d.real, strings.Repeat("/"+way, times))
+	there, err := b.entries(ctx, far.url(), ftpexec.Early{}, nil)
+	return err == nil && there.shows == d.shows, err
+}
+
+// tooDeep returns an error if d is too deep in the tree, or may be in a circle that nothing proves.
+func (d *node) tooDeep(j *job, unsure bool) error {
+	if d.depth <= deepest && !unsure {
+		return nil
+	}
+	return &localfile.Error{Path: j.Path, Reason: fmt.Sprintf("has more than %d directories above it, "+
+		"or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
 }
 
 // wayTo returns the names that lead from a to d, if d is below a.

@@ -39,7 +39,6 @@ const (
 func (h *host[T]) room(perHost int, now time.Time) int {
 	most := cmp.Or(perHost, math.MaxInt32)
 	if h.ceiling == 0 || h.ceiling >= most {
-		h.ceiling = 0
 		return most - h.tokens
 	}
 	if h.tokens >= h.ceiling && !now.Before(h.probe) {
