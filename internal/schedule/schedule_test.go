@@ -399,3 +399,49 @@ func TestAddStarts(t *testing.T) {
 		})
 	})
 }
+
+// TestFollowsAndAlone checks what a job is told about others: whether one of its host is queued, and whether it alone runs.
+func TestFollowsAndAlone(t *testing.T) {
+	for _, tt := range []struct {
+		jobs    int
+		hosts   []string
+		spare   int
+		end     bool // the run ends meanwhile
+		follows bool // for the first job, as alone
+		alone   bool
+	}{
+		{jobs: 1, hosts: []string{"h"}, alone: true},
+		{jobs: 1, hosts: []string{"h", "h"}, follows: true, alone: true},
+		{jobs: 1, hosts: []string{"h", "g"}, alone: true},
+		{jobs: 1, hosts: []string{"h", "h"}, end: true, alone: true},
+		{jobs: 2, hosts: []string{"h", "h"}},
+		{jobs: 2, hosts: []string{"h"}, spare: 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			var jobs []Job[int]
+			for i, host := range tt.hosts {
+				jobs = append(jobs, Job[int]{Host: host, Value: i, Last: i == len(tt.hosts)-1})
+			}
+			Run(ctx, Options{Jobs: tt.jobs}, slices.Values(jobs), func(_ context.Context, turn *Turn[int]) Verdict {
+				wait(t.Context(), time.Millisecond) // the source is read
+				if turn.Value > 0 {
+					wait(t.Context(), time.Second)
+					return Done
+				}
+				turn.Spare(tt.spare)
+				if tt.end {
+					end()
+				}
+				follows := turn.Follows()
+				alone := turn.Alone()
+				if follows != tt.follows || alone != tt.alone {
+					t.Errorf("%+v: follows %v, alone %v", tt, follows, alone)
+				}
+				wait(t.Context(), time.Second)
+				return Done
+			})
+		})
+	}
+}
