@@ -12,6 +12,8 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -58,6 +60,23 @@ type Task struct {
 	// Writer, if not nil, gets the bytes of the file as they arrive, as [download.To] writes them. Then nothing is saved, and
 	// Path is only a name for it.
 	Writer io.Writer
+
+	err error // why there is no task: what a list says is wrong
+}
+
+// Tasks turns what [manifest.Read] yields into tasks for [Run]. An error of the list becomes a task without URLs, which fails
+// with that error.
+func Tasks(items iter.Seq2[manifest.Item, error]) iter.Seq[Task] {
+	if items == nil {
+		return nil
+	}
+	return func(yield func(Task) bool) {
+		for item, err := range items {
+			if !yield(Task{Item: item, err: err}) {
+				return
+			}
+		}
+	}
 }
 
 // Event is something that happens in a run. Its Kind is one that package download has. Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
@@ -94,7 +113,13 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src, idle: make(map[string]glob.Guesses), root: o.Each.Root, group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)}}
+	if err := o.check(src); err != nil {
+		return Totals{}, err
+	}
+	b := &engine{
+		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)},
+	}
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	b.teller, _ = src.(teller)
 	if o.Ledger != "" {
@@ -132,8 +157,22 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	}
 }
 
+// check returns what is wrong with the options, whatever the tasks are.
+func (o *Options) check(src download.Source) error {
+	switch {
+	case src == nil:
+		return errors.New("there is no Source: write an *ftpexec.Client")
+	case o.Jobs < 0 || o.PerHost < 0 || o.Timeout < 0:
+		return errors.New("Jobs, PerHost or Timeout is negative: write 0, which means no limit")
+	case o.Ledger != "" && (path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
+		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger, ledger.Name)
+	}
+	return optionsOf(o.Each, manifest.Item{}).Check()
+}
+
 var errNoRoot = fmt.Errorf("nothing can be saved: Options.Each has no Root, which os.OpenRoot opens%.0w", download.ErrLocal)
 
+// engine is the state of a run.
 type engine struct {
 	Options
 	src    download.Source
@@ -155,6 +194,7 @@ type engine struct {
 	counts   counts
 }
 
+// job is a task, or a file or directory that a listing has shown.
 type job struct {
 	*Task             // nil until settle, because it takes more memory than all the rest
 	in      *job      // the directory whose listing has this file
@@ -189,34 +229,73 @@ func (j *job) settle() {
 // jobs counts the tasks and turns them into jobs. It looks one task ahead: files of one tree cannot have the same path.
 func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	return func(yield func(schedule.Job[*job]) bool) {
+		if tasks == nil {
+			return
+		}
 		next, stop := iter.Pull(tasks)
 		defer stop()
 		t, more := next()
 		for more {
 			task := t
-			j := &job{Task: &task, listed: -1}
-			if t, more = next(); b.paths == nil && (more || j.Tree == nil) {
+			t, more = next()
+			if b.paths == nil && (more || task.Tree == nil) {
 				b.paths = claims.New()
 			}
+			j := &job{Task: &task, listed: -1}
+			if err := task.check(); err != nil {
+				b.reject(j, task.Tree != nil, err)
+				continue
+			}
 			if j.Tree != nil {
-				u := j.url() // which may be a file's if it does not end as that of a directory
-				j.dir, b.trees = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}, append(b.trees, j)
-				j.URLs = []*urlparse.URL{j.dir.root}
-				if err := j.Tree.check(); err != nil {
-					b.count(func(c *counts) { c.Unlisted++ })
-					b.ended(j.failed(err))
-					continue
-				}
+				b.plant(j)
 			}
 			if !b.admit(j) {
 				continue
 			}
 			found := b.found(j, j.url().Address())
-			if found.Last = !more; !yield(found) {
+			found.Last = !more
+			if !yield(found) {
 				return
 			}
 		}
 	}
+}
+
+// check returns what is wrong with a task in itself.
+func (t *Task) check() error {
+	switch {
+	case t.err != nil:
+		return t.err
+	case len(t.URLs) == 0 || slices.Contains(t.URLs, nil):
+		return errors.New("the task has no URL, or one that is nil: write one in Item.URLs")
+	case t.Tree == nil:
+		return nil
+	case t.Writer != nil:
+		return errors.New("a tree cannot go to a Writer: leave out one of the two")
+	}
+	return t.Tree.check()
+}
+
+// plant makes a job that of the directory of a tree. The URL may be a file's if it does not end as that of a directory.
+func (b *engine) plant(j *job) {
+	u := j.url()
+	j.dir = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}
+	j.URLs = []*urlparse.URL{j.dir.root}
+	b.trees = append(b.trees, j)
+}
+
+// reject ends a task that is not even queued, a directory if dir is true.
+func (b *engine) reject(j *job, dir bool, err error) {
+	b.count(func(c *counts) {
+		if dir {
+			c.Unlisted++
+		} else {
+			c.file(0)
+		}
+	})
+	e := j.failed(err)
+	e.dir = dir
+	b.ended(e)
 }
 
 // admit reports whether a job is to be queued. Of two files with the same path only the first is: the same again, of which
@@ -237,8 +316,7 @@ func (b *engine) admit(j *job) bool {
 		return true
 	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
 		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
-		b.count(func(c *counts) { c.file(-1) })
-		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason}))
+		b.reject(&settled, false, &localfile.Error{Path: settled.Path, Reason: reason})
 	}
 	return false
 }

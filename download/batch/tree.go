@@ -188,10 +188,10 @@ func (b *engine) create(j *job) error {
 // contents is what the listing of a directory shows.
 type contents struct {
 	entries []ftpexec.Entry // without the files that are queued already
-	odd     []error // of single lines
-	all     int     // the number of entries
-	dirs    int     // how many of them may be directories
-	shows   uint64  // a hash of them, in whatever order
+	odd     []error         // of single lines
+	all     int             // the number of entries
+	dirs    int             // how many of them may be directories
+	shows   uint64          // a hash of them, in whatever order
 }
 
 // earlyLister is a Source that tells what shows of a listing before it is whole, as an [*ftpexec.Client] does.
@@ -323,21 +323,12 @@ func (j *job) file(e ftpexec.Entry) *job {
 	return f
 }
 
+// refuse ends an entry that cannot have its name here.
 func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
-	dir := e.Mode.IsDir()
 	j.in.note(func(h *haul) { h.lost = true })
-	b.count(func(c *counts) {
-		if dir {
-			c.Unlisted++
-		} else {
-			c.file(0)
-		}
-	})
 	j.settle()
 	j.URLs[0] = urlOf(e, j.in.url())
-	failed := j.failed(err)
-	failed.dir = dir
-	b.ended(failed)
+	b.reject(j, e.Mode.IsDir(), err)
 }
 
 // descend fills in the job for an entry that is not a file. It returns false if the entry is not retrieved.

@@ -288,8 +288,7 @@ func (b *engine) hauls(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
 		case err != nil:
-			b.count(func(c *counts) { c.file(0) })
-			b.ended(Event{Event: download.Event{Err: err}, Task: j.Task})
+			b.reject(j, false, err)
 		case h.deeper > 0:
 			what = h.unread(j.Tree)
 		case h.wanted > 0 || h.lost:

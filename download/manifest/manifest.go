@@ -213,10 +213,25 @@ type reader struct {
 	noted bool // errLeftOut is told
 }
 
+// check returns what is wrong with the call itself.
+func (o *Options) check(source io.Reader) error {
+	switch {
+	case source == nil:
+		return errors.New("there is no list: write an io.Reader")
+	case o.Shard != [2]int{} && (o.Shard[0] < 1 || o.Shard[0] > o.Shard[1]):
+		return fmt.Errorf("there is no Shard %d of %d: write one from 1", o.Shard[0], o.Shard[1])
+	}
+	return nil
+}
+
 // read yields all items, those of other shards too.
 func (r *reader) read(source io.Reader) {
-	r.in = &lines{r: bufio.NewReaderSize(source, peekSize)}
-	format, err := r.form()
+	err := r.Options.check(source)
+	var format form
+	if err == nil {
+		r.in = &lines{r: bufio.NewReaderSize(source, peekSize)}
+		format, err = r.form()
+	}
 	if err != nil {
 		r.fail(1, err)
 		return
