@@ -82,7 +82,8 @@ func Tasks(items iter.Seq2[manifest.Item, error]) iter.Seq[Task] {
 // Event is something that happens in a run. Its Kind is one that package download has. Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
 // download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text is a warning.
 type Event struct {
-	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
+	// after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
+	download.Event
 	// Task is the same from Started to Ended, or nil if the event is about a server or the run. It tries the first URL.
 	Task   *Task
 	Result download.Result // after Ended, if Text is ""; with Err only Kept counts
@@ -98,7 +99,8 @@ type Totals struct {
 	Failed   int64 // files
 	Listing  int64 // directories that are not listed yet
 	Unlisted int64 // directories that could not be listed whole
-	Kept     int64 // bytes in the parts of files that are not complete, from which a later run resumes
+	// bytes in the parts of files that are not complete, from which a later run resumes
+	Kept int64
 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
@@ -134,13 +136,16 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 		b.group.Flush = l.Flush
 		b.ledger = l
 		if l.Ignored != nil {
-			b.tell(Event{Event: download.Event{Err: fmt.Errorf("%s (%d in all) is ignored: not a regular file that only this user may write", l.Ignored[0], len(l.Ignored))}})
+			b.warn("%s (%d in all) is ignored: not a regular file that only this user may write",
+				l.Ignored[0], len(l.Ignored))
 		}
 	}
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling, Without: partfile.MostWaiting(),
-		Patience: 4 * retry.Count(o.Each.Retries), // a server that refuses every connection is worth more than a failure of one file
+		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
+		Without: partfile.MostWaiting(),
+		// a server that refuses every connection is worth more than a failure of one file
+		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)
 	b.hauls(ctx)
 	end()
@@ -153,7 +158,8 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	case ctx.Err() != nil:
 		return t, context.Cause(ctx)
 	default:
-		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole", t.Complete, t.Files, t.Listing+t.Unlisted)
+		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
+			t.Complete, t.Files, t.Listing+t.Unlisted)
 	}
 }
 
@@ -164,13 +170,17 @@ func (o *Options) check(src download.Source) error {
 		return errors.New("there is no Source: write an *ftpexec.Client")
 	case o.Jobs < 0 || o.PerHost < 0 || o.Timeout < 0:
 		return errors.New("Jobs, PerHost or Timeout is negative: write 0, which means no limit")
-	case o.Ledger != "" && (path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
-		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger, ledger.Name)
+	case o.Ledger != "" &&
+		(path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
+		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
+			ledger.Name)
 	}
 	return optionsOf(o.Each, manifest.Item{}).Check()
 }
 
-var errNoRoot = fmt.Errorf("nothing can be saved: Options.Each has no Root, which os.OpenRoot opens%.0w", download.ErrLocal)
+var errNoRoot = fmt.Errorf(
+	"nothing can be saved: Options.Each has no Root, which os.OpenRoot opens%.0w",
+	download.ErrLocal)
 
 // engine is the state of a run.
 type engine struct {
@@ -185,7 +195,8 @@ type engine struct {
 	trees  []*job
 
 	trying sync.Mutex
-	idle   map[string]glob.Guesses // by patterns of trees: what they may mean; nil once they match something
+	// by patterns of trees: what they may mean; nil once they match something
+	idle map[string]glob.Guesses
 
 	telling  sync.Mutex
 	received atomic.Int64 // bytes
@@ -310,8 +321,10 @@ func (b *engine) admit(j *job) bool {
 	if settled.Size != nil {
 		facts += fmt.Sprint(" ", *settled.Size)
 	}
-	mine := claims.Claim{Who: int32(b.paths.Hash(settled.url().String())>>1) | 1, What: b.paths.Hash(facts)}
-	switch first, clash := b.paths.Add(settled.Path, mine); {
+	who := int32(b.paths.Hash(settled.url().String())>>1) | 1
+	mine := claims.Claim{Who: who, What: b.paths.Hash(facts)}
+	first, clash := b.paths.Add(settled.Path, mine)
+	switch {
 	case clash == "":
 		return true
 	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
@@ -373,6 +386,11 @@ func (b *engine) note(wait time.Duration, text string) {
 	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text, Wait: wait}})
 }
 
+// warn tells something that is not about one task.
+func (b *engine) warn(format string, args ...any) {
+	b.tell(Event{Event: download.Event{Err: fmt.Errorf(format, args...)}})
+}
+
 func (j *job) failed(err error) Event {
 	return Event{Event: download.Event{Err: err}, Task: j.Task, dir: j.dir != nil}
 }
@@ -403,7 +421,8 @@ func (b *engine) closeIdle() {
 // they are collected.
 func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
-	if scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE); !scarce || alone && t.Value.short == 2 {
+	scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+	if !scarce || alone && t.Value.short == 2 {
 		return false
 	}
 	if alone {
@@ -425,7 +444,8 @@ func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
+	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() &&
+		t.MayBeFull(times)
 	if crowded {
 		b.closeIdle()
 	}
@@ -443,5 +463,6 @@ func verdict(err error) schedule.Verdict {
 }
 
 func local(err error) bool {
-	return errors.Is(err, download.ErrLocal) || errors.As(err, new(*ftpexec.Error)) && localfile.Failed(err)
+	return errors.Is(err, download.ErrLocal) || errors.As(err, new(*ftpexec.Error)) &&
+		localfile.Failed(err)
 }

@@ -36,9 +36,10 @@ type node struct {
 	guess bool              // it may be a file: the listing or the URL does not tell
 	kind  urlparse.Typecode // of the file that it may be; "" if the tree says it
 
-	unique string          // as the listing of up has it; "" if it does not tell
-	shows  uint64          // the identity of its own listing
-	ahead  map[uint64]bool // the keys of files that are queued before the listing is whole; see begin
+	unique string // as the listing of up has it; "" if it does not tell
+	shows  uint64 // the identity of its own listing
+	// the keys of files that are queued before the listing is whole; see begin
+	ahead map[uint64]bool
 }
 
 // mostLinks bounds the links on the way to a directory. A chain of links that the server resolves itself could otherwise
@@ -124,7 +125,8 @@ func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 }
 
 // listed queues what a listed directory leads to. If the run is interrupted meanwhile, it counts as not listed.
-func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) schedule.Verdict {
+func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
+	jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
 		if ctx.Err() != nil {
 			break
@@ -163,7 +165,8 @@ func (b *engine) complain(j *job, found contents) {
 }
 
 // notListed reports a directory that could not be listed, unless the run was interrupted.
-func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+func (b *engine) notListed(ctx context.Context, j *job, err error,
+	v schedule.Verdict) schedule.Verdict {
 	j.note(func(h *haul) { h.lost = true })
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
@@ -196,11 +199,12 @@ type contents struct {
 
 // earlyLister is a Source that tells what shows of a listing before it is whole, as an [*ftpexec.Client] does.
 type earlyLister interface {
-	EntriesEarly(ctx context.Context, u *urlparse.URL, o ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
+	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
 }
 
 // entries lists a directory of which some files are queued already. It tries again as a download does.
-func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early, ahead map[uint64]bool) (c contents, err error) {
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early,
+	ahead map[uint64]bool) (c contents, err error) {
 	entries := b.src.Entries
 	if src, ok := b.src.(earlyLister); ok {
 		entries = func(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
@@ -243,7 +247,8 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 }
 
 func (b *engine) again(ctx context.Context, f func() error) error {
-	return retry.New(retry.Policy{Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true}).Do(ctx, f)
+	p := retry.Policy{Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true}
+	return retry.New(p).Do(ctx, f)
 }
 
 // sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has told them only
@@ -256,7 +261,8 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 		if !b.Each.Newer || !e.Mode.IsRegular() || !rough(*e) {
 			continue
 		}
-		if info, err := b.root.Lstat(path.Join(j.Path, e.Name)); err == nil && info.Mode().IsRegular() && info.Size() == e.Size {
+		info, err := b.root.Lstat(path.Join(j.Path, e.Name))
+		if err == nil && info.Mode().IsRegular() && info.Size() == e.Size {
 			asked = append(asked, e)
 			urls = append(urls, j.url().Child(localfile.Segment(e.Name), ""))
 		}
@@ -337,8 +343,9 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	u := urlOf(e, parent.url())
 	next.settle()
 	next.dir = &node{
-		root: d.root, below: path.Join(d.below, e.Name), depth: d.depth + 1, real: path.Join(d.real, e.Name),
-		up: d, haul: d.haul, links: d.links, guess: e.Mode != fs.ModeDir, unique: e.Unique,
+		root: d.root, below: path.Join(d.below, e.Name), depth: d.depth + 1,
+		real: path.Join(d.real, e.Name),
+		up:   d, haul: d.haul, links: d.links, guess: e.Mode != fs.ModeDir, unique: e.Unique,
 	}
 	next.URLs[0] = u.Child("", "")
 	link := e.Mode == fs.ModeSymlink
@@ -348,7 +355,8 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	case e.Mode == fs.ModeDir && !parent.Tree.reads(next.dir.depth):
 		parent.note(func(h *haul) { h.deeper++ })
 		return false
-	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular: // a device or socket, or a link that is not followed
+	// a device or socket, or a link that is not followed
+	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular:
 		what := e.Mode.String()
 		if link {
 			what = cmp.Or(e.Target, "a place that the server does not tell")
@@ -382,7 +390,8 @@ func (p *node) follow(in *node, target string) bool {
 		}
 	}
 	p.links++
-	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") && p.links <= mostLinks
+	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") &&
+		p.links <= mostLinks
 }
 
 // url returns the URL of the node with the links followed.
@@ -398,5 +407,6 @@ func (p *node) url() *urlparse.URL {
 // noDirectory reports whether err says that there is no such directory, or that it may not be entered.
 func noDirectory(err error) bool {
 	var e *ftpexec.Error
-	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) && errors.As(err, &e) && e.Stage == "directory"
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) &&
+		errors.As(err, &e) && e.Stage == "directory"
 }

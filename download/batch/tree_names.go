@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -26,8 +25,9 @@ import (
 // One without "/" is compared with the name. One with "/" at its beginning or within is compared with the path below the
 // tree's directory. One with "/" at its end stands for directories, and what is in them. A warning names each that matches nothing.
 type Tree struct {
-	Depth  int      // how many levels of directories to list; 0 means all of them
-	Names  string   // a pattern of the paths that are wanted, level by level: "*/doc/*.pdf"; "" means all
+	Depth int // how many levels of directories to list; 0 means all of them
+	// a pattern of the paths that are wanted, level by level: "*/doc/*.pdf"; "" means all
+	Names  string
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
 	// FollowLinks retrieves what symbolic links lead to, if that is inside the tree. Otherwise they are only reported.
@@ -43,7 +43,8 @@ func (t *Tree) check() error {
 		}
 	}
 	if t.Depth < 0 {
-		return errors.New("the Depth is negative: write 1 for the directory alone, 0 for all levels")
+		return errors.New(
+			"the Depth is negative: write 1 for the directory alone, 0 for all levels")
 	}
 	return nil
 }
@@ -62,7 +63,9 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 func (t *Tree) wants(below string, dir, may bool) bool {
 	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
 	switch {
-	case glob.Match(t.Reject, below, dir), pattern != "" && !glob.Match([]string{pattern}, below, false):
+	case glob.Match(t.Reject, below, dir):
+		return false
+	case pattern != "" && !glob.Match([]string{pattern}, below, false):
 		return false
 	case pattern != "" && !last:
 		return may
@@ -90,11 +93,11 @@ func (b *engine) try(t *Tree, below string, dir bool) {
 	}
 }
 
-// warn tells which patterns have matched nothing.
-func (b *engine) warn() {
+// tellIdle warns of patterns that have matched nothing.
+func (b *engine) tellIdle() {
 	for _, p := range slices.Sorted(maps.Keys(b.idle)) {
 		if g := b.idle[p]; g != nil {
-			b.tell(Event{Event: download.Event{Err: errors.New("nothing matches " + p + g.Advice())}})
+			b.warn("nothing matches %s%s", p, g.Advice())
 		}
 	}
 }
@@ -166,8 +169,14 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) ftpexec.Earl
 	o.Entry = func(x ftpexec.Entry) {
 		seen++
 		e := kept(x)
-		if _, begun := j.dir.ahead[keyOf(e)]; seen <= many || begun || ctx.Err() != nil || e.Mode != 0 ||
-			localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) || b.create(j) != nil {
+		_, begun := j.dir.ahead[keyOf(e)]
+		if seen <= many || begun || ctx.Err() != nil || e.Mode != 0 {
+			return
+		}
+		if localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) {
+			return
+		}
+		if b.create(j) != nil {
 			return
 		}
 		b.try(j.Tree, e.Name, false)
@@ -206,7 +215,8 @@ func (j *job) leave(e ftpexec.Entry) {
 		case h.wanted > 0:
 		case glob.Match(j.Tree.Reject, below, e.Mode == fs.ModeDir):
 			h.rejected = true
-		case e.Mode != 0, pattern != "" && !last, pattern != "" && h.named && !glob.Match([]string{pattern}, below, false):
+		case e.Mode != 0, pattern != "" && !last:
+		case pattern != "" && h.named && !glob.Match([]string{pattern}, below, false):
 		default:
 			h.unwanted++
 		}
@@ -271,7 +281,8 @@ func (t *Tree) flat() bool { return t.Names != "" && t.Depth == 1+strings.Count(
 
 func (h *haul) unread(t *Tree) string {
 	if t.flat() {
-		return fmt.Sprintf("directories that match are not fetched: %d (-r fetches what is in them)", h.deeper)
+		return fmt.Sprintf(
+			"directories that match are not fetched: %d (-r fetches what is in them)", h.deeper)
 	}
 	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
 }
@@ -304,7 +315,7 @@ func (b *engine) hauls(ctx context.Context) {
 		}
 	}
 	if !told {
-		b.warn()
+		b.tellIdle()
 	}
 }
 
@@ -332,13 +343,15 @@ func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, err
 	if err := d.tooDeep(j, alike > mostAlike && found.dirs > 1); err != nil {
 		return nil, err
 	}
-	if same == nil || alike&(alike-1) != 0 { // what one try has not shown another may, but most will not
+	// what one try has not shown another may, but most will not
+	if same == nil || alike&(alike-1) != 0 {
 		return nil, nil
 	}
 	on, err := b.leads(ctx, d, same, deepest-d.depth)
 	e, _ := errors.AsType[*ftpexec.Error](err)
 	switch {
-	case on, e != nil && strings.HasSuffix(e.Reply, " Too many levels of symbolic links."): // pyftpdlib
+	// pyftpdlib
+	case on, e != nil && strings.HasSuffix(e.Reply, " Too many levels of symbolic links."):
 		return same, nil
 	case err == nil || !noDirectory(err):
 		return nil, err
@@ -382,8 +395,9 @@ func (d *node) tooDeep(j *job, unsure bool) error {
 	if d.depth <= deepest && !unsure {
 		return nil
 	}
-	return &localfile.Error{Path: j.Path, Reason: fmt.Sprintf("has more than %d directories above it, "+
-		"or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
+	reason := fmt.Sprintf("has more than %d directories above it, or some that show the same: "+
+		"if this is no circle, fetch its URL in a run of its own", deepest)
+	return &localfile.Error{Path: j.Path, Reason: reason}
 }
 
 // wayTo returns the names that lead from a to d, if d is below a.

@@ -85,7 +85,8 @@ func (b *beginning) heads(separator string) bool {
 // document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.
 func (b *beginning) document() bool {
 	names, _, _ := members(b.first)
-	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") && !b.isHeader(plain(names...), false)
+	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") &&
+		!b.isHeader(plain(names...), false)
 }
 
 // form reads Map, skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
@@ -134,7 +135,8 @@ var errDamaged = errors.New("the list is compressed and damaged: download it aga
 // damaged reports whether err is about what gzip has compressed.
 func damaged(err error) bool {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
-	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
+	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) ||
+		errors.Is(err, gzip.ErrHeader)
 }
 
 // guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, or a
@@ -153,7 +155,8 @@ func (r *reader) guess(text string) string {
 	switch {
 	case i >= 0 && (r.maps == nil || forms[i].maps):
 		return forms[i].name
-	case strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t") && (r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
+	case strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t") &&
+		(r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
 		return "csv"
 	case r.maps != nil, strings.Contains(b.first, "\t") && !strings.Contains(b.first, "://"):
 		return "tsv"
@@ -163,7 +166,8 @@ func (r *reader) guess(text string) string {
 
 func hasScheme(text string) bool {
 	scheme, rest, ok := strings.Cut(strings.ToLower(text), ":")
-	return ok && (scheme == "url" || strings.HasPrefix(rest, "//") && slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme))
+	return ok && (scheme == "url" || strings.HasPrefix(rest, "//") &&
+		slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme))
 }
 
 // url reads a URL of a list of them, which may lack what Base has.
@@ -192,10 +196,12 @@ func (r *reader) url(text string) (*urlparse.URL, error) {
 // listed yields the file of a line of a list of digests, which is below Base.
 func (r *reader) listed(line int, text string) {
 	name, sum, ok := sums.Line(text)
-	item, err := Item{Line: line, Sum: sum}, error(nil)
+	item := Item{Line: line, Sum: sum}
+	var err error
 	switch {
 	case r.Base == nil || r.Base.Host == "":
-		r.fail(line, errors.New("a list of digests names files without their directory: give its URL as the base (--base URL)"))
+		r.fail(line, errors.New(
+			"a list of digests names files without their directory: give its URL as the base (--base URL)"))
 		r.done = true
 		return
 	case !ok || name == "":
@@ -212,7 +218,8 @@ func comment(text string) bool {
 	return text == "" || text[0] == '#'
 }
 
-var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and below%.0w", errors.ErrUnsupported)
+var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and below%.0w",
+	errors.ErrUnsupported)
 
 // places adds the places of a file, without those that are no ftp URLs unless all are.
 func (r *reader) places(i *Item, texts []string) (err error) {
@@ -265,8 +272,10 @@ func command(text string) (path string, places []string, err error) {
 		path = words[i+1]
 		words = slices.Delete(words, i, i+2)
 	}
-	if err != nil || len(words) != 2 || words[1][0] == '-' || strings.ContainsAny(text, "\\$`|&;<>") {
-		return "", nil, errors.New("is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
+	if err != nil || len(words) != 2 || words[1][0] == '-' ||
+		strings.ContainsAny(text, "\\$`|&;<>") {
+		return "", nil, errors.New(
+			"is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
 	}
 	return path, words[1:], nil
 }

@@ -49,10 +49,11 @@ type Options struct {
 // Item is one file of many: where it comes from, where it goes, and what is known about it in advance.
 type Item struct {
 	URLs []*urlparse.URL // places of the same file, in the order to try them; at least one
-	Path string          // where to save it, below the output directory, with "/" between its components
-	Size *int64          // in bytes; nil means unknown
-	Sum  digest.Sum      // the zero value means unknown
-	Line int             // the line of the list that names it, from 1; 0 if no list does
+	// where to save it, below the output directory, with "/" between its components
+	Path string
+	Size *int64     // in bytes; nil means unknown
+	Sum  digest.Sum // the zero value means unknown
+	Line int        // the line of the list that names it, from 1; 0 if no list does
 }
 
 // Check reads a whole list. It returns how many files the list names in the shard, their total size, which is -1 if the
@@ -98,7 +99,8 @@ func (o *Options) conflict(item Item, clash string, line int32) error {
 		hint = " (--keep-dirs saves each file under the directories of its URL)"
 	}
 	other := fmt.Sprint("line ", line)
-	return inLine(item.Line, fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, other))
+	return inLine(item.Line,
+		fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, other))
 }
 
 // plus adds a size to a sum. Either may be unknown, and so may be their sum.
@@ -169,7 +171,9 @@ var ErrLine = errors.New("a line of the list is wrong")
 // mostFaults is how many bad lines are told before reading stops: the rest costs time, and tells nothing new.
 const mostFaults = 100
 
-var errFaults = fmt.Errorf("after %d bad lines the rest is not read: is the list of another form (--format)?%.0w", mostFaults, ErrLine)
+var errFaults = fmt.Errorf(
+	"after %d bad lines the rest is not read: is the list of another form (--format)?%.0w",
+	mostFaults, ErrLine)
 
 // inLine says what is wrong with a line of a list, on one printable line without a password. The line of a record of several
 // is its first. Of a long text it keeps the beginning, and not err itself, which may hold the whole line.
@@ -196,12 +200,14 @@ const maxLine, maxField = 1 << 20, 16 << 10
 
 var errField = fmt.Errorf("is longer than %d bytes", maxField)
 
-var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", maxLine)
+var errTooMuch = fmt.Errorf(
+	"an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", maxLine)
 
 // mostIdle bounds the bytes between two files: what is compressed may go on for ever with empty lines.
 const mostIdle = 16 << 20
 
-var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and empty lines", mostIdle)
+var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and empty lines",
+	mostIdle)
 
 // reader is the state of one reading.
 type reader struct {
@@ -281,7 +287,8 @@ func (r *reader) fail(line int, err error) {
 // finish yields the item of a line, whose path is as given, or the error that came up on the way to it.
 func (r *reader) finish(item Item, err error) {
 	if err == nil && len(item.URLs) == 0 {
-		err = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")
+		err = errors.New(
+			"the line has no URL: write one, such as ftp://host/path, in the column url")
 	}
 	for _, u := range item.URLs {
 		if err == nil && !r.AllowPort {
@@ -313,7 +320,8 @@ func (r *reader) ownPath(u *urlparse.URL) (string, error) {
 	}
 	for _, name := range components {
 		if why := localfile.Unusable(name); why != "" {
-			return "", fmt.Errorf("%s: cannot be saved under its own name: %q %s: give it a path", u.Redacted(), name, why)
+			return "", fmt.Errorf("%s: cannot be saved under its own name: %q %s: give it a path",
+				u.Redacted(), name, why)
 		}
 	}
 	return strings.Join(components, "/"), nil
@@ -325,7 +333,8 @@ func (i *Item) addURL(u *urlparse.URL, err error) error {
 		err = inField(u.Redacted(), errors.New("names a directory: write the URL of a file"))
 	}
 	if err == nil && strings.Contains(strings.Join(u.Dirs, "/")+"/"+u.Name, "***@") {
-		err = inField(u.Redacted(), errors.New(`"***" stands for a part that was hidden: write the part itself`))
+		err = inField(u.Redacted(),
+			errors.New(`"***" stands for a part that was hidden: write the part itself`))
 	}
 	if err == nil {
 		i.URLs = append(i.URLs, u)

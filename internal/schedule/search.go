@@ -143,7 +143,8 @@ func (m mark) since(from mark, n int) float64 {
 // enough reports whether a short window tells something: there were so many files since from, or so many bytes for each of
 // n connections.
 func (m mark) enough(from mark, n, files int) bool {
-	return m.files-from.files >= files || m.bytes-from.bytes >= int64(n)*enough && m.at.Sub(from.at) >= shortest
+	return m.files-from.files >= files || m.bytes-from.bytes >= int64(n)*enough &&
+		m.at.Sub(from.at) >= shortest
 }
 
 // observe tells the search what has come in. After a smaller number, files that had more connections must end first, and

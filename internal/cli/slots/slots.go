@@ -21,9 +21,11 @@ import (
 )
 
 const (
-	places   = 64                     // waiters that are served in turn; any others compete for the last place
-	poll     = 50 * time.Millisecond  // between two looks at a file that another run has locked
-	settling = 250 * time.Millisecond // how long a server may still count a connection that was closed
+	// waiters that are served in turn; any others compete for the last place
+	places = 64
+	poll   = 50 * time.Millisecond // between two looks at a file that another run has locked
+	// how long a server may still count a connection that was closed
+	settling = 250 * time.Millisecond
 )
 
 // silence is for how long a waiter may make no sign until those behind it pass it: it may be stopped (SIGSTOP), and has no
@@ -61,7 +63,8 @@ type share struct {
 
 // admit waits for a slot: first for one place in the queue after another, down to the first, and there for a free slot.
 func (s *share) admit(ctx context.Context, address string) (release func(), err error) {
-	name := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Replace(strings.ToLower(address), ".:", ":", 1))))
+	key := strings.Replace(strings.ToLower(address), ".:", ":", 1)
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
 	w := &wait{share: s, address: address, name: filepath.Join(s.dir, name), since: time.Now()}
 	defer func() { w.place.Close() }()
 	for at := places; at > 0 && err == nil; at-- {
@@ -148,7 +151,8 @@ func (w *wait) tell() {
 		return
 	}
 	w.next = time.Now().Add(max(waited, time.Minute))
-	text := "waiting for a shared connection to " + w.address + ", " + printable.Duration(waited) + " so far"
+	text := fmt.Sprintf("waiting for a shared connection to %s, %s so far",
+		w.address, printable.Duration(waited))
 	for i := range w.most {
 		f, err := os.Open(fmt.Sprint(w.name, ".slot", i+1))
 		if err != nil {
