@@ -23,29 +23,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// node is a directory of a tree.
-type node struct {
-	root  *urlparse.URL     // of the tree
-	below string            // the path below the tree's directory; "" for that directory
-	depth int               // levels above it
-	real  string            // below, with the links followed
-	up    *node             // the directory whose listing has it; nil for the tree's own
-	haul  *haul             // of the tree
-	links int               // links followed on the way
-	login string            // the directory after the login when it was listed; "" if unknown
-	guess bool              // it may be a file: the listing or the URL does not tell
-	kind  urlparse.Typecode // of the file that it may be; "" if the tree says it
-
-	unique string // as the listing of up has it; "" if it does not tell
-	shows  uint64 // the identity of its own listing
-	// the keys of files that are queued before the listing is whole; see begin
-	ahead map[uint64]bool
-}
-
-// mostLinks bounds the links on the way to a directory. A chain of links that the server resolves itself could otherwise
-// lead in a circle that shows no name twice.
-const mostLinks = 8
-
 // asFile returns the job for the file that the URL of a directory turned out to name, or none if that is not wanted.
 func (j *job) asFile() []*job {
 	if j.dir.up != nil && !j.Tree.wants(j.dir.below, false, false) {
@@ -367,31 +344,6 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 		return false
 	}
 	return true
-}
-
-// follow makes p, an entry of in, the node to which it links. It returns false if that is outside the tree or a circle.
-func (p *node) follow(in *node, target string) bool {
-	if strings.HasPrefix(target, "/") {
-		root := "/" + strings.Trim(strings.Join(p.root.Dirs, "/"), "/")
-		inside, ok := strings.CutPrefix(path.Clean(target)+"/", strings.TrimSuffix(root, "/")+"/")
-		if !ok || len(p.root.Dirs) == 0 || !strings.HasPrefix(p.root.Dirs[0], "/") {
-			return false
-		}
-		p.real = strings.TrimSuffix(inside, "/")
-	} else {
-		p.real = path.Join(in.real, target)
-	}
-	if p.real == "." {
-		p.real = ""
-	}
-	for a := p.up; a != nil; a = a.up {
-		if a.real == p.real {
-			return false
-		}
-	}
-	p.links++
-	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") &&
-		p.links <= mostLinks
 }
 
 // url returns the URL of the node with the links followed.

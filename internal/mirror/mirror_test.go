@@ -33,6 +33,7 @@ type stand struct {
 	*testing.T
 	server  *testserver.Server
 	files   afero.Fs
+	top     string // the path of the tree on the server
 	fetched string // the directory with all of it
 	network *ftptest.Network
 	fault   atomic.Pointer[func(*testserver.Conn) testserver.Action]
@@ -42,7 +43,7 @@ type stand struct {
 var kept, lost = []string{"1", "a/2", "a/b/3", "a/b/-l", "c/4"}, []string{"5", "a/sp ace", "a/d/6", "a/d/e/7"}
 
 func newStand(t *testing.T) *stand {
-	s := &stand{T: t, files: afero.NewMemMapFs(), fetched: t.TempDir(), network: ftptest.NewNetwork()}
+	s := &stand{T: t, top: "/t/", files: afero.NewMemMapFs(), fetched: t.TempDir(), network: ftptest.NewNetwork()}
 	tree := make(map[string]string)
 	for _, name := range slices.Concat(kept, lost) {
 		tree["/t/"+name] = "contents of " + name
@@ -72,7 +73,7 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	d.Tell = func(name string) { deleted = append(deleted, name) }
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
-	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + "/t/"))(s)
+	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + s.top))(s)
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
 	source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
 	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
@@ -169,6 +170,28 @@ func TestDelete(t *testing.T) {
 				t.Errorf("moved to %q", trash)
 			}
 		})
+	}
+}
+
+// TestDeleteLast deletes the last file of a directory, and a file of the login directory: other files of the tree are there.
+func TestDeleteLast(t *testing.T) {
+	s := newStand(t)
+	must.Do(t, s.files.Remove("/t/c/4"))
+	dir := s.again()
+	want := []string{"5", "a/d/6", "a/d/e/7", "a/sp ace", "c/4"}
+	deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 9})
+	if err != nil || !slices.Equal(deleted, want) {
+		t.Errorf("deleted %q, %v, want %q", deleted, err, want)
+	}
+	s.top = "/"
+	must.Do(t, afero.WriteFile(s.files, "/z", nil, 0o644))
+	dir = t.TempDir()
+	for _, want := range [][]string{nil, {"z"}} {
+		deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 9})
+		if err != nil || !slices.Equal(deleted, want) {
+			t.Errorf("from the login directory: deleted %q, %v, want %q", deleted, err, want)
+		}
+		_ = s.files.Remove("/z")
 	}
 }
 
