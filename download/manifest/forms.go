@@ -38,7 +38,7 @@ var forms = []form{
 }
 
 func (r *reader) readTSV() {
-	r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t"), nil })
+	r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t") })
 }
 
 func (r *reader) readCSV()    { r.readTable(",", r.record) }
