@@ -197,6 +197,20 @@ func TestShare(t *testing.T) {
 	if disk.Fault = nil; !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, localfile.ErrLocal) {
 		t.Errorf("without locks: %v", err)
 	}
+	disk.Fault = func(call, path string) error {
+		if call == "write" && strings.Contains(path, ".slot") {
+			return os.ErrInvalid
+		}
+		return nil
+	}
+	_, err = admit(t.Context(), address)
+	disk.Fault = nil
+	if !errors.Is(err, os.ErrInvalid) || !errors.Is(err, localfile.ErrLocal) {
+		t.Errorf("with a slot that cannot be written: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*settling)
+	defer cancel()
+	must.Get(admit(ctx, address))(t)()
 	for _, change := range []func() error{
 		func() error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o770)) },
 		func() error { return os.Symlink(".", dir) },
