@@ -25,7 +25,7 @@ func TestAddStarts(t *testing.T) {
 				added := time.Now()
 				turn.Add(Job[bool]{Host: "g"})
 				if spare > 0 {
-					wait(t.Context(), 5*tick)
+					wait(t.Context(), 5*tick+tick/2) // not at a tick, which starts jobs too
 					added = time.Now()
 					turn.Refused(errTooMany)
 				}
