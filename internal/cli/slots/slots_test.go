@@ -187,6 +187,45 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	}
 }
 
+// TestWhoHasIt checks that the file of a slot names the process that has it, and nobody afterwards, and that who waits for
+// longer than a second is told so.
+func TestWhoHasIt(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	told := make(chan string, 1)
+	var c ftpexec.Client
+	dirs := must.Get(Share(&c, 1, func(text string) { told <- text }))(t)
+	release := must.Get(c.Admit(t.Context(), address))(t)
+	slot := must.Get(filepath.Glob(filepath.Join(dirs[0], "*.slot1")))(t)[0]
+	holder := func() int {
+		f := must.Get(os.Open(slot))(t)
+		defer f.Close()
+		pid, _ := read(f)
+		return pid
+	}
+	if pid := holder(); pid != os.Getpid() {
+		t.Errorf("the slot names process %d, want %d", pid, os.Getpid())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		if _, err := c.Admit(ctx, address); err == nil {
+			t.Error("two have the only slot")
+		}
+	})
+	got := <-told
+	begins := "waiting for a shared connection to " + address + ", "
+	ends := fmt.Sprintf(" so far; process %d has one", os.Getpid())
+	if !strings.HasPrefix(got, begins) || !strings.HasSuffix(got, ends) {
+		t.Errorf("got %q, want %q and %q", got, begins, ends)
+	}
+	cancel()
+	all.Wait()
+	release()
+	if pid := holder(); pid != 0 {
+		t.Errorf("after its end the slot names process %d", pid)
+	}
+}
+
 // TestShare refuses a directory that others can write to, and a file system without locks.
 func TestShare(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
