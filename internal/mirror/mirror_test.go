@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -33,7 +34,7 @@ type stand struct {
 	*testing.T
 	server  *testserver.Server
 	files   afero.Fs
-	top     string // the path of the tree on the server
+	top     string // the path of the tree on the server; "" is /t/
 	fetched string // the directory with all of it
 	network *ftptest.Network
 	fault   atomic.Pointer[func(*testserver.Conn) testserver.Action]
@@ -43,7 +44,7 @@ type stand struct {
 var kept, lost = []string{"1", "a/2", "a/b/3", "a/b/-l", "c/4"}, []string{"5", "a/sp ace", "a/d/6", "a/d/e/7"}
 
 func newStand(t *testing.T) *stand {
-	s := &stand{T: t, top: "/t/", files: afero.NewMemMapFs(), fetched: t.TempDir(), network: ftptest.NewNetwork()}
+	s := &stand{T: t, files: afero.NewMemMapFs(), fetched: t.TempDir(), network: ftptest.NewNetwork()}
 	tree := make(map[string]string)
 	for _, name := range slices.Concat(kept, lost) {
 		tree["/t/"+name] = "contents of " + name
@@ -73,7 +74,7 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	d.Tell = func(name string) { deleted = append(deleted, name) }
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
-	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + s.top))(s)
+	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
 	source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
 	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
