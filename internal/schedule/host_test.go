@@ -223,3 +223,29 @@ func TestFinders(t *testing.T) {
 		t.Errorf("order %v, want %v", order, want)
 	}
 }
+
+// TestSearchBegins checks how many connections are tried after the first: twice as many, or fewer where files are large.
+func TestSearchBegins(t *testing.T) {
+	for _, tt := range []struct {
+		far        bool
+		files      int
+		bytes      int64
+		base, step int
+	}{
+		{files: 1, base: first, step: first},
+		{files: 1, bytes: 100 * perFile, base: first, step: first},
+		{bytes: 1, base: first, step: 1 + first/4},
+		{far: true, bytes: 1, base: 2 * first},
+		{far: true, files: 2, bytes: 2 * perFile, base: 2 * first, step: 2 * first},
+		{far: true, files: 2, bytes: 2*perFile + 1, base: 2 * first, step: first},
+	} {
+		var s Search
+		if tt.far {
+			s.Far()
+		}
+		s.Begin(1000, tt.files, tt.bytes)
+		if want := utility(1000, tt.base); s.base != tt.base || s.step != tt.step || s.utility != want {
+			t.Errorf("%+v: %+v, want the utility %f", tt, s, want)
+		}
+	}
+}

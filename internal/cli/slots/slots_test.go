@@ -226,6 +226,29 @@ func TestWhoHasIt(t *testing.T) {
 	}
 }
 
+// TestSign checks that who waits makes a sign again and again, so that nobody takes it for stopped.
+func TestSign(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	before := silence
+	silence = 500 * time.Millisecond
+	t.Cleanup(func() { silence = before })
+	admit, dir := open(1)
+	release := must.Get(admit(t.Context(), address))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*silence)
+	_, err := admit(ctx, address)
+	cancel()
+	if err == nil {
+		t.Fatal("two have the only slot")
+	}
+	place := must.Get(filepath.Glob(filepath.Join(dir, "*.place1")))(t)[0]
+	f := must.Get(os.Open(place))(t)
+	defer f.Close()
+	if a := age(f); a > 2*silence {
+		t.Errorf("the last sign is %v old", a)
+	}
+	release()
+}
+
 // TestShare refuses a directory that others can write to, and a file system without locks.
 func TestShare(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
