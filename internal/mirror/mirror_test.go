@@ -184,6 +184,9 @@ func TestDeleteLast(t *testing.T) {
 	if err != nil || !slices.Equal(deleted, want) {
 		t.Errorf("deleted %q, %v, want %q", deleted, err, want)
 	}
+	if _, err := os.Stat(filepath.Join(dir, "c")); err != nil {
+		t.Errorf("a directory that the server still has: %v", err)
+	}
 	s.top = "/"
 	must.Do(t, afero.WriteFile(s.files, "/0", nil, 0o644)) // an empty file proves as much as another
 	must.Do(t, afero.WriteFile(s.files, "/z", nil, 0o644))
