@@ -18,8 +18,6 @@ package download
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"time"
@@ -50,8 +48,6 @@ var (
 	ErrDigest     = fetch.ErrDigest
 	ErrUnverified = fetch.ErrUnverified // Options.Verify
 )
-
-const maxSegments = 64
 
 // Options changes how a file is retrieved. The zero value and nil leave an existing target as it is: that is a success if it
 // has the size and time of the server's file, or the digest in Sum, and else [fs.ErrExist]. They resume a partial file of
@@ -133,33 +129,6 @@ type Event struct {
 	Total int64  // bytes of the file; -1 if the server did not tell
 	Err   error
 	Wait  time.Duration
-}
-
-// check returns an error if the options contradict each other. [File] and [To] call it first.
-func (o *Options) check() error {
-	if o == nil {
-		return nil
-	}
-	both := ""
-	switch { // in order, so that the same options are always told the same
-	case o.Overwrite && o.Skip:
-		both = "Overwrite and Skip"
-	case o.Newer && o.Skip:
-		both = "Newer and Skip"
-	case o.Continue && o.Skip:
-		both = "Continue and Skip"
-	case o.Continue && o.Overwrite:
-		both = "Continue and Overwrite"
-	case o.Continue && o.NoResume:
-		both = "Continue and NoResume"
-	}
-	if both != "" {
-		return errors.New(both + " contradict each other: leave one out")
-	}
-	if o.Segments < 0 || o.Segments > maxSegments {
-		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)
-	}
-	return nil
 }
 
 // Result describes a finished download. With an error only Kept may be set.

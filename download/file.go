@@ -91,7 +91,7 @@ func (o *Options) job(src Source, u *urlparse.URL) (fetch.Job, error) {
 	if o.Events != nil {
 		j.Tell = func(e fetch.Event) { o.Events(eventOf(e)) }
 	}
-	return j, o.check()
+	return j, j.Check()
 }
 
 func eventOf(e fetch.Event) Event {

@@ -30,8 +30,10 @@ var columns = map[string]func(i *Item, text string) error{
 	"path": func(i *Item, text string) error { i.Path = text; return nil },
 	"size": (*Item).setSize,
 	"checksum": func(i *Item, text string) error {
-		if i := strings.IndexAny(text, ":="); i < 0 || algorithm.Named(text[:i]) == "" { // the text may be a URL with a password
-			return errors.New("is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
+		// the text may be a URL with a password
+		if i := strings.IndexAny(text, ":="); i < 0 || algorithm.Named(text[:i]) == "" {
+			return errors.New(
+				"is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
 		}
 		return i.addSum(digest.Parse(text))
 	},
@@ -48,20 +50,32 @@ func cellOf(name string) func(i *Item, text string) error {
 
 // header returns the names in a header as they compare. A "#" before the first does not count.
 func header(line, separator string) []string {
-	return plain(cells(strings.TrimLeft(line, "# "), separator)...)
+	names, _ := cells(strings.TrimLeft(line, "# "), separator)
+	return plain(names...)
 }
 
-// cells returns the cells of a line without the white space and one pair of quotes around each.
-func cells(line, separator string) []string {
-	cells := strings.Split(line, separator)
-	for i, cell := range cells {
-		cell = strings.TrimSpace(cell)
-		if len(cell) >= 2 && cell[0] == '"' && cell[len(cell)-1] == '"' {
-			cell = strings.ReplaceAll(cell[1:len(cell)-1], `""`, `"`)
-		}
-		cells[i] = cell
+// cells returns the cells of a record without the white space around each. A pair of quotation marks around a cell does not
+// count; in a TSV all others stand for themselves.
+func cells(record, separator string) ([]string, error) {
+	cells := strings.Split(record, separator)
+	var err error
+	if strings.Contains(record, `"`) {
+		in := csv.NewReader(strings.NewReader(record))
+		in.Comma = rune(separator[0])
+		in.LazyQuotes = separator == "\t"
+		cells, err = in.Read()
 	}
-	return cells
+	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+		why := `text follows a quotation mark: write "" for one in a cell`
+		if errors.Is(err, csv.ErrBareQuote) {
+			why = `a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`
+		}
+		return nil, fmt.Errorf("column %d: %s", fault.Column, why)
+	}
+	for i, cell := range cells {
+		cells[i] = strings.TrimSpace(cell)
+	}
+	return cells, err
 }
 
 // table is what the header of a table says.
@@ -69,15 +83,19 @@ type table struct {
 	width  int       // cells of the header
 	needed int       // cells that a row must have
 	files  []mapping // the columns of each file in a row
-	mapped bool      // an archive's: cells are lists, and a row may be longer than the header or lack what does not count
+	// an archive's: cells are lists, and a row may be longer than the header or lack what does not count
+	mapped bool
 }
 
-var errNoHeader = errors.New("the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)")
+var errNoHeader = errors.New(
+	"the first line names no column url, and none that an archive's list has: " +
+		"write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)")
 
 // mostColumns bounds what is kept of a header, and of an array of URLs.
 const mostColumns = 10_000
 
-var errColumns = fmt.Errorf("there are more than %d columns or elements: write one file on each line", mostColumns)
+var errColumns = fmt.Errorf(
+	"there are more than %d columns or elements: write one file on each line", mostColumns)
 
 // newTable returns the meaning of a header.
 func (r *reader) newTable(header []string) (*table, error) {
@@ -110,46 +128,27 @@ func (r *reader) newTable(header []string) (*table, error) {
 	return t, nil
 }
 
-// argoRoot reads what Argo's lists say of their server in a comment. It becomes Base, unless --base names another server,
-// which has the same files.
-func (r *reader) argoRoot(comment string) {
-	_, text, ok := strings.Cut(comment, "FTP root number 1 : ")
-	if !ok {
-		return
-	}
-	root, err := urlparse.Parse(strings.TrimSpace(text) + "/")
-	if err == nil && (r.Base == nil || r.Base.Host == root.Host) {
-		r.Base = root
-	}
-}
-
-// readTable reads a table with a header. The header may be a comment, which has a name of a column of URLs, or as many
-// names as the first row has cells.
+// readTable reads a table with a header. The header may be a comment that has a name of a column of URLs.
 func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	var t *table
-	above := ""
 	for r.next() {
 		line, text := r.in.n, r.in.text
 		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
-			r.argoRoot(text)
-			above = text
 			continue
 		}
-		switch values, err := cells(); {
+		values, err := cells()
+		switch {
 		case err != nil:
-			r.fail(line, err)
 		case t != nil:
 			r.row(t, line, values)
 		default:
-			if r.maps != nil && above != "" && !r.isHeader(header(text, separator), false) && strings.Count(above, separator) == len(values)-1 {
-				values = strings.Split(above, separator)
-			}
 			values[0] = strings.TrimLeft(values[0], "# ")
-			if t, err = r.newTable(values); err != nil {
-				r.fail(line, err)
-			}
+			t, err = r.newTable(values)
 		}
-		if t == nil {
+		if err != nil {
+			r.fail(line, err)
+		}
+		if t == nil || errors.Is(err, errUnclosed) {
 			return
 		}
 	}
@@ -157,10 +156,14 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 
 // row reads a row of a table.
 func (r *reader) row(t *table, line int, cells []string) {
-	switch first := t.files[0]; {
+	first := t.files[0]
+	switch {
 	case len(cells) < t.needed, len(cells) > t.width && !t.mapped:
-		r.fail(line, fmt.Errorf("the number of cells is %d, but that of the header is %d: write one cell for each column", len(cells), t.width))
-	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].shown): // the header again, of lists that were joined
+		r.fail(line, fmt.Errorf(
+			"the number of cells is %d, but that of the header is %d: write one cell for each column",
+			len(cells), t.width))
+	// the header again, of lists that were joined
+	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].shown):
 	default:
 		for _, file := range t.files {
 			r.files(t, file, line, cells)
@@ -170,7 +173,8 @@ func (r *reader) row(t *table, line int, cells []string) {
 
 // files reads the files of one mapping in a row.
 func (r *reader) files(t *table, file mapping, line int, cells []string) {
-	lists, n := make([][]string, len(file)), 1
+	lists := make([][]string, len(file))
+	n := 1
 	for i, c := range file {
 		lists[i] = []string{cells[c.at]}
 		if !t.mapped {
@@ -179,12 +183,15 @@ func (r *reader) files(t *table, file mapping, line int, cells []string) {
 		if lists[i] = elements(cells[c.at]); i == 0 {
 			n = len(lists[0])
 		} else if len(lists[i]) != 0 && len(lists[i]) != n {
-			r.fail(line, fmt.Errorf("the number of elements of %s is %d, but that of %s is %d: download the list again", c.shown, len(lists[i]), file[0].shown, n))
+			r.fail(line, fmt.Errorf(
+				"the number of elements of %s is %d, but that of %s is %d: download the list again",
+				c.shown, len(lists[i]), file[0].shown, n))
 			return
 		}
 	}
 	for k := 0; k < n && !r.done; k++ {
-		item, err := Item{Line: line}, error(nil)
+		item := Item{Line: line}
+		var err error
 		for i, c := range file {
 			if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.mapped && i == 0) {
 				err = inField(c.shown, c.tell(&item, lists[i][k]))
@@ -194,41 +201,29 @@ func (r *reader) files(t *table, file mapping, line int, cells []string) {
 	}
 }
 
-// record returns the cells of the CSV record that begins on the current line. If a quotation mark is not closed, only this
-// line is lost.
+var errUnclosed = errors.New(`a quotation mark is not closed: write "" for one in a cell`)
+
+// record returns the cells of the CSV record that begins on the current line. After a quotation mark that is not closed
+// nothing can be understood.
 func (r *reader) record() ([]string, error) {
-	odd := func(text string) bool { return strings.Count(text, `"`)%2 != 0 }
-	record, rest := r.in.text, []string(nil)
-	size, open := len(record), odd(record)
-	for open && size <= maxLine && r.in.next() && !r.in.long {
-		rest = append(rest, r.in.text)
-		size += len(r.in.text) + 1
-		open = open != odd(r.in.text)
-	}
-	if open {
-		r.in.back, r.in.n = append(rest, r.in.back...), r.in.n-len(rest)
-	} else {
-		record = strings.Join(append([]string{record}, rest...), "\n")
-	}
-	if !strings.Contains(record, `"`) {
-		return strings.Split(record, ","), nil
-	}
-	cells, err := csv.NewReader(strings.NewReader(record)).Read()
-	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
-		why := `a quotation mark is not closed, or text follows it: write "" for one in a cell`
-		if errors.Is(err, csv.ErrBareQuote) {
-			why = `a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`
+	text := []string{r.in.text}
+	size := len(r.in.text)
+	for open := odd(r.in.text); open; open = open != odd(r.in.text) {
+		if size > maxLine || !r.in.next() || r.in.long {
+			return nil, errUnclosed
 		}
-		return nil, fmt.Errorf("column %d: %s", fault.Column, why)
+		text = append(text, r.in.text)
+		size += len(r.in.text) + 1
 	}
-	for i, cell := range cells {
-		cells[i] = strings.TrimSpace(cell)
-	}
-	return cells, err
+	return cells(strings.Join(text, "\n"), ",")
 }
 
+// odd reports whether a line has an odd number of quotation marks: then a cell goes on in the next line, or ends.
+func odd(line string) bool { return strings.Count(line, `"`)%2 != 0 }
+
 var errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
-var errNotArray = errors.New("the list has neither a JSON array nor digests: write [ before the first object")
+var errNotArray = errors.New(
+	"the list has neither a JSON array nor digests: write [ before the first object")
 
 // readJSON reads a document. After a fault in the syntax nothing can be understood.
 func (r *reader) readJSON() {
@@ -243,7 +238,8 @@ func (r *reader) readJSON() {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the JSON ends too early: download the list again")
 	case !errors.Is(err, errTooMuch) && !errors.Is(err, errNotArray): // without the text
-		err = errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
+		err = errors.New(
+			"is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
 	}
 	r.fail(r.in.n, err)
 }
@@ -340,7 +336,8 @@ func (r *reader) object(line int, text string) {
 		case string, json.Number:
 			cells[c.at] = fmt.Sprint(value)
 		default:
-			r.fail(line, fmt.Errorf("%s is neither a string nor a number: write it as a string", c.shown))
+			r.fail(line, fmt.Errorf(
+				"%s is neither a string nor a number: write it as a string", c.shown))
 			return
 		}
 	}
