@@ -38,7 +38,7 @@ var forms = []form{
 }
 
 func (r *reader) readTSV() {
-	r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t") })
+	r.readTable("\t", func() ([]string, error) { return cells(r.in.text, "\t"), nil })
 }
 
 func (r *reader) readCSV()    { r.readTable(",", r.record) }

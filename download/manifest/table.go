@@ -50,32 +50,20 @@ func cellOf(name string) func(i *Item, text string) error {
 
 // header returns the names in a header as they compare. A "#" before the first does not count.
 func header(line, separator string) []string {
-	names, _ := cells(strings.TrimLeft(line, "# "), separator)
-	return plain(names...)
+	return plain(cells(strings.TrimLeft(line, "# "), separator)...)
 }
 
-// cells returns the cells of a record without the white space around each. A pair of quotation marks around a cell does not
-// count; in a TSV all others stand for themselves.
-func cells(record, separator string) ([]string, error) {
-	cells := strings.Split(record, separator)
-	var err error
-	if strings.Contains(record, `"`) {
-		in := csv.NewReader(strings.NewReader(record))
-		in.Comma = rune(separator[0])
-		in.LazyQuotes = separator == "\t"
-		cells, err = in.Read()
-	}
-	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
-		why := `text follows a quotation mark: write "" for one in a cell`
-		if errors.Is(err, csv.ErrBareQuote) {
-			why = `a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`
-		}
-		return nil, fmt.Errorf("column %d: %s", fault.Column, why)
-	}
+// cells returns the cells of a line without the white space and one pair of quotes around each.
+func cells(line, separator string) []string {
+	cells := strings.Split(line, separator)
 	for i, cell := range cells {
-		cells[i] = strings.TrimSpace(cell)
+		cell = strings.TrimSpace(cell)
+		if len(cell) >= 2 && cell[0] == '"' && cell[len(cell)-1] == '"' {
+			cell = strings.ReplaceAll(cell[1:len(cell)-1], `""`, `"`)
+		}
+		cells[i] = cell
 	}
-	return cells, err
+	return cells
 }
 
 // table is what the header of a table says.
@@ -215,7 +203,22 @@ func (r *reader) record() ([]string, error) {
 		text = append(text, r.in.text)
 		size += len(r.in.text) + 1
 	}
-	return cells(strings.Join(text, "\n"), ",")
+	record := strings.Join(text, "\n")
+	if !strings.Contains(record, `"`) {
+		return strings.Split(record, ","), nil
+	}
+	cells, err := csv.NewReader(strings.NewReader(record)).Read()
+	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+		why := `text follows a quotation mark: write "" for one in a cell`
+		if errors.Is(err, csv.ErrBareQuote) {
+			why = `a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`
+		}
+		return nil, fmt.Errorf("column %d: %s", fault.Column, why)
+	}
+	for i, cell := range cells {
+		cells[i] = strings.TrimSpace(cell)
+	}
+	return cells, err
 }
 
 // odd reports whether a line has an odd number of quotation marks: then a cell goes on in the next line, or ends.
