@@ -304,7 +304,8 @@ func TestShardsArePartition(t *testing.T) {
 // of no bytes are errors.
 func TestLineEnds(t *testing.T) {
 	lines := map[string][]string{
-		"list": {"#!/bin/bash", "curl -L ftp://h/a -o x", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
+		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
+		"curl":   {"#!/bin/bash", "curl -L ftp://h/a -o x", "curl ftp://h/b"},
 		"ndjson": {`{"url":"ftp://h/a"}`, `{"url":"ftp://h/b"}`},
 		"sums":   {"d41d8cd98f00b204e9800998ecf8427e  a", "d41d8cd98f00b204e9800998ecf8427e  b"},
 	}

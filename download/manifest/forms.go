@@ -33,6 +33,7 @@ var forms = []form{
 	{"json", (*beginning).document, (*reader).readJSON, true},
 	{"ndjson", (*beginning).ndjson, (*reader).readNDJSON, true},
 	{"metalink", (*beginning).metalink, (*reader).readMetalink, false},
+	{"curl", (*beginning).curl, (*reader).readCurl, false},
 	{"list", (*beginning).list, (*reader).readList, false},
 	{"sums", (*beginning).sums, (*reader).readSums, false},
 }
@@ -43,6 +44,7 @@ func (r *reader) readTSV() {
 
 func (r *reader) readCSV()    { r.readTable(",", r.record) }
 func (r *reader) readNDJSON() { r.each(r.object) }
+func (r *reader) readCurl()   { r.each(r.command) }
 func (r *reader) readSums()   { r.each(r.listed) }
 
 func (b *beginning) tsv() bool    { return b.heads("\t") }
@@ -52,6 +54,12 @@ func (b *beginning) list() bool   { return hasScheme(b.first) }
 
 func (b *beginning) metalink() bool {
 	return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
+}
+
+// curl also knows a script by its first line, unless URLs follow.
+func (b *beginning) curl() bool {
+	script := strings.HasPrefix(strings.Join(b.head, ""), "#!")
+	return strings.HasPrefix(b.first, "curl ") || script && !hasScheme(b.first)
 }
 
 func (b *beginning) sums() bool {
@@ -242,40 +250,61 @@ func (r *reader) places(i *Item, texts []string) (err error) {
 	return err
 }
 
-// readList reads the places of a file from each line, with tabs between them, or a command. A "#" within a line is not a
-// comment: the parser says that it must be encoded.
+// readList reads the places of a file from each line, with tabs between them, and from the lines below it the options that
+// aria2 has for it. A "#" within a line is not a comment: the parser says that it must be encoded.
 func (r *reader) readList() {
+	item, err := Item{}, error(nil)
+	finish := func() {
+		if own := ""; err == nil && strings.HasSuffix(item.Path, "/") {
+			own, err = r.ownPath(item.URLs[0])
+			item.Path += own
+		}
+		if item.Line > 0 {
+			r.finish(item, err)
+		}
+	}
 	r.each(func(line int, text string) {
-		item := Item{Line: line}
-		places := strings.FieldsFunc(text, func(c rune) bool { return c == '\t' })
-		var err error
-		if strings.HasPrefix(strings.TrimSpace(text), "curl ") {
-			item.Path, places, err = command(text)
+		option := strings.TrimLeft(text, " \t")
+		name, value, ok := strings.Cut(option, "=")
+		switch value = strings.TrimSpace(value); {
+		case !ok || option == text || item.Line == 0 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+			finish()
+			item = Item{Line: line}
+			err = r.places(&item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
+		case err != nil:
+		case len(item.Path) > maxField:
+			err = inField("path", errField)
+		case name == "dir":
+			item.Path = strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./") + item.Path
+		case name == "out":
+			item.Path += value
+		case name == "checksum":
+			err = inField(name, columns[name](&item, value))
 		}
-		if err == nil {
-			err = r.places(&item, places)
-		}
-		r.finish(item, err)
 	})
+	if r.in.err == nil {
+		finish()
+	}
 }
 
-// command reads a command as it stands in a script: "curl -L ftp://host/path -o NAME".
-func command(text string) (path string, places []string, err error) {
-	in := csv.NewReader(strings.NewReader(strings.NewReplacer("'", `"`, "\t", " ").Replace(text)))
-	in.Comma = ' '
-	in.TrimLeadingSpace = true
-	words, err := in.Read()
-	words = slices.DeleteFunc(words, func(word string) bool {
-		return strings.Trim(word, "-LOfsS") == "" || word == "--location"
-	})
+// command reads a line of a script: "curl -L ftp://host/path -o NAME".
+func (r *reader) command(line int, text string) {
+	cells := csv.NewReader(strings.NewReader(strings.NewReplacer("'", `"`, "\t", " ").Replace(text)))
+	cells.Comma = ' '
+	cells.TrimLeadingSpace = true
+	words, err := cells.Read()
+	words = slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "-LOfsS") == "" || word == "--location" })
+	item := Item{Line: line}
 	if i := slices.Index(words, "-o"); i > 0 && i+1 < len(words) {
-		path = words[i+1]
+		item.Path = words[i+1]
 		words = slices.Delete(words, i, i+2)
 	}
-	if err != nil || len(words) != 2 || words[1][0] == '-' ||
+	if err != nil || len(words) != 2 || words[0] != "curl" || words[1][0] == '-' ||
 		strings.ContainsAny(text, "\\$`|&;<>") {
-		return "", nil, errors.New(
+		err = errors.New(
 			"is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
+	} else {
+		err = r.places(&item, words[1:])
 	}
-	return path, words[1:], nil
+	r.finish(item, err)
 }

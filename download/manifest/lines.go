@@ -10,8 +10,9 @@ import (
 
 // lines reads lines of bounded length.
 type lines struct {
-	r   *bufio.Reader
-	buf []byte
+	r    *bufio.Reader
+	buf  []byte
+	back []string // lines to read again
 
 	n    int    // number of the current line, from 1
 	text string // the current line without its end
@@ -25,6 +26,11 @@ type lines struct {
 
 // next reads a line. It returns false at the end of the text, or if r fails.
 func (l *lines) next() bool {
+	if len(l.back) > 0 {
+		l.text, l.back, l.long = l.back[0], l.back[1:], false
+		l.n++
+		return true
+	}
 	l.buf = l.buf[:0]
 	l.long = false
 	for {

@@ -126,7 +126,7 @@ func TestBadLines(t *testing.T) {
 
 // TestFatal checks what ends the reading, because no later line can be understood.
 func TestFatal(t *testing.T) {
-	cut := list{text: []string{gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\n2 b ftp://h/b\nline 2: the list is compressed and damaged: download it again\n"}}
+	cut := list{text: []string{gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\nline 2: the list is compressed and damaged: download it again\n"}}
 	damaged := list{text: []string{"\x1f\x8b\x08", "line 1: the list is compressed and damaged: download it again\n"}}
 	const long = "line 2: an object or element is longer than 1048576 bytes: leave out what does not count, such as digests of pieces\n"
 	endless := list{text: []string{"[\n\"" + strings.Repeat("x", 3*maxLine), long}}
@@ -165,7 +165,7 @@ func TestReadError(t *testing.T) {
 // TestStop checks that nothing is read after the caller has stopped.
 func TestStop(t *testing.T) {
 	texts := []string{"ftp://h.x/a\nftp://h.x/b\n", "<ftp://h.x/a> <ftp://h.x/b>", "url\nftp://h.x/a\nftp://h.x/b\n", "x_ftp\ty_ftp\nh/a;h.x/b\th/c\n",
-		"<metalink><file><url>ftp://h/a</url></file><file>", "curl ftp://h/a\ncurl\n", "ftp://h/a\thttp://i/b\n\nftp://",
+		"<metalink><file><url>ftp://h/a</url></file><file>", "curl ftp://h/a\ncurl\n", "ftp://h/a\n out=b\n\nftp://",
 		"{\"url\":\"ftp://h/a\"}\n{}\n", "[{\"url\":\"ftp://h/a\"},1]", "#ftp_path\nftp://h/a\nna\nx\n", "bad\nbad\n"}
 	for _, text := range texts {
 		n := 0
@@ -192,7 +192,9 @@ func TestGuess(t *testing.T) {
 		"<?xml version='1.0'?>\n<m/>": "metalink",
 		"<metalink xmlns='x'>":        "metalink",
 		"<html>":                      "list",
-		"#!/bin/sh\n\ncurl -L x":      "list",
+		"#!/bin/sh\n\ncurl -L x":      "curl",
+		"#!/bin/sh\nset -e\ncurl x":   "curl",
+		"#!/bin/x\nftp://h/a":         "list",
 		"a,URL":                       "csv",
 		"#ftp_path":                   "tsv",
 		"a,b":                         "csv",
@@ -303,7 +305,7 @@ func FuzzRead(f *testing.F) {
 		{Options{Format: "list", Base: base}, []string{secret + "\thttp://joe:hunter2hunter2@i/a\n out=a/../b\n dir=./\n checksum=md5=" + md5a + "\n\tchecksum=" + secret + "\n x=" + secret + "\n", " out=x\na\tb\n dir=..\n", secret + "\n dir=/\n\n out=\n"}},
 		{Options{Format: "metalink"}, []string{"<?xml?><metalink><file name='a'><size>3</size><hash type='md5'>" + md5a + "</hash><url priority='1'>" + secret + "#</url><url>ftp://h/a</url><url>http://joe:hunter2hunter2@h/</url></file></metalink>",
 			"<metalink><files><file name='" + secret + "'><verification><hash type='sha-1'>x</hash></verification><resources><url preference='9'>" + secret + "</url></resources></file>", "<file name='a'>\n<file name='../b'/>\n<url>" + secret + "</file>"}},
-		{Options{Format: "list"}, []string{"curl -L " + secret + " -o 'a'\ncurl -o \"" + secret + "\" ftp://h/a\ncurl\ncurl -o\n'\n'' '\n" + secret}},
+		{Options{Format: "curl"}, []string{"curl -L " + secret + " -o 'a'\ncurl -o \"" + secret + "\" ftp://h/a\ncurl\ncurl -o\n'\n'' '\n" + secret}},
 	}
 	for n, form := range forms {
 		for _, seed := range form.seeds {

@@ -149,7 +149,12 @@ func elements(cell string) (list []string) {
 		return nil
 	}
 	for e := range strings.SplitSeq(cell, ";") {
-		list = append(list, strings.TrimSpace(e))
+		e = strings.TrimSpace(e)
+		if strings.HasPrefix(e, "type=") && list != nil {
+			list[len(list)-1] += ";" + e
+		} else {
+			list = append(list, e)
+		}
 	}
 	return list
 }

@@ -116,27 +116,46 @@ func (r *reader) newTable(header []string) (*table, error) {
 	return t, nil
 }
 
-// readTable reads a table with a header. The header may be a comment that has a name of a column of URLs.
+// argoRoot reads what Argo's lists say of their server in a comment. It becomes Base, unless --base names another server,
+// which has the same files.
+func (r *reader) argoRoot(comment string) {
+	_, text, ok := strings.Cut(comment, "FTP root number 1 : ")
+	if !ok {
+		return
+	}
+	root, err := urlparse.Parse(strings.TrimSpace(text) + "/")
+	if err == nil && (r.Base == nil || r.Base.Host == root.Host) {
+		r.Base = root
+	}
+}
+
+// readTable reads a table with a header. The header may be a comment, which has a name of a column of URLs, or as many
+// names as the first row has cells.
 func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	var t *table
+	above := ""
 	for r.next() {
 		line, text := r.in.n, r.in.text
 		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
+			r.argoRoot(text)
+			above = text
 			continue
 		}
-		values, err := cells()
-		switch {
+		switch values, err := cells(); {
 		case err != nil:
+			r.fail(line, err)
 		case t != nil:
 			r.row(t, line, values)
 		default:
+			if r.maps != nil && above != "" && !r.isHeader(header(text, separator), false) && strings.Count(above, separator) == len(values)-1 {
+				values = strings.Split(above, separator)
+			}
 			values[0] = strings.TrimLeft(values[0], "# ")
-			t, err = r.newTable(values)
+			if t, err = r.newTable(values); err != nil {
+				r.fail(line, err)
+			}
 		}
-		if err != nil {
-			r.fail(line, err)
-		}
-		if t == nil || errors.Is(err, errUnclosed) {
+		if t == nil {
 			return
 		}
 	}
@@ -189,27 +208,28 @@ func (r *reader) files(t *table, file mapping, line int, cells []string) {
 	}
 }
 
-var errUnclosed = errors.New(`a quotation mark is not closed: write "" for one in a cell`)
-
-// record returns the cells of the CSV record that begins on the current line. After a quotation mark that is not closed
-// nothing can be understood.
+// record returns the cells of the CSV record that begins on the current line. If a quotation mark is not closed, only this
+// line is lost.
 func (r *reader) record() ([]string, error) {
-	text := []string{r.in.text}
-	size := len(r.in.text)
-	for open := odd(r.in.text); open; open = open != odd(r.in.text) {
-		if size > maxLine || !r.in.next() || r.in.long {
-			return nil, errUnclosed
-		}
-		text = append(text, r.in.text)
+	odd := func(text string) bool { return strings.Count(text, `"`)%2 != 0 }
+	record, rest := r.in.text, []string(nil)
+	size, open := len(record), odd(record)
+	for open && size <= maxLine && r.in.next() && !r.in.long {
+		rest = append(rest, r.in.text)
 		size += len(r.in.text) + 1
+		open = open != odd(r.in.text)
 	}
-	record := strings.Join(text, "\n")
+	if open {
+		r.in.back, r.in.n = append(rest, r.in.back...), r.in.n-len(rest)
+	} else {
+		record = strings.Join(append([]string{record}, rest...), "\n")
+	}
 	if !strings.Contains(record, `"`) {
 		return strings.Split(record, ","), nil
 	}
 	cells, err := csv.NewReader(strings.NewReader(record)).Read()
 	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
-		why := `text follows a quotation mark: write "" for one in a cell`
+		why := `a quotation mark is not closed, or text follows it: write "" for one in a cell`
 		if errors.Is(err, csv.ErrBareQuote) {
 			why = `a quotation mark in a cell that does not begin with one: write "" for it, and " around the cell`
 		}
@@ -220,9 +240,6 @@ func (r *reader) record() ([]string, error) {
 	}
 	return cells, err
 }
-
-// odd reports whether a line has an odd number of quotation marks: then a cell goes on in the next line, or ends.
-func odd(line string) bool { return strings.Count(line, `"`)%2 != 0 }
 
 var errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
 var errNotArray = errors.New(
