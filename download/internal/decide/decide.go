@@ -6,6 +6,8 @@ package decide
 import (
 	"fmt"
 	"time"
+
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // rules are asked in this order. The first that knows what to do decides.
@@ -191,7 +193,7 @@ func (f *Facts) compare() Answer {
 		return refuse(Exists, "has the size of the server's, which tells no time")
 	case f.newerThanLocal(known):
 		return refuse(Exists, "is older than the server's, and of the same size")
-	case f.Local.Time.Sub(known.Time) > Slack:
+	case f.Local.Time.Sub(known.Time) > localfile.Slack:
 		return refuse(Other, "is newer than the server's, and of the same size")
 	}
 	return f.leave(LeftThere)
@@ -275,4 +277,4 @@ func (f *Facts) Newest() time.Time { return f.known().Time }
 func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }
 
 // newerThanLocal reports whether s is newer than what is there. An unknown time is not.
-func (f *Facts) newerThanLocal(s Stamp) bool { return s.Time.After(f.Local.Time.Add(Slack)) }
+func (f *Facts) newerThanLocal(s Stamp) bool { return s.Time.After(f.Local.Time.Add(localfile.Slack)) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 )
 
@@ -148,8 +149,8 @@ func (w *world) broken(a Answer, ends bool) string {
 	compared := w.Digest == Right
 	recorded := w.Record != NoRecord
 	known := w.known()
-	newer := known.Time.Sub(w.Local.Time) > Slack
-	older := !known.Time.IsZero() && w.Local.Time.Sub(known.Time) > Slack
+	newer := known.Time.Sub(w.Local.Time) > localfile.Slack
+	older := !known.Time.IsZero() && w.Local.Time.Sub(known.Time) > localfile.Slack
 	otherSize := !w.Text && known.Size >= 0 && known.Size != w.Local.Size
 	leaves := a.Do == Leave
 	fetches := a.Do == Fetch

@@ -40,9 +40,6 @@ type Stamp struct {
 // Unknown is a Stamp that says nothing.
 var Unknown = Stamp{Size: -1}
 
-// Slack is how much of a second some file systems lose. A difference of times up to it is none.
-const Slack = time.Second - 1
-
 // Here is what is at the path.
 type Here int
 

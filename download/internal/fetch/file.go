@@ -214,7 +214,7 @@ func (f *file) leave(why string) (Result, error) {
 		r.Verified = f.recorded.Verified
 		r.Checked = f.recorded.Checked
 	}
-	return r, f.to.Settle()
+	return r, f.to.FlushName()
 }
 
 // causes are the errors that the causes of a refusal stand for.

@@ -73,7 +73,7 @@ func (s *stream) same(size int64, modTime time.Time) error {
 	if size == s.size.Load() && modTime.Equal(s.modTime) {
 		return nil
 	}
-	return because(ftpexec.ErrChanged, "the file has changed on the server, and a part of it has already been written")
+	return errorf(ftpexec.ErrChanged, "the file has changed on the server, and a part of it has already been written")
 }
 
 // piece writes what is missing, as far as one response brings it.
@@ -101,7 +101,7 @@ func (s *stream) piece(ctx context.Context) error {
 		return err
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may do better
-		return &retry.Known{Err: because(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
+		return &retry.Known{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
 	err = s.out.pump(resp.Body)
 	n := s.n.Load()

@@ -49,7 +49,8 @@ func parseJournal(data []byte) (State, error) {
 		}
 		at = x.End
 	}
-	s.ModTime, s.Done = s.ModTime.UTC(), s.Blocks.spans()
+	s.ModTime = s.ModTime.UTC()
+	s.Done = s.Blocks.spans()
 	if s.Size < 0 || s.URL == "" || at > s.Size || s.Adopted < 0 || s.Adopted > s.Done.Head() {
 		return State{}, errJournal
 	}
@@ -102,8 +103,8 @@ func (p *Part) removeJournal() error {
 	return failure(p.shown(p.journal), "cannot be removed", err)
 }
 
-// Intact compares the bytes that the journal has vouched for: another program may have written to the part since. A later run
-// resumes from those that are right.
+// Intact compares the part with the blocks of the journal: another program may have written to the part since. A later run
+// resumes from the blocks that are right.
 func (p *Part) Intact(ctx context.Context) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
@@ -190,7 +191,7 @@ func (x *block) read(r io.ReaderAt, end int64) error {
 	return nil
 }
 
-// sound returns those of b whose bytes r still has.
+// sound returns the blocks whose bytes r still has.
 func (b blocks) sound(r io.ReaderAt) (good blocks) {
 	for _, x := range b {
 		now := block{Span: Span{x.Start, x.Start}}
@@ -204,6 +205,7 @@ func (b blocks) sound(r io.ReaderAt) (good blocks) {
 // Span is the range of bytes [start, end).
 type Span struct{ Start, End int64 }
 
+// Len returns the number of bytes.
 func (s Span) Len() int64 { return s.End - s.Start }
 
 // Spans are in order. None is empty, and no two touch or overlap.

@@ -54,12 +54,13 @@ func (p *Part) Name() string { return p.shown(p.partial) }
 // File returns the part's own file, to read it.
 func (p *Part) File() *os.File { return p.f }
 
-// Check reads the bytes that Left claims and removes the blocks from it that have changed. The error is the cause of the end
-// of ctx.
+// Check reads the bytes that Left claims, and removes the blocks that have changed from Left. The error is the cause of
+// the end of ctx.
 func (p *Part) Check(ctx context.Context) error {
 	good := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
 	if ctx.Err() == nil {
-		p.Left.Blocks, p.Left.Done = good, good.spans()
+		p.Left.Blocks = good
+		p.Left.Done = good.spans()
 	}
 	return context.Cause(ctx)
 }
@@ -94,11 +95,14 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 		return cmp.Or(context.Cause(ctx), failure(p.Name(), "cannot be written", err))
 	}
 	p.copied = was
-	p.state.Size, p.state.ModTime, p.state.Adopted = size, modTime, was.Size()
+	p.state.Size = size
+	p.state.ModTime = modTime
+	p.state.Adopted = was.Size()
 	p.state.Done = Spans{}.Add(Span{0, was.Size()})
 	return nil
 }
 
+// same reports whether a file has not changed.
 func same(now, was fs.FileInfo) bool {
 	return os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
 }
@@ -147,7 +151,10 @@ func (p *Part) Reset() error {
 	p.state = State{URL: p.state.URL, Size: -1}
 	p.laps = nil
 	p.mu.Unlock()
-	p.blocks, p.copied, p.Left, p.LeftErr = nil, nil, State{}, nil
+	p.blocks = nil
+	p.copied = nil
+	p.Left = State{}
+	p.LeftErr = nil
 	return cmp.Or(p.removeJournal(), p.truncate())
 }
 
@@ -157,22 +164,26 @@ func (p *Part) truncate() error {
 
 // Checkpoint flushes the part to disk, and only then claims its bytes in the journal. If the journal cannot be written,
 // the next run merely fetches those bytes again. If the bytes do not reach the disk, the run ends: see Health.
-func (p *Part) Checkpoint() (err error) {
+func (p *Part) Checkpoint() error {
 	p.writing.Lock() // no bytes are given up between the snapshot and the journal
 	defer p.writing.Unlock()
 	s := p.Snapshot()
-	if err = p.Health(); err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) {
+	err := p.Health()
+	if err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) {
 		return err
 	}
-	if err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()); err != nil { // a part that was removed needs no journal
+	err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()) // a part that was removed needs no journal
+	if err != nil {
 		return err
 	}
-	if s.Blocks, err = p.blocks.cover(disk.Reader{Ctx: context.Background(), F: p.f}, s.Done, blockFor(s.Size)); err != nil {
+	s.Blocks, err = p.blocks.cover(disk.Reader{Ctx: context.Background(), F: p.f}, s.Done, blockFor(s.Size))
+	if err != nil {
 		return failure(p.Name(), "cannot be read", err)
 	}
 	p.blocks = s.Blocks
 	p.journaled = true
-	if err = p.writeJournal(s); err == nil {
+	err = p.writeJournal(s)
+	if err == nil {
 		p.claimed = s.Done
 	}
 	return err
@@ -237,8 +248,8 @@ func (p *Place) Again(f func() error) error {
 	return busy(p.shown(p.partial))
 }
 
-// Claim locks the part, or makes an empty one, for the bytes of url, and finds out what an earlier run has left in it.
-// Leave must be called. The error is ErrMoved if the target is no longer the one that Look has found.
+// Claim locks the part, or makes an empty one, for the bytes of url, and finds out what an earlier run has left in it. The
+// caller must call Leave. The error is ErrMoved if the target is no longer the file that Look has found.
 func (p *Place) Claim(url string) (*Part, error) {
 	part := &Part{Place: p, state: State{URL: url, Size: -1}}
 	err := p.Again(part.open)
@@ -251,14 +262,14 @@ func (p *Place) Claim(url string) (*Part, error) {
 	switch {
 	case err == nil:
 		return part, nil
-	case part.info.Size() == 0: // it is new, or another run that has made it does not get it any more
+	case part.info.Size() == 0: // it is new: this run, or another that cannot lock it any more, has just made it
 		part.Discard()
 	}
 	part.Close()
 	return nil, err
 }
 
-// unchanged returns ErrMoved if the target is no longer the one that Look has found: another run has ended meanwhile.
+// unchanged returns ErrMoved if the target is no longer the file that Look has found: another run has ended meanwhile.
 func (p *Place) unchanged() error {
 	now, err := p.dir.Lstat(p.target)
 	switch {
@@ -270,63 +281,74 @@ func (p *Place) unchanged() error {
 	return nil
 }
 
-// open opens the part and locks it. The error is ErrMoved if that must be tried again, because another run has renamed or
+// open opens the part and locks it. The error is ErrMoved if the caller must try again, because another run has renamed or
 // removed the part or its directory.
-func (p *Part) open() (err error) {
-	if err = p.enter(); err == nil {
+func (p *Part) open() error {
+	err := p.enter()
+	if err == nil {
 		p.f, err = p.dir.Create(p.partial, os.O_RDWR, 0o666)
 	}
 	p.created = err == nil
 	switch {
 	case p.created:
 	case errors.Is(err, fs.ErrExist):
-		p.f, err = p.dir.Open(p.partial, os.O_RDWR)
+		err = p.openExisting()
 	case errors.Is(err, fs.ErrNotExist) && p.root != nil:
-		p.leave(true)
-		made, failed := p.group.Dirs.Make(p.root, p.path)
-		p.made = append(p.made, made...)
-		if failed == nil && len(made) == 0 && p.entered { // it was there all the time, and takes no files, as /proc
-			failed = failure(p.Name(), "cannot be created", err)
-		}
-		p.entered = true
-		return cmp.Or(failed, ErrMoved)
-	case p.dir == nil:
-		return err
+		err = p.makeDir(err)
 	default:
-		return failure(p.Name(), "cannot be created", err)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return ErrMoved
-	case errors.Is(err, disk.ErrNotRegular):
-		return refuse(p.Name(), "is in the way, and is no regular file: remove it, or choose another place", nil)
-	case err != nil && !errors.Is(err, ErrMoved):
-		return failure(p.Name(), "cannot be opened", err)
-	case err == nil:
-		err = p.hold()
+		err = failure(p.Name(), "cannot be created", err)
 	}
 	if err != nil {
+		return err
+	}
+	if err = p.hold(); err != nil {
 		p.Close()
 	}
 	return err
 }
 
-// hold locks the opened part. It refuses what belongs to another user: that may hold anything. Where there are no locks the
-// part gets a name of this run alone.
+// openExisting opens the part that an earlier run, or another one, has made.
+func (p *Part) openExisting() (err error) {
+	p.f, err = p.dir.Open(p.partial, os.O_RDWR)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ErrMoved
+	case errors.Is(err, disk.ErrNotRegular):
+		return refuse(p.Name(), "is in the way, and not a regular file: remove it, or choose another place", nil)
+	}
+	return failure(p.Name(), "cannot be opened", err)
+}
+
+// makeDir makes the directory, without which the part could not be made, as missing says. It returns ErrMoved then.
+func (p *Part) makeDir(missing error) error {
+	p.leave(true)
+	made, err := p.group.Dirs.Make(p.root, p.path)
+	p.made = append(p.made, made...)
+	if err == nil && len(made) == 0 && p.entered { // it was there all the time, and takes no files, as /proc
+		err = failure(p.Name(), "cannot be created", missing)
+	}
+	p.entered = true
+	return cmp.Or(err, ErrMoved)
+}
+
+// hold locks the opened part. It refuses a part of another user, who may have written anything. If the system has no locks,
+// the part gets a name of this run alone, and so it does if another attempt of the same name has the lock.
 func (p *Part) hold() error {
 	taken, locked := disk.Lock(p.f)
-	if taken && p.group.Attempt == "" {
+	switch {
+	case taken && p.group.Attempt == "":
 		return busy(p.Name())
-	} else if taken { // by one of the same name
+	case !locked && !p.alone:
+		if p.created && !taken {
+			_ = p.dir.Remove(p.partial)
+		}
 		p.names = namesOf(p.target, rand.Text())
 		p.alone = true
 		return ErrMoved
 	}
 	var err error
-	if p.info, err = disk.Stat(p.f); err != nil {
-		return failure(p.Name(), "cannot be examined", err)
-	}
-	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it meanwhile
+	p.info, err = p.stat()
+	if err == nil && (!p.created || p.info.Size() > 0 || disk.Links(p.info) == 0) { // another run may have had it meanwhile
 		err = p.ours()
 	}
 	switch {
@@ -338,15 +360,14 @@ func (p *Part) hold() error {
 		return refuse(p.Name(), "is in the way, and belongs to another user: remove it, or choose another place", nil)
 	case disk.Links(p.info) > 1: // a killed run was about to give it its name
 		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
-	case !locked && !p.alone:
-		if p.created {
-			_ = p.dir.Remove(p.partial)
-		}
-		p.names = namesOf(p.target, rand.Text())
-		p.alone = true
-		return ErrMoved
 	}
 	return nil
+}
+
+// stat examines the open part.
+func (p *Part) stat() (fs.FileInfo, error) {
+	info, err := disk.Stat(p.f)
+	return info, failure(p.Name(), "cannot be examined", err)
 }
 
 // look finds out what the part holds. Without a journal that is nothing.
@@ -357,7 +378,8 @@ func (p *Part) look() (err error) {
 		return failure(p.shown(p.journal), "cannot be read", err)
 	}
 	p.journaled = !missing || !p.created // or a killed run may have begun to write one
-	has, claims := p.info.Size(), p.Left.Done.End()
+	has := p.info.Size()
+	claims := p.Left.Done.End()
 	switch {
 	case !missing && err != nil:
 		p.LeftErr = err
@@ -378,6 +400,7 @@ func (p *Part) find() (fs.FileInfo, error) {
 	return info, failure(p.Name(), "cannot be examined", err)
 }
 
+// ours returns an error if the part's name no longer refers to the open file.
 func (p *Part) ours() error {
 	_, err := p.find()
 	return err
@@ -390,8 +413,10 @@ func (p *Part) Like(replaced fs.FileInfo) error {
 		return nil
 	}
 	p.like = replaced
-	return p.permit(replaced.Mode().Perm() | 0o600)
+	return p.permit(replaced.Mode().Perm() | ownerWrites)
 }
+
+const ownerWrites fs.FileMode = 0o600
 
 func (p *Part) permit(mode fs.FileMode) error {
 	return failure(p.Name(), "cannot take the permissions of the file that it replaces", disk.Chmod(p.f, mode))

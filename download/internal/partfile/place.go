@@ -1,5 +1,5 @@
-// Package partfile keeps the bytes of a file on the disk until it is whole. It knows of no server: who writes brings the
-// bytes of spans in any order.
+// Package partfile keeps the bytes of a file on the disk until it is whole. It knows of no server: its callers write spans
+// of bytes in any order.
 //
 // A [Place] is a target with the names beside it. Place.Claim locks NAME.ftpfetch.part and finds out what is in it. The
 // [Part] counts what arrives, writes the journal, and keeps what a later run can resume from. A [Group] gives files their
@@ -91,15 +91,16 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	return p, nil
 }
 
-// Settle makes sure that the target, which stays, has its name on the disk.
-func (p *Place) Settle() error {
+// FlushName makes sure that the target, which stays, has its name on the disk.
+func (p *Place) FlushName() error {
 	err := p.enter() // a download that refused the target has closed the directory
 	if err == nil {
-		err = p.dir.Settle()
+		err = p.dir.FlushRecent()
 	}
 	return err
 }
 
+// enter opens the directory, unless it is open.
 func (p *Place) enter() (err error) {
 	if p.dir == nil {
 		p.dir, err = p.group.Dirs.Enter(p.root, p.path)
@@ -126,9 +127,12 @@ func (p *Place) Close(failed bool) {
 // Look examines the target. It refuses what no download can replace.
 func (p *Place) Look() error {
 	p.Info = nil
-	if err := p.enter(); p.root != nil && errors.Is(err, fs.ErrNotExist) {
+	err := p.enter()
+	switch {
+	case err == nil:
+	case p.root != nil && errors.Is(err, fs.ErrNotExist):
 		return nil // Claim makes the directory
-	} else if err != nil {
+	default:
 		return err
 	}
 	info, err := p.dir.Lstat(p.target)
@@ -139,11 +143,14 @@ func (p *Place) Look() error {
 		return failure(p.Path, "cannot be examined", err)
 	}
 	p.Info = info
-	if disk.Links(p.Info) > 1 {
-		if err := p.separate(); err != nil {
-			return err
-		}
+	if disk.Links(info) > 1 {
+		err = p.separate()
 	}
+	return cmp.Or(err, p.replaceable())
+}
+
+// replaceable refuses a target that no download can replace.
+func (p *Place) replaceable() error {
 	mode := p.Info.Mode() // a dangling link counts as a file
 	if mode&fs.ModeSymlink != 0 {
 		if followed, err := p.Stat(); err == nil {
@@ -186,15 +193,6 @@ func (p *Place) Stat() (fs.FileInfo, error) {
 	})
 }
 
-// Size returns the size of the target, or 0 if it is a link to nowhere.
-func (p *Place) Size() int64 {
-	info, err := p.Stat()
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
 // Copy copies the target, or what it leads to, to w.
 func (p *Place) Copy(ctx context.Context, w io.Writer) error {
 	f, err := disk.Call("open", p.Path, func() (*os.File, error) {
@@ -221,6 +219,7 @@ const (
 	badSuffix     = ".ftpfetch.bad"
 )
 
+// names are the names of a target and of the files beside it, in its directory.
 type names struct {
 	target  string
 	partial string // the bytes so far
