@@ -57,7 +57,7 @@ func (p *Part) File() *os.File { return p.f }
 // Check reads the bytes that Left claims, and removes the blocks that have changed from Left. The error is the cause of
 // the end of ctx.
 func (p *Part) Check(ctx context.Context) error {
-	good := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
+	good, _ := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f}) // what cannot be read is fetched again
 	if ctx.Err() == nil {
 		p.Left.Blocks = good
 		p.Left.Done = good.spans()
@@ -176,7 +176,8 @@ func (p *Part) Checkpoint() error {
 	if err != nil {
 		return err
 	}
-	s.Blocks, err = p.blocks.cover(disk.Reader{Ctx: context.Background(), F: p.f}, s.Done, blockFor(s.Size))
+	in := disk.Reader{Ctx: context.Background(), F: p.f}
+	s.Blocks, err = p.blocks.cover(in, s.Done, blockFor(s.Size))
 	if err != nil {
 		return failure(p.Name(), "cannot be read", err)
 	}
@@ -262,7 +263,7 @@ func (p *Place) Claim(url string) (*Part, error) {
 	switch {
 	case err == nil:
 		return part, nil
-	case part.info.Size() == 0: // it is new: this run, or another that cannot lock it any more, has just made it
+	case part.info.Size() == 0: // it is new, and if another run has made it, that cannot lock it any more
 		part.Discard()
 	}
 	part.Close()
@@ -314,7 +315,7 @@ func (p *Part) openExisting() (err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMoved
 	case errors.Is(err, disk.ErrNotRegular):
-		return refuse(p.Name(), "is in the way, and not a regular file: remove it, or choose another place", nil)
+		return p.inTheWay("is not a regular file")
 	}
 	return failure(p.Name(), "cannot be opened", err)
 }
@@ -324,7 +325,7 @@ func (p *Part) makeDir(missing error) error {
 	p.leave(true)
 	made, err := p.group.Dirs.Make(p.root, p.path)
 	p.made = append(p.made, made...)
-	if err == nil && len(made) == 0 && p.entered { // it was there all the time, and takes no files, as /proc
+	if err == nil && len(made) == 0 && p.entered { // it was there before, and takes no files, as /proc
 		err = failure(p.Name(), "cannot be created", missing)
 	}
 	p.entered = true
@@ -348,7 +349,10 @@ func (p *Part) hold() error {
 	}
 	var err error
 	p.info, err = p.stat()
-	if err == nil && (!p.created || p.info.Size() > 0 || disk.Links(p.info) == 0) { // another run may have had it meanwhile
+	if err != nil {
+		return err
+	}
+	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it meanwhile
 		err = p.ours()
 	}
 	switch {
@@ -357,11 +361,15 @@ func (p *Part) hold() error {
 	case err != nil:
 		return err
 	case !p.created && !disk.Ours(p.info):
-		return refuse(p.Name(), "is in the way, and belongs to another user: remove it, or choose another place", nil)
+		return p.inTheWay("belongs to another user")
 	case disk.Links(p.info) > 1: // a killed run was about to give it its name
 		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
 	}
 	return nil
+}
+
+func (p *Part) inTheWay(why string) error {
+	return refuse(p.Name(), "is in the way, and "+why+": remove it, or choose another place", nil)
 }
 
 // stat examines the open part.

@@ -8,11 +8,8 @@ package partfile
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -57,31 +54,32 @@ type Place struct {
 	made    []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path, below root or anywhere if that is nil, and looks at it. The caller closes it.
+// Find returns the place of the target at path, below root or anywhere if that is nil, and looks at it. The caller closes
+// it.
 func (g *Group) Find(root *os.Root, path string) (*Place, error) {
-	p := &Place{group: g, root: root}
 	switch {
 	case path == "":
 		return nil, refuse("", "no file name given", localfile.ErrName)
 	case root != nil && !filepath.IsLocal(path):
-		return nil, refuse(path, "leads out of "+root.Name()+": write a path relative to it, without \"..\"", localfile.ErrName)
+		why := "leads out of " + root.Name() + ": write a path relative to it, without \"..\""
+		return nil, refuse(path, why, localfile.ErrName)
 	case os.IsPathSeparator(path[len(path)-1]):
 		return nil, refuse(path, "names a directory, not a file", localfile.ErrName)
 	}
 	dir, name := filepath.Split(path)
+	dir = cmp.Or(dir, ".")
+	ownIn := name
 	if root != nil {
-		path = filepath.Clean(path)
-		p.path, name = filepath.Dir(path), filepath.Base(path)
-	} else if p.path = cmp.Or(dir, "."); name == "." || name == ".." {
+		ownIn = filepath.Clean(path)
+		dir = filepath.Dir(path)
+		name = filepath.Base(path)
+	}
+	if name == "." || name == ".." {
 		return nil, refuse(path, "is a directory", localfile.ErrName)
 	}
-	p.Path = filepath.Join(disk.Below(root, p.path), name)
-	p.names = namesOf(name, g.Attempt)
-	own := name
-	if root != nil {
-		own = path
-	}
-	if why := localfile.Own(own); why != "" {
+	p := &Place{group: g, root: root, path: dir, names: namesOf(name, g.Attempt)}
+	p.Path = filepath.Join(disk.Below(root, dir), name)
+	if why := localfile.Own(ownIn); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
 	if err := p.Look(); err != nil {
@@ -193,20 +191,15 @@ func (p *Place) Stat() (fs.FileInfo, error) {
 	})
 }
 
-// Copy copies the target, or what it leads to, to w.
-func (p *Place) Copy(ctx context.Context, w io.Writer) error {
+// Open opens the target, or what it leads to, to read it.
+func (p *Place) Open() (*os.File, error) {
 	f, err := disk.Call("open", p.Path, func() (*os.File, error) {
 		if p.root == nil {
 			return os.Open(p.Path)
 		}
 		return p.root.Open(filepath.Join(p.path, p.target))
 	})
-	if err != nil {
-		return failure(p.Path, "cannot be opened", err)
-	}
-	defer f.Close()
-	_, err = io.Copy(w, io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, 0, math.MaxInt64))
-	return cmp.Or(context.Cause(ctx), failure(p.Path, "cannot be read", err))
+	return f, failure(p.Path, "cannot be opened", err)
 }
 
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
@@ -231,5 +224,8 @@ type names struct {
 // namesOf returns the names that belong to a target, for one run alone if run is not "".
 func namesOf(name, run string) names {
 	stem := localfile.Beside(name, run)
-	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, localfile.Beside(name, "") + badSuffix}
+	return names{
+		target: name, partial: stem + partSuffix, journal: stem + journalSuffix, fresh: stem + freshSuffix,
+		bad: localfile.Beside(name, "") + badSuffix,
+	}
 }
