@@ -74,11 +74,11 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 		dir = filepath.Dir(path)
 		name = filepath.Base(path)
 	}
-	if name == "." || name == ".." {
-		return nil, refuse(path, "is a directory", localfile.ErrName)
-	}
 	p := &Place{group: g, root: root, path: dir, names: namesOf(name, g.Attempt)}
 	p.Path = filepath.Join(disk.Below(root, dir), name)
+	if name == "." || name == ".." {
+		return nil, refuse(p.Path, "is a directory", localfile.ErrName)
+	}
 	if why := localfile.Own(ownIn); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
