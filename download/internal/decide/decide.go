@@ -57,7 +57,8 @@ func (f *Facts) unexpectedSize() Answer {
 }
 
 func (f *Facts) otherSize(cause Cause) Answer {
-	return refuse(cause, fmt.Sprintf("exists with %d bytes, not the expected %d", f.Local.Size, f.Want))
+	why := fmt.Sprintf("exists with %d bytes, not the expected %d", f.Local.Size, f.Want)
+	return refuse(cause, why)
 }
 
 // recorded leaves a file that an earlier run has fetched, if nothing that is known speaks against it.
@@ -68,7 +69,7 @@ func (f *Facts) recorded() Answer {
 		return undecided
 	case f.differs(known.Size), f.differs(f.Want), f.newerThanLocal(known):
 		return undecided
-	case f.Newer && !f.Given && !known.complete(): // only the server knows whether its file is newer
+	case f.Newer && !f.Given && !known.complete(): // only the server knows which is newer
 		return undecided
 	}
 	return Answer{Do: Leave, Why: LeftThere}
@@ -146,7 +147,7 @@ func (f *Facts) newer() Answer {
 		return f.fetch(true, false)
 	case !f.differs(known.Size):
 		return f.leave(LeftOlder)
-	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // only the server can say where to resume
+	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // the server must say where to resume
 		return f.fetch(true, false)
 	}
 	return undecided
@@ -281,4 +282,6 @@ func (f *Facts) Newest() time.Time { return f.known().Time }
 func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }
 
 // newerThanLocal reports whether s is newer than what is there. An unknown time is not.
-func (f *Facts) newerThanLocal(s Stamp) bool { return s.Time.After(f.Local.Time.Add(localfile.Slack)) }
+func (f *Facts) newerThanLocal(s Stamp) bool {
+	return s.Time.After(f.Local.Time.Add(localfile.Slack))
+}

@@ -93,7 +93,7 @@ func worlds(f func(world)) {
 
 // worldsOfFiles goes through what the file here and that of the server are, and who says so.
 func worldsOfFiles(w world, f func(world)) {
-	each([]int64{50, 100, 150}, func(local int64) {
+	each([]int64{0, 50, 100, 150}, func(local int64) {
 		each([]time.Duration{-time.Hour, -time.Second / 2, 0, time.Hour}, func(age time.Duration) {
 			w.Local = Stamp{local, serverTime.Add(age)}
 			each([]Stamp{{100, serverTime}, {100, time.Time{}}, {-1, serverTime}, Unknown}, func(server Stamp) {

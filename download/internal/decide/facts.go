@@ -10,7 +10,7 @@ type Facts struct {
 	Here   Here   // what is at the path,
 	Local  Stamp  // its size and time, links followed
 	Ours   bool   // and this user owns it
-	Pieces string // a file beside it that says that pieces are missing, from another program; "" if there is none
+	Pieces string // another program's file beside it, which says that pieces are missing; or ""
 
 	Want   int64 // the size that the caller expects; -1 if it expects none
 	Listed Stamp // what the listing of the directory says exactly

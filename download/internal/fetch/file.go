@@ -75,19 +75,22 @@ func (f *file) run(ctx context.Context) (r Result, err error) {
 
 // look fills in the facts that need neither the server nor the part.
 func (f *file) look() {
-	f.facts = decide.Facts{Flags: f.Flags, Text: f.text(), Want: -1, Listed: f.Listed, Given: f.Sum.Algorithm != ""}
+	f.facts = decide.Facts{
+		Flags: f.Flags, Text: f.text(), Given: f.Sum.Algorithm != "",
+		Want: -1, Listed: decide.Unknown,
+	}
 	if f.Size != nil {
 		f.facts.Want = *f.Size
 	}
-	if f.Relist == nil {
-		f.facts.Listed = decide.Unknown
+	if f.Relist != nil {
+		f.facts.Listed = f.Listed
 	}
 	if f.to.Info == nil {
 		return
 	}
 	f.facts.Here = decide.Regular
 	f.facts.Ours = disk.Ours(f.to.Info)
-	for _, suffix := range []string{".aria2", ".lftp-pget-status"} { // whose files have their full size from the start
+	for _, suffix := range otherParts {
 		if _, err := os.Lstat(f.to.Path + suffix); err == nil {
 			f.facts.Pieces = f.to.Path + suffix
 		}
@@ -105,6 +108,9 @@ func (f *file) look() {
 	}
 	f.facts.Local = decide.Stamp{Size: f.local.Size(), Time: f.local.ModTime()}
 }
+
+// otherParts are the suffixes of files beside an unfinished one, from programs that give that its full size at once.
+var otherParts = []string{".aria2", ".lftp-pget-status"}
 
 // record looks up what an earlier run has recorded of what is there. What the server says meanwhile may be newer.
 func (f *file) record() {
@@ -309,7 +315,7 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 		}
 	}
 	err = t.part.Publish(last)
-	if errors.Is(err, fs.ErrExist) && !f.Newer && !f.Continue { // it has appeared meanwhile, and may be as good
+	if errors.Is(err, fs.ErrExist) && !f.Newer && !f.Continue { // a file has appeared, and may be as good
 		if f.Skip {
 			t.part.Discard()
 		}

@@ -106,16 +106,18 @@ type Job struct {
 	Checkpoint time.Duration // time between two journals; 0 means checkpointInterval
 
 	// One of many.
-	Many   bool                                             // a connection that a crowded server refuses is not retried here
-	Listed decide.Stamp                                     // what the listing of the file's directory says exactly
-	Relist func(context.Context) (size int64, err error)    // lists it again; nil if the file was not listed
-	Record func(newest time.Time, info fs.FileInfo) *Record // of a file that is there; nil if there is none
+	Many   bool         // a connection that a crowded server refuses is not retried here
+	Listed decide.Stamp // what the listing of the file's directory says exactly
+	// Relist lists the directory again. It is nil if the file was not listed.
+	Relist func(context.Context) (size int64, err error)
+	// Record returns the record of a file that is there, or nil if there is none that is newer than newest.
+	Record func(newest time.Time, info fs.FileInfo) *Record
 
 	// What the caller is told.
 	Begin    func() error       // the server is needed from now on; an error ends the fetch
 	Further  func() int         // how many connections a file may have besides the first
 	Refused  func(error)        // a further connection was refused because there are too many
-	Follows  func() bool        // whether another file of the same server follows: see ftpexec.Request.More
+	Follows  func() bool        // whether another file of the server follows: see ftpexec.Request.More
 	Arrived  func()             // all bytes are there, and what follows does not need the server
 	Verified func(Result) error // a file that is left alone had its digest compared
 	Commit   func(Result) error // see download.Options
@@ -155,7 +157,8 @@ func newJob(from Job) *job {
 	j.retry = retry.New(retry.Policy{
 		Retries: j.Retries, Connect: j.RetryConnect, ReturnCrowded: j.Many,
 		Tell: func(err error, try int, wait time.Duration) {
-			j.tell(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.Retries)), Wait: wait})
+			which := fmt.Sprintf("%d of %d", try, retry.Count(j.Retries))
+			j.tell(Event{Err: err, Text: which, Wait: wait})
 		},
 	})
 	return j

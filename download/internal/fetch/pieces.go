@@ -120,7 +120,8 @@ func (t *transfer) same(ctx context.Context) error {
 	}
 	s := t.part.Snapshot()
 	err = t.unlike(s, now.Size, now.Time)
-	if _, over := err.(*restart); over && (now.Size < 0 || now.Time.IsZero() && !s.ModTime.IsZero()) {
+	_, over := err.(*restart)
+	if over && (now.Size < 0 || now.Time.IsZero() && !s.ModTime.IsZero()) {
 		return errOmitted // the bytes stay: a later run may find that they are right
 	}
 	return err
@@ -145,7 +146,8 @@ func (t *transfer) asListed(ctx context.Context) error {
 	if size < 0 || size == got {
 		return nil
 	}
-	return &restart{fmt.Sprintf("%d bytes came, but the listing of its directory says %d", got, size), true}
+	why := fmt.Sprintf("%d bytes came, but the listing of its directory says %d", got, size)
+	return &restart{why, true}
 }
 
 // fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is

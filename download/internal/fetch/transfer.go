@@ -43,7 +43,7 @@ type tally struct {
 // restart is the error of a try after which the next one follows at once, and starts over.
 type restart struct {
 	why     string
-	changed bool // the server's file has changed; else the server cannot start in the middle of a file
+	changed bool // the server's file has; else the server cannot start in the middle of a file
 }
 
 func (r *restart) Error() string { return r.why }
@@ -52,7 +52,9 @@ func (r *restart) Error() string { return r.why }
 var errNoRestart = &restart{why: "the server cannot start in the middle of a file"}
 
 // errMisplaced means that two responses differ about the same bytes.
-var errMisplaced = &restart{why: "the server does not start where it is asked to, or its file has changed"}
+var errMisplaced = &restart{
+	why: "the server does not start where it is asked to, or its file has changed",
+}
 
 // errBeyond means that a response from the middle went on after the file's end. Then no response from the middle can be
 // trusted, not even if all bytes are the same.
@@ -93,7 +95,8 @@ func (t *transfer) learn(over *restart) error {
 		t.stale = over.why
 		t.server.changes++
 		if t.server.changes > maxChanges {
-			return errorf(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", over.why)
+			const what = "the file changes on the server while it is read"
+			return errorf(ftpexec.ErrChanged, "%s: %s", what, over.why)
 		}
 		return nil
 	}
@@ -197,7 +200,8 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	}
 	t.part.Know(resp.Size, resp.ModTime)
 	t.report(t.count)
-	if t.segments > 1 && t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
+	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime)
+	if t.segments > 1 && divisible {
 		return t.parallel(ctx, resp)
 	}
 	if gap.End < 0 {

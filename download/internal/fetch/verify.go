@@ -55,7 +55,8 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	}
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
-	_, err := io.CopyBuffer(c, io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, c.at, n-c.at), buffer[:])
+	rest := io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
+	_, err := io.CopyBuffer(c, rest, buffer[:])
 	if err == nil && c.at != n {
 		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
@@ -64,9 +65,12 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 
 // same reports whether f has the n bytes that the digest covers.
 func (c *check) same(ctx context.Context, f *os.File, n int64) bool {
-	other := newCheck(c.want, c.from)
 	info, err := f.Stat()
-	return err == nil && info.Size() == n && other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
+	if err != nil || info.Size() != n {
+		return false
+	}
+	other := newCheck(c.want, c.from)
+	return other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
 }
 
 // compare writes to r what the digest is and what it was compared with. The error is [ErrDigest] if it is another.
@@ -78,11 +82,12 @@ func (c *check) compare(r *Result) error {
 		r.Sum = got
 		return nil
 	}
-	return errorf(ErrDigest, "%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from)
+	return errorf(ErrDigest, "%s is %x, not %x (%s)",
+		got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
-// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence: no run
-// resumes from it.
+// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence: no
+// run resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
 		return err
@@ -127,7 +132,8 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	case !j.Verify:
 		return nil, nil
 	case j.text():
-		return nil, errorf(ErrUnverified, "ASCII type (;type=a) changes bytes, so the file cannot be verified")
+		return nil, errorf(ErrUnverified,
+			"ASCII type (;type=a) changes bytes, so the file cannot be verified")
 	}
 	if err := j.begin(); err != nil {
 		return nil, err
@@ -141,7 +147,8 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	}
 	aList := j.Relist != nil && sums.Is(j.URL.Name) // in a tree, which needs no digest itself
 	if c == nil && err == nil && !aList {
-		err = errorf(ErrUnverified, "there is no list of digests beside the file or above, and the server computes none")
+		err = errorf(ErrUnverified,
+			"there is no list of digests beside the file or above, and the server computes none")
 	}
 	return c, err
 }
@@ -157,7 +164,8 @@ func (j *job) listed(ctx context.Context, up int) (*check, error) {
 	}
 	there := j.names(ctx, dir)
 	listing := up > 0 || there.Has(name) // vsftpd lists nothing of a directory that it may not read
-	names := []string{name}              // also with directories above the list in front, if that can be no path below it
+	// A list may also have directories above it in a path, if that cannot be a path below it.
+	names := []string{name}
 	for i := len(dir.Dirs) - 1; i >= 0 && listing && !there.Has(dir.Dirs[i]); i-- {
 		names = append(names, strings.TrimPrefix(dir.Dirs[i], "/")+"/"+names[len(names)-1])
 	}

@@ -21,11 +21,11 @@ const (
 	maxJournal     = 4 << 20 // bytes: a block takes some 50, and there are a few thousand
 )
 
-// State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal,
-// which docs/download.md describes.
+// State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal, which
+// docs/download.md describes.
 type State struct {
 	Version int       `json:"ftpfetch"`
-	URL     string    `json:"url"`               // whose bytes they are: the text of its urlparse.Key
+	URL     string    `json:"url"`               // where the bytes come from: the text of its urlparse.Key
 	Size    int64     `json:"size"`              // bytes of the whole file; -1 if unknown
 	ModTime time.Time `json:"modified,omitzero"` // the source's, UTC; zero if unknown
 	Adopted int64     `json:"adopted,omitempty"` // bytes at the start that another program brought

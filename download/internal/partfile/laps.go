@@ -27,7 +27,8 @@ func (p *Part) Expect(start int64, b []byte) error {
 // agree compares the laps that lie in done. The caller must hold mu.
 func (p *Part) agree(done Spans) (err error) {
 	p.laps = slices.DeleteFunc(p.laps, func(x lap) bool {
-		if !slices.ContainsFunc(done, func(y Span) bool { return y.Start <= x.Start && x.End <= y.End }) {
+		there := func(y Span) bool { return y.Start <= x.Start && x.End <= y.End }
+		if !slices.ContainsFunc(done, there) {
 			return x.Len() <= 0
 		}
 		b := make([]byte, len(x.b))

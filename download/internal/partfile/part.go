@@ -172,7 +172,7 @@ func (p *Part) Checkpoint() error {
 	if err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) {
 		return err
 	}
-	err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()) // a part that was removed needs no journal
+	err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()) // a removed part needs no journal
 	if err != nil {
 		return err
 	}
@@ -213,8 +213,9 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	defer p.Close()
 	s := p.Snapshot()
 	switch {
-	case p.placed, !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // what an earlier run has left
-	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target still has those
+	case p.placed:
+	case !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // what an earlier run has left stays
+	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target has them
 		p.Discard()
 	default:
 		_ = p.Checkpoint()
@@ -263,7 +264,7 @@ func (p *Place) Claim(url string) (*Part, error) {
 	switch {
 	case err == nil:
 		return part, nil
-	case part.info.Size() == 0: // it is new, and if another run has made it, that cannot lock it any more
+	case part.info.Size() == 0: // it is new; another run that made it cannot lock it any more
 		part.Discard()
 	}
 	part.Close()
@@ -325,7 +326,7 @@ func (p *Part) makeDir(missing error) error {
 	p.leave(true)
 	made, err := p.group.Dirs.Make(p.root, p.path)
 	p.made = append(p.made, made...)
-	if err == nil && len(made) == 0 && p.entered { // it was there before, and takes no files, as /proc
+	if err == nil && len(made) == 0 && p.entered { // it was there, and takes no files, as /proc
 		err = failure(p.Name(), "cannot be created", missing)
 	}
 	p.entered = true
@@ -340,11 +341,7 @@ func (p *Part) hold() error {
 	case taken && p.group.Attempt == "":
 		return busy(p.Name())
 	case !locked && !p.alone:
-		if p.created && !taken {
-			_ = p.dir.Remove(p.partial)
-		}
-		p.names = namesOf(p.target, rand.Text())
-		p.alone = true
+		p.renounce(taken)
 		return ErrMoved
 	}
 	var err error
@@ -352,7 +349,7 @@ func (p *Part) hold() error {
 	if err != nil {
 		return err
 	}
-	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it meanwhile
+	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it
 		err = p.ours()
 	}
 	switch {
@@ -366,6 +363,15 @@ func (p *Part) hold() error {
 		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
 	}
 	return nil
+}
+
+// renounce gives up the part, which another attempt may have taken, for one with a name of this run alone.
+func (p *Part) renounce(taken bool) {
+	if p.created && !taken {
+		_ = p.dir.Remove(p.partial)
+	}
+	p.names = namesOf(p.target, rand.Text())
+	p.alone = true
 }
 
 func (p *Part) inTheWay(why string) error {
@@ -427,5 +433,6 @@ func (p *Part) Like(replaced fs.FileInfo) error {
 const ownerWrites fs.FileMode = 0o600
 
 func (p *Part) permit(mode fs.FileMode) error {
-	return failure(p.Name(), "cannot take the permissions of the file that it replaces", disk.Chmod(p.f, mode))
+	const what = "cannot take the permissions of the file that it replaces"
+	return failure(p.Name(), what, disk.Chmod(p.f, mode))
 }

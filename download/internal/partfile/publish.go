@@ -45,7 +45,8 @@ func (p *Part) prepare(n *naming) error {
 		}
 	}
 	// A record that is true of the target too comes after the name: before that it would be about the target.
-	n.late = p.Info != nil && p.Info.Size() == n.size && localfile.SameTime(p.Info.ModTime(), n.time)
+	was := p.Info
+	n.late = was != nil && was.Size() == n.size && localfile.SameTime(was.ModTime(), n.time)
 	return err
 }
 
@@ -58,12 +59,13 @@ func (p *Part) publish(n *naming) error {
 	}
 	info, err := p.find()
 	switch {
-	case errors.Is(err, errReplaced) && p.group.Attempt != "": // another attempt has ended: the file is there
+	case errors.Is(err, errReplaced) && p.group.Attempt != "": // another attempt has placed the file
 		return ErrMoved
 	case err != nil:
 		return err
 	case info.Size() != n.size:
-		return changed(p.Name(), fmt.Sprintf("holds %d bytes, but %d were written", info.Size(), n.size))
+		how := fmt.Sprintf("holds %d bytes, but %d were written", info.Size(), n.size)
+		return changed(p.Name(), how)
 	}
 	if err = p.removeJournal(); err != nil {
 		return err
@@ -104,7 +106,7 @@ func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 // is for one file. A Group is safe for concurrent use.
 type Group struct {
 	Pause   time.Duration // in which more files may join those that are there
-	Flush   func() error  // writes what Finish.Commit has recorded to the disk; nil if there is nothing to do
+	Flush   func() error  // writes what Finish.Commit has recorded to the disk; nil: there is nothing
 	Dirs    disk.Dirs
 	Attempt string // in the names of the parts
 
@@ -115,10 +117,11 @@ type Group struct {
 
 // Finish says how a part becomes a file.
 type Finish struct {
-	Overwrite bool                          // the name may exist
-	ModTime   time.Time                     // the server's, or zero: that of the last byte's arrival
-	Note      func(string)                  // is told if the server's time cannot be set
-	Commit    func(modTime time.Time) error // records the file, which is on the disk with this time; nil: nothing does
+	Overwrite bool         // the name may exist
+	ModTime   time.Time    // the server's; if it is zero, the file has the time of its last byte's arrival
+	Note      func(string) // is told if the server's time cannot be set
+	// Commit, if not nil, records the file, which is on the disk with this time.
+	Commit func(modTime time.Time) error
 }
 
 // naming is a part that waits for its name.

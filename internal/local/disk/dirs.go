@@ -157,7 +157,10 @@ func whatIsThere(root *os.Root, dir string) error {
 func Unmake(root *os.Root, made []string) {
 	for _, dir := range slices.Backward(made) {
 		info, err := root.Lstat(dir)
-		if err != nil || !info.IsDir() || Do("rmdir", Below(root, dir), func() error { return root.Remove(dir) }) != nil {
+		if err != nil || !info.IsDir() {
+			break
+		}
+		if Do("rmdir", Below(root, dir), func() error { return root.Remove(dir) }) != nil {
 			break
 		}
 	}

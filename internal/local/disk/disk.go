@@ -167,7 +167,7 @@ func (d *Dir) do(call, name string, f func(string) error) error {
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	info, err := Call("lstat", d.shown(name), func() (fs.FileInfo, error) { return d.root.Lstat(name) })
 	if err == nil {
-		os.SameFile(info, info) // Windows would find out later which file it is, when another may have the name
+		os.SameFile(info, info) // Windows finds out which file it is only now, and later another may have the name
 	}
 	return info, err
 }
@@ -178,7 +178,9 @@ func (d *Dir) Create(name string, flag int, mode fs.FileMode) (*os.File, error) 
 }
 
 func (d *Dir) open(name string, flag int, mode fs.FileMode) (*os.File, error) {
-	return Call("open", d.shown(name), func() (*os.File, error) { return d.root.OpenFile(name, flag|noFollow, mode) })
+	return Call("open", d.shown(name), func() (*os.File, error) {
+		return d.root.OpenFile(name, flag|noFollow, mode)
+	})
 }
 
 // Write makes a file that holds b and is on the disk, in place of one that a killed run may have left. If that fails there
@@ -199,7 +201,8 @@ func (d *Dir) Write(name string, b []byte) error {
 	if err == nil {
 		err = Flush(f)[0]
 	}
-	err = errors.Join(err, faulty("close", f.Name()), f.Close()) // Close may return the error of an earlier write
+	// Close may return the error of an earlier write.
+	err = errors.Join(err, faulty("close", f.Name()), f.Close())
 	if err != nil {
 		_ = d.Remove(name)
 	}
@@ -259,7 +262,7 @@ func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 	if _, lerr := d.Lstat(to); lerr == nil {
 		return false, fs.ErrExist
 	}
-	err = d.Rename(from, to) // there are no hard links (FAT): a file that appears in between is lost
+	err = d.Rename(from, to) // there are no hard links (FAT): a file that appears meanwhile is lost
 	return err == nil, err
 }
 
@@ -299,11 +302,11 @@ func (d *Dir) Named() error {
 	now, err := Call("stat", path, func() (fs.FileInfo, error) { return os.Stat(path) })
 	self, serr := d.self.Stat()
 	err = cmp.Or(err, serr)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(now, self) {
-		err = &localfile.Error{Path: path, Reason: "was renamed or removed while files were saved in it: run the command again"}
-	} else {
-		err = localfile.Failure(path, "cannot be examined", err)
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	if gone || err == nil && !os.SameFile(now, self) {
+		const why = "was renamed or removed while files were saved in it: run the command again"
+		err = &localfile.Error{Path: path, Reason: why}
 	}
 	d.lost.Store(err != nil)
-	return err
+	return localfile.Failure(path, "cannot be examined", err)
 }

@@ -32,13 +32,13 @@ const Name = ".ftpfetch-ledger"
 type Record struct {
 	Path     string    `json:"path"`               // below the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
-	URL      string    `json:"url"`                // the text of its key, or what urlparse.KeyOf makes one of
+	URL      string    `json:"url"`                // urlparse.KeyOf makes a key of it
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
 	Verified string    `json:"verified,omitempty"` // what the digest was compared with
 	Checked  time.Time `json:"checked,omitzero"`   // when
-	Login    string    `json:"login,omitempty"`    // of a file of a tree: the directory after the login then, by PWD; "" if unknown
+	Login    string    `json:"login,omitempty"`    // of a tree: the directory after the login, by PWD; "" if unknown
 }
 
 // Of returns the record of a file that came from u.
@@ -63,7 +63,8 @@ func (r Record) Local() string {
 
 // about reports whether r is about the file that item names and info describes, and is not older than newest.
 func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
-	if r.Local() != item.Path || r.Size != info.Size() || !localfile.SameTime(r.Modified, info.ModTime()) {
+	same := r.Size == info.Size() && localfile.SameTime(r.Modified, info.ModTime())
+	if r.Local() != item.Path || !same {
 		return false
 	}
 	if item.Sum.Algorithm != "" {
@@ -262,8 +263,10 @@ func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 	}
 	in := io.NewSectionReader(l.files[at>>offsetBits], int64(at&(1<<offsetBits-1)), maxRecord)
 	line, err := bufio.NewReaderSize(in, 1<<10).ReadBytes('\n')
-	ok = err == nil && json.Unmarshal(line, &r) == nil && r.about(item, newest, info) && disk.Ours(info)
-	return r, ok
+	if err != nil || json.Unmarshal(line, &r) != nil {
+		return r, false
+	}
+	return r, r.about(item, newest, info) && disk.Ours(info)
 }
 
 // Add adds a record. It counts once Flush has put it on the disk.
@@ -278,7 +281,8 @@ func (l *Ledger) Add(r Record) error {
 // Flush puts the records on the disk, all of them or, with an error, any.
 func (l *Ledger) Flush() error {
 	l.mu.Lock()
-	own, lines := l.own, l.added
+	own := l.own
+	lines := l.added
 	l.added = nil
 	if own == nil {
 		l.mu.Unlock()
@@ -289,7 +293,8 @@ func (l *Ledger) Flush() error {
 		l.added = []byte("\n")
 	}
 	l.mu.Unlock()
-	return localfile.Failure(own.Name(), "the ledger cannot be written", cmp.Or(err, disk.Flush(own)[0]))
+	err = cmp.Or(err, disk.Flush(own)[0])
+	return localfile.Failure(own.Name(), "the ledger cannot be written", err)
 }
 
 // Close closes the ledger.

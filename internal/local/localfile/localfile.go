@@ -128,7 +128,7 @@ func Unusable(name string) string {
 	case goos != "windows":
 		return ""
 	// Windows would take the name for a device, a stream or another directory, or silently change it
-	case strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }):
+	case strings.ContainsFunc(name, barred):
 		return "holds a character that Windows does not allow in a name"
 	case strings.HasSuffix(name, "."), strings.HasSuffix(name, " "):
 		return "ends in a dot or a space, which Windows drops"
@@ -137,6 +137,9 @@ func Unusable(name string) string {
 	}
 	return ""
 }
+
+// barred reports whether Windows allows no such character in a name.
+func barred(r rune) bool { return r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
 
 // CheckPath checks a path from outside. It stays below its directory as long as no symbolic link leads out of it.
 func CheckPath(path string) error {
