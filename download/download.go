@@ -38,7 +38,8 @@ type Source interface {
 	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] // of package batch, for trees
+	// Entries is for the trees of package batch.
+	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
@@ -123,22 +124,26 @@ const (
 
 // Event is something that happens during a download, for Options.Events.
 type Event struct {
-	Kind  EventKind
-	Text  string // one line, unless a file name in it has line ends; with Wait: which retry in a row without progress this is, "1 of 5"
-	Done  int64  // bytes that are there
-	Total int64  // bytes of the file; -1 if the server did not tell
+	Kind EventKind
+	// Text is one line, unless a file name in it has line ends. With Wait it says which retry in a row without progress
+	// this is, "1 of 5".
+	Text  string
+	Done  int64 // bytes that are there
+	Total int64 // bytes of the file; -1 if the server did not tell
 	Err   error
 	Wait  time.Duration
 }
 
 // Result describes a finished download. With an error only Kept may be set.
 type Result struct {
-	Size     int64      // bytes of the file
-	ModTime  time.Time  // the server's, UTC; if it told none or it cannot be set, with Commit that of the local file, or else zero
+	Size int64 // bytes of the file
+	// ModTime is the server's time of the file, UTC. If the server told none, or if it cannot be set, ModTime is the time
+	// of the local file with Commit, and else zero.
+	ModTime  time.Time
 	Left     string     // why the target was left alone, such as "already there"; "" if it was not
 	Resumed  int64      // bytes from earlier runs
 	Kept     int64      // after an error: bytes in the part from which the next call resumes
-	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
+	Verified string     // what the digest was compared with: "sha256 in SHA256SUMS"; "" if nothing
 	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
 	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
 }

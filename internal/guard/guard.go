@@ -18,7 +18,8 @@ func Do(f func() error) (err error) {
 		if value := recover(); value != nil {
 			_, frames, _ := strings.Cut(string(debug.Stack()), "\npanic(")
 			lines := strings.Split(frames, "\n")
-			err = fmt.Errorf("%w: %v (%s)", ErrPanic, value, strings.TrimSpace(lines[min(3, len(lines)-1)]))
+			place := strings.TrimSpace(lines[min(3, len(lines)-1)])
+			err = fmt.Errorf("%w: %v (%s)", ErrPanic, value, place)
 		}
 	}()
 	return f()

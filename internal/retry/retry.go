@@ -145,8 +145,8 @@ func NoService(err error) bool {
 	if !ok || localfile.Failed(err) {
 		return false
 	}
-	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
-		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
+	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 || errors.Is(err, ftpexec.ErrConnect) ||
+		errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
 }
 
 // Sleep waits for d, or until ctx ends.
@@ -162,8 +162,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Every calls f at each interval, and starts no goroutine before the first interval has passed. stop ends that, and waits for
-// f to return. If f panics, stop does: f may be a function of the caller, and stop is in the caller's goroutine.
+// Every calls f at each interval, and starts no goroutine before the first interval has passed. stop ends that, and waits
+// for f to return. If f panics, stop panics: f may be a function of the caller, and stop is in the caller's goroutine.
 func Every(interval time.Duration, f func()) (stop func()) {
 	var calling sync.Mutex
 	var timer *time.Timer

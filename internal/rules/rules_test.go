@@ -42,7 +42,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"ftpexec/internal/listing":    {own: []string{"internal/lazy"}},
 	"ftpexec/internal/wire":       {own: []string{"internal/guard", "internal/local/localfile", "internal/network/tcp"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 	"download":                    {own: []string{"urlparse", "ftpexec", "download/digest", "download/internal/decide", "download/internal/fetch", "download/internal/partfile", "internal/local/localfile"}, not: []string{"github.com/spf13/pflag"}},
-	"download/internal/decide":    {not: []string{"os", "net", "context"}},
+	"download/internal/decide":    {own: []string{"internal/local/localfile"}, not: []string{"os", "net", "context"}},
 	"download/internal/fetch":     {own: []string{"urlparse", "ftpexec", "download/digest", "download/internal/algorithm", "download/internal/decide", "download/internal/partfile", "download/internal/sums", "internal/local/disk", "internal/guard", "internal/local/localfile", "internal/printable", "internal/retry"}, not: []string{"github.com/spf13/pflag"}},
 	"download/digest":             {own: []string{"download/internal/algorithm"}},
 	"download/internal/partfile":  {own: []string{"internal/local/disk", "internal/local/localfile"}, not: []string{"net"}},
