@@ -281,8 +281,12 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 		return r.failure(st, err) // the refusal is its consequence
 	}
 	e := r.refused(st, reply)
-	// If SIZE has found the file, there is another reason.
-	if e.Err == ErrNotFound && st.Verb == "RETR" && r.file.info.Size >= 0 {
+	switch {
+	case e.Err != ErrNotFound || st.Verb != "RETR":
+	case e.answer.means(directory):
+		e.Err = and(errTransfer, ErrIsDirectory)
+		e.Hint = `End the URL in "/" to list it`
+	case r.file.info.Size >= 0: // SIZE has found the file, so there is another reason
 		e.Err = errTransfer
 		e.Hint = ""
 	}

@@ -22,7 +22,7 @@ import (
 
 // sections are those of testdata/replies.txt, which has what servers say.
 var sections = map[meaning]string{full: "too many", needsTLS: "TLS required", empty: "empty", unopened: "unopened", partial: "partial",
-	aborted: "aborted", done: "done", absent: "absent", denied: "denied"}
+	aborted: "aborted", done: "done", absent: "absent", directory: "directory", denied: "denied"}
 
 // said returns the reply to op, a command about url.
 func said(op Command, url, text string) answer {

@@ -29,6 +29,9 @@ type Command struct {
 // and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
 // MLST, PWD, and MLSD or LIST in place of NLST.
 func Plan(u *urlparse.URL) ([]Command, error) {
+	if u == nil {
+		return nil, errNoURL
+	}
 	if err := u.Check(); err != nil {
 		return nil, err
 	}

@@ -82,6 +82,9 @@ func defaultPort(scheme string) int {
 
 // SameLogin reports whether one connection may serve u and v: scheme, address, user and password are the same.
 func (u *URL) SameLogin(v *URL) bool {
+	if v == nil {
+		return false
+	}
 	same := u.User == v.User || u.User != nil && v.User != nil && *u.User == *v.User
 	return same && u.Scheme == v.Scheme && (u.Host == v.Host && u.Port == v.Port || u.Address() == v.Address())
 }

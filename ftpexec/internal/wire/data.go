@@ -69,7 +69,10 @@ func (c *Conn) openData(ctx context.Context, socket chan struct{}, open func(con
 		defer close(d.ready)
 		opening, stop := context.WithCancel(ctx)
 		timeout := time.AfterFunc(c.cfg.ConnectTimeout, stop) // the dialer would set a deadline of ctx on the socket, which costs more
-		d.err = guard.Do(func() (err error) { d.raw, err = open(opening); return err })
+		d.err = guard.Do(func() (err error) {
+			d.raw, err = opened(open(opening))
+			return err
+		})
 		timeout.Stop()
 		if d.err != nil && ctx.Err() == nil && opening.Err() != nil {
 			d.err = os.ErrDeadlineExceeded
@@ -77,7 +80,9 @@ func (c *Conn) openData(ctx context.Context, socket chan struct{}, open func(con
 		stop()
 		d.open.Store(d.err == nil)
 		if d.err == nil {
-			if d.Conn = d.raw; d.asked != nil {
+			d.raw = c.bounded(d.raw)
+			d.Conn = d.raw
+			if d.asked != nil {
 				d.err = guard.Do(func() error { return d.secure(ctx, c.dataTLS) })
 			}
 			return
@@ -185,9 +190,10 @@ func (d *Data) TCP() *net.TCPConn {
 	return whole
 }
 
-// ExtendBy sets the read deadline to t from now, or to when the server must have sent enough.
-func (d *Data) ExtendBy(t time.Duration) error {
-	return d.Conn.SetReadDeadline(time.Now().Add(min(t, d.pace.left())))
+// ExtendBy sets the read deadline to t from now, or to when the server must have sent enough. If the connection has ended,
+// the next read tells: it may have brought all data before.
+func (d *Data) ExtendBy(t time.Duration) {
+	_ = d.Conn.SetReadDeadline(time.Now().Add(min(t, d.pace.left())))
 }
 
 // Slow counts n bytes, for which the wait was so long. It returns an error if the server is slower than the least rate.
@@ -224,7 +230,8 @@ func (d *Data) wait() error {
 		return d.err
 	}
 	d.waiting = time.Now()
-	return d.ExtendBy(d.Patience())
+	d.ExtendBy(d.Patience())
+	return nil
 }
 
 // Close closes the connection, or stops opening it.

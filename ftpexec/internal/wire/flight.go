@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -63,13 +64,14 @@ func (c *Conn) write(flight []Line) error {
 		c.trace(mark, line.Shown)
 		mark = ">>"
 	}
-	err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
 	c.silent = false
-	if err == nil {
-		_, err = c.conn.Write(text)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	_, err := c.conn.Write(text)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return timedOut("command not accepted", c.cfg.Timeout)
+	case errors.Is(err, io.EOF): // a tunnel
+		return io.ErrUnexpectedEOF
 	}
 	return err
 }
@@ -168,7 +170,7 @@ func (c *Conn) startData(port int) (*Data, error) {
 		return nil, ErrLost
 	}
 	host, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String())
-	if c.cfg.Proxied { // only the proxy knows the address
+	if c.remote() {
 		host = c.cfg.Host
 	}
 	dial, socket := c.cfg.Dial, chan struct{}(nil)

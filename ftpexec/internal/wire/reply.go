@@ -244,12 +244,14 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %s%.0w", ErrResolve, dns.Err, err)
 	case errors.Is(err, net.ErrClosed): // by this package
 		return ErrLost
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case IsOneOf(err, io.ErrUnexpectedEOF, io.ErrClosedPipe):
 		return fmt.Errorf("%w%.0w", ErrLost, err)
+	case errors.As(err, &op) && ofTLS(op):
+		return handshakeError(err)
 	case errors.As(err, &op) && op.Op == "dial" && plain(err) != syscall.ECONNRESET: // which follows a connection that was accepted
 		return because(ErrConnect, err)
 	case errors.As(err, &op):
-		return because(ErrLost, withAlert(err))
+		return because(ErrLost, err)
 	}
 	return err
 }
@@ -282,6 +284,6 @@ func plain(err error) error {
 
 func disconnected(err error) bool {
 	var op *net.OpError
-	return IsOneOf(err, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE) ||
-		errors.As(err, &op) && !IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed)
+	return IsOneOf(err, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE) ||
+		errors.As(err, &op) && !ofTLS(op) && !IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed)
 }
