@@ -4,10 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"iter"
 	"net"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -183,5 +188,27 @@ func TestDialOpensNothing(t *testing.T) {
 	}})
 	if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); !errors.Is(err, ftpexec.ErrConnect) {
 		t.Errorf("got %v, want ErrConnect", err)
+	}
+}
+
+// commands are what a text of the library must not name: the flags and variables of the command, and other programs.
+var commands = regexp.MustCompile(`\bFTPFETCH_|--[a-zA-Z]|\bcurl\b|netrc`)
+
+// TestErrorsSpeakOfTheLibrary looks for flags and the like in the texts of ftpexec and urlparse. The command adds those.
+func TestErrorsSpeakOfTheLibrary(t *testing.T) {
+	for _, pattern := range []string{"*.go", "internal/*/*.go", "../urlparse/*.go"} {
+		for _, name := range must.Get(filepath.Glob(pattern))(t) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
+			ast.Inspect(file, func(n ast.Node) bool {
+				text, ok := n.(*ast.BasicLit)
+				if ok && text.Kind == token.STRING && commands.MatchString(text.Value[1:len(text.Value)-1]) {
+					t.Errorf("%s: %s", name, text.Value)
+				}
+				return true
+			})
+		}
 	}
 }

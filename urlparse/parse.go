@@ -209,7 +209,7 @@ func scheme(text part) (string, part, *Error) {
 	}
 	s := strings.ToLower(name)
 	if !known(s) {
-		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes"+clients[s], hostHint(name, rest))
+		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes", hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
@@ -270,9 +270,6 @@ func missingScheme(text part) *Error {
 	}
 	return text.fault(0, reason, hint)
 }
-
-// clients says what retrieves the URLs of other schemes.
-var clients = map[string]string{"http": " (use curl)", "https": " (use curl)", "sftp": " (use sftp)", "scp": " (use scp)"}
 
 // otherSchemes are never taken for a host.
 const otherSchemes = " http https sftp scp file mailto news data s3 "

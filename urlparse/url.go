@@ -163,15 +163,19 @@ func (u *URL) Check() error {
 }
 
 // BadPort returns an [*Error] if u's port is that of another well-known protocol (25, 6667, ...), and nil for all others:
-// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is like that of [URL.Check].
+// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is an [ErrPort], and like that of
+// [URL.Check]. Programs that know that an FTP server is there set AllowPort of ftpexec.Client.
 func (u *URL) BadPort() error {
 	name := protocolOf(u.Port)
 	if name == "" {
 		return nil
 	}
-	return &Error{Input: u.Redacted(), column: len(u.beforeHost()+u.host()+":") + 1,
-		reason: "port " + strconv.Itoa(u.Port) + " belongs to another protocol (" + name + ")",
-		Hint:   "FTPFETCH_WITHOUT=portcheck (Client.AllowPort) allows it, if an FTP server is there"}
+	return &Error{
+		Input:  u.Redacted(),
+		column: len(u.beforeHost()+u.host()+":") + 1,
+		reason: fmt.Sprintf("port %d belongs to another protocol (%s)", u.Port, name),
+		kind:   ErrPort,
+	}
 }
 
 // otherPorts has a line for each port of another protocol: its number and the protocol's name.
@@ -185,8 +189,13 @@ func protocolOf(port int) string {
 	return upTo(name, "\n")
 }
 
-// ErrScheme is the error that errors.Is finds if the scheme of a refused URL is none of ftp, ftps and ftpes.
-var ErrScheme = errors.New("unsupported scheme")
+// What errors.Is finds in an [Error].
+var (
+	// ErrScheme means that the scheme is none of ftp, ftps and ftpes.
+	ErrScheme = errors.New("unsupported scheme")
+	// ErrPort means that the port belongs to another protocol; see [URL.BadPort].
+	ErrPort = errors.New("port of another protocol")
+)
 
 // Error says why a URL was refused. It holds no password.
 type Error struct {
@@ -194,7 +203,7 @@ type Error struct {
 	Hint   string // what to write instead, "write ..."; "" if no spelling would work
 	column int    // where the fault is: 1-based byte in the text as given, before masking
 	reason string
-	kind   error // ErrScheme or nil
+	kind   error // ErrScheme, ErrPort or nil
 }
 
 func (e *Error) of(text string) *Error {
@@ -215,7 +224,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns ErrScheme if the scheme is the fault.
+// Unwrap returns ErrScheme or ErrPort if that is the fault.
 func (e *Error) Unwrap() error { return e.kind }
 
 // shown returns s as one printable line of bounded length.
