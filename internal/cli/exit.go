@@ -162,7 +162,9 @@ var hints = []hint{
 	{is(download.ErrResume), "--overwrite, without -c or -N, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
 	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
-	{func(err error) bool { return errors.Is(err, ftpexec.ErrIsDirectory) && errors.Is(err, ftpexec.ErrRefused) },
+	{func(err error) bool {
+		return errors.Is(err, ftpexec.ErrIsDirectory) && errors.Is(err, ftpexec.ErrRefused)
+	},
 		`End the URL in "/" to list it; -r fetches what is in it`},
 	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},
 	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
