@@ -130,7 +130,8 @@ func bracket(host string) string {
 }
 
 // textSuffixes are suffixes of files that are lines of text on every system.
-const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java js json log lst md patch pl py rst sh sql tex text tsv txt xml yaml yml "
+const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java " +
+	"js json log lst md patch pl py rst sh sql tex text tsv txt xml yaml yml "
 
 // GuessType guesses the typecode of a file from the suffix of its name, as RFC 1738 section 3.2.3 allows if the URL has
 // none: TypeASCII for text, TypeImage for everything else. name is decoded octets; the case of the suffix does not matter.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"math"
 	"net"
 	"os"
 	"sync"
@@ -33,33 +34,10 @@ type timed struct {
 	read, write timer
 }
 
-func (t *timed) Read(p []byte) (int, error) {
-	defer t.read.start(t.Conn)()
-	n, err := t.Conn.Read(p)
-	return n, t.read.reason(err)
-}
-
-func (t *timed) Write(p []byte) (int, error) {
-	defer t.write.start(t.Conn)()
-	n, err := t.Conn.Write(p)
-	return n, t.write.reason(err)
-}
-
-func (t *timed) SetReadDeadline(at time.Time) error {
-	t.read.set(at)
-	return nil
-}
-
-func (t *timed) SetWriteDeadline(at time.Time) error {
-	t.write.set(at)
-	return nil
-}
-
-func (t *timed) SetDeadline(at time.Time) error {
-	t.read.set(at)
-	t.write.set(at)
-	return nil
-}
+func (t *timed) Read(p []byte) (int, error)          { return t.read.bound(t.Conn, t.Conn.Read, p) }
+func (t *timed) Write(p []byte) (int, error)         { return t.write.bound(t.Conn, t.Conn.Write, p) }
+func (t *timed) SetReadDeadline(at time.Time) error  { return t.read.set(at) }
+func (t *timed) SetWriteDeadline(at time.Time) error { return t.write.set(at) }
 
 // timer is a deadline of a timed. It runs only while a call waits.
 type timer struct {
@@ -69,48 +47,37 @@ type timer struct {
 	passed bool
 }
 
-func (t *timer) set(at time.Time) {
+func (t *timer) set(at time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at = at
 	if t.alarm != nil {
-		t.alarm.Reset(t.left())
+		t.alarm.Reset(time.Until(at))
 	}
+	return nil
 }
 
-func (t *timer) left() time.Duration {
-	if t.at.IsZero() {
-		return never
-	}
-	return time.Until(t.at)
-}
-
-const never = 100 * 365 * 24 * time.Hour
-
-// start begins a call that waits for conn. stop ends it.
-func (t *timer) start(conn net.Conn) (stop func()) {
+// bound calls a method of conn that may wait. If the deadline passes meanwhile, it closes conn.
+func (t *timer) bound(conn net.Conn, call func([]byte) (int, error), p []byte) (int, error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.alarm = time.AfterFunc(t.left(), func() {
+	wait := time.Until(t.at)
+	if t.at.IsZero() {
+		wait = math.MaxInt64
+	}
+	t.alarm = time.AfterFunc(wait, func() {
 		t.mu.Lock()
 		t.passed = true
 		t.mu.Unlock()
 		conn.Close()
 	})
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.alarm.Stop()
-		t.alarm = nil
-	}
-}
-
-// reason returns the error of a call: the deadline if that is why the connection is closed.
-func (t *timer) reason(err error) error {
+	t.mu.Unlock()
+	n, err := call(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.alarm.Stop()
+	t.alarm = nil
 	if err != nil && t.passed {
-		return os.ErrDeadlineExceeded
+		err = os.ErrDeadlineExceeded
 	}
-	return err
+	return n, err
 }

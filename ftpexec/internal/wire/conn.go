@@ -32,7 +32,7 @@ type Config struct {
 	Address string // host:port of the control connection
 	Dial    DialFunc
 	Direct  bool // Dial is a net.Dialer with its defaults
-	Proxied bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
+	Proxied bool // Dial goes through a proxy, whose address the connections have
 
 	ImplicitTLS bool        // TLS from the first byte
 	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
@@ -149,7 +149,9 @@ func (c *Conn) adopt(conn net.Conn) error {
 		conn.Close()
 		return net.ErrClosed
 	}
-	c.conn, c.br, c.quickAck = conn, bufio.NewReader(conn), tcp.QuickAck(conn)
+	c.conn = conn
+	c.br = bufio.NewReader(conn)
+	c.quickAck = tcp.QuickAck(conn)
 	return nil
 }
 
@@ -252,7 +254,9 @@ func (c *Conn) Quit() {
 func (c *Conn) Close() {
 	c.mu.Lock()
 	c.closed = true
-	conn, data, stopConnect := c.conn, c.data, c.stopConnect
+	conn := c.conn
+	data := c.data
+	stopConnect := c.stopConnect
 	c.mu.Unlock()
 	if stopConnect != nil {
 		stopConnect()
