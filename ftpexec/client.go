@@ -89,7 +89,9 @@ type Client struct {
 	// TryTLS asks the servers of ftp URLs for TLS too (AUTH TLS), and goes on unencrypted if the server refuses (5yz).
 	// It protects against eavesdroppers, but not against attackers who can change the reply: use ftpes URLs for that.
 	TryTLS bool
-	// Dial opens the TCP connections for control and data. nil means a net.Dialer with its defaults.
+	// Dial opens the connections for control and data. nil means a net.Dialer with its defaults. A connection that knows no
+	// deadlines, such as one through an SSH tunnel, is closed when one passes. If the control connection has no address of
+	// TCP, data connections are dialled to the URL's host.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Proxy, if not nil, returns what to use in place of Dial for the control connection to address (host:port) and for
 	// its data connections, or nil to use Dial. It goes through a proxy, which resolves host names: data connections are
