@@ -185,3 +185,24 @@ func TestPipeBreaks(t *testing.T) {
 		}
 	}
 }
+
+// A data connection that does not open within the connect timeout is no cancelled context.
+func TestDataConnectTimeout(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"))
+		c := within(limit)
+		c.NoEPSV = true
+		c.Timeout = 2 * limit
+		c.Dial = func(ctx context.Context, kind, address string) (net.Conn, error) {
+			if address != s.Addr() {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return network.Dial(ctx, kind, address)
+		}
+		_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
+		if !errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want a timeout", err)
+		}
+	})
+}
