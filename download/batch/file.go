@@ -45,7 +45,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, nil, schedule.Done)
 	case j.Writer == nil && b.crowded(t, err):
 		return schedule.Full(err)
-	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
+	case j.link != "" && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory)):
 		b.leadsNowhere(j)
 		return schedule.Done
 	}

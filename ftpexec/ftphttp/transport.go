@@ -253,6 +253,8 @@ func statusOf(err error) int {
 	e := (*ftpexec.Error)(nil)
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
+	case is(context.Canceled), is(context.DeadlineExceeded): // the reply that came last decides nothing
+		return 0
 	case !errors.As(err, &e) || e.Code == 0 && !is(ftpexec.ErrNoCredentials), is(ftpexec.ErrProtocol), is(ftpexec.ErrTruncated): // that follows a 331 or 332
 		return 0
 	case is(ftpexec.ErrTLSRequired):
@@ -261,7 +263,7 @@ func statusOf(err error) int {
 		return http.StatusServiceUnavailable
 	case is(ftpexec.ErrLogin), is(ftpexec.ErrNoCredentials): // with a password too: another one may be right
 		return http.StatusUnauthorized
-	case is(fs.ErrNotExist), e.Code == 550 && e.Stage == "directory" && !is(fs.ErrPermission):
+	case is(fs.ErrNotExist), is(ftpexec.ErrIsDirectory), e.Code == 550 && e.Stage == "directory" && !is(fs.ErrPermission):
 		return http.StatusNotFound
 	case is(fs.ErrPermission), e.Code == 550 && e.Stage == "transfer":
 		return http.StatusForbidden

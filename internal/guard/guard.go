@@ -1,5 +1,6 @@
 // Package guard keeps a panic in a goroutine of the library from ending the program that the library is part of: nobody else
-// can recover there. A panic in the caller's own goroutine goes to the caller, as everywhere in Go.
+// can recover there. A panic in the caller's own goroutine goes to the caller, as everywhere in Go. It also has the error for
+// a context that has ended.
 package guard
 
 import (

@@ -77,6 +77,7 @@ func (r *Retrier) fail(n int64) int {
 var Wait = Sleep
 
 // Again waits and returns nil if err, before which the last try brought n bytes, is worth another try; else it returns err.
+// If ctx ends, an [ftpexec.Error] keeps all but its reason, which is the end of ctx.
 // Progress resets the count. The wait is about 1 s, twice as long each time, at most about 60 s. It varies by half, so
 // that many clients do not return at the same moment.
 func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
@@ -88,14 +89,29 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	case try > r.Retries:
 		return err
 	case ctx.Err() != nil:
-		return context.Cause(ctx) // the end of ctx is the reason, not err
+		return ended(ctx, err)
 	}
 	mean := min(time.Second<<min(try-1, 6), time.Minute)
 	wait := mean/2 + rand.N(mean)
 	if r.Tell != nil {
 		r.Tell(err, try, wait)
 	}
-	return Wait(ctx, wait)
+	if stop := Wait(ctx, wait); stop == nil || ctx.Err() == nil {
+		return stop
+	}
+	return ended(ctx, err)
+}
+
+// ended returns err with the end of ctx as its reason.
+func ended(ctx context.Context, err error) error {
+	last, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok {
+		return context.Cause(ctx)
+	}
+	e := *last
+	e.Err = guard.Stop(ctx)
+	e.Hint = ""
+	return &e
 }
 
 // Known marks an error as one that may pass, or may not, whatever the error says.

@@ -36,7 +36,7 @@ const root = "../.."
 var mayImport = map[string]struct{ own, not []string }{
 	"urlparse":                    {own: []string{"internal/printable"}, not: []string{"net", "os"}},
 	"internal/printable":          {},
-	"ftpexec":                     {own: []string{"internal/lazy", "urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/local/localfile", "internal/printable", "internal/network/tcp"}, not: []string{"github.com/spf13/pflag"}},
+	"ftpexec":                     {own: []string{"internal/lazy", "urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/guard", "internal/local/localfile", "internal/printable", "internal/network/tcp"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/ftpfs":               {own: []string{"urlparse", "ftpexec"}},
 	"ftpexec/ftphttp":             {own: []string{"internal/lazy", "urlparse", "ftpexec", "internal/printable"}},
 	"ftpexec/internal/listing":    {own: []string{"internal/lazy"}},
