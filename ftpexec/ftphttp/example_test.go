@@ -20,7 +20,7 @@ func ExampleTransport() {
 	defer s.Close()
 
 	ftp := &ftphttp.Transport{Client: &ftpexec.Client{}}
-	defer ftp.Client.CloseIdleConnections()
+	defer ftp.CloseIdleConnections()
 	t := &http.Transport{}
 	t.RegisterProtocol("ftp", ftp)
 	c := &http.Client{Transport: t}

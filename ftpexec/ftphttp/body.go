@@ -1,0 +1,136 @@
+package ftphttp
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// readOver is how many bytes are read and dropped, and drainTime how long that may take, rather than giving up the
+// connection: a new one takes some six round trips.
+const (
+	readOver  = 256 << 10
+	drainTime = time.Second
+)
+
+// body is a file, or a part of one. If its size is known, it returns the last byte only after the server has confirmed that
+// the transfer is complete: whoever stops at Content-Length, as a proxy does, would not see an error after that.
+type body struct {
+	io.ReadCloser             // of an ftpexec.Response
+	size          int64       // of the file; -1 if unknown
+	end           int64       // of the part
+	forget        func() bool // the end of the request's context, which closes the body too; false if it came
+
+	mu   sync.Mutex // held during a call
+	at   int64      // where the next Read begins
+	over error      // what a Read returns after Close, or after the end of the context
+}
+
+// open retrieves the file that u names from an offset on. If ctx ends between two Reads, that is a Close, which may keep the
+// connection.
+func open(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, from int64) (*ftpexec.Response, *body, error) {
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	b := &body{at: from}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget = context.AfterFunc(ctx, func() {
+		_ = b.leave(context.Cause(ctx))
+		cancel(context.Cause(ctx))
+		b.mu.Lock() // after what is under way
+		defer b.mu.Unlock()
+		if b.ReadCloser != nil {
+			b.ReadCloser.Close()
+		}
+	})
+	r, err := c.Do(inner, &ftpexec.Request{URL: u, Offset: from})
+	if err != nil {
+		b.forget()
+		return nil, nil, err
+	}
+	b.ReadCloser = r.Body
+	b.size = r.Size
+	b.end = r.Size
+	return r, b, nil
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.over != nil:
+		return 0, b.over
+	case b.end == b.size: // more would be an error
+	case b.at == b.end:
+		return 0, io.EOF
+	default:
+		p = p[:min(int64(len(p)), b.end-b.at)]
+	}
+	room := b.size - b.at - 1 // for bytes that need no confirmation
+	n, err := b.ReadCloser.Read(p)
+	b.at += int64(n)
+	if b.size < 0 || b.at < b.size {
+		return n, err
+	}
+	for err == nil && len(p) > 0 {
+		_, err = b.ReadCloser.Read(make([]byte, 1))
+	}
+	if err != nil && err != io.EOF {
+		n = max(0, int(room))
+	}
+	return n, err
+}
+
+// WriteTo copies straight to an *os.File, as [ftpexec.Response] says. The file may then have the last byte of a transfer that
+// failed.
+func (b *body) WriteTo(w io.Writer) (int64, error) {
+	file, ok := w.(*os.File)
+	source, direct := b.ReadCloser.(io.WriterTo)
+	if !ok || !direct || b.end < b.size {
+		return io.Copy(w, struct{ io.Reader }{b})
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over != nil {
+		return 0, b.over
+	}
+	n, err := source.WriteTo(file)
+	b.at += n
+	return n, err
+}
+
+// Close reads the rest if that is short. It ends a Read that is under way. The error is that of an empty file.
+func (b *body) Close() error {
+	if !b.forget() {
+		return nil
+	}
+	err := b.leave(fs.ErrClosed)
+	b.ReadCloser.Close()
+	return err
+}
+
+// leave reads the rest if that is short, and makes reason the error of later calls. It does nothing while one is under way.
+func (b *body) leave(reason error) error {
+	if !b.mu.TryLock() {
+		return nil
+	}
+	defer b.mu.Unlock()
+	if b.over != nil || b.size-b.at > readOver || b.size < 0 {
+		b.over = cmp.Or(b.over, reason)
+		return nil
+	}
+	b.over = reason
+	late := time.AfterFunc(drainTime, func() { b.ReadCloser.Close() })
+	defer late.Stop()
+	_, err := io.Copy(io.Discard, b.ReadCloser)
+	if b.at < b.size { // nobody asked for it
+		return nil
+	}
+	return err
+}
