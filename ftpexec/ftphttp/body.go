@@ -1,23 +1,15 @@
 package ftphttp
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"io/fs"
 	"os"
 	"sync"
-	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/internal/drain"
 	"example.com/ftpfetch/urlparse"
-)
-
-// readOver is how many bytes are read and dropped, and drainTime how long that may take, rather than giving up the
-// connection: a new one takes some six round trips.
-const (
-	readOver  = 256 << 10
-	drainTime = time.Second
 )
 
 // body is a file, or a part of one. If its size is known, it returns the last byte only after the server has confirmed that
@@ -121,14 +113,11 @@ func (b *body) leave(reason error) error {
 		return nil
 	}
 	defer b.mu.Unlock()
-	if b.over != nil || b.size-b.at > readOver || b.size < 0 {
-		b.over = cmp.Or(b.over, reason)
+	if b.over != nil {
 		return nil
 	}
 	b.over = reason
-	late := time.AfterFunc(drainTime, func() { b.ReadCloser.Close() })
-	defer late.Stop()
-	_, err := io.Copy(io.Discard, b.ReadCloser)
+	err := drain.Short(b.ReadCloser, b.size, b.at)
 	if b.at < b.size { // nobody asked for it
 		return nil
 	}

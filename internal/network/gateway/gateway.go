@@ -83,6 +83,9 @@ func try[T any](ctx context.Context, s *Source, u *urlparse.URL, ftp, get func()
 // Do is as [ftpexec.Client.Do]. By GET it always fails with [ftpexec.ErrNoRestart] if there is an offset: squid answers
 // with the right header, and then passes over the offset twice.
 func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	if req == nil {
+		return s.Client.Do(ctx, req)
+	}
 	return try(ctx, s, req.URL, func() (*ftpexec.Response, error) { return s.Client.Do(ctx, req) },
 		func() (*ftpexec.Response, error) {
 			if req.Offset != 0 {
@@ -122,27 +125,42 @@ func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([
 // StatAll is as [ftpexec.Client.StatAll].
 func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
 	return func(yield func(ftpexec.Entry, error) bool) {
-		if len(urls) > 0 && !s.byGet(urls[0]) {
+		rest := urls
+		if len(rest) > 0 && !s.byGet(rest[0]) {
 			for e, err := range s.Client.StatAll(ctx, urls) {
-				if s.learn(urls[0], err) {
+				if s.learn(rest[0], err) {
 					break
 				}
-				urls = urls[1:]
+				rest = rest[1:]
 				if !yield(e, err) {
 					return
 				}
 			}
 		}
-		for _, u := range urls {
-			if ctx.Err() != nil || !s.byGet(u) || !yield(s.Stat(ctx, u)) {
+		for _, u := range rest {
+			if !s.byGet(urls[0]) { // an error of FTP has ended it
+				return
+			}
+			e, err := s.statAs(ctx, urls[0], u)
+			if !yield(e, err) || err != nil && ctx.Err() != nil {
 				return
 			}
 		}
 	}
 }
 
+// statAs asks about u if it has the server and login of first.
+func (s *Source) statAs(ctx context.Context, first, u *urlparse.URL) (ftpexec.Entry, error) {
+	if u == nil || !first.SameLogin(u) {
+		return ftpexec.Entry{}, s.fail(ctx, u, "", errOther)
+	}
+	return s.Stat(ctx, u)
+}
+
+var errOther = errors.New("the URL names another server or login than the first one")
+
 func (s *Source) mayGet(u *urlparse.URL) bool {
-	return u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
+	return u != nil && u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
 }
 
 func (s *Source) byGet(u *urlparse.URL) bool {
@@ -251,7 +269,10 @@ func (s *Source) trace(mark, text string) {
 // CONNECT, and its answer to GET may mean that it fetches no files itself, the server was not reached: tinyproxy, which
 // knows no FTP, answers with 500 or 503, or not at all.
 func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err error) error {
-	e := &ftpexec.Error{Stage: stage, Op: "GET", URL: u.Redacted(), Err: err}
+	e := &ftpexec.Error{Stage: stage, Op: "GET", Err: err}
+	if u != nil {
+		e.URL = u.Redacted()
+	}
 	refusal := s.refusal.Load()
 	answer, ok := errors.AsType[*proxy.Error](err)
 	switch {
