@@ -1,6 +1,5 @@
-// Command gateway shows an FTP directory in a web browser. No browser has opened ftp URLs since 2021.
-//
-//	go run ./examples/gateway ftp://ftp.example.org/pub/ & xdg-open http://127.0.0.1:8021/
+// Command gateway shows an FTP directory in a web browser, none of which has opened ftp URLs since 2021. After
+// "go run ./examples/gateway ftp://ftp.example.org/pub/" it is at http://127.0.0.1:8021/.
 package main
 
 import (
@@ -27,6 +26,7 @@ import (
 //go:embed page.html
 var text string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"link": link}).Parse(text))
+
 func link(name string) string { return (&url.URL{Path: "./" + name}).String() } // from the page of its directory
 
 func main() {
