@@ -12,17 +12,22 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// body is a file, or a part of one. If its size is known, it returns the last byte only after the server has confirmed that
+// body is a file from some byte on. If its size is known, it returns the last byte only after the server has confirmed that
 // the transfer is complete: whoever stops at Content-Length, as a proxy does, would not see an error after that.
 type body struct {
 	io.ReadCloser             // of an ftpexec.Response
 	size          int64       // of the file; -1 if unknown
-	end           int64       // of the part
 	forget        func() bool // the end of the request's context, which closes the body too; false if it came
 
 	mu   sync.Mutex // held during a call
 	at   int64      // where the next Read begins
 	over error      // what a Read returns after Close, or after the end of the context
+}
+
+// part is the first bytes of a body.
+type part struct {
+	io.Reader
+	io.Closer
 }
 
 // open retrieves the file that u names from an offset on. If ctx ends between two Reads, that is a Close, which may keep the
@@ -48,34 +53,28 @@ func open(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, from int64) (
 	}
 	b.ReadCloser = r.Body
 	b.size = r.Size
-	b.end = r.Size
 	return r, b, nil
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *body) Read(p []byte) (n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	before := b.size - 1 - b.at // bytes before the last one
 	switch {
 	case b.over != nil:
 		return 0, b.over
-	case b.end == b.size: // more would be an error
-	case b.at == b.end:
-		return 0, io.EOF
-	default:
-		p = p[:min(int64(len(p)), b.end-b.at)]
+	case before > 0:
+		p = p[:min(int64(len(p)), before)]
+	case before == 0 && len(p) > 0:
+		last, err := io.ReadAll(b.ReadCloser)
+		if err != nil {
+			return 0, err
+		}
+		b.at++
+		return copy(p, last), io.EOF
 	}
-	room := b.size - b.at - 1 // for bytes that need no confirmation
-	n, err := b.ReadCloser.Read(p)
+	n, err = b.ReadCloser.Read(p)
 	b.at += int64(n)
-	if b.size < 0 || b.at < b.size {
-		return n, err
-	}
-	for err == nil && len(p) > 0 {
-		_, err = b.ReadCloser.Read(make([]byte, 1))
-	}
-	if err != nil && err != io.EOF {
-		n = max(0, int(room))
-	}
 	return n, err
 }
 
@@ -84,7 +83,7 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	file, ok := w.(*os.File)
 	source, direct := b.ReadCloser.(io.WriterTo)
-	if !ok || !direct || b.end < b.size {
+	if !ok || !direct {
 		return io.Copy(w, struct{ io.Reader }{b})
 	}
 	b.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -128,20 +129,33 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, h http.Header)
 	switch ranged := end > 0 && r.Size > 0 && divisible(h, r.ModTime); {
 	case ranged && first >= r.Size:
 		contents.Close()
-		a := message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes")+"\n")
-		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
-		modified(a, r.ModTime)
-		return a, nil
+		return beyond(r), nil
 	case ranged && first == from:
-		contents.end = min(end, r.Size)
-		a := respond(http.StatusPartialContent, u, contents.end-from, r.ModTime, contents)
-		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, contents.end-1, r.Size))
-		return a, nil
+		return partial(u, r, contents, min(end, r.Size)), nil
 	case from > 0:
 		contents.Close()
 		return get(ctx, c, u, nil)
 	}
 	return respond(http.StatusOK, u, r.Size, r.ModTime, contents), nil
+}
+
+// beyond answers a request for a part after the end of a file.
+func beyond(r *ftpexec.Response) *http.Response {
+	a := message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes")+"\n")
+	a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
+	modified(a, r.ModTime)
+	return a
+}
+
+// partial answers with the part of a file from the beginning of contents to end.
+func partial(u *urlparse.URL, r *ftpexec.Response, contents *body, end int64) *http.Response {
+	from := contents.at
+	a := respond(http.StatusPartialContent, u, end-from, r.ModTime, contents)
+	a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, end-1, r.Size))
+	if end < r.Size {
+		a.Body = part{io.LimitReader(contents, end-from), contents}
+	}
+	return a
 }
 
 // settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may not be that of
