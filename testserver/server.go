@@ -150,12 +150,12 @@ func (s *Server) listen() (net.Listener, *net.TCPAddr, error) {
 		return nil, nil, err
 	}
 	if l == nil {
-		return nil, nil, errors.New("Listen returned no listener")
+		return nil, nil, errors.New("no listener from Options.Listen")
 	}
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
 		_ = l.Close()
-		return nil, nil, fmt.Errorf("Listen returned the address %v, which is no *net.TCPAddr", l.Addr())
+		return nil, nil, fmt.Errorf("the address %v from Options.Listen is no *net.TCPAddr", l.Addr())
 	}
 	return l, addr, nil
 }

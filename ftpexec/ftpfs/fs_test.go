@@ -263,7 +263,8 @@ func TestWithContext(t *testing.T) {
 // Arguments that are nil or empty, and an FS that New has not made, are errors.
 func TestNothing(t *testing.T) {
 	d := openFS(t, new(ftpexec.Client), "ftp://127.0.0.1:1/")
-	for what, made := range map[string]*ftpfs.FS{"zero": {}, "no context": d.WithContext(nil)} { //nolint:staticcheck // that is the case
+	var none context.Context
+	for what, made := range map[string]*ftpfs.FS{"zero": {}, "no context": d.WithContext(none)} {
 		_, open := made.Open("f")
 		_, stat := made.Stat("f")
 		_, lstat := made.Lstat("f")
@@ -281,7 +282,7 @@ func TestNothing(t *testing.T) {
 			t.Errorf("%s: Glob: %q, %v", what, names, glob)
 		}
 	}
-	if _, err := ftpfs.New(nil, nil, "ftp://h/"); !errors.Is(err, fs.ErrInvalid) { //nolint:staticcheck // that is the case
+	if _, err := ftpfs.New(none, nil, "ftp://h/"); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("no context: %v", err)
 	}
 	for _, url := range []string{"", "/", "ftp:", "ftp:///", "ftp://h/f", "http://h/", "ftp://h/;type=i"} {
