@@ -146,27 +146,36 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil): // REST beyond the end is no way to learn about the end
 		return 0, cmp.Or(f.end, io.EOF)
 	}
-	if err = f.moveTo(off); err == nil && f.whole != nil {
+	err = f.moveTo(off)
+	if err == nil && f.whole != nil {
 		return copy(p, f.whole[off:]), nil
-	} else if err == nil {
+	}
+	if err == nil {
 		n, err = f.body.Read(p)
 		f.at += int64(n)
 		f.given = f.given || n > 0
 	}
 	err = f.confirmed(err)
-	if f.end = nil; err == io.EOF || f.size > 0 {
+	f.end = nil
+	if err == io.EOF || f.size > 0 {
 		f.end = err
 	}
 	if err != nil {
 		f.giveUp()
 	}
-	switch {
-	case n > 0 && err == io.EOF:
-		err = nil
-	case err != nil && err != io.EOF && f.size >= 0: // whoever has the last byte, as from io.ReadFull, need not look at err
-		n = int(min(int64(n), max(0, f.size-1-off)))
+	if n > 0 && err == io.EOF {
+		return n, nil
 	}
-	return n, err
+	return f.held(n, off, err), err
+}
+
+// held returns how many of n bytes at off Read returns with err: not the last of the file, because whoever has that, as from
+// io.ReadFull, need not look at err.
+func (f *file) held(n int, off int64, err error) int {
+	if err == nil || err == io.EOF || f.size < 0 {
+		return n
+	}
+	return int(min(int64(n), max(0, f.size-1-off)))
 }
 
 // confirmed returns what err, of a Read of body, means. At the end of the file it reads again, so that the server's
