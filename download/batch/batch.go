@@ -167,7 +167,7 @@ func (o *Options) check(src download.Source) error {
 	case src == nil:
 		return errors.New("there is no Source: write an *ftpexec.Client")
 	case o.Jobs < 0 || o.PerHost < 0 || o.Timeout < 0:
-		return errors.New("Jobs, PerHost or Timeout is negative: write 0, which means no limit")
+		return errors.New("the limits of connections and time are negative (Jobs, PerHost, Timeout): write 0 for none")
 	case o.Ledger != "" &&
 		(path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
 		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,

@@ -250,12 +250,17 @@ func (r *reader) places(i *Item, texts []string) (err error) {
 	return err
 }
 
+// optionLetters are what the names of aria2's options have.
+const optionLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
 // readList reads the places of a file from each line, with tabs between them, and from the lines below it the options that
 // aria2 has for it. A "#" within a line is not a comment: the parser says that it must be encoded.
 func (r *reader) readList() {
-	item, err := Item{}, error(nil)
+	var item Item
+	var err error
 	finish := func() {
-		if own := ""; err == nil && strings.HasSuffix(item.Path, "/") {
+		if err == nil && strings.HasSuffix(item.Path, "/") {
+			var own string
 			own, err = r.ownPath(item.URLs[0])
 			item.Path += own
 		}
@@ -267,7 +272,7 @@ func (r *reader) readList() {
 		option := strings.TrimLeft(text, " \t")
 		name, value, ok := strings.Cut(option, "=")
 		switch value = strings.TrimSpace(value); {
-		case !ok || option == text || item.Line == 0 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+		case !ok || option == text || item.Line == 0 || strings.Trim(name, optionLetters) != "":
 			finish()
 			item = Item{Line: line}
 			err = r.places(&item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))

@@ -146,6 +146,11 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil): // REST beyond the end is no way to learn about the end
 		return 0, cmp.Or(f.end, io.EOF)
 	}
+	return f.fetch(p, off)
+}
+
+// fetch reads bytes at off from a transfer, or from the file if all of it is at hand.
+func (f *file) fetch(p []byte, off int64) (n int, err error) {
 	err = f.moveTo(off)
 	if err == nil && f.whole != nil {
 		return copy(p, f.whole[off:]), nil

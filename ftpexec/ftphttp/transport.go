@@ -99,9 +99,7 @@ func answer(c *ftpexec.Client, req *http.Request, u *urlparse.URL) (r *http.Resp
 	ctx := req.Context()
 	isGet := req.Method == http.MethodGet || req.Method == ""
 	if !isGet && req.Method != http.MethodHead {
-		r = message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD\n")
-		r.Header.Set("Allow", "GET, HEAD")
-		return r, nil
+		return notAllowed(), nil
 	}
 	if !isGet || conditional(req.Header) && !u.IsDir() { // most conditions are there to save a transfer
 		r, err = head(ctx, c, u)
@@ -110,12 +108,23 @@ func answer(c *ftpexec.Client, req *http.Request, u *urlparse.URL) (r *http.Resp
 			return r, err
 		}
 	}
-	if u.IsDir() {
-		r, err = list(ctx, c, u)
-	} else {
-		r, err = get(ctx, c, u, req.Header)
-	}
+	r, err = whole(ctx, c, u, req.Header)
 	return judged(r, req.Header), err
+}
+
+// whole returns the response to GET, as if nothing but a Range were asked.
+func whole(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, asked http.Header) (*http.Response, error) {
+	if u.IsDir() {
+		return list(ctx, c, u)
+	}
+	return get(ctx, c, u, asked)
+}
+
+// notAllowed returns the response to a method that FTP does not have.
+func notAllowed() *http.Response {
+	r := message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD\n")
+	r.Header.Set("Allow", "GET, HEAD")
+	return r
 }
 
 // odd matches the octets that a URL has only escaped, and "?", which ends a path for net/url.

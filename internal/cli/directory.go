@@ -100,7 +100,11 @@ func (d *directory) end() error {
 	for _, k := range d.all {
 		e := k.entry()
 		if d.run.JSON {
-			e.URL = d.u.Child(path.Base(e.Name), map[bool]urlparse.Typecode{true: urlparse.TypeDir}[e.Mode.IsDir()])
+			kind := urlparse.Typecode("")
+			if e.Mode.IsDir() {
+				kind = urlparse.TypeDir
+			}
+			e.URL = d.u.Child(path.Base(e.Name), kind)
 		}
 		_, _ = d.out.Write(d.run.lineOf(e, d.terminal)) // Flush returns the error
 	}

@@ -57,7 +57,11 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	if _, serr := r.source.Stat(ctx, u); serr != nil {
 		return err
 	}
-	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", map[bool]string{true: "--json", false: "-l"}[r.JSON])
+	flag := "-l"
+	if r.JSON {
+		flag = "--json"
+	}
+	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", flag)
 }
 
 // lineOf returns the line for an entry. Bytes in names of JSON that are not UTF-8 become U+FFFD; the URL names it exactly.
@@ -156,6 +160,7 @@ func timeOf(e ftpexec.Entry) string {
 	return cmp.Or(e.ModTime.Format(form), "-")
 }
 
+// listing is a Source that prints entries of the directories that it lists.
 type listing struct {
 	download.Source
 	run *run

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var errNoConn = errors.New("Dial returned neither a connection nor an error")
+var errNoConn = errors.New("no connection: Dial returned neither one nor an error")
 
 // opened returns what a Dial function has returned.
 func opened(conn net.Conn, err error) (net.Conn, error) {
