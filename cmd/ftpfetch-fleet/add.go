@@ -64,17 +64,19 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 	if o.Each.Root == nil {
 		return nil, usage("-I fetches nothing: ftpfetch -I asks about the files of a list")
 	}
-	j := &job{ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list}
-	for _, err := range j.chunks(tasks, terms{}) {
-		if err != nil {
-			return nil, err
-		}
+	j := &job{
+		ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list,
+		Terms: termsOf(o), PerHost: max(1, o.PerHost),
+	}
+	p, err := j.measure(tasks, max(8, o.PerHost, f.lanes(ctx)))
+	if err != nil {
+		return nil, err
 	}
 	rev, err := f.jobs.Create(ctx, j.ID, j.text())
 	if err != nil {
 		return nil, err
 	}
-	if err = f.sendAll(ctx, j, tasks, o); err == nil {
+	if j.Chunks, err = f.sendAll(ctx, j, tasks, p, ""); err == nil {
 		j.State = "ready"
 		if _, err = f.jobs.Update(ctx, j.ID, j.text(), rev); errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			err = errCancelled
@@ -91,13 +93,13 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 	return j, nil
 }
 
-// sendAll sends the chunks of a job until it is cancelled.
-func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], o batch.Options) error {
+// sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
+func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string) (int, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	changes, err := f.jobs.Watch(ctx, j.ID, jetstream.UpdatesOnly())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	go func() {
 		for e := range changes.Updates() {
@@ -114,7 +116,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 			for _, u := range t.URLs {
 				if at := u.Address(); !met[at] {
 					met[at] = true
-					flying.Go(func() error { return f.meet(inner, host{at, max(1, o.PerHost)}) })
+					flying.Go(func() error { return f.meet(inner, host{at, j.PerHost}) })
 				}
 			}
 			if !yield(t) {
@@ -124,7 +126,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 	}
 	sent := new(job)
 	sent.ID = j.ID
-	for c, err := range sent.chunks(meeting, termsOf(o)) {
+	for c, err := range sent.chunks(meeting, p, j.Terms, prefix) {
 		flying.Go(func() error { return cmp.Or(err, f.send(inner, &c)) })
 		if inner.Err() != nil {
 			break
@@ -133,11 +135,19 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 	err = flying.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil && (sent.Files != j.Files || sent.Chunks != j.Chunks):
-		return usage("the list has changed while it was added: run add again")
+		return 0, context.Cause(ctx)
+	case err == nil && prefix == "" && (sent.Files != j.Files || sent.Size != j.Size):
+		return 0, usage("the list has changed while it was added: run add again")
 	}
-	return err
+	return sent.Chunks, err
+}
+
+// lanes returns how many lanes there are now.
+func (f *fleet) lanes(ctx context.Context) (n int) {
+	for _, p := range f.pulses(ctx) {
+		n += p.Lanes
+	}
+	return min(n, mostLanes)
 }
 
 // meet makes the queue of a host, and tells the workers of it.

@@ -21,7 +21,7 @@ import (
 
 // TestMain runs the command in place of the tests in the processes that a test starts. What expires does so sooner.
 func TestMain(m *testing.M) {
-	slotTTL, ackWait = 2*time.Second, 4*time.Second
+	slotTTL, ackWait, doubt = 2*time.Second, 4*time.Second, time.Second
 	if os.Getenv("FLEET_TEST") != "" {
 		os.Exit(execute(context.Background(), os.Args[1:], &command{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 	}

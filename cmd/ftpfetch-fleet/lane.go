@@ -43,6 +43,9 @@ func (w *worker) find() (*hand, jetstream.Msg) {
 	keys := w.hosts.keys()
 	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	for _, key := range keys {
+		if _, away := w.gates.away(key); away && !w.hopeless(key) {
+			continue
+		}
 		from := w.queue(key)
 		if from == nil {
 			continue
@@ -54,6 +57,9 @@ func (w *worker) find() (*hand, jetstream.Msg) {
 		h := w.take(key, from)
 		if h == nil {
 			continue
+		}
+		if from.CachedInfo().NumPending == 0 { // who has more than one file may give some
+			_ = w.Publish(hungrySubject(key), nil)
 		}
 		if msg := h.fetch(); msg != nil {
 			return h, msg

@@ -29,6 +29,8 @@ connections to a server than it bears.
   ftpfetch-fleet status --join FILE [JOB] [--json]
   ftpfetch-fleet wait --join FILE [JOB] [--json] [--progress bar|plain|json|none]
   ftpfetch-fleet report --join FILE [JOB] [-o FILE]                  # a table in FILE.tsv
+  ftpfetch-fleet report --join FILE [JOB] --failed                   # a list for add
+  ftpfetch-fleet retry --join FILE [JOB]                             # its failed files
   ftpfetch-fleet cancel --join FILE [JOB]
   ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST  # all in one process
 
@@ -45,7 +47,7 @@ type command struct {
 	dir, join, listen, name, egress, output, progress string
 	jobs                                              int
 	idle                                              time.Duration
-	shared, json                                      bool
+	shared, json, failed                              bool
 	args                                              []string // what is left
 
 	in       io.Reader
@@ -77,7 +79,8 @@ func main() {
 var commands = map[string]func(context.Context, *command) error{
 	"serve": serve, "work": work, "run": run,
 	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport), "cancel": joined(cancel),
-	"help": helped, "-h": helped, "--help": helped,
+	"retry": joined(retryJob),
+	"help":  helped, "-h": helped, "--help": helped,
 }
 
 func helped(context.Context, *command) error { return pflag.ErrHelp }
@@ -172,6 +175,7 @@ func (c *command) parse(name string, args []string) error {
 	fs.StringVarP(&c.output, "output", "o", "-", "")
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
 	fs.DurationVar(&c.idle, "idle", 0, "")
+	fs.BoolVar(&c.failed, "failed", false, "")
 	fs.BoolVar(&c.shared, "shared", false, "")
 	fs.Usage = func() {}
 	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {

@@ -53,7 +53,9 @@ func (c *command) together(ctx context.Context, list string, tasks iter.Seq[batc
 		return t, err
 	}
 	defer w.root.Close()
-	w.fleet, w.events = f, o.Events
+	w.fleet = f
+	w.events = o.Events
+	w.doubt = 0 // there is no other worker
 	working, end := context.WithCancel(ctx)
 	defer end()
 	worked := make(chan error, 1)

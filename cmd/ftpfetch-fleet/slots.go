@@ -7,6 +7,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -147,6 +149,7 @@ type hand struct {
 	*slot
 	client *ftpexec.Client
 	from   jetstream.Consumer // of the chunks
+	visit  atomic.Pointer[visit]
 }
 
 // take is acquire for a lane.
@@ -155,8 +158,13 @@ func (w *worker) take(host string, from jetstream.Consumer) *hand {
 	if s == nil {
 		return nil
 	}
-	h := &hand{s, w.client(), from}
+	h := &hand{slot: s, client: w.client(), from: from}
 	h.client.Admit = h.admit
+	h.client.Trace = func(e ftpexec.Event) {
+		if e.Mark == "<" && strings.HasPrefix(e.Text, "230") { // the login is complete (RFC 959 section 5.4)
+			h.visit.Load().in()
+		}
+	}
 	return h
 }
 

@@ -89,6 +89,7 @@ func (f *fleet) find(ctx context.Context, id string) (job, error) {
 // look returns the state of a job whose results so far bring t.
 func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	s := &state{job: j, tally: t.tally, Results: t.results, Hosts: []hostState{}}
+	s.Chunks += t.Rest
 	if s.over() && j.State == "ready" {
 		s.State = "done"
 		if t.Ended != j.Files {
@@ -190,7 +191,7 @@ func cancel(ctx context.Context, c *command, f *fleet) error {
 		return err
 	}
 	s := new(sum)
-	if err = s.read(ctx, f, j.ID); err == nil && j.State == "ready" && s.results >= j.Chunks {
+	if err = s.read(ctx, f, j.ID); err == nil && j.State == "ready" && s.over(j) {
 		err = usage("job %s is done", j.ID)
 	}
 	if err != nil {

@@ -43,6 +43,9 @@ type worker struct {
 	telling            sync.Mutex
 	busy               atomic.Int64 // lanes that have a chunk
 	last               atomic.Int64 // when a lane had one, in Unix nanoseconds
+	lanes              int
+	gates              *gates
+	doubt              time.Duration // until the files of a host that nobody can use fail
 }
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
@@ -74,7 +77,7 @@ func newWorker(c *command) (w *worker, err error) {
 		return nil, err
 	}
 	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line,
-		ledger: ledgerName + "-" + keyOf(hostname)}
+		ledger: ledgerName + "-" + keyOf(hostname), gates: newGates(), doubt: doubt}
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o777)
@@ -138,6 +141,7 @@ func (w *worker) client() *ftpexec.Client {
 func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell) error {
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
+	w.lanes = lanes
 	var all sync.WaitGroup
 	w.watch(&all, r)
 	all.Go(w.pulse)
@@ -163,14 +167,23 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	}
 }
 
+// pulse is a sign of life of a worker.
 type pulse struct {
-	Rate int64 `json:"rate"` // bytes a second
+	Rate   int64    `json:"rate"` // bytes a second
+	Lanes  int      `json:"lanes"`
+	Served []string `json:"served,omitempty"` // the keys of hosts that have let it in
+	Left   []string `json:"left,omitempty"`   // and of those that it leaves to others
+	Why    []string `json:"why,omitempty"`    // causes of the latter
 }
+
+const mostLanes = 4096 // that make chunks smaller
 
 func (w *worker) pulse() {
 	for then, at := int64(0), time.Now(); ; {
 		now, took := w.bytes.Load(), max(time.Millisecond, time.Since(at))
-		text, _ := json.Marshal(pulse{int64(float64(now-then) / took.Seconds())})
+		p := pulse{Rate: int64(float64(now-then) / took.Seconds()), Lanes: w.lanes}
+		w.gates.says(&p)
+		text, _ := json.Marshal(p)
 		then, at = now, time.Now()
 		ctx, cancel := context.WithTimeout(w.ctx, beat)
 		_, _ = w.workers.Put(ctx, keyOf(w.name), text)
