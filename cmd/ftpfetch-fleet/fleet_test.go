@@ -135,11 +135,12 @@ func TestSlot(t *testing.T) {
 		t.Fatal("not two slots")
 	}
 	// An answer to a renewal is lost: the revision is another, and the nonce the same.
-	must.Get(w.fleet.slots.Put(t.Context(), a.key(), []byte(a.nonce)))(t)
+	must.Get(w.fleet.slots.Put(t.Context(), a.key(), a.value()))(t)
 	// Somebody else has the slot.
 	must.Get(w.fleet.slots.Put(t.Context(), b.key(), []byte("thief")))(t)
 	eventually(t, "the end of a stolen slot", func() bool { return b.ctx.Err() != nil })
 	b.release()
+	must.Do(t, w.fleet.slots.Delete(t.Context(), b.key()))
 	<-time.After(2 * slotTTL)
 	if a.ctx.Err() != nil {
 		t.Fatal("an answer was lost, and the slot with it")

@@ -21,7 +21,7 @@ import (
 
 // TestMain runs the command in place of the tests in the processes that a test starts. What expires does so sooner.
 func TestMain(m *testing.M) {
-	slotTTL, ackWait, doubt = 2*time.Second, 4*time.Second, time.Second
+	slotTTL, ackWait, doubt, grace = 2*time.Second, 4*time.Second, time.Second, time.Minute
 	if os.Getenv("FLEET_TEST") != "" {
 		os.Exit(execute(context.Background(), os.Args[1:], &command{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 	}
@@ -137,8 +137,10 @@ func (s *stand) want(code int, name string, args ...string) string {
 }
 
 // worker is one without lanes.
-func (s *stand) worker(name string) *worker {
-	w := must.Get(newWorker(&command{dir: filepath.Join(s.TempDir(), "d"), name: name, egress: "here", err: s.Output()}))(s.T)
+func (s *stand) worker(name string) *worker { return s.workerAt(name, "here") }
+
+func (s *stand) workerAt(name, egress string) *worker {
+	w := must.Get(newWorker(&command{dir: filepath.Join(s.TempDir(), "d"), name: name, egress: egress, err: s.Output()}))(s.T)
 	r := newBell()
 	w.fleet = must.Get(dial(s.Context(), s.file, name, true, r.ring))(s.T)
 	w.ctx, w.stop = context.WithCancelCause(context.Background())

@@ -18,7 +18,8 @@ import (
 
 // These are variables for tests.
 var (
-	slotTTL = 10 * time.Second // how long a slot lasts that is not renewed
+	slotTTL = 10 * time.Second // after which a slot that is not renewed has lapsed
+	grace   = 10 * time.Minute // and after which it is free whatever has become of its worker: servers end idle sessions
 	ackWait = time.Minute      // how long a chunk may be silent before another worker gets it
 )
 
@@ -37,7 +38,7 @@ type fleet struct {
 
 	hosts    jetstream.KeyValue // HOST: a host
 	jobs     jetstream.KeyValue // JOB: a job
-	slots    jetstream.KeyValue // EGRESS.HOST.I: the nonce of who has the slot
+	slots    jetstream.KeyValue // EGRESS.HOST.I: who has the slot
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
 	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
 	workers  jetstream.KeyValue // NAME: a pulse
@@ -96,7 +97,7 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 	f.work = stream(jetstream.StreamConfig{Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy})
 	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
 	f.hosts, f.jobs, f.caps, f.attempts = bucket("HOSTS", 0), bucket("JOBS", 0), bucket("CAPS", 0), bucket("ATTEMPTS", 0)
-	f.slots, f.refusals, f.workers = bucket("SLOTS", slotTTL), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
+	f.slots, f.refusals, f.workers = bucket("SLOTS", grace), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
 	return err
 }
 
@@ -134,6 +135,7 @@ type held struct {
 	value []byte
 	rev   uint64
 	seen  time.Time // here, so that no two clocks are compared
+	made  time.Time // by the server's clock
 }
 
 func newMirror(kv jetstream.KeyValue) *mirror {
@@ -184,7 +186,7 @@ func (m *mirror) take(e jetstream.KeyValueEntry, fresh *map[string]held) {
 	case m.held[e.Key()].rev == e.Revision():
 		to[e.Key()] = m.held[e.Key()]
 	default:
-		to[e.Key()] = held{e.Value(), e.Revision(), time.Now()}
+		to[e.Key()] = held{e.Value(), e.Revision(), time.Now(), e.Created()}
 	}
 	m.changed.ring()
 }

@@ -44,6 +44,10 @@ type worker struct {
 	busy               atomic.Int64 // lanes that have a chunk
 	last               atomic.Int64 // when a lane had one, in Unix nanoseconds
 	lanes              int
+	me                 string        // a nonce
+	mine               sync.Map      // nonces of slots that may have a connection
+	asked              sync.Map      // when the workers of lapsed slots were asked, by key
+	skew               time.Duration // of the server's clock from this one
 	gates              *gates
 	doubt              time.Duration // until the files of a host that nobody can use fail
 }
@@ -77,7 +81,7 @@ func newWorker(c *command) (w *worker, err error) {
 		return nil, err
 	}
 	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line,
-		ledger: ledgerName + "-" + keyOf(hostname), gates: newGates(), doubt: doubt}
+		ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt}
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o777)
@@ -144,6 +148,7 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 	w.lanes = lanes
 	var all sync.WaitGroup
 	w.watch(&all, r)
+	w.setClock()
 	all.Go(w.pulse)
 	w.last.Store(time.Now().UnixNano())
 	for range lanes {
@@ -165,6 +170,7 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	for _, m := range []*mirror{w.hosts, w.slots, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
+	_, _ = w.answer() // fails only without a connection, which is also what ends the worker
 }
 
 // pulse is a sign of life of a worker.
@@ -195,6 +201,18 @@ func (w *worker) pulse() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), beat)
 	defer cancel()
 	_ = w.workers.Delete(ctx, keyOf(w.name))
+}
+
+// setClock compares this machine's clock with the server's.
+func (w *worker) setClock() {
+	ctx, cancel := context.WithTimeout(w.ctx, asking)
+	defer cancel()
+	if _, err := w.workers.Put(ctx, keyOf(w.name), []byte("{}")); err != nil {
+		return
+	}
+	if e, err := w.workers.Get(ctx, keyOf(w.name)); err == nil {
+		w.skew = time.Until(e.Created())
+	}
 }
 
 // keyOf makes a name one that a key may have.
