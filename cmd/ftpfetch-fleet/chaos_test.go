@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/internal/rules/must"
@@ -334,6 +336,12 @@ func TestStrangers(t *testing.T) {
 			if code != tt.code || strings.Contains(out+errs, s.hub.join.Token) || code != 2 && strings.Contains(errs, "no job") {
 				t.Errorf("exit code %d, want %d: %s", code, tt.code, errs)
 			}
+			if code != 2 {
+				_, errs, got := mine.do("work", "-d", t.TempDir(), "--connect-timeout", "1s")
+				if got != tt.code || strings.Count(errs, "\n") != 1 || strings.Contains(errs, s.hub.join.Token) {
+					t.Errorf("work: exit code %d, want %d: %s", got, tt.code, errs)
+				}
+			}
 			must.Do(t, os.Chmod(mine.file, 0o640))
 			if _, errs, code := mine.do("status"); code != 2 || !strings.Contains(errs, "chmod 600") {
 				t.Errorf("a file that others can read: exit code %d: %s", code, errs)
@@ -354,6 +362,33 @@ func TestStrangers(t *testing.T) {
 	}
 	if s.hub.Server.MonitorAddr() != nil {
 		t.Error("there is a port for monitoring")
+	}
+}
+
+// TestPlain has a NATS without TLS, which may be on another machine.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	n := must.Get(server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true}))(t)
+	n.Start()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
+	s := &stand{T: t, file: filepath.Join(t.TempDir(), "join")}
+	port := n.Addr().(*net.TCPAddr).Port
+	list := newFTP(t, 0, 1, testserver.Options{}).list(t, 1)
+	for _, tt := range []struct {
+		address string
+		flags   []string
+		code    int
+	}{
+		{"nats://0.0.0.0:%d", nil, 35}, {"0.0.0.0:%d", nil, 35}, {"nats://127.0.0.1:%d,nats://0.0.0.0:%[1]d", nil, 35},
+		{"ws://0.0.0.0:%d", nil, 2}, {"nats://0.0.0.0:%d", []string{"--insecure"}, 0}, {"nats://127.0.0.1:%d", nil, 0}, {"localhost:%d", nil, 0},
+	} {
+		must.Do(t, (&join{Address: fmt.Sprintf(tt.address, port), Token: "secret"}).write(s.file))
+		for name, operand := range map[string]string{"status": "", "add": list} {
+			args := append(slices.Clone(tt.flags), strings.Fields(operand)...)
+			if _, errs, code := s.do(name, args...); code != tt.code || code != 0 && strings.Count(errs, "\n") != 1 {
+				t.Errorf("%s with %s %v: exit code %d: %s", name, tt.address, tt.flags, code, errs)
+			}
+		}
 	}
 }
 
@@ -395,7 +430,7 @@ func TestLate(t *testing.T) {
 	s.hub.stop()
 	join, found := s.hub.join, make(chan error, 1)
 	go func() {
-		f, err := join.open(context.Background(), "late", true, func() {})
+		f, err := join.open(context.Background(), "late", patience, func() {})
 		if err == nil {
 			f.Close()
 		}

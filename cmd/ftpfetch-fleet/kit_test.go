@@ -142,7 +142,7 @@ func (s *stand) worker(name string) *worker { return s.workerAt(name, "here") }
 func (s *stand) workerAt(name, egress string) *worker {
 	w := must.Get(newWorker(&command{dir: filepath.Join(s.TempDir(), "d"), name: name, egress: egress, err: s.Output()}))(s.T)
 	r := newBell()
-	w.fleet = must.Get(dial(s.Context(), s.file, name, true, r.ring))(s.T)
+	w.fleet = must.Get((&command{join: s.file}).dial(s.Context(), name, patience, r.ring))(s.T)
 	w.ctx, w.stop = context.WithCancelCause(context.Background())
 	var all sync.WaitGroup
 	w.watch(&all, r)

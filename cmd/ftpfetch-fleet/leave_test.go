@@ -52,7 +52,7 @@ func (s *stand) starts(name, dir, password string, lanes int) (said *saying, end
 	must.Do(s.T, os.WriteFile(file, []byte("machine 127.0.0.1 login me password "+cmp.Or(password, "none")+"\n"), 0o600))
 	w.netrc = must.Get(netrc.Load(file))(s.T)
 	r := newBell()
-	w.fleet = must.Get(dial(s.Context(), s.file, name, true, r.ring))(s.T)
+	w.fleet = must.Get((&command{join: s.file}).dial(s.Context(), name, patience, r.ring))(s.T)
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { _ = w.run(ctx, lanes, 0, r) })

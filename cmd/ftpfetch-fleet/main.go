@@ -37,6 +37,8 @@ connections to a server than it bears.
   --egress NAME   machines behind one address have the same, by default the host's
   --shared        all workers have the same DIR, where locks need not work
   --idle TIME     end when there was nothing to do for so long
+  --connect-timeout TIME  how long work waits for the server (1m)
+  --insecure      use a NATS without TLS on another machine
 
 LIST is a file or URL; add prints its JOB, and JOB is the last one if it is left out. work fetches,
 on every machine, with N connections (4), and takes passwords from ~/.netrc. Exit codes are ftpfetch's.
@@ -46,8 +48,8 @@ on every machine, with N connections (4), and takes passwords from ~/.netrc. Exi
 type command struct {
 	dir, join, listen, name, egress, output, progress string
 	jobs                                              int
-	idle                                              time.Duration
-	shared, json, failed                              bool
+	idle, patience                                    time.Duration
+	shared, json, failed, insecure                    bool
 	args                                              []string // what is left
 
 	in       io.Reader
@@ -88,7 +90,7 @@ func helped(context.Context, *command) error { return pflag.ErrHelp }
 // joined is a command that needs the server.
 func joined(run func(context.Context, *command, *fleet) error) func(context.Context, *command) error {
 	return func(ctx context.Context, c *command) error {
-		f, err := dial(ctx, c.join, "ftpfetch-fleet", false, func() {})
+		f, err := c.dial(ctx, "ftpfetch-fleet", 0, func() {})
 		if err != nil {
 			return err
 		}
@@ -131,6 +133,10 @@ func explain(err error) (text string, code int) {
 		code = 60
 	case errors.Is(err, nats.ErrAuthorization):
 		text, code = "the server refuses the token of the JOIN file", 67
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		text = "the server at the address of the JOIN file offers no TLS, so that others could read and change all: " +
+			"set up TLS there, or write --insecure"
+		code = 35
 	case errors.Is(err, nats.ErrNoServers):
 		text, code = "no server answers at the address of the JOIN file", 7
 	}
@@ -148,6 +154,8 @@ func (c *command) parse(name string, args []string) error {
 			switch {
 			case args[i] == "-h" || args[i] == "--help":
 				return pflag.ErrHelp
+			case args[i] == "--insecure" && name == "add":
+				c.insecure = true
 			case notWorkers.MatchString(args[i]):
 				flag, _, _ := strings.Cut(args[i], "=") // the value may have a password
 				return usage("%s: the workers do not have this: leave it out", flag)
@@ -175,6 +183,8 @@ func (c *command) parse(name string, args []string) error {
 	fs.StringVarP(&c.output, "output", "o", "-", "")
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
 	fs.DurationVar(&c.idle, "idle", 0, "")
+	fs.DurationVar(&c.patience, "connect-timeout", time.Minute, "")
+	fs.BoolVar(&c.insecure, "insecure", false, "")
 	fs.BoolVar(&c.failed, "failed", false, "")
 	fs.BoolVar(&c.shared, "shared", false, "")
 	fs.Usage = func() {}

@@ -39,7 +39,7 @@ func (c *command) together(ctx context.Context, list string, tasks iter.Seq[batc
 	}
 	defer h.stop()
 	r := newBell()
-	f, err := h.join.open(ctx, "run", false, r.ring)
+	f, err := h.join.open(ctx, "run", 0, r.ring)
 	if err != nil {
 		return t, err
 	}

@@ -43,7 +43,7 @@ func serve(ctx context.Context, c *command) error {
 	if c.dir == "" || c.join == "" {
 		return usage("serve needs --dir STATE and --join FILE")
 	}
-	if _, err := readJoin(c.join); err != nil && !errors.Is(err, os.ErrNotExist) { // FILE would be lost
+	if _, err := readJoin(c.join, true); err != nil && !errors.Is(err, os.ErrNotExist) { // FILE would be lost
 		return err
 	}
 	debug.SetMemoryLimit(mostMemory)

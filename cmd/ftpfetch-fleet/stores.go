@@ -45,35 +45,44 @@ type fleet struct {
 	attempts jetstream.KeyValue // JOB.CHUNK.NONCE: an attempt whose parts may be in the directory that all share
 }
 
-// dial reads a JOIN file and opens what the server holds. If patient, it waits for the server.
-func dial(ctx context.Context, file, name string, patient bool, again func()) (*fleet, error) {
-	if file == "" {
+// dial reads the JOIN file and opens what the server holds. It waits for the server for as long as patience.
+func (c *command) dial(ctx context.Context, name string, patience time.Duration, again func()) (*fleet, error) {
+	if c.join == "" {
 		return nil, usage("write --join FILE: the file that ftpfetch-fleet serve has written")
 	}
-	j, err := readJoin(file)
+	j, err := readJoin(c.join, c.insecure)
 	if err != nil {
 		return nil, err
 	}
-	return j.open(ctx, name, patient, again)
+	return j.open(ctx, name, patience, again)
 }
 
-func (j *join) open(ctx context.Context, name string, patient bool, again func()) (*fleet, error) {
-	conn, err := j.connect(name, patient, again)
+// open connects, and goes on trying for as long as patience: the server may start later than a worker.
+func (j *join) open(ctx context.Context, name string, patience time.Duration, again func()) (f *fleet, err error) {
+	for end := time.Now().Add(patience); ; {
+		if f, err = j.openOnce(ctx, name, again); err == nil || time.Now().After(end) {
+			return f, err
+		}
+		if !wait(ctx, time.Second/4) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet, error) {
+	conn, err := j.connect(name, again)
 	if err != nil {
 		return nil, err
 	}
 	f := &fleet{Conn: conn}
-	for f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(asking)); err == nil; {
-		if err = f.prepare(ctx); err == nil {
-			return f, nil
-		}
-		if !patient || !wait(ctx, time.Second) {
-			break
-		}
-		err = nil
+	if f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(asking)); err == nil {
+		err = f.prepare(ctx)
 	}
-	conn.Close()
-	return nil, err
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // prepare makes the streams and buckets that are not there.

@@ -64,7 +64,7 @@ func work(ctx context.Context, c *command) (err error) {
 	defer w.root.Close()
 	w.shared = c.shared
 	reconnects := newBell()
-	if w.fleet, err = dial(ctx, c.join, "worker "+w.name, true, reconnects.ring); err != nil {
+	if w.fleet, err = c.dial(ctx, "worker "+w.name, c.patience, reconnects.ring); err != nil {
 		return err
 	}
 	defer w.Close()
@@ -157,6 +157,9 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 	for wait(w.ctx, slotTTL/20) {
 		if quiet := time.Since(time.Unix(0, w.last.Load())); idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
+		}
+		if w.IsClosed() { // the server refuses the token that it took before
+			w.stop(w.LastError())
 		}
 	}
 	err := context.Cause(w.ctx)
