@@ -80,6 +80,7 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		return h
 	}
 	w.finish(c, msg, o)
+	w.log.Info("a chunk is done", "job", c.Job, "chunk", c.ID, "host", c.Host, "files", o.tally.Ended, "failed", o.tally.Failed)
 	return h
 }
 
@@ -146,6 +147,7 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 			rest.Items = append(rest.Items, at)
 		}
 	}
+	w.log.Warn("files go back", "job", c.Job, "chunk", c.ID, "host", c.Host, "files", len(rest.Items)+len(not.Items))
 	rest.Not = c.Not
 	not.Not = append(slices.Clone(c.Not), w.name)
 	pieces := slices.DeleteFunc([]piece{rest, not}, func(p piece) bool { return len(p.Items) == 0 })

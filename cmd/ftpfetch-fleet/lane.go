@@ -40,7 +40,7 @@ func (w *worker) lane() {
 
 // find takes a slot of a host that has work, and the work.
 func (w *worker) find() (*hand, jetstream.Msg) {
-	keys := w.hosts.keys()
+	keys := w.hosts.names()
 	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	for _, key := range keys {
 		if _, away := w.gates.away(key); away && !w.hopeless(key) {

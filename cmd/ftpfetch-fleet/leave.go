@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
@@ -121,7 +122,11 @@ func (w *worker) depart(u *urlparse.URL, cause error) {
 		w.gates.left[key] = departure{cause, time.Now()}
 	}
 	w.gates.mu.Unlock()
-	if !before {
+	switch {
+	case before:
+	case w.json:
+		w.log.Warn("this worker leaves a host to others", "host", u.Address(), "cause", show.OneLine(cause.Error()))
+	default:
 		w.line("this worker leaves the files of %s to others: %v", u.Address(), cause)
 	}
 }

@@ -25,7 +25,7 @@ connections to a server than it bears.
 
   ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE    # FILE lets others join
   ftpfetch-fleet add --join FILE [--per-host N] [-N, --verify and what else is about lists] LIST
-  ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME]
+  ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME] [--json]
   ftpfetch-fleet status --join FILE [JOB] [--json]
   ftpfetch-fleet wait --join FILE [JOB] [--json] [--progress bar|plain|json|none]
   ftpfetch-fleet report --join FILE [JOB] [-o FILE]                  # a table in FILE.tsv

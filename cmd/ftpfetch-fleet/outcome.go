@@ -103,7 +103,13 @@ func (o *outcome) fail(at int, err error) {
 		row.URL = i.URLs[0]
 	}
 	o.keep(at, func() { _ = o.report.Write(row) }) // to memory
+	o.tellFailed(at, text)
 	o.count(at, tally{Ended: 1, Failed: 1, Code: code})
+}
+
+func (o *outcome) tellFailed(at int, cause string) {
+	c := o.c
+	o.w.log.Warn("a file has failed", "job", c.Job, "chunk", c.ID, "host", c.Host, "file", c.Items[at].path(), "cause", show.OneLine(cause))
 }
 
 // stored is a row in a result: one of the report, and the item of a file that has failed.
@@ -203,6 +209,7 @@ func (o *outcome) event(e batch.Event) {
 		_ = o.report.Add(e, "", 0) // to memory
 	} else {
 		o.keep(at, func() { _ = o.report.Add(e, show.OneLine(text), code) })
+		o.tellFailed(at, text)
 	}
 	o.w.tell(e)
 	if e.Result.Left != "" {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,10 +22,13 @@ import (
 type state struct {
 	job
 	tally
-	Results int         `json:"results"` // chunks that have one
-	Workers int         `json:"workers"`
-	Rate    int64       `json:"rate"` // bytes a second
-	Hosts   []hostState `json:"hosts"`
+	Results  int         `json:"results"` // chunks that have one
+	Workers  int         `json:"workers"`
+	Rate     int64       `json:"rate"`               // bytes a second, of all jobs together
+	PerSec   float64     `json:"files_a_second"`     // likewise
+	Left     int64       `json:"seconds_left"`       // as long as nothing changes; -1: unknown
+	Troubles []string    `json:"troubles,omitempty"` // why workers leave hosts to others
+	Hosts    []hostState `json:"hosts"`
 }
 
 type hostState struct {
@@ -109,7 +114,13 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 		read(pulses, name, &p)
 		s.Workers++
 		s.Rate += p.Rate
+		s.PerSec += p.Files
+		for _, why := range p.Why {
+			s.Troubles = append(s.Troubles, name+": "+show.OneLine(why))
+		}
 	}
+	slices.Sort(s.Troubles)
+	s.Left = s.left()
 	used := make(map[string]int)
 	for key := range slots {
 		used[strings.TrimRight(key, "0123456789")]++ // EGRESS.HOST.
@@ -129,6 +140,38 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	return s, nil
 }
 
+// left returns how many seconds a job takes yet: by its bytes, if all sizes are known, else by its files.
+func (s *state) left() int64 {
+	var left float64
+	switch {
+	case s.over():
+	case s.Size > 0 && s.Rate > 0 && s.Failed == 0:
+		left = float64(s.Size-s.Bytes) / float64(s.Rate)
+	case s.PerSec > 0.001:
+		left = float64(s.Files-s.Ended) / s.PerSec
+	default:
+		return -1
+	}
+	return int64(min(max(0, left), 1e9))
+}
+
+// details are lines for people, of what has failed, and why, at which host and on which worker.
+func (s *state) details() (lines []string) {
+	for _, by := range slices.SortedFunc(maps.Keys(s.By), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.By[b], s.By[a]), cmp.Compare(a, b))
+	}) {
+		code, at, _ := strings.Cut(by, " ")
+		host, worker, _ := strings.Cut(at, " ")
+		lines = append(lines, fmt.Sprintf("%d failed: exit code %s, %s on %s", s.By[by], code, host, worker))
+	}
+	if over := len(lines) - mostDetails; over > 0 {
+		lines = append(lines[:mostDetails], fmt.Sprintf("and %d such lines: see --json", over))
+	}
+	return append(lines, s.Troubles...)
+}
+
+const mostDetails = 20
+
 // incomplete is the State of a job whose chunks all have a result, but not all of the files that were added.
 const incomplete = "incomplete: some files have no outcome, add the list again"
 
@@ -137,7 +180,7 @@ func (s *state) over() bool {
 	return s.State == "cancelled" || s.State != "adding" && s.Results >= s.Chunks
 }
 
-// text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 3.2 MiB/s, 5 workers; ftp.example.org:21 4 of 8".
+// text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 5m0s left, 60 files/s, 3.2 MiB/s, 5 workers; ftp.example.org:21 4 of 8".
 func (s *state) text() string {
 	text := fmt.Sprintf("%d of %d files", s.Complete, s.Files)
 	if s.Failed > 0 {
@@ -149,7 +192,10 @@ func (s *state) text() string {
 	if s.over() {
 		return text + ", " + s.State
 	}
-	text += fmt.Sprintf(", %s/s, %s", printable.Size(float64(s.Rate)), printable.Count(int64(s.Workers), "worker", "workers"))
+	if s.Left >= 0 {
+		text += fmt.Sprintf(", %v left", time.Duration(s.Left)*time.Second)
+	}
+	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)), printable.Count(int64(s.Workers), "worker", "workers"))
 	for _, h := range s.Hosts {
 		text += fmt.Sprintf("; %s from %s: %d of %d", h.Host, h.Egress, h.Slots, h.Cap)
 	}
@@ -170,6 +216,11 @@ func status(ctx context.Context, c *command, f *fleet) error {
 		}
 		if err == nil {
 			err = c.say(s)
+		}
+		if err == nil && !c.json {
+			for _, line := range s.details() {
+				_, err = fmt.Fprintf(c.out, "  %s\n", line)
+			}
 		}
 	}
 	return err

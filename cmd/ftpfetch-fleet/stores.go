@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -130,9 +131,10 @@ func (b *bell) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
 // next returns a channel that is closed when the bell rings.
 func (b *bell) next() <-chan struct{} { return *b.c.Load() }
 
-// mirror is what a bucket holds, as far as its watch has told.
+// mirror is what a bucket holds under some keys, as far as its watch has told.
 type mirror struct {
-	kv jetstream.KeyValue
+	kv   jetstream.KeyValue
+	keys string // a pattern
 
 	mu      sync.Mutex
 	held    map[string]held
@@ -147,31 +149,38 @@ type held struct {
 	made  time.Time // by the server's clock
 }
 
-func newMirror(kv jetstream.KeyValue) *mirror {
-	return &mirror{kv: kv, held: make(map[string]held), changed: newBell()}
+func newMirror(kv jetstream.KeyValue, keys string) *mirror {
+	return &mirror{kv: kv, keys: keys, held: make(map[string]held), changed: newBell()}
 }
 
-// rewatch is how often a watch begins anew although nothing seems to be wrong. After a reconnect it is blind for seconds.
-const rewatch = 30 * time.Second
+// How soon a watch begins anew although nothing seems to be wrong: after a reconnect it is blind for seconds. Every time it
+// is twice as long, so that the workers of a large fleet do not read whole buckets all the time.
+const (
+	rewatch     = 30 * time.Second
+	mostRewatch = 2 * time.Hour
+)
 
 // follow keeps m up to date until ctx ends. It begins anew when reconnected rings, and regularly. What m holds stays until
 // all is known again: without a ceiling in between a lane would pass it.
 func (m *mirror) follow(ctx context.Context, reconnected *bell) {
+	pause := rewatch
 	for ctx.Err() == nil {
 		stale, fresh := reconnected.next(), make(map[string]held)
-		w, err := m.kv.WatchAll(ctx)
+		w, err := m.kv.Watch(ctx, m.keys)
 		if err != nil {
 			wait(ctx, time.Second)
 			continue
 		}
-		for poll, going := time.After(rewatch), true; going; {
+		for poll, going := time.After(pause+rand.N(pause)), true; going; {
 			going = false
 			select {
 			case e, ok := <-w.Updates():
 				going = ok
 				m.take(e, &fresh)
 			case <-stale:
+				pause = rewatch
 			case <-poll:
+				pause = min(2*pause, mostRewatch)
 			case <-ctx.Done():
 			}
 		}
@@ -215,7 +224,7 @@ func (m *mirror) whole() bool {
 	return m.told
 }
 
-func (m *mirror) keys() []string {
+func (m *mirror) names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Keys(m.held))

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,9 +16,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/netrc"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
 )
@@ -32,6 +37,8 @@ type worker struct {
 	shared       bool   // others have the directory too
 	where        string // of the files, for the report: DIR, or NAME:DIR if nobody else can see it
 	line         func(string, ...any)
+	log          *slog.Logger      // what happens to chunks and files, for programs
+	json         bool              // line writes to log
 	events       func(batch.Event) // of the files; nil: nobody wants to know
 	netrc        *netrc.File
 	via          *proxy.Proxy
@@ -82,6 +89,11 @@ func newWorker(c *command) (w *worker, err error) {
 	}
 	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line,
 		ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt}
+	w.log = slog.New(slog.DiscardHandler)
+	if w.json = c.json; c.json {
+		w.log = slog.New(slog.NewJSONHandler(c.err, nil)).With("worker", w.name)
+		w.line = func(format string, args ...any) { w.log.Warn(show.OneLine(fmt.Sprintf(format, args...))) }
+	}
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o777)
@@ -169,7 +181,10 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 }
 
 func (w *worker) watch(all *sync.WaitGroup, r *bell) {
-	w.hosts, w.slots, w.caps = newMirror(w.fleet.hosts), newMirror(w.fleet.slots), newMirror(w.fleet.caps)
+	mine := w.egress + ".>" // the slots of other egresses are many, and change all the time
+	w.hosts = newMirror(w.fleet.hosts, jetstream.AllKeys)
+	w.slots = newMirror(w.fleet.slots, mine)
+	w.caps = newMirror(w.fleet.caps, mine)
 	for _, m := range []*mirror{w.hosts, w.slots, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
@@ -178,7 +193,8 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 
 // pulse is a sign of life of a worker.
 type pulse struct {
-	Rate   int64    `json:"rate"` // bytes a second
+	Rate   int64    `json:"rate"`  // bytes a second
+	Files  float64  `json:"files"` // a second
 	Lanes  int      `json:"lanes"`
 	Served []string `json:"served,omitempty"` // the keys of hosts that have let it in
 	Left   []string `json:"left,omitempty"`   // and of those that it leaves to others
@@ -188,12 +204,20 @@ type pulse struct {
 const mostLanes = 4096 // that make chunks smaller
 
 func (w *worker) pulse() {
-	for then, at := int64(0), time.Now(); ; {
-		now, took := w.bytes.Load(), max(time.Millisecond, time.Since(at))
-		p := pulse{Rate: int64(float64(now-then) / took.Seconds()), Lanes: w.lanes}
+	const weight = 0.3 // of the last beat
+	var p pulse
+	var bytes, files int64
+	var rate float64
+	for at := time.Now(); ; {
+		took := max(time.Millisecond, time.Since(at)).Seconds()
+		at = time.Now()
+		rate += weight * (float64(w.bytes.Load()-bytes)/took - rate)
+		bytes = w.bytes.Load()
+		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
+		files = w.files.Load()
+		p = pulse{Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
 		w.gates.says(&p)
 		text, _ := json.Marshal(p)
-		then, at = now, time.Now()
 		ctx, cancel := context.WithTimeout(w.ctx, beat)
 		_, _ = w.workers.Put(ctx, keyOf(w.name), text)
 		cancel()
