@@ -116,7 +116,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 			for _, u := range t.URLs {
 				if at := u.Address(); !met[at] {
 					met[at] = true
-					flying.Go(func() error { return f.meet(inner, host{at, j.PerHost}) })
+					flying.Go(func() error { return f.meet(inner, host{at, max(1, j.PerHost)}) })
 				}
 			}
 			if !yield(t) {
@@ -144,7 +144,8 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 
 // lanes returns how many lanes there are now.
 func (f *fleet) lanes(ctx context.Context) (n int) {
-	for _, p := range f.pulses(ctx) {
+	pulses, _ := f.pulses(ctx) // without them chunks are a little larger
+	for _, p := range pulses {
 		n += p.Lanes
 	}
 	return min(n, mostLanes)

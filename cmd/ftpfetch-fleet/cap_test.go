@@ -44,8 +44,12 @@ func (c *countedConn) Close() error { c.end(); return c.Conn.Close() }
 // counting makes a server count its open control connections: it opens their listener first.
 func counting(o *testserver.Options) *atomic.Int64 {
 	open, listeners := new(atomic.Int64), new(atomic.Int64)
+	listen := o.Listen
+	if listen == nil {
+		listen = func() (net.Listener, error) { return net.Listen("tcp4", "127.0.0.1:0") }
+	}
 	o.Listen = func() (net.Listener, error) {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		l, err := listen()
 		if err == nil && listeners.Add(1) == 1 {
 			l = counted{l, open}
 		}

@@ -100,6 +100,7 @@ func TestFull(t *testing.T) {
 		}
 		return nil
 	}})
+	srv.linger.Store(0)
 	s.want(0, "add", "--per-host", "6", srv.list(t, files))
 	var all sync.WaitGroup
 	all.Go(func() { s.do("work", "-d", t.TempDir(), "--egress", "here", "-j", "6", "--idle", "3s") })

@@ -21,12 +21,12 @@ import (
 const (
 	mostBad  = 3               // refused logins of a worker to a host and user
 	comeBack = 5 * time.Minute // until a host that did not answer is tried again
-	mostTold = 1024            // hosts that a pulse names
+	mostTold = 256             // hosts that a pulse names
 	mostWhys = 3               // of which it says why they were left
 )
 
 // doubt is how long no worker can use a host before its files fail. A variable for tests.
-var doubt = 30 * time.Second
+var doubt = time.Minute
 
 // agreed is how many workers must fail to fetch a file before it fails, if the server does not say no. There may be fewer.
 const agreed = 3
@@ -51,6 +51,23 @@ type gates struct {
 	left   map[string]departure // by host and user, or by host if it serves no user
 	served map[string]bool      // hosts that have let in some user
 	lost   map[string]verdict
+	peers  census
+}
+
+// census is how many workers there were lately. After the server was away it does not know all of them at once.
+type census struct {
+	n  int
+	at time.Time
+}
+
+// workers returns the largest number of workers in the last minute, of which now are there.
+func (g *gates) workers(now int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now >= g.peers.n || time.Since(g.peers.at) > time.Minute {
+		g.peers = census{now, time.Now()}
+	}
+	return g.peers.n
 }
 
 // verdict is whether a host is hopeless, for a while.
@@ -196,12 +213,9 @@ func urlOf(err error, u *urlparse.URL) *urlparse.URL {
 	return u
 }
 
-// pulses returns those of all workers, by their keys; nothing if the server does not tell.
-func (f *fleet) pulses(ctx context.Context) map[string]pulse {
+// pulses returns those of all workers, by their keys.
+func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
 	all, err := readAll(ctx, f.workers, jetstream.AllKeys)
-	if err != nil {
-		return nil
-	}
 	pulses := make(map[string]pulse)
 	for key, e := range all {
 		var p pulse
@@ -209,16 +223,20 @@ func (f *fleet) pulses(ctx context.Context) map[string]pulse {
 			pulses[key] = p
 		}
 	}
-	return pulses
+	return pulses, err
 }
 
 // agrees reports whether a file fails: enough workers could not fetch it, this one included, or all that use its host.
 func (w *worker) agrees(c *chunk) bool {
-	could := 0
 	host := hostKey(c.Host)
-	for name, p := range w.pulses(w.ctx) {
-		if !slices.Contains(p.Left, host) || name == keyOf(w.name) {
-			could++
+	pulses, err := w.pulses(w.ctx)
+	if err != nil || len(pulses) == 0 {
+		return false
+	}
+	could := w.gates.workers(len(pulses))
+	for name, p := range pulses {
+		if slices.Contains(p.Left, host) && name != keyOf(w.name) {
+			could--
 		}
 	}
 	not := len(c.Not)
@@ -241,7 +259,10 @@ func (w *worker) hopeless(host string) bool {
 	if time.Since(v.at) < slotTTL/2 {
 		return v.is
 	}
-	pulses := w.pulses(w.ctx)
+	pulses, err := w.pulses(w.ctx)
+	if err != nil {
+		return false
+	}
 	left := 0
 	served := false
 	for _, p := range pulses {
@@ -250,7 +271,8 @@ func (w *worker) hopeless(host string) bool {
 		}
 		served = served || slices.Contains(p.Served, host)
 	}
-	v = verdict{left > 0 && (left == len(pulses) || left >= agreed && !served), time.Now()}
+	all := w.gates.workers(len(pulses))
+	v = verdict{left > 0 && (left >= all || left >= agreed && !served), time.Now()}
 	w.gates.mu.Lock()
 	w.gates.lost[host] = v
 	w.gates.mu.Unlock()
@@ -271,7 +293,7 @@ func (g *gates) says(p *pulse) {
 		}
 	}
 	for host := range g.served {
-		if len(p.Served) < mostTold {
+		if len(p.Served) < mostTold && !slices.Contains(p.Left, host) {
 			p.Served = append(p.Served, host)
 		}
 	}

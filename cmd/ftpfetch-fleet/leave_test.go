@@ -51,6 +51,7 @@ func (s *stand) starts(name, dir, password string, lanes int) (said *saying, end
 	file := filepath.Join(s.TempDir(), "netrc")
 	must.Do(s.T, os.WriteFile(file, []byte("machine 127.0.0.1 login me password "+cmp.Or(password, "none")+"\n"), 0o600))
 	w.netrc = must.Get(netrc.Load(file))(s.T)
+	w.doubt = cmp.Or(s.doubt, time.Hour)
 	r := newBell()
 	w.fleet = must.Get((&command{join: s.file}).dial(s.Context(), name, patience, r.ring))(s.T)
 	ctx, stop := context.WithCancel(context.Background())
@@ -107,10 +108,10 @@ func TestBrokenNode(t *testing.T) {
 		return nil
 	})
 	s.want(0, "add", "--per-host", "12", mine(t, srv, files))
-	said, _ := s.starts("broken", t.TempDir(), "wrong", 4)
 	for _, name := range []string{"a", "b"} {
 		s.starts(name, t.TempDir(), "right", 4)
 	}
+	said, _ := s.starts("broken", t.TempDir(), "wrong", 4)
 	eventually(t, "the worker says that it leaves", func() bool { return strings.Contains(said.String(), "leaves") })
 	open()
 	if got := facts(s.want(0, "wait", "--json")); got != fmt.Sprintf("done %d %d 0 0", files, files) {
@@ -149,6 +150,7 @@ func TestNobody(t *testing.T) {
 	t.Parallel()
 	const files = 300
 	s := newStand(t)
+	s.doubt = time.Second
 	srv, bad := strict(t, files, nil)
 	s.want(0, "add", "--per-host", "12", mine(t, srv, files))
 	for _, name := range []string{"a", "b"} {
@@ -167,6 +169,7 @@ func TestNobody(t *testing.T) {
 func TestTwoUsers(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
+	s.doubt = time.Second
 	srv, bad := strict(t, 20, nil)
 	var list strings.Builder
 	for i := range 20 {

@@ -23,7 +23,7 @@ import (
 const help = `ftpfetch-fleet fetches lists of files with many machines, which together make no more
 connections to a server than it bears.
 
-  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE    # FILE lets others join
+  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE [--http 127.0.0.1:8080]
   ftpfetch-fleet add --join FILE [--per-host N] [-N, --verify and what else is about lists] LIST
   ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME] [--json]
   ftpfetch-fleet status --join FILE [JOB] [--json]
@@ -38,19 +38,20 @@ connections to a server than it bears.
   --shared        all workers have the same DIR, where locks need not work
   --idle TIME     end when there was nothing to do for so long
   --connect-timeout TIME  how long work waits for the server (1m)
+  --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics
   --insecure      use a NATS without TLS on another machine
 
-LIST is a file or URL; add prints its JOB, and JOB is the last one if it is left out. work fetches,
+serve writes FILE, which lets others join. LIST is a file or URL; add prints its JOB, and JOB is the last one if it is left out. work fetches,
 on every machine, with N connections (4), and takes passwords from ~/.netrc. Exit codes are ftpfetch's.
 `
 
 // command is a command line.
 type command struct {
-	dir, join, listen, name, egress, output, progress string
-	jobs                                              int
-	idle, patience                                    time.Duration
-	shared, json, failed, insecure                    bool
-	args                                              []string // what is left
+	dir, join, listen, http, name, egress, output, progress string
+	jobs                                                    int
+	idle, patience                                          time.Duration
+	shared, json, failed, insecure                          bool
+	args                                                    []string // what is left
 
 	in       io.Reader
 	out, err io.Writer
@@ -176,6 +177,7 @@ func (c *command) parse(name string, args []string) error {
 	fs.StringVar(&c.join, "join", "", "")
 	fs.BoolVar(&c.json, "json", false, "")
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:4222", "")
+	fs.StringVar(&c.http, "http", "", "")
 	fs.StringVarP(&c.dir, "dir", "d", "", "")
 	fs.StringVar(&c.name, "name", "", "")
 	fs.StringVar(&c.egress, "egress", "", "")

@@ -269,26 +269,35 @@ func (f *fleet) rows(ctx context.Context, id string, use func(at uint64, s store
 	})
 }
 
+// outcomes calls use with the row of each file of a job that has an outcome. A file that was tried again has no other one.
+func (f *fleet) outcomes(ctx context.Context, id string, use func(stored) error) error {
+	t := new(sum)
+	if err := t.read(ctx, f, id); err != nil {
+		return err
+	}
+	retried := uint64(0)
+	if n := len(t.retried); n > 0 {
+		retried = t.retried[n-1]
+	}
+	return f.rows(ctx, id, func(at uint64, s stored) error {
+		if s.Item != nil && at < retried {
+			return nil
+		}
+		return use(s)
+	})
+}
+
 // writeReport writes the rows of a job: the table of ftpfetch --report. With --failed it writes a list for add.
 func writeReport(ctx context.Context, c *command, f *fleet) error {
 	j, err := f.find(ctx, c.operand())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if c.failed && c.output != "-" {
+	case c.failed && c.output != "-":
 		return usage("report --failed writes a list to standard output: leave -o out")
-	}
-	s := new(sum)
-	if err = s.read(ctx, f, j.ID); err != nil {
-		return err
-	}
-	retried := uint64(0) // failed files before have another row, or will have
-	if n := len(s.retried); n > 0 {
-		retried = s.retried[n-1]
-	}
-	if c.failed {
-		return f.rows(ctx, j.ID, func(at uint64, s stored) error {
-			if s.Item == nil || at < retried {
+	case c.failed:
+		return f.outcomes(ctx, j.ID, func(s stored) error {
+			if s.Item == nil {
 				return nil
 			}
 			return c.writeItem(s.Item)
@@ -298,10 +307,7 @@ func writeReport(ctx context.Context, c *command, f *fleet) error {
 	if err != nil {
 		return localfile.Failure(c.output, "cannot be written", err)
 	}
-	err = f.rows(ctx, j.ID, func(at uint64, s stored) error {
-		if s.Item != nil && at < retried {
-			return nil
-		}
+	err = f.outcomes(ctx, j.ID, func(s stored) error {
 		return localfile.Failure("the report", "cannot be written", to.Write(s.Row))
 	})
 	return errors.Join(err, to.Close())

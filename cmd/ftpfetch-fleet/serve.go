@@ -28,8 +28,9 @@ import (
 // hub is an embedded server.
 type hub struct {
 	*server.Server
-	lock *os.File
-	join join
+	lock     *os.File
+	join     join
+	identity tls.Certificate
 }
 
 const (
@@ -56,6 +57,14 @@ func serve(ctx context.Context, c *command) error {
 		return err
 	}
 	c.line("serving %s; %s lets others join", h.join.Address, c.join)
+	if c.http != "" {
+		stop, at, err := h.serveBoard(ctx, c.http)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		c.line("%s shows jobs, hosts and workers", at)
+	}
 	<-ctx.Done()
 	return nil
 }
@@ -83,14 +92,13 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 			h.lock.Close()
 		}
 	}()
-	identity, err := h.identify(dir)
-	if err != nil {
+	if h.identity, err = h.identify(dir); err != nil {
 		return nil, err
 	}
 	// With its defaults the server listens everywhere, to everybody, in plain text.
 	h.Server, err = server.NewServer(&server.Options{
 		Host: host, Port: number, Authorization: h.join.Token, // compared in constant time
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{identity}}, TLSHandshakeFirst: true, TLSTimeout: 5,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}}, TLSHandshakeFirst: true, TLSTimeout: 5,
 		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one a host; the default is 1,000
 		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,

@@ -125,6 +125,7 @@ func TestSlotSweep(t *testing.T) {
 	const most, workers = 3, 4
 	files := night.Or(5000, 100000) // so that there are always more
 	srv := newFTP(t, files, most, testserver.Options{Fault: slow(20 * time.Millisecond)})
+	srv.linger.Store(int64(time.Second)) // a frozen worker may go on soon
 	state := filepath.Join(t.TempDir(), "state")
 	join := filepath.Join(t.TempDir(), "join")
 	h := must.Get(startHub(state, listenAgain(t), t.Logf))(t)

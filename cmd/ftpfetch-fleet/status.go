@@ -22,13 +22,14 @@ import (
 type state struct {
 	job
 	tally
-	Results  int         `json:"results"` // chunks that have one
-	Workers  int         `json:"workers"`
-	Rate     int64       `json:"rate"`               // bytes a second, of all jobs together
-	PerSec   float64     `json:"files_a_second"`     // likewise
-	Left     int64       `json:"seconds_left"`       // as long as nothing changes; -1: unknown
-	Troubles []string    `json:"troubles,omitempty"` // why workers leave hosts to others
-	Hosts    []hostState `json:"hosts"`
+	Results  int           `json:"results"` // chunks that have one
+	Workers  int           `json:"workers"`
+	Rate     int64         `json:"rate"`               // bytes a second, of all jobs together
+	PerSec   float64       `json:"files_a_second"`     // likewise
+	Left     int64         `json:"seconds_left"`       // as long as nothing changes; -1: unknown
+	Troubles []string      `json:"troubles,omitempty"` // why workers leave hosts to others
+	Fleet    []workerState `json:"fleet"`
+	Hosts    []hostState   `json:"hosts"`
 }
 
 type hostState struct {
@@ -36,6 +37,12 @@ type hostState struct {
 	Egress string `json:"egress"`
 	Slots  int    `json:"slots"` // in use
 	Cap    int    `json:"cap"`
+}
+
+// workerState is what a worker does.
+type workerState struct {
+	Name string `json:"name"`
+	pulse
 }
 
 // readAll returns what a bucket holds now under keys that match a pattern.
@@ -115,11 +122,13 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 		s.Workers++
 		s.Rate += p.Rate
 		s.PerSec += p.Files
+		s.Fleet = append(s.Fleet, workerState{name, p})
 		for _, why := range p.Why {
 			s.Troubles = append(s.Troubles, name+": "+show.OneLine(why))
 		}
 	}
 	slices.Sort(s.Troubles)
+	slices.SortFunc(s.Fleet, func(a, b workerState) int { return cmp.Compare(a.Name, b.Name) })
 	s.Left = s.left()
 	used := make(map[string]int)
 	for key := range slots {
