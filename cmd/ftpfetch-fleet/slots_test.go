@@ -147,10 +147,11 @@ func TestSlotSweep(t *testing.T) {
 		all[i] = work()
 	}
 	eventually(t, "all slots are in use", func() bool { return srv.peak.Load() == most })
-	for n := range night.Or(16, 1000) {
+	for n := range night.Or(30, 1000) {
 		<-time.After(rand.N(slotTTL / 2))
 		i := rand.IntN(workers)
 		switch {
+		case stopped[i] && rand.IntN(3) > 0: // mostly longer than its slots are renewed
 		case stopped[i]:
 			must.Do(t, all[i].Process.Signal(syscall.SIGCONT))
 			stopped[i] = false
