@@ -24,12 +24,15 @@ import (
 func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
 	var added *job
-	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err, Batch: func(ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options) (batch.Totals, error) {
+	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
+	stdio.Batch = func(
+		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options,
+	) (batch.Totals, error) {
 		if added, err = f.add(ctx, shown(list), tasks, o); err != nil {
 			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // it is no failure of a file
 		}
 		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
-	}}
+	}
 	if code := cli.Run(ctx, append(args, "--quiet"), stdio); code != 0 || added == nil { // such as --dry-run
 		return exit(code) // it has said why
 	}
@@ -46,7 +49,8 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 // withList returns a command line of ftpfetch for one of the fleet, whose last word is the list, and the list.
 func withList(args []string) (line []string, list string) {
 	named := slices.ContainsFunc(args, func(a string) bool {
-		return a == "-i" || a == "--input" || a == "--manifest" || strings.HasPrefix(a, "--input=") || strings.HasPrefix(a, "--manifest=")
+		flag, _, _ := strings.Cut(a, "=")
+		return a == "-i" || flag == "--input" || flag == "--manifest"
 	})
 	n := len(args) - 1
 	if n < 0 || named || strings.HasPrefix(args[n], "-") && args[n] != "-" {

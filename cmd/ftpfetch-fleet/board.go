@@ -54,7 +54,10 @@ func (h *hub) serveBoard(ctx context.Context, address string) (stop func(), at s
 		l.Close()
 		return nil, "", err
 	}
-	s := &http.Server{Handler: b.handler(), ReadHeaderTimeout: asking, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s := &http.Server{
+		Handler: b.handler(), ReadHeaderTimeout: asking,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -81,7 +84,8 @@ func (b *board) handler() http.Handler {
 		if b.admits(w, r) {
 			mux.ServeHTTP(w, r)
 		} else {
-			http.Error(w, "write the token of the JOIN file: /?token=TOKEN, or Authorization: Bearer TOKEN", http.StatusForbidden)
+			text := "write the token of the JOIN file: /?token=TOKEN, or Authorization: Bearer TOKEN"
+			http.Error(w, text, http.StatusForbidden)
 		}
 	})
 }
@@ -99,7 +103,9 @@ func (b *board) admits(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if query := r.URL.Query().Get("token"); query != "" {
 		given = query
-		http.SetCookie(w, &http.Cookie{Name: cookie, Value: query, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{
+			Name: cookie, Value: query, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		})
 	}
 	return subtle.ConstantTimeCompare([]byte(given), []byte(b.token)) == 1
 }

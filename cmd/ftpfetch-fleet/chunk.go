@@ -56,9 +56,11 @@ func pack(from manifest.Item) (to item, err error) {
 	for _, u := range from.URLs {
 		switch path := strings.Join(append(slices.Clone(u.Dirs), u.Name), "/"); { // no error shows it
 		case strings.Contains(u.User.Username(), ":"):
-			return to, errors.New("behind the colon of the user name may be a password, which all workers would see: write the user alone, and the password to their netrc files")
+			return to, errors.New("behind the colon of the user name may be a password, which all workers would see: " +
+				"write the user alone, and the password to their netrc files")
 		case login.MatchString("/" + path):
-			return to, errors.New("in the path is what looks like a login, which all workers would see: write it without the password")
+			return to, errors.New("in the path is what looks like a login, which all workers would see: " +
+				"write it without the password")
 		}
 		to.URLs = append(to.URLs, u.WithoutPassword().String())
 	}
@@ -131,7 +133,8 @@ const chunkHeader = "Fleet-Chunk"
 func (c *chunk) message() (*nats.Msg, error) {
 	text, err := json.Marshal(c)
 	of := fmt.Sprintf("%s %s %d", c.Job, c.ID, len(c.Items))
-	return &nats.Msg{Subject: "work." + c.Job + "." + hostKey(c.Host), Data: text, Header: nats.Header{chunkHeader: {of}}}, err
+	to := "work." + c.Job + "." + hostKey(c.Host)
+	return &nats.Msg{Subject: to, Data: text, Header: nats.Header{chunkHeader: {of}}}, err
 }
 
 // readChunk returns the chunk of a message. With an error it has only what the header tells; without that its Job is "".

@@ -80,7 +80,8 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		return h
 	}
 	w.finish(c, msg, o)
-	w.log.Info("a chunk is done", "job", c.Job, "chunk", c.ID, "host", c.Host, "files", o.tally.Ended, "failed", o.tally.Failed)
+	w.log.Info("a chunk is done", "job", c.Job, "chunk", c.ID, "host", c.Host,
+		"files", o.tally.Ended, "failed", o.tally.Failed)
 	return h
 }
 

@@ -21,10 +21,12 @@ import (
 
 // join is what a JOIN file says: where the server is, and what shows that each is the one that the other means.
 type join struct {
-	Address     string `json:"address"`               // host:port, or the URL of an existing NATS
-	Token       string `json:"token,omitempty"`       // 256 bits
-	Credentials string `json:"credentials,omitempty"` // in place of Token: a file with the NKey and JWT of a user of an existing NATS
-	Certificate string `json:"certificate,omitempty"` // in PEM form; the server has just this one. Without it the system's authorities count
+	Address string `json:"address"`         // host:port, or the URL of an existing NATS
+	Token   string `json:"token,omitempty"` // 256 bits
+	// in place of Token: a file with the NKey and JWT of a user of an existing NATS
+	Credentials string `json:"credentials,omitempty"`
+	// in PEM form; the server has just this one. Without it the system's authorities count
+	Certificate string `json:"certificate,omitempty"`
 
 	insecure bool // --insecure
 }
@@ -82,7 +84,8 @@ func (j *join) check(name string) error {
 			return usage("%s: ws:// to another machine is plain text: write wss://, or --insecure", name)
 		}
 		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-			return usage("%s: its address is malformed: write host:port or nats://host:port, and a password percent-encoded", name)
+			return usage("%s: its address is malformed: write host:port or nats://host:port, "+
+				"and a password percent-encoded", name)
 		}
 	}
 	return nil
@@ -108,7 +111,8 @@ func (j *join) remote() bool {
 	return false
 }
 
-var errForeign = errors.New("the server shows another certificate than the JOIN file has: it is not the one that wrote the file")
+var errForeign = errors.New("the server shows another certificate than the JOIN file has: " +
+	"it is not the one that wrote the file")
 
 // connect connects to the server. again is called when it was lost and has been found again.
 func (j *join) connect(name string, again func()) (*nats.Conn, error) {
@@ -116,7 +120,8 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 		nats.Name(name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second / 2),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectHandler(func(*nats.Conn) { again() }),
 		nats.ReconnectBufSize(-1), // what is sent late says what was true once
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // which would write to standard error; the calls tell
+		// The library's own handler writes to standard error. The calls tell.
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 	if j.Token != "" {
 		o = append(o, nats.Token(j.Token))

@@ -41,8 +41,9 @@ connections to a server than it bears.
   --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics
   --insecure      use a NATS without TLS on another machine
 
-serve writes FILE, which lets others join. LIST is a file or URL; add prints its JOB, and JOB is the last one if it is left out. work fetches,
-on every machine, with N connections (4), and takes passwords from ~/.netrc. Exit codes are ftpfetch's.
+serve writes FILE, which lets others join. LIST is a file or URL; add prints its JOB, and JOB is the
+last one if it is left out. work fetches, on every machine, with N connections (4), and takes passwords
+from ~/.netrc. Exit codes are ftpfetch's.
 `
 
 // command is a command line.
@@ -81,9 +82,9 @@ func main() {
 // commands are the words after the program's name.
 var commands = map[string]func(context.Context, *command) error{
 	"serve": serve, "work": work, "run": run,
-	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport), "cancel": joined(cancel),
-	"retry": joined(retryJob),
-	"help":  helped, "-h": helped, "--help": helped,
+	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport),
+	"cancel": joined(cancel), "retry": joined(retryJob),
+	"help": helped, "-h": helped, "--help": helped,
 }
 
 func helped(context.Context, *command) error { return pflag.ErrHelp }
@@ -145,7 +146,8 @@ func explain(err error) (text string, code int) {
 }
 
 // notWorkers matches flags about connections.
-var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
+var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
+	`tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
 
 // parse reads the flags of a command. Those of add and run are for ftpfetch, but for --join and --json.
 func (c *command) parse(name string, args []string) error {

@@ -97,7 +97,8 @@ func (o *outcome) fail(at int, err error) {
 	text, code := cli.Explain(err)
 	i := o.c.Items[at]
 	row := report.Row{
-		Version: 1, Line: i.Line, Path: filepath.Join(o.w.where, i.path()), Status: "failed", Error: show.OneLine(text), Code: code,
+		Version: 1, Line: i.Line, Path: filepath.Join(o.w.where, i.path()),
+		Status: "failed", Error: show.OneLine(text), Code: code,
 	}
 	if len(i.URLs) > 0 {
 		row.URL = i.URLs[0]
@@ -109,7 +110,8 @@ func (o *outcome) fail(at int, err error) {
 
 func (o *outcome) tellFailed(at int, cause string) {
 	c := o.c
-	o.w.log.Warn("a file has failed", "job", c.Job, "chunk", c.ID, "host", c.Host, "file", c.Items[at].path(), "cause", show.OneLine(cause))
+	o.w.log.Warn("a file has failed", "job", c.Job, "chunk", c.ID, "host", c.Host,
+		"file", c.Items[at].path(), "cause", show.OneLine(cause))
 }
 
 // stored is a row in a result: one of the report, and the item of a file that has failed.

@@ -155,9 +155,12 @@ func (w *worker) sweep(c *chunk, attempts map[string]jetstream.KeyValueEntry, o 
 }
 
 // each calls use with the results of a job, in their order, from *from in the stream on, and moves *from behind the last.
-func (f *fleet) each(ctx context.Context, id string, from *uint64, headers bool, use func(uint64, tally, []byte) error) error {
+func (f *fleet) each(
+	ctx context.Context, id string, from *uint64, headers bool, use func(uint64, tally, []byte) error,
+) error {
 	c, err := f.js.OrderedConsumer(ctx, "RESULTS", jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(1, *from),
+		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(1, *from),
 	})
 	if err != nil {
 		return err
@@ -224,7 +227,8 @@ func (s *sum) forget(t tally) {
 	if s.Failed > 0 {
 		s.Code = exitOther // of what cannot be tried again
 	}
-	maps.DeleteFunc(s.By, func(by string, _ int64) bool { return s.Lost == 0 || !strings.HasPrefix(by, fmt.Sprint(exitOther)) })
+	lost := fmt.Sprintf("%d ", exitOther)
+	maps.DeleteFunc(s.By, func(by string, _ int64) bool { return s.Lost == 0 || !strings.HasPrefix(by, lost) })
 }
 
 // over reports whether all chunks of a job have a result.

@@ -98,7 +98,8 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 	// With its defaults the server listens everywhere, to everybody, in plain text.
 	h.Server, err = server.NewServer(&server.Options{
 		Host: host, Port: number, Authorization: h.join.Token, // compared in constant time
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}}, TLSHandshakeFirst: true, TLSTimeout: 5,
+		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}},
+		TLSHandshakeFirst: true, TLSTimeout: 5,
 		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one a host; the default is 1,000
 		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,
@@ -192,7 +193,9 @@ func newIdentity() (text []byte, err error) {
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	token := make([]byte, 32)
 	_, _ = rand.Read(token) // never fails
-	for _, b := range []pem.Block{{Type: "CERTIFICATE", Bytes: certificate}, {Type: "PRIVATE KEY", Bytes: private}, {Type: "TOKEN", Bytes: token}} {
+	for _, b := range []pem.Block{
+		{Type: "CERTIFICATE", Bytes: certificate}, {Type: "PRIVATE KEY", Bytes: private}, {Type: "TOKEN", Bytes: token},
+	} {
 		text = append(text, pem.EncodeToMemory(&b)...)
 	}
 	return text, err

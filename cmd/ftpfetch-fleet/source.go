@@ -60,7 +60,9 @@ func (o *source) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec
 	return o.listing(ctx, u, o.hand.client.Entries(ctx, u))
 }
 
-func (o *source) listing(ctx context.Context, u *urlparse.URL, all iter.Seq2[ftpexec.Entry, error]) iter.Seq2[ftpexec.Entry, error] {
+func (o *source) listing(
+	ctx context.Context, u *urlparse.URL, all iter.Seq2[ftpexec.Entry, error],
+) iter.Seq2[ftpexec.Entry, error] {
 	return func(yield func(ftpexec.Entry, error) bool) {
 		v, err := o.hand.w.enter(ctx, u)
 		if err != nil {

@@ -204,7 +204,8 @@ func (s *state) text() string {
 	if s.Left >= 0 {
 		text += fmt.Sprintf(", %v left", time.Duration(s.Left)*time.Second)
 	}
-	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)), printable.Count(int64(s.Workers), "worker", "workers"))
+	workers := printable.Count(int64(s.Workers), "worker", "workers")
+	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)), workers)
 	for _, h := range s.Hosts {
 		text += fmt.Sprintf("; %s from %s: %d of %d", h.Host, h.Egress, h.Slots, h.Cap)
 	}

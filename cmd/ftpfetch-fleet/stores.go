@@ -104,7 +104,9 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 		err = errors.Join(err, kerr)
 		return kv
 	}
-	f.work = stream(jetstream.StreamConfig{Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy})
+	f.work = stream(jetstream.StreamConfig{
+		Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy,
+	})
 	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
 	f.hosts, f.jobs, f.caps, f.attempts = bucket("HOSTS", 0), bucket("JOBS", 0), bucket("CAPS", 0), bucket("ATTEMPTS", 0)
 	f.slots, f.refusals, f.workers = bucket("SLOTS", grace), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)

@@ -87,8 +87,10 @@ func newWorker(c *command) (w *worker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line,
-		ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt}
+	w = &worker{
+		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
+		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt,
+	}
 	w.log = slog.New(slog.DiscardHandler)
 	if w.json = c.json; c.json {
 		w.log = slog.New(slog.NewJSONHandler(c.err, nil)).With("worker", w.name)
