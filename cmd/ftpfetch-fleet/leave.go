@@ -226,7 +226,8 @@ func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
 	return pulses, err
 }
 
-// agrees reports whether a file fails: enough workers could not fetch it, this one included, or all that use its host.
+// agrees reports whether a file fails: enough workers could not fetch it, this one included, or all that use its host. When
+// this one has just begun, others may be about to.
 func (w *worker) agrees(c *chunk) bool {
 	host := hostKey(c.Host)
 	pulses, err := w.pulses(w.ctx)
@@ -242,6 +243,9 @@ func (w *worker) agrees(c *chunk) bool {
 	not := len(c.Not)
 	if !slices.Contains(c.Not, w.name) {
 		not++
+	}
+	if not < agreed && time.Since(w.born) < w.doubt {
+		return false
 	}
 	return not >= min(agreed, max(1, could))
 }

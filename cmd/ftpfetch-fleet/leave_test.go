@@ -203,6 +203,9 @@ func TestLocal(t *testing.T) {
 			must.Do(t, os.WriteFile(list, []byte(strings.Join(lines, "\n")), 0o600))
 			must.Do(t, os.WriteFile(filepath.Join(dir, "1"), nil, 0o600)) // where a directory must be
 			s.want(0, "add", "--per-host", "1", list)
+			if alone {
+				s.doubt = time.Second
+			}
 			s.starts("a", dir, "", 2)
 			code, want := 23, "done 30 20 10 23"
 			if !alone {

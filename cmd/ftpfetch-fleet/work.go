@@ -57,6 +57,7 @@ type worker struct {
 	skew               time.Duration // of the server's clock from this one
 	gates              *gates
 	doubt              time.Duration // until the files of a host that nobody can use fail
+	born               time.Time
 }
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
@@ -89,7 +90,7 @@ func newWorker(c *command) (w *worker, err error) {
 	}
 	w = &worker{
 		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
-		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt,
+		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt, born: time.Now(),
 	}
 	w.log = slog.New(slog.DiscardHandler)
 	if w.json = c.json; c.json {
