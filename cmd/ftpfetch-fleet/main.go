@@ -149,31 +149,36 @@ func explain(err error) (text string, code int) {
 var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
 	`tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
 
-// parse reads the flags of a command. Those of add and run are for ftpfetch, but for --join and --json.
+// parseList reads the flags of add and run, which are for ftpfetch, but for --join, --json and --insecure.
+func (c *command) parseList(name string, args []string) error {
+	for i := 0; i < len(args); i++ {
+		file, named := strings.CutPrefix(args[i], "--join=")
+		switch {
+		case args[i] == "-h" || args[i] == "--help":
+			return pflag.ErrHelp
+		case args[i] == "--insecure" && name == "add":
+			c.insecure = true
+		case notWorkers.MatchString(args[i]):
+			flag, _, _ := strings.Cut(args[i], "=") // the value may have a password
+			return usage("%s: the workers do not have this: leave it out", flag)
+		case named:
+			c.join = file
+		case args[i] == "--join" && i+1 < len(args):
+			i++
+			c.join = args[i]
+		case args[i] == "--json" && name == "add":
+			c.json = true
+		default:
+			c.args = append(c.args, args[i])
+		}
+	}
+	return nil
+}
+
+// parse reads the flags of a command.
 func (c *command) parse(name string, args []string) error {
 	if name == "add" || name == "run" {
-		for i := 0; i < len(args); i++ {
-			file, named := strings.CutPrefix(args[i], "--join=")
-			switch {
-			case args[i] == "-h" || args[i] == "--help":
-				return pflag.ErrHelp
-			case args[i] == "--insecure" && name == "add":
-				c.insecure = true
-			case notWorkers.MatchString(args[i]):
-				flag, _, _ := strings.Cut(args[i], "=") // the value may have a password
-				return usage("%s: the workers do not have this: leave it out", flag)
-			case named:
-				c.join = file
-			case args[i] == "--join" && i+1 < len(args):
-				i++
-				c.join = args[i]
-			case args[i] == "--json" && name == "add":
-				c.json = true
-			default:
-				c.args = append(c.args, args[i])
-			}
-		}
-		return nil
+		return c.parseList(name, args)
 	}
 	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	fs.StringVar(&c.join, "join", "", "")
