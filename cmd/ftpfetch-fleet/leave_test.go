@@ -194,23 +194,23 @@ func TestLocal(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		t.Run(fmt.Sprint("alone ", alone), func(t *testing.T) {
 			t.Parallel()
-			s, srv, dir := newStand(t), newFTP(t, 30, 9, testserver.Options{}), t.TempDir()
+			s, srv, dir := newStand(t), newFTP(t, 12, 9, testserver.Options{}), t.TempDir()
 			lines := []string{"url\tpath"}
-			for i := range 30 {
+			for i := range 12 {
 				lines = append(lines, fmt.Sprintf("%s\t%d/f%d", srv.URL(fmt.Sprintf("/d/%06d", i)), i%3, i))
 			}
 			list := filepath.Join(t.TempDir(), "list.tsv")
 			must.Do(t, os.WriteFile(list, []byte(strings.Join(lines, "\n")), 0o600))
 			must.Do(t, os.WriteFile(filepath.Join(dir, "1"), nil, 0o600)) // where a directory must be
-			s.want(0, "add", "--per-host", "1", list)
+			s.want(0, "add", "--per-host", "4", list)
 			if alone {
 				s.doubt = time.Second
 			}
 			s.starts("a", dir, "", 2)
-			code, want := 23, "done 30 20 10 23"
+			code, want := 23, "done 12 8 4 23"
 			if !alone {
 				s.starts("b", t.TempDir(), "", 1)
-				code, want = 0, "done 30 30 0 0"
+				code, want = 0, "done 12 12 0 0"
 			}
 			if got := facts(s.want(code, "wait", "--json")); got != want {
 				t.Error(got)
