@@ -30,6 +30,9 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if b.teller != nil {
 		return b.ask(bounded, t)
 	}
+	if b.Dry {
+		return b.plan(bounded, t)
+	}
 	result, begun, err := b.save(bounded, t)
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {

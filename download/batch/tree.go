@@ -154,7 +154,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Ve
 
 // create creates the local directory, which may stay empty. If only some files are wanted, those create theirs.
 func (b *engine) create(j *job) error {
-	if pattern, _ := glob.Level(j.Tree.Names, j.dir.depth); b.teller != nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
+	if pattern, _ := glob.Level(j.Tree.Names, j.dir.depth); b.teller != nil || b.Dry || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
 		return nil
 	}
 	if b.root == nil {
@@ -227,11 +227,14 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 // sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has told them only
 // roughly. An error leaves them rough: then the files are asked for one by one.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
+	if !b.Each.Newer || b.root == nil {
+		return
+	}
 	var rough []*entry
 	var urls []*urlparse.URL
 	for i := range entries {
 		e := &entries[i]
-		if !b.Each.Newer || !e.mode.IsRegular() || !e.rough() {
+		if !e.mode.IsRegular() || !e.rough() {
 			continue
 		}
 		if info, err := b.root.Lstat(path.Join(j.Path, e.name)); err == nil && info.Mode().IsRegular() && info.Size() == e.size {

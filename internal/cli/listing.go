@@ -32,12 +32,9 @@ func (r *run) again(ctx context.Context, f func() error) error {
 	return retry.New(policy).Do(ctx, f)
 }
 
-// plan prints the commands that u means, and of a tree those of its first listing.
-func (r *run) plan(u *urlparse.URL, tree bool) error {
-	told := tree || u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
-	if tree {
-		u = u.Child("", "")
-	}
+// commands prints the commands that u means.
+func (r *run) commands(u *urlparse.URL) error {
+	told := u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
 	plan, err := ftpexec.Plan(u)
 	if err == nil && told {
 		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}

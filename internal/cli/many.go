@@ -3,18 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/cli/report"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/mirror"
-	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -22,7 +23,6 @@ import (
 func (r *run) many(ctx context.Context) {
 	for r.round(ctx); r.Watch > 0 && ctx.Err() == nil; r.round(ctx) {
 		const awake = 30 * time.Second // clients and servers keep a connection without work for longer
-		r.print.Again = true
 		for left := r.Watch; left > 0 && ctx.Err() == nil; left -= awake {
 			_ = retry.Wait(ctx, min(left, awake))
 			_, _ = r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
@@ -61,14 +61,13 @@ func (r *run) round(ctx context.Context) {
 	}
 	totals.Files += r.lost
 	totals.Failed += r.lost
-	if !r.DryRun {
-		r.shown.End(totals)
-	}
-	if n := tree.LeftOut(); n > 0 && !r.print.Again {
-		r.print.Tell("left out by age or size: " + printable.Count(n, "file", "files"))
-	}
 	if r.Delete && ctx.Err() == nil {
 		r.delete(ctx, tree, err == nil)
+	}
+	if r.DryRun {
+		r.endPlan(totals.Failed+totals.Unlisted, tree.LeftOut())
+	} else {
+		r.shown.End(totals, tree.LeftOut())
 	}
 }
 
@@ -80,6 +79,7 @@ func (r *run) options(ctx context.Context) batch.Options {
 		Each:    r.File,
 		Timeout: r.MaxTime,
 		Ledger:  r.ledger(),
+		Dry:     r.DryRun,
 		Events:  func(e batch.Event) { r.event(ctx, e) },
 	}
 }
@@ -88,7 +88,7 @@ func (r *run) options(ctx context.Context) batch.Options {
 func (r *run) ledger() string {
 	shard := r.Reading.Shard
 	switch {
-	case r.NoLedger, r.Info:
+	case r.NoLedger, r.Info, r.DryRun && r.root == nil:
 		return ""
 	case shard[1] != 0:
 		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
@@ -101,8 +101,6 @@ func (r *run) from(tree *mirror.Source, tell *teller) mirror.Server {
 	switch {
 	case r.Info:
 		return tell
-	case r.DryRun:
-		return mirror.Listing{Source: tree}
 	case r.Delete, r.Filter != (mirror.Filter{}):
 		return tree
 	}
@@ -119,42 +117,37 @@ func (r *run) advice() string {
 
 // delete deletes what the server no longer has of the trees, if all of them are whole.
 func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
-	if !whole {
+	switch {
+	case !whole:
 		r.print.Warn("nothing deleted: the tree was not listed and fetched completely")
 		return
-	}
-	done := "deleted "
-	switch {
-	case r.DryRun:
-		done = "would delete "
-	case r.Backup:
-		done = "moved to .ftpfetch-trash: "
-	}
-	n := int64(0)
-	tell := func(name string) {
-		n++
-		r.named(done, filepath.Join(r.Dir, name))
+	case r.root == nil: // in a dry run: there is nothing here
+		return
 	}
 	r.fail("", s.Delete(ctx, mirror.Deletion{
 		Root:   r.root,
 		Most:   max(0, cmp.Or(r.MaxDelete, 100)),
 		Backup: r.Backup,
 		Dry:    r.DryRun,
-		Tell:   tell,
+		Tell:   r.deleted,
 	}))
-	if n > 0 {
-		r.print.Tell(done + printable.Count(n, "file", "files") + " that the server no longer has")
-	}
 }
 
-// named names a file that the server no longer has. What --dry-run would delete are data, which other programs read.
-func (r *run) named(done, name string) {
-	switch {
-	case !r.DryRun:
-		r.print.Tell(done + printable.Line(name))
-	case show.IsTerminal(r.print.Out):
-		r.print.Print([]byte(printable.Line(name) + "\n"))
-	default:
-		r.print.Print([]byte(name + "\n"))
+// deleted tells of a file that the server no longer has.
+func (r *run) deleted(g mirror.Gone) {
+	if r.DryRun {
+		r.step(step{Action: "delete", Size: &g.Size, Reason: "no longer on the server"}, g.Path, g.URL)
+		return
+	}
+	done := "deleted "
+	if r.Backup {
+		done = "moved to .ftpfetch-trash: "
+	}
+	name := filepath.Join(r.Dir, g.Path)
+	u := g.URL.WithoutPassword()
+	r.shown.Deleted(done, u.Redacted(), name)
+	if r.report != nil {
+		size := json.Number(strconv.FormatInt(g.Size, 10))
+		r.reported(r.report.Write(report.Row{Version: 1, URL: u.String(), Path: name, Status: "deleted", Size: size}))
 	}
 }

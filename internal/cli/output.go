@@ -22,7 +22,10 @@ import (
 
 // open makes the directory of -d with its parents, and opens what many files need: their directory and the report.
 func (r *run) open() error {
-	if r.DryRun && !r.Delete || r.Info || r.Dir == "" && !r.Many {
+	if r.DryRun {
+		return r.peek()
+	}
+	if r.Info || r.Dir == "" && !r.Many {
 		return nil
 	}
 	dir := cmp.Or(r.Dir, ".")
@@ -41,6 +44,19 @@ func (r *run) open() error {
 	}
 	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
+}
+
+// peek opens the directory of -d if it is there: a dry run makes none.
+func (r *run) peek() (err error) {
+	if !r.Many {
+		return nil
+	}
+	dir := cmp.Or(r.Dir, ".")
+	r.root, err = os.OpenRoot(dir)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return localfile.Failure(dir, "cannot be opened", err)
 }
 
 // makeDir makes a directory with its parents, remembers which are new, and has their names reach the disk.
@@ -77,7 +93,7 @@ func (r *run) close() {
 		r.root.Close()
 	}
 	for _, dir := range r.made {
-		if r.Many && r.code.Load() == exitOK && !r.DryRun {
+		if r.Many && r.code.Load() == exitOK {
 			return // it is what the server has, even if it is empty
 		}
 		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
@@ -101,7 +117,12 @@ func (r *run) reports(e batch.Event) {
 		return
 	}
 	text, code := Explain(e.Err)
-	if err := r.report.Add(e, show.OneLine(text), code); err != nil {
+	r.reported(r.report.Add(e, show.OneLine(text), code))
+}
+
+// reported takes the error of writing to the report, after which nothing is written to it.
+func (r *run) reported(err error) {
+	if err != nil {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", err))
 		r.report.Close()
 		r.report = nil

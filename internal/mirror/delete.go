@@ -16,15 +16,23 @@ import (
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
 )
 
 // Deletion says how to delete.
 type Deletion struct {
-	Root   *os.Root          // the output directory
-	Most   int               // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
-	Backup bool              // they are moved to a new directory in .ftpfetch-trash instead
-	Dry    bool              // nothing is deleted, only told
-	Tell   func(name string) // is called with the path below Root of each file
+	Root   *os.Root   // the output directory
+	Most   int        // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
+	Backup bool       // they are moved to a new directory in .ftpfetch-trash instead
+	Dry    bool       // nothing is deleted, only told
+	Tell   func(Gone) // is called for each file
+}
+
+// Gone is a file that is deleted.
+type Gone struct {
+	Path string        // below the output directory
+	URL  *urlparse.URL // that it had
+	Size int64         // in bytes, here
 }
 
 // Delete deletes files of the Trees that the server no longer has. All trees must have been listed whole. It is the one
@@ -37,7 +45,11 @@ type Deletion struct {
 //
 // What contradicts that is an error, and nothing is deleted, of any tree.
 func (s *Source) Delete(ctx context.Context, d Deletion) error {
-	l, err := ledger.Open(d.Root, ledger.Name)
+	name := ledger.Name
+	if d.Dry {
+		name += "-none" // which is not there: nothing is added to any
+	}
+	l, err := ledger.Open(d.Root, name)
 	if err != nil {
 		return err
 	}
@@ -83,7 +95,7 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted", err)
 			}
 		}
-		d.Tell(m.path)
+		d.Tell(Gone{Path: m.path, URL: m.url, Size: m.size})
 	}
 	return dirs.Close()
 }

@@ -69,7 +69,7 @@ func (s *stand) attack(c *testserver.Conn) testserver.Action {
 func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (deleted []string, err error) {
 	d.Root = must.Get(os.OpenRoot(dir))(s)
 	defer d.Root.Close()
-	d.Tell = func(name string) { deleted = append(deleted, name) }
+	d.Tell = func(g mirror.Gone) { deleted = append(deleted, g.Path) }
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + "/t/"))(s)

@@ -20,6 +20,7 @@ type missing struct {
 	in      *urlparse.URL // the directory that was listed; nil if nothing is missing
 	name    string        // what its listing lacks
 	witness *urlparse.URL // another file of the tree; nil if the server has none
+	size    int64         // of the file here
 	login   string        // the directory after the login from which it came; "" if unknown
 }
 
@@ -92,5 +93,6 @@ func (m *missing) find(root *os.Root, l *ledger.Ledger) bool {
 	}
 	r, ok := l.Find(manifest.Item{Path: m.path, URLs: []*urlparse.URL{m.url}}, time.Time{}, info)
 	m.login = r.Login
+	m.size = info.Size()
 	return ok
 }

@@ -67,7 +67,7 @@ var where = []struct {
 func (f *forest) mirror(d mirror.Deletion, trees ...batch.Task) (deleted []string, err error) {
 	d.Root = must.Get(os.OpenRoot(f.dir))(f)
 	defer d.Root.Close()
-	d.Most, d.Tell = cmp.Or(d.Most, 1000), func(name string) { deleted = append(deleted, name) }
+	d.Most, d.Tell = cmp.Or(d.Most, 1000), func(g mirror.Gone) { deleted = append(deleted, g.Path) }
 	client := new(ftpexec.Client)
 	defer client.CloseIdleConnections()
 	source := &mirror.Source{Server: client, Trees: trees}

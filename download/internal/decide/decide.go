@@ -35,9 +35,9 @@ var undecided = Answer{}
 func (f *Facts) nothingThere() (Answer, bool) {
 	switch {
 	case f.Here == Nothing:
-		return f.fetch(f.Overwrite, false), true
+		return f.fetch(f.Overwrite, false, "not here"), true
 	case f.Overwrite && !f.Newer:
-		return f.fetch(true, false), true
+		return f.fetch(true, false, "as --overwrite says"), true
 	}
 	return undecided, false
 }
@@ -91,7 +91,7 @@ func (f *Facts) digest() (Answer, bool) {
 func (f *Facts) wrongDigest() (Answer, bool) {
 	switch {
 	case f.Newer:
-		a := f.fetch(true, false)
+		a := f.fetch(true, false, "has another digest")
 		a.Note = "fetching it again"
 		return a, true
 	case f.Continue && f.Local.Size < f.known().Size:
@@ -130,19 +130,19 @@ func (f *Facts) newer() (Answer, bool) {
 	case f.Here == Dangling:
 		return refuse(Exists, "leads to nothing"), true
 	case f.differs(known.Size) && !f.Continue:
-		return f.fetch(true, false), true
+		return f.fetch(true, false, f.sizes(known)), true
 	case !f.Asked && (known.Size < 0 || known.Time.IsZero()):
 		return Answer{Do: AskServer}, true
 	case known.Time.IsZero():
-		a := f.fetch(true, false)
+		a := f.fetch(true, false, "the server tells no time")
 		a.Note = "the server does not report the file's time: retrieving it"
 		return a, true
 	case f.newerThanLocal(known):
-		return f.fetch(true, false), true
+		return f.fetch(true, false, "newer on the server"), true
 	case !f.differs(known.Size):
 		return f.leave(LeftOlder), true
 	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // only the server can say where to resume
-		return f.fetch(true, false), true
+		return f.fetch(true, false, f.sizes(known)), true
 	}
 	return undecided, false
 }
@@ -168,7 +168,7 @@ func (f *Facts) resume() (Answer, bool) {
 	case f.Local.Size == f.Server.Size:
 		return f.leave(LeftThere), true
 	default:
-		return f.fetch(true, true), true
+		return f.fetch(true, true, "the rest is missing"), true
 	}
 	return refuse(NoStart, why), true
 }
@@ -186,7 +186,7 @@ func (f *Facts) compare() Answer {
 	case known.Size < 0:
 		return refuse(Exists, LeftExists)
 	case known.Size != f.Local.Size:
-		return refuse(Exists, fmt.Sprintf("differs from the server's: %d bytes there, %d here", known.Size, f.Local.Size))
+		return refuse(Exists, "differs from the server's: "+f.sizes(known))
 	case known.Time.IsZero():
 		return refuse(Exists, "has the size of the server's, which tells no time")
 	case f.newerThanLocal(known):
@@ -210,12 +210,17 @@ func (f *Facts) leave(why string) Answer {
 
 func refuse(cause Cause, why string) Answer { return Answer{Do: Refuse, Cause: cause, Why: why} }
 
+// sizes says how long the file is that has another size here.
+func (f *Facts) sizes(known Stamp) string {
+	return fmt.Sprintf("%d bytes there, %d here", known.Size, f.Local.Size)
+}
+
 // fetch fetches the file: from the part, or from what is there if that may be its start, or anew.
-func (f *Facts) fetch(replace, start bool) Answer {
+func (f *Facts) fetch(replace, start bool, cause string) Answer {
 	if !f.Part.Claimed {
 		return Answer{Do: AskPart}
 	}
-	a := Answer{Do: Fetch, Replace: replace, Why: f.useless(start)}
+	a := Answer{Do: Fetch, Replace: replace, Why: f.useless(start), For: cause}
 	switch {
 	case a.Why == "" && f.Part.Bytes > 0 && !f.Part.Checked:
 		return Answer{Do: AskBlocks}
@@ -270,6 +275,14 @@ func (f *Facts) known() Stamp {
 
 // Newest is the time of the server's file as far as it is known.
 func (f *Facts) Newest() time.Time { return f.known().Time }
+
+// Size is the size of the server's file as far as it is known, or else the one that the caller expects; -1 if neither is.
+func (f *Facts) Size() int64 {
+	if size := f.known().Size; size >= 0 {
+		return size
+	}
+	return f.Want
+}
 
 // differs reports whether a size is known and is not the one of what is there.
 func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }

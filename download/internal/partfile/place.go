@@ -211,6 +211,22 @@ func (p *Place) Copy(ctx context.Context, w io.Writer) error {
 	return cmp.Or(context.Cause(ctx), failure(p.Path, "cannot be read", err))
 }
 
+// Peek returns what the part has, as its journal says. It locks nothing and changes nothing.
+func (p *Place) Peek() (State, error) {
+	if err := p.enter(); err != nil {
+		return State{}, err
+	}
+	s, err := p.readJournal()
+	if err != nil {
+		return State{}, err
+	}
+	part, err := p.dir.Lstat(p.partial)
+	if err == nil && part.Size() < s.Done.End() {
+		err = errJournal
+	}
+	return s, err
+}
+
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
 
 // The suffixes of the files beside a target: no other program's files have them, and nothing is saved under such names.

@@ -153,7 +153,8 @@ func (r *reader) settle() {
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
 	lists := l.Input != "" || l.Manifest != ""
-	l.Many = lists || l.Recursive || l.Glob || together && len(l.Targets) > 1
+	l.Many = lists || l.Recursive || l.Glob || together && len(l.Targets) > 1 ||
+		l.DryRun && l.File.Newer && l.Output == "" // what it does depends on the server, as of many
 	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
 		l.Long = true
 	}
