@@ -28,6 +28,9 @@ func (r *run) many(ctx context.Context) {
 			_, _ = r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
 		}
 	}
+	if ctx.Err() != nil {
+		r.print.Failed("", context.Cause(ctx), r.advice())
+	}
 }
 
 // round retrieves everything once.
@@ -35,7 +38,11 @@ func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
 	r.shown = r.print.Run("", files, octets)
 	r.File.Root = r.root
-	tree := &mirror.Source{Server: r.source, Filter: r.Filter}
+	filter := r.Filter
+	if r.MaxAge > 0 {
+		filter.NewerThan = time.Now().Add(-r.MaxAge)
+	}
+	tree := &mirror.Source{Server: r.source, Filter: filter}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)
@@ -45,8 +52,7 @@ func (r *run) round(ctx context.Context) {
 	reported := localfile.WithReport(ctx, r.report.Info())
 	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx))
 	switch {
-	case ctx.Err() != nil:
-		r.print.Failed("", context.Cause(ctx), r.advice())
+	case ctx.Err() != nil: // which many tells
 	case errors.Is(err, download.ErrLocal):
 		r.fail("", err)
 		if totals == (batch.Totals{}) {
@@ -64,9 +70,12 @@ func (r *run) round(ctx context.Context) {
 	if r.Delete && ctx.Err() == nil {
 		r.delete(ctx, tree, err == nil)
 	}
-	if r.DryRun {
+	switch {
+	case r.DryRun:
 		r.endPlan(totals.Failed+totals.Unlisted, tree.LeftOut())
-	} else {
+	case r.Watch > 0 && ctx.Err() != nil: // it is not a round
+		r.shown.Stop()
+	default:
 		r.shown.End(totals, tree.LeftOut())
 	}
 }
@@ -101,7 +110,7 @@ func (r *run) from(tree *mirror.Source, tell *teller) mirror.Server {
 	switch {
 	case r.Info:
 		return tell
-	case r.Delete, r.Filter != (mirror.Filter{}):
+	case r.Delete, tree.Filter != (mirror.Filter{}):
 		return tree
 	}
 	return r.source
@@ -124,19 +133,23 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	case r.root == nil: // in a dry run: there is nothing here
 		return
 	}
-	r.fail("", s.Delete(ctx, mirror.Deletion{
-		Root:   r.root,
-		Most:   max(0, cmp.Or(r.MaxDelete, 100)),
-		Backup: r.Backup,
-		Dry:    r.DryRun,
-		Tell:   r.deleted,
-	}))
+	err := s.Delete(ctx, mirror.Deletion{
+		Root:     r.root,
+		Most:     max(0, cmp.Or(r.MaxDelete, 100)),
+		Backup:   r.Backup,
+		Dry:      r.DryRun,
+		Excluded: r.Excluded,
+		Tell:     r.deleted,
+	})
+	if ctx.Err() == nil {
+		r.fail("", err)
+	}
 }
 
 // deleted tells of a file that the server no longer has.
 func (r *run) deleted(g mirror.Gone) {
 	if r.DryRun {
-		r.step(step{Action: "delete", Size: &g.Size, Reason: "no longer on the server"}, g.Path, g.URL)
+		r.step(step{Action: "delete", Size: &g.Size, Reason: g.Why}, g.Path, g.URL)
 		return
 	}
 	done := "deleted "

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -36,6 +37,9 @@ func (r *run) open() error {
 	if r.root, err = os.OpenRoot(dir); err != nil {
 		return localfile.Failure(dir, "cannot be opened", err)
 	}
+	if err = r.lock(dir); err != nil {
+		return err
+	}
 	if r.Report == "" {
 		return nil
 	}
@@ -44,6 +48,27 @@ func (r *run) open() error {
 	}
 	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
+}
+
+// errAtWork means that another run mirrors to the directory. Its code is that of sysexits.h for what works later.
+var errAtWork = errors.New("another run is mirroring to this directory: let it end, or choose another -d")
+
+// lock keeps other mirrors out of the directory of this one until the run ends, as far as the system locks directories. Lists,
+// and trees without -N, need no lock: two runs share the work.
+func (r *run) lock(dir string) (err error) {
+	mirrors := r.Recursive && r.File.Newer && r.Dir != ""
+	if !mirrors && !r.Delete && r.Watch == 0 {
+		return nil
+	}
+	r.locked, err = r.root.Open(".")
+	if err != nil {
+		return localfile.Failure(dir, "cannot be opened", err)
+	}
+	if taken, _ := disk.Lock(r.locked); taken {
+		r.made = nil // which the other run may have found
+		return fmt.Errorf("%s: %w", printable.Line(dir), errAtWork)
+	}
+	return nil
 }
 
 // peek opens the directory of -d if it is there: a dry run makes none.
@@ -90,6 +115,7 @@ func (r *run) close() {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))
 	}
 	if r.root != nil {
+		r.locked.Close() // which may be nil
 		r.root.Close()
 	}
 	for _, dir := range r.made {

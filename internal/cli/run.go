@@ -143,6 +143,7 @@ type run struct {
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
 	root   *os.Root // of many files
+	locked *os.File // its directory, while no other run may mirror to it
 	report *report.File
 	saved  map[string]bool // paths that lone files were saved under
 	last   string          // the path of the last file that was saved; "-" is standard output

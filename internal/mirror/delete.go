@@ -21,11 +21,12 @@ import (
 
 // Deletion says how to delete.
 type Deletion struct {
-	Root   *os.Root   // the output directory
-	Most   int        // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
-	Backup bool       // they are moved to a new directory in .ftpfetch-trash instead
-	Dry    bool       // nothing is deleted, only told
-	Tell   func(Gone) // is called for each file
+	Root     *os.Root   // the output directory
+	Most     int        // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
+	Backup   bool       // they are moved to a new directory in .ftpfetch-trash instead
+	Dry      bool       // nothing is deleted, only told
+	Excluded bool       // files are deleted too that the filters leave out, although the server may have them
+	Tell     func(Gone) // is called for each file
 }
 
 // Gone is a file that is deleted.
@@ -33,17 +34,20 @@ type Gone struct {
 	Path string        // below the output directory
 	URL  *urlparse.URL // that it had
 	Size int64         // in bytes, here
+	Why  string        // in words for people
 }
 
 // Delete deletes files of the Trees that the server no longer has. All trees must have been listed whole. It is the one
 // place that decides. A file is deleted if
 //   - a ledger says that it came from below a tree, from the same login directory, and it is still as it was then;
 //   - no tree of the run has a file of its path;
+//   - the filters do not leave it out;
 //   - a whole listing lacks it or a directory above it;
 //   - then, three times, each time on a new connection, another listing lacks it too, the server says of it, word for word,
 //     what it says of a name that nobody has, and still tells of another file of the same tree.
 //
-// What contradicts that is an error, and nothing is deleted, of any tree.
+// What contradicts that is an error, and nothing is deleted, of any tree. With Excluded, files that the filters leave out are
+// deleted too, without a question: nobody wants them, whether the server has them or not.
 func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	name := ledger.Name
 	if d.Dry {
@@ -56,23 +60,31 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	defer l.Close()
 	all := make(map[string]missing) // by path
 	err = l.Each(func(r ledger.Record) {
-		if m := s.missing(r); m.in != nil && m.find(d.Root, l) {
+		if m := s.missing(r, d.Excluded); m.path != "" && m.find(d.Root, l) {
 			all[m.path] = m
 		}
 	})
 	if len(all) > d.Most && !d.Dry {
-		files := printable.Count(int64(len(all)), "file is", "files are")
+		files := printable.Count(int64(len(all)), "file", "files")
 		return &localfile.Error{Path: d.Root.Name(), Reason: fmt.Sprintf(
-			"%s no longer on the server, more than --max-delete %d: nothing is deleted (--dry-run shows them)", files, d.Most)}
+			"nothing deleted: %s would go, more than --max-delete %d (--dry-run shows them)", files, d.Most)}
 	}
-	lost := slices.SortedFunc(maps.Values(all), byPath)
+	var lost, left []missing
+	for _, m := range slices.SortedFunc(maps.Values(all), byPath) {
+		if m.left {
+			left = append(left, m)
+		} else {
+			lost = append(lost, m)
+		}
+	}
 	q := &inquiry{Source: s, empty: d.Most == math.MaxInt}
 	if err == nil {
 		lost, err = q.confirm(ctx, lost)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing is deleted: %w", err)
+		return fmt.Errorf("nothing deleted: %w", err)
 	}
+	lost = append(lost, left...)
 	slices.SortFunc(lost, byPath)
 	return cmp.Or(d.carryOut(l, lost), q.strange)
 }
@@ -95,18 +107,26 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted", err)
 			}
 		}
-		d.Tell(Gone{Path: m.path, URL: m.url, Size: m.size})
+		d.Tell(Gone{Path: m.path, URL: m.url, Size: m.size, Why: m.why()})
 	}
 	return dirs.Close()
 }
 
-// remove deletes the file or moves it to trash, and deletes the directories that are gone from the server and empty.
+// why says why the file is deleted.
+func (m *missing) why() string {
+	if m.left {
+		return "left out by the filters"
+	}
+	return "no longer on the server"
+}
+
+// remove deletes the file or moves it to trash, and deletes the directories that go with it and are empty.
 func (m *missing) remove(root *os.Root, trash string, dirs *disk.Dirs) error {
 	if err := m.discard(root, trash, dirs); err != nil {
 		return err
 	}
 	dir := m.path
-	for range len(m.url.Dirs) - len(m.in.Dirs) { // those below the one that lacks them
+	for range m.dirs {
 		dir = path.Dir(dir)
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
 			break

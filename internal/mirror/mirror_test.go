@@ -121,7 +121,7 @@ func TestDelete(t *testing.T) {
 		err     string
 	}{
 		{name: "all", d: mirror.Deletion{Most: 4}, deleted: all},
-		{name: "too many", d: mirror.Deletion{Most: 3}, err: "4 files are no longer on the server, more than --max-delete 3: nothing is deleted"},
+		{name: "too many", d: mirror.Deletion{Most: 3}, err: "nothing deleted: 4 files would go, more than --max-delete 3"},
 		{name: "only told", d: mirror.Deletion{Most: 1, Dry: true}, deleted: all},
 		{name: "moved", d: mirror.Deletion{Most: 4, Backup: true}, deleted: all},
 		{name: "changed here", d: mirror.Deletion{Most: 9}, deleted: all[1:], change: func(dir string) {

@@ -46,6 +46,8 @@ type Config struct {
 
 	// Of trees.
 	Delete, Backup bool          // what the server no longer has; by moving it
+	Excluded       bool          // Delete applies to what filters leave out too
+	MaxAge         time.Duration // in place of NewerThan: of files, at each look
 	MaxDelete      int           // 0: 100; negative: none; math.MaxInt: all
 	Watch          time.Duration // between two runs; 0: one run
 	mirror.Filter                // of files

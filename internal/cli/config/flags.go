@@ -126,7 +126,8 @@ func (l *line) readers() map[string]func(string) error {
 		"speed-limit": into(&l.Client.MinRate, readPace),
 		"checksum":    into(&l.File.Sum, digest.Parse),
 		"max-delete":  into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
-		"newer-than":  into(&l.NewerThan, readMoment),
+		"newer-than":  l.readNewer,
+		"delete":      l.readDelete,
 		"user":        into(&l.User, readLogin),
 		"proxy":       into(&l.Proxy, l.readProxy),
 		"ip":          into(&l.IP, readIP),
@@ -345,6 +346,27 @@ func readTime(s string) (time.Duration, error) {
 	return t, nil
 }
 
+// readDelete reads the value that --delete may have.
+func (l *line) readDelete(s string) error {
+	on, err := strconv.ParseBool(s)
+	l.Excluded = s == "excluded"
+	l.Delete = on || l.Excluded
+	if err != nil && !l.Excluded {
+		return errors.New("write --delete or --delete=excluded")
+	}
+	return nil
+}
+
+// readNewer reads how old files may be, or since when they have changed.
+func (l *line) readNewer(s string) (err error) {
+	l.NewerThan = time.Time{}
+	l.MaxAge, err = readTime(s)
+	if err != nil {
+		l.NewerThan, err = readMoment(s)
+	}
+	return err
+}
+
 // readMoment reads a time, in UTC if it names no zone, or takes that of a file.
 func readMoment(s string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
@@ -354,7 +376,7 @@ func readMoment(s string) (time.Time, error) {
 	}
 	info, err := os.Stat(s)
 	if err != nil {
-		return time.Time{}, errors.New("write a time such as 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
+		return time.Time{}, errors.New("write a time such as 1h, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
 	}
 	return info.ModTime(), nil
 }

@@ -235,6 +235,12 @@ func (r *Run) End(t batch.Totals, leftOut int64) {
 	}
 }
 
+// Stop ends the drawing of a run that was interrupted, and says nothing.
+func (r *Run) Stop() {
+	defer r.p.lock()()
+	r.stop()
+}
+
 // summary returns the last line of a run.
 func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 	t := r.totals
