@@ -28,7 +28,13 @@ func (r *run) many(ctx context.Context) {
 			_, _ = r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
 		}
 	}
-	if ctx.Err() != nil {
+	r.interrupted(ctx)
+}
+
+// interrupted says once why ctx has ended, if it has.
+func (r *run) interrupted(ctx context.Context) {
+	if ctx.Err() != nil && !r.over {
+		r.over = true
 		r.print.Failed("", context.Cause(ctx), r.advice())
 	}
 }
@@ -52,7 +58,8 @@ func (r *run) round(ctx context.Context) {
 	reported := localfile.WithReport(ctx, r.report.Info())
 	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx))
 	switch {
-	case ctx.Err() != nil: // which many tells
+	case ctx.Err() != nil:
+		r.interrupted(ctx)
 	case errors.Is(err, download.ErrLocal):
 		r.fail("", err)
 		if totals == (batch.Totals{}) {

@@ -152,6 +152,7 @@ type run struct {
 
 	shown *show.Run
 	plan  plan         // of a dry run of many files
+	over  bool         // it was said that the run is interrupted
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
 	lost  int64        // URLs that were not even tried
@@ -172,7 +173,7 @@ func (r *run) all(ctx context.Context) {
 	}
 	r.fence(ctx)
 	r.Client.MaxIdle = r.idle()
-	if r.Many && show.IsTerminal(r.print.Out) {
+	if (r.Recursive || r.Glob || r.DryRun) && show.IsTerminal(r.print.Out) {
 		r.Human = true
 	}
 	defer r.hangUp(ctx)
