@@ -207,7 +207,7 @@ const pause = time.Second
 func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
 	if !j.waited {
-		b.note(pause, err.Error()+": waiting until that has ended")
+		b.note(pause, err.Error()+"; waiting for it")
 	}
 	j.waited = true
 	t.Release()

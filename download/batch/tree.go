@@ -133,7 +133,7 @@ func (b *engine) complain(j *job, found contents) {
 	}
 	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
 	if slices.ContainsFunc(mostListed, func(most int) bool { return found.all <= most && found.all >= most-2 }) {
-		b.note(pause, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), found.all))
+		b.note(pause, fmt.Sprintf("%s has %d entries, and some servers list no more: if files are missing, name them in a list (-i)", j.url().Redacted(), found.all))
 	}
 	j.note(func(h *haul) {
 		h.lost, h.shown = h.lost || len(found.odd) > 0, h.shown || found.all > 0
@@ -335,7 +335,7 @@ func (b *engine) descend(parent, next *job, e entry) bool {
 	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket, or a link that is not followed
 		what := e.mode.String()
 		if e.mode == fs.ModeSymlink {
-			what = cmp.Or(e.target, "a place that the server does not tell")
+			what = cmp.Or(e.target, "an unknown place")
 		}
 		next.URLs[0] = u
 		parent.note(func(h *haul) { h.links++ })

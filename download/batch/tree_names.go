@@ -255,7 +255,7 @@ func (b *engine) wanting(h *haul, t *Tree) error {
 	case t.flat() && h.deeper > 0:
 		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
 	case h.rejected:
-		text = "--reject leaves no file of it"
+		text = "--reject leaves nothing to fetch"
 	case h.deeper > 0:
 		text = "no file"
 	case h.links > 0 && t.FollowLinks:
@@ -347,7 +347,7 @@ func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, err
 		}
 	}
 	unsure := &localfile.Error{Path: j.Path, Reason: fmt.Sprintf(
-		"has more than %d directories above it, or some that show the same: if this is no circle, fetch its URL in a run of its own", deepest)}
+		"is more than %d directories deep, or looks like a directory above it: if links do not lead in a circle, fetch it by a URL of its own", deepest)}
 	if d.depth > deepest || alike > mostAlike && within > 1 {
 		return nil, unsure
 	}

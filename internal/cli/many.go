@@ -79,7 +79,7 @@ func (r *run) round(ctx context.Context) {
 	}
 	switch {
 	case r.DryRun:
-		r.endPlan(totals.Failed+totals.Unlisted, tree.LeftOut())
+		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut())
 	case r.Watch > 0 && ctx.Err() != nil: // it is not a round
 		r.shown.Stop()
 	default:
@@ -140,9 +140,10 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	case r.root == nil: // in a dry run: there is nothing here
 		return
 	}
+	most := max(0, cmp.Or(r.MaxDelete, 100))
 	err := s.Delete(ctx, mirror.Deletion{
 		Root:     r.root,
-		Most:     max(0, cmp.Or(r.MaxDelete, 100)),
+		Most:     most,
 		Backup:   r.Backup,
 		Dry:      r.DryRun,
 		Excluded: r.Excluded,
@@ -150,6 +151,9 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	})
 	if ctx.Err() == nil {
 		r.fail("", err)
+	}
+	if r.DryRun && r.plan.totals["delete"] > int64(most) {
+		r.print.Warn(fmt.Sprintf("nothing would be deleted: that is more than --max-delete %d", most))
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,7 @@ type sum struct {
 	Leave   int64  `json:"leave"`
 	Delete  int64  `json:"delete"`
 	Failed  int64  `json:"failed"`
+	LeftOut int64  `json:"left_out,omitempty"`
 	Size    int64  `json:"size"` // bytes to fetch, of the files whose size is known
 }
 
@@ -76,10 +78,13 @@ func (r *run) step(s step, path string, u *urlparse.URL) {
 }
 
 // endPlan prints the plan, by the names of the files, and what it comes to. failed and leftOut are not among them.
-func (r *run) endPlan(failed, leftOut int64) {
+func (r *run) endPlan(ctx context.Context, failed, leftOut int64) {
 	slices.SortFunc(r.plan.steps, func(a, b step) int { return cmp.Compare(a.Path, b.Path) })
 	for _, s := range r.plan.steps {
 		r.print.Print(r.stepLine(s))
+	}
+	if r.ended(ctx) {
+		return
 	}
 	n := r.plan.totals
 	if r.JSON {
@@ -91,24 +96,30 @@ func (r *run) endPlan(failed, leftOut int64) {
 			Leave:   n["leave"],
 			Delete:  n["delete"],
 			Failed:  failed,
+			LeftOut: leftOut,
 			Size:    r.plan.octets,
 		}))
 		return
 	}
+	r.print.Print(r.columns("total", r.size(r.plan.octets), r.plan.text(failed, leftOut), ""))
+}
+
+// text says how many files a plan has of each kind.
+func (p *plan) text(failed, leftOut int64) string {
 	var parts []string
 	for _, action := range []string{"fetch", "replace", "leave", "delete"} {
-		parts = append(parts, fmt.Sprintf("%d to %s", n[action], action))
+		parts = append(parts, fmt.Sprintf("%d to %s", p.totals[action], action))
 	}
 	if failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", failed))
 	}
-	if r.plan.vague > 0 {
-		parts = append(parts, fmt.Sprintf("%d of unknown size", r.plan.vague))
+	if p.vague > 0 {
+		parts = append(parts, fmt.Sprintf("%d of unknown size", p.vague))
 	}
 	if leftOut > 0 {
 		parts = append(parts, fmt.Sprintf("%d left out by age or size", leftOut))
 	}
-	r.print.Print(r.columns("total", r.size(r.plan.octets), strings.Join(parts, ", "), ""))
+	return strings.Join(parts, ", ")
 }
 
 func (r *run) stepLine(s step) []byte {

@@ -298,7 +298,7 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 	size := s.Done.Octets()
 	r := Result{Size: size, ModTime: cmp.Or(s.ModTime, f.Listed.Time), Resumed: t.resumed}
 	f.reading(t.part.Name(), size)
-	err := cmp.Or(f.sized("what arrived has", size), t.part.Intact(ctx))
+	err := cmp.Or(f.sized("received", size), t.part.Intact(ctx))
 	if err == nil && f.check != nil {
 		err = t.verify(ctx, size, &r)
 	}

@@ -25,7 +25,7 @@ func To(ctx context.Context, from Job, w io.Writer, path string) (r Result, err 
 	}
 	r = Result{Size: s.n.Load(), ModTime: s.modTime}
 	if err == nil {
-		err = j.sized("what arrived has", r.Size)
+		err = j.sized("received", r.Size)
 	}
 	if err == nil && check != nil {
 		err = check.compare(&r)

@@ -91,7 +91,7 @@ func (t *transfer) learn(over *anew) error {
 		t.stale = over.why
 		t.server.changes++
 		if t.server.changes > maxChanges {
-			return because(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", over.why)
+			return because(ftpexec.ErrChanged, "the file is changing on the server: %s", over.why)
 		}
 		return nil
 	}

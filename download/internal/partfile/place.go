@@ -22,7 +22,7 @@ import (
 
 // These errors tell causes apart.
 var (
-	ErrBusy    = errors.New("another run writes the file")
+	ErrBusy    = errors.New("another run is writing the file")
 	ErrMoved   = disk.ErrMoved // look again
 	ErrDiffers = errors.New("other bytes than those that are there")
 	ErrBeyond  = errors.New("more bytes than the span has")
@@ -40,7 +40,7 @@ func changed(path, how string) error {
 	return refuse(path, how+": another program changed it: run the command again", nil)
 }
 
-func busy(path string) error { return refuse(path, "is being written by another run", ErrBusy) }
+func busy(path string) error { return refuse(path, "another run is writing it", ErrBusy) }
 
 // Place is where a file is to be. All its names are in one directory, which stays open.
 type Place struct {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -156,7 +157,7 @@ func (r *reader) settle() {
 	together := r.all.Changed("jobs")
 	lists := l.Input != "" || l.Manifest != ""
 	l.Many = lists || l.Recursive || l.Glob || together && len(l.Targets) > 1 ||
-		l.DryRun && l.File.Newer && l.Output == "" // what it does depends on the server, as of many
+		l.DryRun && l.File.Newer && l.Output == "" && l.File.Sum.Algorithm == "" // what it does depends on the server, as of many
 	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
 		l.Long = true
 	}
@@ -246,4 +247,25 @@ func isPattern(text string) bool {
 	}
 	_, err = urlparse.Parse(choices[0].URL)
 	return err == nil
+}
+
+// readDelete reads the value that --delete may have.
+func (l *line) readDelete(s string) error {
+	on, err := strconv.ParseBool(s)
+	l.Excluded = s == "excluded"
+	l.Delete = on || l.Excluded
+	if err != nil && !l.Excluded {
+		return errors.New("write --delete or --delete=excluded")
+	}
+	return nil
+}
+
+// readNewer reads how old files may be, or since when they have changed.
+func (l *line) readNewer(s string) (err error) {
+	l.NewerThan = time.Time{}
+	l.MaxAge, err = readTime(s)
+	if err != nil {
+		l.NewerThan, err = readMoment(s)
+	}
+	return err
 }

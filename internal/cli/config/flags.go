@@ -346,27 +346,6 @@ func readTime(s string) (time.Duration, error) {
 	return t, nil
 }
 
-// readDelete reads the value that --delete may have.
-func (l *line) readDelete(s string) error {
-	on, err := strconv.ParseBool(s)
-	l.Excluded = s == "excluded"
-	l.Delete = on || l.Excluded
-	if err != nil && !l.Excluded {
-		return errors.New("write --delete or --delete=excluded")
-	}
-	return nil
-}
-
-// readNewer reads how old files may be, or since when they have changed.
-func (l *line) readNewer(s string) (err error) {
-	l.NewerThan = time.Time{}
-	l.MaxAge, err = readTime(s)
-	if err != nil {
-		l.NewerThan, err = readMoment(s)
-	}
-	return err
-}
-
 // readMoment reads a time, in UTC if it names no zone, or takes that of a file.
 func readMoment(s string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
