@@ -90,7 +90,7 @@ func (m *mirror) run(flags ...string) (code int, stderr string) {
 	cmd := exec.CommandContext(testContext(m.T), m.binary, append([]string{"-r", "-d", "out", m.server.URL("/")}, flags...)...)
 	var text strings.Builder
 	cmd.Dir, cmd.Stdout, cmd.Stderr = m.dir, &text, &text // the total of -I goes to standard output
-	_ = cmd.Run() // the exit code tells
+	_ = cmd.Run()                                         // the exit code tells
 	return cmd.ProcessState.ExitCode(), text.String()
 }
 

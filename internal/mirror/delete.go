@@ -58,24 +58,11 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 		return err
 	}
 	defer l.Close()
-	all := make(map[string]missing) // by path
-	err = l.Each(func(r ledger.Record) {
-		if m := s.missing(r, d.Excluded); m.path != "" && m.find(d.Root, l) {
-			all[m.path] = m
-		}
-	})
-	if len(all) > d.Most && !d.Dry {
-		files := printable.Count(int64(len(all)), "file", "files")
+	lost, left, err := s.candidates(d, l)
+	if n := len(lost) + len(left); n > d.Most && !d.Dry {
+		files := printable.Count(int64(n), "file", "files")
 		return &localfile.Error{Path: d.Root.Name(), Reason: fmt.Sprintf(
 			"nothing deleted: %s would go, more than --max-delete %d (--dry-run shows them)", files, d.Most)}
-	}
-	var lost, left []missing
-	for _, m := range slices.SortedFunc(maps.Values(all), byPath) {
-		if m.left {
-			left = append(left, m)
-		} else {
-			lost = append(lost, m)
-		}
 	}
 	q := &inquiry{Source: s, empty: d.Most == math.MaxInt}
 	if err == nil {
@@ -87,6 +74,25 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	lost = append(lost, left...)
 	slices.SortFunc(lost, byPath)
 	return cmp.Or(d.carryOut(l, lost), q.strange)
+}
+
+// candidates returns the files that the ledger knows, by path: those that the listings lack, and with Excluded those that the
+// filters leave out.
+func (s *Source) candidates(d Deletion, l *ledger.Ledger) (lost, left []missing, err error) {
+	all := make(map[string]missing) // by path
+	err = l.Each(func(r ledger.Record) {
+		if m := s.missing(r, d.Excluded); m.path != "" && m.find(d.Root, l) {
+			all[m.path] = m
+		}
+	})
+	for _, m := range slices.SortedFunc(maps.Values(all), byPath) {
+		if m.left {
+			left = append(left, m)
+		} else {
+			lost = append(lost, m)
+		}
+	}
+	return lost, left, err
 }
 
 func byPath(a, b missing) int { return cmp.Compare(a.path, b.path) }

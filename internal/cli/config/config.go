@@ -155,9 +155,7 @@ func (r *reader) settle() {
 	l := r.line
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
-	lists := l.Input != "" || l.Manifest != ""
-	l.Many = lists || l.Recursive || l.Glob || together && len(l.Targets) > 1 ||
-		l.DryRun && l.File.Newer && l.Output == "" && l.File.Sum.Algorithm == "" // what it does depends on the server, as of many
+	l.Many = l.several(together)
 	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
 		l.Long = true
 	}
@@ -173,6 +171,14 @@ func (r *reader) settle() {
 		l.StdinUser = u.User.Username()
 		l.StdinHost = u.Host
 	}
+}
+
+// several reports whether the command is for many files, or does what depends on a server as theirs does: the dry run of -N.
+// together means that -j is given.
+func (l *line) several(together bool) bool {
+	lists := l.Input != "" || l.Manifest != ""
+	compares := l.DryRun && l.File.Newer && l.Output == "" && l.File.Sum.Algorithm == ""
+	return lists || compares || l.Recursive || l.Glob || together && len(l.Targets) > 1
 }
 
 // share sets how many connections one server gets. together means that -j is given.

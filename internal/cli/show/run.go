@@ -170,9 +170,11 @@ func (r *Run) Deleted(done, url, path string) {
 	if r.mode == None || r.p.Rounds && r.p.Progress != Plain {
 		text = ""
 	}
-	if e := (event{Event: "delete", URL: url, Path: path}); r.p.Progress == Plain {
+	e := event{Event: "delete", URL: url, Path: path}
+	switch {
+	case r.p.Progress == Plain: // who asks for lines gets them all
 		r.p.say(e, text)
-	} else if r.mode != None {
+	case r.mode != None:
 		r.p.sayFew("", e, text)
 	}
 }
