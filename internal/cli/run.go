@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -155,6 +156,7 @@ type run struct {
 	over  bool         // it was said that the run is interrupted
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
+	bare  sync.Once    // says that a listing has names alone
 	lost  int64        // URLs that were not even tried
 }
 

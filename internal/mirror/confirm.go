@@ -25,15 +25,17 @@ const rounds = 3
 // inquiry asks the server whether it still has files.
 type inquiry struct {
 	*Source
-	empty   bool  // a tree may have become empty
-	strange error // there are files that did not come from the login directory that the server has now
+	empty bool // a tree may have become empty
+	// there are files that did not come from the login directory that the server has now
+	strange error
 }
 
 // confirm returns the files that the server denies in every round.
 func (q *inquiry) confirm(ctx context.Context, lost []missing) ([]missing, error) {
 	for range rounds {
 		q.CloseIdleConnections()
-		places := make(map[string][]missing) // by the directory that lacks them, and by what it lacks
+		// by the directory that lacks them, and by what it lacks
+		places := make(map[string][]missing)
 		for _, m := range lost {
 			place := string(m.in.Key()) + string(m.kind())
 			places[place] = append(places[place], m)
@@ -70,7 +72,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 	if err == nil && witness != nil {
 		err = q.testify(ctx, witness)
 	}
-	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/") // no URL leads from the login directory
+	// no URL leads from the login directory
+	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/")
 	for _, m := range lost {
 		switch {
 		case !denied[m.name]:
@@ -78,7 +81,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 			gone = append(gone, m)
 		default:
 			q.strange = &localfile.Error{Path: m.path, Reason: fmt.Sprintf(
-				"is kept, as all files that were not fetched from the login directory %q: delete it yourself, or write a URL from the root (%%2F)", login)}
+				"is kept, as all files that were not fetched from the login directory %q: "+
+					"delete it yourself, or write a URL from the root (%%2F)", login)}
 		}
 	}
 	return gone, err
@@ -86,7 +90,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 
 // again lists a directory, which must still lack the names. It returns the directory after the login, and a file that is
 // there, or nil.
-func (q *inquiry) again(ctx context.Context, in *urlparse.URL, names map[string]string) (login string, file *urlparse.URL, err error) {
+func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
+	names map[string]string) (login string, file *urlparse.URL, err error) {
 	o := ftpexec.Early{Login: func(dir string) { login = dir }}
 	for e, err := range q.Server.EntriesEarly(ctx, in, o) {
 		if err != nil {
@@ -94,7 +99,8 @@ func (q *inquiry) again(ctx context.Context, in *urlparse.URL, names map[string]
 		}
 		name := path.Base(e.Name)
 		if _, back := names[localfile.Key(name)]; back {
-			return "", nil, fmt.Errorf("%s: %s was missing from the first listing, but is in the second", in.Redacted(), name)
+			const what = "%s: %s was missing from the first listing, but is in the second"
+			return "", nil, fmt.Errorf(what, in.Redacted(), name)
 		}
 		if e.Mode.IsRegular() {
 			file = e.URL
@@ -114,7 +120,8 @@ func (q *inquiry) testify(ctx context.Context, witness *urlparse.URL) error {
 
 // denied returns the names in a directory, all of files or all of directories, about which the server says, word for word,
 // what it says about a name that nobody has: a server has many reasons for a 550, and few have words of their own for each.
-func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Typecode, names []string) (map[string]bool, error) {
+func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Typecode,
+	names []string) (map[string]bool, error) {
 	nobody := rand.Text()
 	names = slices.Insert(names, 0, nobody)
 	var urls []*urlparse.URL
@@ -132,7 +139,8 @@ func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Ty
 		if name == nobody {
 			usual = said
 		}
-		denied[name] = said != "" && said == strings.ReplaceAll(usual, nobody, localfile.Segment(name))
+		denied[name] = said != "" &&
+			said == strings.ReplaceAll(usual, nobody, localfile.Segment(name))
 	}
 	return denied, nil
 }

@@ -101,7 +101,8 @@ func byPath(a, b missing) int { return cmp.Compare(a.path, b.path) }
 func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 	trash := ""
 	if d.Backup {
-		trash = ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405.000000000Z") // no other run has it
+		// no other run has it
+		trash = ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405.000000000Z")
 	}
 	var dirs disk.Dirs // of the backups
 	for _, m := range lost {
@@ -110,7 +111,8 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 		}
 		if !d.Dry {
 			if err := m.remove(d.Root, trash, &dirs); err != nil {
-				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted", err)
+				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted",
+					err)
 			}
 		}
 		d.Tell(Gone{Path: m.path, URL: m.url, Size: m.size, Why: m.why()})
