@@ -69,6 +69,7 @@ func (r *run) round(ctx context.Context) {
 		r.code.CompareAndSwap(exitOK, exitOther)
 	}
 	if r.Info {
+		r.shown.Stop()
 		tell.end(ctx, err == nil)
 		return
 	}
@@ -79,6 +80,7 @@ func (r *run) round(ctx context.Context) {
 	}
 	switch {
 	case r.DryRun:
+		r.shown.Stop()
 		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut())
 	case r.Watch > 0 && ctx.Err() != nil: // it is not a round
 		r.shown.Stop()

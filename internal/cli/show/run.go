@@ -237,7 +237,7 @@ func (r *Run) End(t batch.Totals, leftOut int64) {
 	}
 }
 
-// Stop ends the drawing of a run that was interrupted, and says nothing.
+// Stop ends the drawing of a run, and says nothing.
 func (r *Run) Stop() {
 	defer r.p.lock()()
 	r.stop()
