@@ -216,7 +216,8 @@ func (p *Printer) Warn(text string) { p.Note(Warning, text) }
 func (p *Printer) Tell(text string) { p.Note(Notice, text) }
 
 func (p *Printer) note(whom Note, e event) {
-	if whom == Detail && !p.Verbose || whom == Notice && p.Quiet {
+	few := p.Quiet || p.Rounds && p.Progress == Auto && !p.Verbose // or each round would say the same
+	if whom == Detail && !p.Verbose || whom == Notice && few {
 		return
 	}
 	e.Event = "note"
