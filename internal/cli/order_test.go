@@ -85,8 +85,9 @@ func TestOrderOfExits(t *testing.T) {
 func TestOrderOfHints(t *testing.T) {
 	kinds := []error{
 		localfile.ErrOther, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
-		ftpexec.ErrIsDirectory, ftpexec.ErrTLSRequired, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
-		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials,
+		errors.Join(ftpexec.ErrIsDirectory, ftpexec.ErrRefused), ftpexec.ErrIsDirectory,
+		ftpexec.ErrTLSRequired, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
+		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,
 	}
 	if len(kinds) != len(hints) {
 		t.Fatalf("%d errors for %d rows of hints", len(kinds), len(hints))
