@@ -96,6 +96,9 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			}
 		}
 		slices.SortStableFunc(all, func(a, b *kept) int { return compare(sort, a.entry(), b.entry()) })
+		if r.Reverse {
+			slices.Reverse(all)
+		}
 		for _, k := range all {
 			e := k.entry()
 			if r.JSON {
@@ -364,6 +367,9 @@ func (i *teller) print(e ftpexec.Entry) {
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
 	slices.SortStableFunc(i.all, func(a, b ftpexec.Entry) int { return compare(r.Sort, a, b) })
+	if r.Reverse {
+		slices.Reverse(i.all)
+	}
 	for _, e := range i.all {
 		i.print(e)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -33,6 +34,10 @@ func read(args []string, program string) *reader {
 		arg := r.next()
 		command := abroad(arg) // of lftp
 		switch {
+		case r.asksForHelp(arg):
+		case arg == "--human-readable": // of ls, du and rsync
+			r.Human = true
+			r.add(arg)
 		case arg == "--":
 			r.right = append(append(r.right, arg), r.args...)
 			r.operands = append(r.operands, r.args...)
@@ -44,8 +49,6 @@ func read(args []string, program string) *reader {
 		case strings.HasPrefix(arg, "–") || strings.HasPrefix(arg, "—"): // as pages show them
 			r.complain(`a flag begins with "-", not with "%.1s"`, arg)
 			r.args = slices.Insert(r.args, 0, "-"+arg[len("–"):])
-		case len(r.operands) == 0 && (arg == "help" || arg == "version"):
-			r.args = append([]string{"--" + arg}, r.args...)
 		case command != nil && len(r.operands) == 0:
 			r.command = true
 			r.complain("%s is not a command: %s", arg, command[0].answer)
@@ -56,6 +59,26 @@ func read(args []string, program string) *reader {
 		}
 	}
 	return r
+}
+
+// asksForHelp reads what asks for the help, the man page or a completion as other programs are asked, or the version.
+func (r *reader) asksForHelp(arg string) bool {
+	help := lookup("-h")
+	page := slices.Contains(strings.Split(help.value, "|"), r.peek())
+	first := len(r.operands) == 0
+	switch name := strings.TrimLeft(arg, "-"); {
+	case page && (arg[0] == '-' || first) && slices.Contains([]string{"h", "help", "completion", "completions"}, name):
+		r.own(help, r.next(), true)
+	case arg == "--man", arg == "man" && first && len(r.args) == 0:
+		r.own(help, "man", true)
+	case arg == "-?", arg == "help" && first:
+		r.own(help, "", false)
+	case arg == "version" && first:
+		r.own(lookup("--version"), "", false)
+	default:
+		return false
+	}
+	return true
 }
 
 // environment reads the variables that stand for flags.
@@ -130,9 +153,40 @@ func (r *reader) letters(text string) {
 			return
 		}
 	}
+	if r.ls(text) {
+		return
+	}
 	for text != "" {
 		text = r.letter(text)
 	}
+}
+
+// ls reads the letters of ls(1): -l with others, some of which are no flags here. The "r" among them reverses the order.
+func (r *reader) ls(letters string) bool {
+	has := func(some string) bool { return strings.ContainsAny(letters, some) }
+	if !has("l") || !has("aAtSR") || strings.Trim(letters, "laAtSRrh") != "" {
+		return false
+	}
+	set := func(flag, value string) { _ = r.all.Set(flag, value) }
+	switch {
+	case has("t"):
+		set("sort", "time")
+	case has("S"):
+		set("sort", "size")
+	case has("r"):
+		set("sort", "name")
+	}
+	if has("R") {
+		set("info", "true")
+		set("recursive", "true")
+	} else {
+		set("long", "true")
+	}
+	r.Human = r.Human || has("h")
+	r.Reverse = has("r")
+	r.right = slices.DeleteFunc(r.right, func(word string) bool { return word == "-l" })
+	r.add("-" + letters)
+	return true
 }
 
 // letter reads the flag that text begins with, and returns the letters that are left.
@@ -143,27 +197,46 @@ func (r *reader) letter(text string) string {
 	found := abroad(letters)
 	own := lookup(letters)
 	switch {
+	case own == nil && len(found) == 1 && found[0].sure && found[0].value == "":
+		r.before(text)
+		r.put(found[0], "")
+		return ""
 	case own == nil && r.take(found, text):
 		return ""
 	case own == nil:
 		r.complain("unknown flag %s%s", letters, because(": ", found))
-	case found == nil || own.mayTake(value):
+	case found == nil || own.mayTake(value) && !r.lftps(found):
 		given := text != "" && (!own.bare || text != value || numberFor(found, text))
 		r.own(own, value, given)
 		if given {
 			return ""
 		}
 		return text
+	case own.mayTake(value):
+		r.complain("%s means something else here%s", letters, because(": ", found))
 	default:
 		r.complain("%s takes a number here%s", letters, because(": ", found))
 	}
-	f, known := of(r.program, found)
+	f, known := of(r.program, found, cmp.Or(text, r.peek()))
 	given := text != "" && (f.value != "" || fits("N", text)) // a number is a value, not -4
-	r.swap(found, value, given)
-	if given || !known {
-		return ""
+	if known && !given {
+		r.before(text)
 	}
-	return text
+	r.swap(found, value, given)
+	return ""
+}
+
+// before puts the letters that are left before the other arguments, and whatever is put now before them.
+func (r *reader) before(letters string) {
+	if letters != "" {
+		r.args = slices.Insert(r.args, 0, "-"+letters)
+	}
+}
+
+// lftps reports whether a letter of ours belongs to a command of lftp.
+func (r *reader) lftps(found []foreign) bool {
+	_, theirs := of("lftp", found, "")
+	return r.command && theirs
 }
 
 // mayTake reports whether a value may be meant for the flag, and not for the same letter of another program.
@@ -191,7 +264,7 @@ func (r *reader) take(found []foreign, text string) bool {
 		switch {
 		case !f.sure:
 		case f.value == "":
-			if text == "" && ends {
+			if text == "" && (ends || len(found) == 1) {
 				return r.put(f, "")
 			}
 		case len(text) > 2, text == "-":
@@ -221,6 +294,10 @@ func (r *reader) own(f *flag, value string, given bool) {
 		r.swap(meant, value, given)
 		return
 	case given:
+	case f.name == "netrc" && next != "" && aPath().MatchString(next) && shown(next) == next:
+		r.complain("%s takes a file only after =: write --netrc=%s", f, next)
+		value = r.next()
+		given = true
 	case f.bare:
 		value = r.all.Lookup(f.name).NoOptDefVal
 	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && !f.takesURL():
@@ -262,15 +339,16 @@ func (r *reader) add(words ...string) {
 
 // swap goes on with what the program's flag is here. value is what follows the flag in the same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
-	f, ok := of(r.program, found)
-	if f.value != "" && !given && !r.ends() && fits(f.value, r.peek()) {
+	f, ok := of(r.program, found, cmp.Or(value, r.peek()))
+	free := !r.ends() || f.value == "URL" && urlStart().MatchString(r.peek()) && len(r.args)+len(r.operands) > 1
+	if f.value != "" && !given && free && fits(f.value, r.peek()) {
 		value = r.next()
 		given = true
 	}
 	switch {
-	case !ok || given && value != "true" && (f.value == "" || !fits(f.value, value)):
+	case !ok, given && f.value == "" && value != "true", given && f.value != "" && !fits(f.value, value):
 		r.lost = true
-	case f.none:
+	case f.none, f.value != "" && f.programs != nil && value == "" && !given:
 		r.known++
 		r.lost = true
 	default:
@@ -294,10 +372,19 @@ func globOf(program, list string) string {
 
 // put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
 func (r *reader) put(f foreign, value string) bool {
-	if f.value == "GLOB" {
+	switch f.value {
+	case "GLOB":
 		value = globOf(r.program, value)
+	case "TRIES": // the first of them is no retry
+		tries, _ := strconv.Atoi(value)
+		value = strconv.Itoa(tries - 1)
+	case "KRATE": // whose unit is K if it names none
+		value += strings.Repeat("K", len(number().FindAllString(value, 1)))
 	}
 	words := slices.Clone(f.write)
+	if f.value == "LEVELS" && (value == "0" || value == "inf") { // all, as without the flag
+		words = nil
+	}
 	for i, word := range words {
 		before, ends := strings.CutSuffix(word, f.value)
 		switch {

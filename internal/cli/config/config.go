@@ -36,6 +36,7 @@ type Config struct {
 	Info, Long, JSON, DryRun    bool
 	Human                       bool   // sizes for people
 	Sort                        string // name, time, size or none; "" is name for -l
+	Reverse                     bool   // that order, of -lrt
 	Output, Dir, Report         string
 	File                        download.Options // of each file
 	Many                        bool             // several files at once

@@ -14,7 +14,7 @@ import (
 func correct(args []string) error {
 	var best *Error
 	most := -1
-	for _, program := range []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone"} {
+	for _, program := range []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone", "ncftp"} {
 		r := read(args, program)
 		command, refused := r.whole()
 		e := &Error{Lines: append(slices.Compact(r.wrong), refused...), Whole: command != ""}
@@ -55,7 +55,7 @@ func (r *reader) whole() (text string, refused []string) {
 
 var (
 	urlStart = lazy.Regexp(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	number   = lazy.Regexp(`^-?[0-9][0-9-]*$`)                      // of another program's flag, or a range
+	number   = lazy.Regexp(`^(-?[0-9][0-9-]*|inf)$`)                      // of another program's flag, or a range
 	aPath    = lazy.Regexp(`^([^:@/]*/?|[.]{0,2}/.*|[^:@/.]+/.*)$`) // rather than a host with a path
 	plain    = lazy.Regexp(`^[A-Za-z0-9_%+=:,./@-]+$`)              // what needs no quotes in a shell
 )
@@ -172,14 +172,21 @@ func meaning(text string) (f foreign) {
 	return f
 }
 
-// of returns what the program means by the flag. No program's flags belong to program "".
-func of(program string, found []foreign) (foreign, bool) {
+// of returns what the program means by the flag before the text next. No program's flags belong to program "".
+func of(program string, found []foreign, next string) (meant foreign, known bool) {
 	for _, f := range found {
-		if f.programs == nil || slices.Contains(f.programs, program) {
+		if f.programs != nil && !slices.Contains(f.programs, program) {
+			continue
+		}
+		if f.value == "" || fits(f.value, next) {
 			return f, true
 		}
+		if !known {
+			meant = f
+			known = true
+		}
 	}
-	return foreign{}, false
+	return meant, known
 }
 
 // because says, after the text before, what to write for a flag, to the users of each program that has it.
@@ -207,7 +214,14 @@ func fits(placeholder, text string) bool {
 
 // values are what may stand for a placeholder. What is not here may be anything.
 var values = map[string]string{
-	"N":       `^([0-9]|-$|inf$)`,
+	"N":       `^([0-9]|inf$)`,
+	"-":       `^-$`,
+	"LEVELS":  `^([0-9]|inf$)`,
+	"TRIES":   `^[1-9][0-9]{0,6}$`,
+	"KRATE":   `^[0-9]`,
+	"FALSE":   `^false$`,
+	"PATTERN": `^[^/]*[*?[][^/]*$`, // and no directory, whose path has another beginning here
+	"GLOB":    `^(/.*|[^/]*/?)$`, // whatever has another slash means something else here
 	"TIME":    `^[0-9]`,
 	"RATE":    `^[0-9]`,
 	"SIZE":    `^[0-9]`,
