@@ -55,7 +55,7 @@ func (r *reader) whole() (text string, refused []string) {
 
 var (
 	urlStart = lazy.Regexp(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	number   = lazy.Regexp(`^(-?[0-9][0-9-]*|inf)$`)                      // of another program's flag, or a range
+	number   = lazy.Regexp(`^(-?[0-9][0-9-]*|inf)$`)                // of another program's flag, or a range
 	aPath    = lazy.Regexp(`^([^:@/]*/?|[.]{0,2}/.*|[^:@/.]+/.*)$`) // rather than a host with a path
 	plain    = lazy.Regexp(`^[A-Za-z0-9_%+=:,./@-]+$`)              // what needs no quotes in a shell
 )
@@ -221,7 +221,7 @@ var values = map[string]string{
 	"KRATE":   `^[0-9]`,
 	"FALSE":   `^false$`,
 	"PATTERN": `^[^/]*[*?[][^/]*$`, // and no directory, whose path has another beginning here
-	"GLOB":    `^(/.*|[^/]*/?)$`, // whatever has another slash means something else here
+	"GLOB":    `^(/.*|[^/]*/?)$`,   // whatever has another slash means something else here
 	"TIME":    `^[0-9]`,
 	"RATE":    `^[0-9]`,
 	"SIZE":    `^[0-9]`,
