@@ -331,6 +331,14 @@ func TestWrongFlags(t *testing.T) {
 		{"-rl2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; neither 0 nor inf); for curl's leave it out (a URL that ends in / is listed)\nas one command: ftpfetch -r --depth 2 ftp://h/d/"},
 		{"-sS ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q ftp://h/f"},
 		{"-s ftp://h/f", "-s needs a value: write -s N; for curl's write -q\nas one command: ftpfetch -q ftp://h/f"},
+		{"-n my.netrc ftp://h/f", "-n takes a file only after =: write --netrc=my.netrc\nas one command: ftpfetch --netrc=my.netrc ftp://h/f"},
+		{"-vn ~/netrc ftp://h/f", "-n takes a file only after =: write --netrc=~/netrc\nas one command: ftpfetch -v '--netrc=~/netrc' ftp://h/f"},
+		{"--netrc ./n ftp://h/f", "-n takes a file only after =: write --netrc=./n\nas one command: ftpfetch --netrc=./n ftp://h/f"},
+		{"-r -e ftp://h/d/", "unknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
+		{"-r -X sub ftp://h/d/", "unknown flag -X: for wget's there is no counterpart (--reject /DIR/ counts from the directory of the URL); for curl's there is no counterpart (HTTP); for lftp's write --reject PATTERN (in trees)"},
+		{"mirror -e ftp://h/d/", "mirror is not a command: write -r -N\nunknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
+		{"--delete-after ftp://h/f", "unknown flag --delete-after: there is no counterpart (what was fetched stays here)"},
+		{"-sSo g ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q -o g ftp://h/f"},
 		{"-r 0-99 ftp://h/f", `-r takes no value here; for curl's there is no counterpart (a file is fetched whole)`},
 		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; neither 0 nor inf); for curl's leave it out (a URL that ends in / is listed)\n--depth needs a tree: add -r"},
 		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for lftp's write -N; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
@@ -358,6 +366,8 @@ func TestTaken(t *testing.T) {
 		"-O f URL": "-o f URL", "-O - URL": "-o - URL", "-qO- URL": "-q -o - URL", "-O URL": "URL", "URL -O": "URL", "-q -O URL -O URL": "-q URL URL", "-Of.gz URL": "-o f.gz URL",
 		"-O ftp.h/f": "", "-O 1=f URL": "", "-P d URL": "-d d URL", "-P 5 URL": "", "-P - URL": "", "-P URL": "", "-m URL/": "-r -N URL/", "-m 30 URL": "", "-m30 URL": "",
 		"--mirror URL/": "-r -N URL/", "-m -P d URL/": "-r -N -d d URL/", "help": "-h", "version": "--version",
+		"-?": "-h", "-h": "-h", "help man": "--help=man", "--help man": "--help=man", "-h bash": "--help=bash", "--completion zsh": "--help=zsh", "completion fish": "--help=fish", "--man": "--help=man", "man": "--help=man",
+		"-lt URL/": "-lt URL/", "-la URL/": "-la URL/", "-lrt URL/": "-lrt URL/", "-lR URL/": "-lR URL/", "-l -St URL/": "", "-4 URL": "--ip 4 URL", "-6O URL": "--ip 6 URL", "-4 h/f URL": "--ip 4 h/f URL", "--inet6-only URL": "--ip 6 URL", "-l --human-readable URL/": "-l --human-readable URL/",
 	} {
 		words := strings.Fields(strings.ReplaceAll(args, "URL", "ftp://h/f"))
 		r := read(words, "")
