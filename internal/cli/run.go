@@ -150,6 +150,7 @@ type run struct {
 	shown *show.Run
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
+	looks atomic.Int32 // how often the run has looked for what is near
 	lost  int64        // URLs that were not even tried
 }
 
@@ -246,7 +247,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
-	if hint := r.hint(u, err); hint != "" {
+	if hint := cmp.Or(r.near(ctx, u, err), r.hint(u, err)); hint != "" {
 		return &hinted{err, hint}
 	}
 	return err
