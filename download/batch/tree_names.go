@@ -91,7 +91,7 @@ func (b *engine) try(t *Tree, below string, dir bool) {
 func (b *engine) warn() {
 	for _, p := range slices.Sorted(maps.Keys(b.idle)) {
 		if g := b.idle[p]; g != nil {
-			b.tell(Event{Event: download.Event{Err: errors.New("nothing matches " + p + g.Advice())}})
+			b.tell(Event{Event: download.Event{Err: errors.New("nothing matches " + p + glob.From(p) + g.Advice())}})
 		}
 	}
 }
@@ -250,9 +250,15 @@ func (b *engine) wanting(h *haul, t *Tree) error {
 	default:
 		return nil
 	}
+	if h.unwanted > 0 && h.rejected {
+		text += " besides what --reject leaves out"
+	}
 	advice := ""
 	for _, p := range t.patterns() {
 		advice = cmp.Or(advice, b.idle[p].Advice())
+	}
+	if len(t.Accept) == 1 && len(b.idle[t.Accept[0]]) > 0 {
+		text += glob.From(t.Accept[0])
 	}
 	text += advice
 	if h.deeper > 0 && !t.flat() {

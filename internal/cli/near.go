@@ -27,7 +27,7 @@ const (
 // segment of the path is missing.
 func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 	dir, name := missingOf(u, err)
-	if dir == nil || r.Quiet || mayBePattern(u) || r.Input+r.Manifest != "" || r.looks.Add(1) > mostLooks {
+	if dir == nil || r.Quiet || mayBePattern(u) || r.Many && len(r.Targets) != 1 || r.looks.Add(1) > mostLooks {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookAround)

@@ -61,7 +61,7 @@ func TestNear(t *testing.T) {
 // TestNearTimes checks that a run that fails often looks around only a few times.
 func TestNearTimes(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/file": ""}})
-	args := []string{"-j", "2"}
+	var args []string
 	for i := range 20 {
 		args = append(args, s.URL(fmt.Sprintf("/d/File%d", i)))
 	}

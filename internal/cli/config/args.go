@@ -294,7 +294,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 		r.swap(meant, value, given)
 		return
 	case given:
-	case f.name == "netrc" && next != "" && aPath().MatchString(next) && shown(next) == next:
+	case f.name == "netrc" && !r.ends() && aPath().MatchString(next) && shown(next) == next:
 		r.complain("%s takes a file only after =: write --netrc=%s", f, next)
 		value = r.next()
 		given = true

@@ -42,10 +42,14 @@ func (r *reader) whole() (text string, refused []string) {
 		if i > 0 && r.right[i-1] == "-u" { // no password is shown
 			word, _, _ = strings.Cut(word, ":")
 		}
+		u, err := r.parseURL(word)
 		switch {
+		case err == nil:
+			word = u.Redacted()
 		case strings.Contains(word, "@"):
 			word = "URL"
-		case !plain().MatchString(word):
+		}
+		if !plain().MatchString(word) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 		text += " " + word
