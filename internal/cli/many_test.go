@@ -244,7 +244,7 @@ func TestNothingFetched(t *testing.T) {
 		{"-r --accept d/*.gz U/d/", 78, "nothing matches d/*.gz: its path counts from the directory of the URL (write '*.gz', which matches 2)"},
 		{"-r --accept *.zip --accept *.rar U/d/", 78, "nothing matches *.zip or *.rar"},
 		{"-r --accept *.txt --depth 1 U/d/", 78, "nothing matches *.txt; directories below level 1 are not read: 1 (--depth 2 reads more)"},
-		{"-r --accept c.txt --reject sub U/d/", 78, "nothing matches c.txt"},
+		{"-r --accept c.txt --reject sub U/d/", 78, "nothing matches c.txt besides what --reject leaves out"},
 		{"-r --accept c.txt --reject c.* U/d/", 78, "nothing matches c.txt besides what --reject leaves out"},
 		{"-r --reject * U/d/", 78, "--reject leaves no file of it"},
 		{"-r --reject *.gz --depth 1 U/d/", 78, "--reject leaves no file of it; directories below level 1 are not read: 1 (--depth 2 reads more)"},
