@@ -153,6 +153,11 @@ func (r *reader) letters(text string) {
 			return
 		}
 	}
+	if len(name) > 2 && abroad("--"+name) != nil { // -mirror is no -i rror
+		r.complain("-%s has one dash", name)
+		r.long(text)
+		return
+	}
 	if r.ls(text) {
 		return
 	}
@@ -205,7 +210,7 @@ func (r *reader) letter(text string) string {
 		return ""
 	case own == nil:
 		r.complain("unknown flag %s%s", letters, because(": ", found))
-	case found == nil || own.mayTake(value) && !r.lftps(found):
+	case found == nil || own.mayTake(value) && !r.lftps(letters):
 		given := text != "" && (!own.bare || text != value || numberFor(found, text))
 		r.own(own, value, given)
 		if given {
@@ -234,9 +239,8 @@ func (r *reader) before(letters string) {
 }
 
 // lftps reports whether a letter of ours belongs to a command of lftp.
-func (r *reader) lftps(found []foreign) bool {
-	_, theirs := of("lftp", found, "")
-	return r.command && theirs
+func (r *reader) lftps(letter string) bool {
+	return r.command && slices.Contains([]string{"-i", "-I", "-n"}, letter)
 }
 
 // mayTake reports whether a value may be meant for the flag, and not for the same letter of another program.

@@ -2,6 +2,7 @@ package config
 
 import (
 	_ "embed"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +15,11 @@ import (
 func correct(args []string) error {
 	var best *Error
 	most := -1
-	for _, program := range []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone", "ncftp"} {
+	programs := []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone", "ncftp"}
+	if slices.Contains(args, "-l") {
+		programs = slices.Insert(programs, 0, "ls")
+	}
+	for _, program := range programs {
 		r := read(args, program)
 		command, refused := r.whole()
 		e := &Error{Lines: append(slices.Compact(r.wrong), refused...), Whole: command != ""}
@@ -33,8 +38,15 @@ func correct(args []string) error {
 func (r *reader) whole() (text string, refused []string) {
 	r.settle()
 	refused = r.refused()
-	bad := func(t Target) bool { return t.Err != nil }
-	if r.lost || refused != nil || slices.ContainsFunc(r.Targets, bad) {
+	if r.lost {
+		return "", refused
+	}
+	for _, t := range r.Targets {
+		if t.Err != nil {
+			refused = append(refused, t.Err.Error())
+		}
+	}
+	if refused != nil {
 		return "", refused
 	}
 	text = "ftpfetch"
@@ -213,6 +225,10 @@ func numberFor(found []foreign, text string) bool {
 }
 
 func fits(placeholder, text string) bool {
+	if placeholder == "HERE" { // a file
+		_, err := os.Stat(text)
+		return err == nil
+	}
 	return regexp.MustCompile(values[placeholder]).MatchString(text)
 }
 
@@ -226,7 +242,8 @@ var values = map[string]string{
 	"FALSE":   `^false$`,
 	"PATTERN": `^[^/]*[*?[][^/]*$`, // and no directory, whose path has another beginning here
 	"GLOB":    `^(/.*|[^/]*/?)$`,   // whatever has another slash means something else here
-	"TIME":    `^[0-9]`,
+	"TIME":    `^[0-9.]*[1-9]`,
+	"HOST":    `[a-z][.][a-z]`,
 	"RATE":    `^[0-9]`,
 	"SIZE":    `^[0-9]`,
 	"FILE":    `^([^0-9]|$)`,
