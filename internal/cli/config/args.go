@@ -210,7 +210,7 @@ func (r *reader) letter(text string) string {
 		return ""
 	case own == nil:
 		r.complain("unknown flag %s%s", letters, because(": ", found))
-	case found == nil || own.mayTake(value) && !r.lftps(letters):
+	case found == nil || own.mayTake(value) && !r.theirs(letters):
 		given := text != "" && (!own.bare || text != value || numberFor(found, text))
 		r.own(own, value, given)
 		if given {
@@ -238,9 +238,10 @@ func (r *reader) before(letters string) {
 	}
 }
 
-// lftps reports whether a letter of ours belongs to a command of lftp.
-func (r *reader) lftps(letter string) bool {
-	return r.command && slices.Contains([]string{"-i", "-I", "-n"}, letter)
+// theirs reports whether a letter of ours belongs to a command of lftp, or is rsync's -n, which fetches nothing.
+func (r *reader) theirs(letter string) bool {
+	return r.command && slices.Contains([]string{"-i", "-I", "-n"}, letter) ||
+		r.program == "rsync" && r.known > 0 && letter == "-n"
 }
 
 // mayTake reports whether a value may be meant for the flag, and not for the same letter of another program.
@@ -317,6 +318,9 @@ func (r *reader) own(f *flag, value string, given bool) {
 		}
 		r.complain("%s%s", badValue(f.name, value, errors.Unwrap(err)), because("; ", meant))
 		r.lost = true
+		if f.name == "help" { // and no URL is missing
+			r.Print = "help"
+		}
 		return
 	}
 	switch {

@@ -16,8 +16,10 @@ func correct(args []string) error {
 	var best *Error
 	most := -1
 	programs := []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone", "ncftp"}
-	if slices.Contains(args, "-l") {
-		programs = slices.Insert(programs, 0, "ls")
+	for _, one := range [][2]string{{"-l", "ls"}, {"-R", "ncftp"}} {
+		if slices.Contains(args, one[0]) {
+			programs = slices.Insert(programs, 0, one[1])
+		}
 	}
 	for _, program := range programs {
 		r := read(args, program)
@@ -41,10 +43,12 @@ func (r *reader) whole() (text string, refused []string) {
 	if r.lost {
 		return "", refused
 	}
-	for _, t := range r.Targets {
-		if t.Err != nil {
-			refused = append(refused, t.Err.Error())
-		}
+	switch {
+	case !slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Err != nil }):
+	case r.command || r.program == "rsync": // whose users name a place at the end
+		return "", []string{"not every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"}
+	default:
+		return "", nil // what is wrong follows from what is guessed
 	}
 	if refused != nil {
 		return "", refused
