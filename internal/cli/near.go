@@ -26,7 +26,7 @@ const (
 // near says what the server has beside what u names, if that is not there, or "". It lists the directory in which the first
 // segment of the path is missing.
 func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
-	dir, name := missingOf(u, err)
+	dir, name, entering := missingOf(u, err)
 	if dir == nil || r.Quiet || mayBePattern(u) || r.Many && len(r.Targets) != 1 || r.looks.Add(1) > mostLooks {
 		return ""
 	}
@@ -43,14 +43,15 @@ func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 			beside.add(e)
 		}
 	}
-	return beside.hint(dir, len(dir.Dirs) == len(u.Dirs) && u.Name != "")
+	return beside.hint(dir, entering)
 }
 
-// missingOf returns the directory in which a name of u's path is missing, as err says, and that name.
-func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string) {
+// missingOf returns the directory in which a name of u's path is missing, as err says, and that name; entering says that it
+// should be a directory.
+func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string, entering bool) {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || e.Code != 550 && e.Code != 450 {
-		return nil, ""
+		return nil, "", false
 	}
 	way := slices.Clone(u.Dirs)
 	if u.Name != "" {
@@ -62,16 +63,16 @@ func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string) {
 	case entering:
 		at = slices.Index(way, arg)
 	case !errors.Is(err, ftpexec.ErrNotFound):
-		return nil, ""
+		return nil, "", false
 	}
 	if at < 0 {
-		return nil, ""
+		return nil, "", false
 	}
 	above := *u
 	above.Dirs = way[:at]
 	above.Name = ""
 	above.Type = ""
-	return &above, way[at]
+	return &above, way[at], entering
 }
 
 // beside is what a directory has of names like one that is not there.
@@ -148,15 +149,15 @@ func oneOff(a, b []rune) bool {
 	return len(a) <= 1 && len(b) <= 1 || swapped
 }
 
-// hint says what is there in dir. last says that the name is the last of the URL, and need not be a directory.
-func (b *beside) hint(dir *urlparse.URL, last bool) string {
+// hint says what is there in dir. entering says that the name should be a directory.
+func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 	switch {
 	case b.here == nil:
-	case last && b.here.IsDir():
+	case !entering && b.here.IsDir():
 		return `It is a directory. End the URL in "/"`
-	case last && b.here.Type() == fs.ModeSymlink:
+	case !entering && b.here.Type() == fs.ModeSymlink:
 		return `It is a link. If it leads to a directory, end the URL in "/"`
-	case !last && b.here.IsRegular():
+	case entering && b.here.IsRegular():
 		return printable.Line(b.name) + " is a file"
 	default:
 		return ""
@@ -166,7 +167,7 @@ func (b *beside) hint(dir *urlparse.URL, last bool) string {
 			return "There is " + listed(dir, names)
 		}
 	}
-	if !last && len(b.dirs) > 0 {
+	if entering && len(b.dirs) > 0 {
 		return "There is no " + printable.Line(b.name) + " in " + dir.Redacted() + ", but " + listed(nil, b.dirs)
 	}
 	return ""

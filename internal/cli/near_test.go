@@ -37,6 +37,7 @@ func TestNear(t *testing.T) {
 		"SERVER/file/x":                  ". file is a file",
 		"SERVER/many/x/":                 ". There is no x in SERVER/many/, but 1/, 2/, 3/, 4/, 5/, more",
 		"-l SERVER/pub/dta":              ". There is SERVER/pub/Data/",
+		"-l SERVER/pub/none":             ". There is no none in SERVER/pub/, but Data/, empty/",
 		"-r SERVER/pub/dta/":             ". There is SERVER/pub/Data/",
 		"-r -j 1 SERVER/pub/dta":         ". There is SERVER/pub/Data/",
 		"-I SERVER/pub/readme":           ". There is SERVER/pub/README",

@@ -22,6 +22,7 @@ type reader struct {
 	wrong    []string
 	right    []string // the command as it should be
 	command  bool     // a command of lftp is the first word
+	short    bool     // a flag that is read is a letter
 	lost     bool     // something has no counterpart in it
 	known    int      // how well the wrong flags are known as the program's
 }
@@ -124,6 +125,7 @@ func (r *reader) complain(format string, args ...any) {
 }
 
 func (r *reader) long(text string) {
+	r.short = false
 	name, value, given := strings.Cut(text, "=")
 	f := lookup("--" + name)
 	found := abroad("--" + name)
@@ -196,6 +198,7 @@ func (r *reader) ls(letters string) bool {
 
 // letter reads the flag that text begins with, and returns the letters that are left.
 func (r *reader) letter(text string) string {
+	r.short = true
 	letters := first(text)
 	text = text[len(letters)-1:]
 	value := strings.TrimPrefix(text, "=")
@@ -291,7 +294,10 @@ func (r *reader) ends() bool {
 
 // own sets a flag of ours. value is what follows it in the same argument.
 func (r *reader) own(f *flag, value string, given bool) {
-	meant := abroad("-" + f.letter)
+	var meant []foreign
+	if r.short {
+		meant = abroad("-" + f.letter)
+	}
 	next := r.peek()
 	switch {
 	case f.bare && numberFor(meant, cmp.Or(value, next)):

@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/urlparse"
@@ -233,8 +234,35 @@ func (l *line) hint(text string, err error, last bool) {
 		}
 	case !l.Glob && isPattern(text):
 		bad.Hint = "--glob takes it as a pattern of names"
+	default:
+		if u, err := l.parseURL(encoded(text)); err == nil {
+			bad.Hint = "write " + u.Redacted()
+		}
 	}
 }
+
+// encoded returns the text of a URL with what may not stand in its path percent-encoded.
+func encoded(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	host, path, found := strings.Cut(rest, "/")
+	if !found {
+		return text
+	}
+	kind := strings.LastIndex(path, ";type=")
+	text = scheme + "://" + host + "/"
+	for i := range len(path) {
+		letter := path[i]
+		if letter == '%' && !octet().MatchString(path[i:]) || letter == ';' && i != kind || letter <= ' ' || letter > '~' ||
+			strings.IndexByte("#\"<>[]^`{|}\\", letter) >= 0 {
+			text += fmt.Sprintf("%%%02X", letter)
+			continue
+		}
+		text += string(letter)
+	}
+	return text
+}
+
+var octet = lazy.Regexp(`^%[0-9A-Fa-f]{2}`)
 
 // isPattern reports whether the text is no URL, but becomes one with --glob.
 func isPattern(text string) bool {

@@ -112,6 +112,9 @@ func closest(name string) (best *flag) {
 	var begin []*flag
 	least := max(1, len(name)/4) + 1
 	for _, f := range flags() {
+		if strings.HasPrefix(name, "no-") && !strings.HasPrefix(f.name, "no-") { // the opposite
+			continue
+		}
 		for ; within(least-1, name, f.name); least-- {
 			best = f
 		}

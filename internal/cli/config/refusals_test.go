@@ -338,6 +338,9 @@ func TestWrongFlags(t *testing.T) {
 		{"mirror ftp://h/d/ out", "mirror is not a command: write -r -N\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
 		{"-avz ftp://h/d/ out", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
 		{"-R ftp://h/d/", "unknown flag -R: for wget's write --reject GLOB (in trees); for curl's and aria2's leave it out (the default); for lftp's there is no counterpart (it uploads); for ncftp's write -r\nas one command: ftpfetch -r ftp://h/d/"},
+		{"--user ftp://h/f", "-u needs a value: write -u NAME[:PASSWORD]"},
+		{"--recursive=yes ftp://h/d/", "--recursive yes: write --recursive or --recursive=false"},
+		{"--no-recursive ftp://h/d/", "unknown flag --no-recursive"},
 		{"-mirror ftp://h/d/", "-mirror has one dash\nas one command: ftpfetch -r -N ftp://h/d/"},
 		{"-vn ~/netrc ftp://h/f", "-n takes a file only after =: write --netrc=~/netrc\nas one command: ftpfetch -v '--netrc=~/netrc' ftp://h/f"},
 		{"--netrc ./n ftp://h/f", "-n takes a file only after =: write --netrc=./n\nas one command: ftpfetch --netrc=./n ftp://h/f"},
@@ -363,6 +366,20 @@ func TestWrongFlags(t *testing.T) {
 		_, err := Parse(strings.Fields(tt.args))
 		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input"); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.args, got, tt.want)
+		}
+	}
+}
+
+// TestEncoded checks that the refusal of a URL shows it as it should be, if only its path has to be encoded.
+func TestEncoded(t *testing.T) {
+	for text, want := range map[string]string{
+		"ftp://h/two words": "ftp://h/two%20words", "ftp://h/a;b": "ftp://h/a%3Bb", "ftp://h/a;b;type=a": "ftp://h/a%3Bb;type=a", "ftp://h/x#1": "ftp://h/x%231", "ftp://h/50%": "ftp://h/50%25", "ftp://h/%4": "ftp://h/%254",
+		"ftp://h/é%41|": "ftp://h/%C3%A9A%7C", "ftp://me:secret@h/a b": "ftp://me:***@h/a%20b", "ftp://me:secret#@h/a b": "", "ftp://h h/a b": "", "http://h/a b": "", "h/a b": "", "ftp://h": "", "ftp://h/%00 ": "",
+	} {
+		c, _ := Parse([]string{text})
+		message := fmt.Sprint(c.Targets[0].Err)
+		if want != "" && !strings.HasSuffix(message, "; write "+want) || strings.Contains(message, "secret") || want == "" && strings.Contains(message, "%20") && !strings.HasSuffix(message, "%20") {
+			t.Errorf("%s: %s", text, message)
 		}
 	}
 }
