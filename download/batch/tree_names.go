@@ -253,18 +253,24 @@ func (b *engine) wanting(h *haul, t *Tree) error {
 	if h.unwanted > 0 && h.rejected {
 		text += " besides what --reject leaves out"
 	}
-	advice := ""
-	for _, p := range t.patterns() {
-		advice = cmp.Or(advice, b.idle[p].Advice())
-	}
-	if len(t.Accept) == 1 && len(b.idle[t.Accept[0]]) > 0 {
-		text += glob.From(t.Accept[0])
-	}
-	text += advice
+	text += b.advice(t)
 	if h.deeper > 0 && !t.flat() {
 		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
 	}
 	return barren(text)
+}
+
+// advice says what to write for patterns of t that match nothing, and from where a path in them counts.
+func (b *engine) advice(t *Tree) string {
+	from := ""
+	advice := ""
+	for _, p := range t.patterns() {
+		advice = cmp.Or(advice, b.idle[p].Advice())
+		if t.Accept != nil && b.idle[p] != nil {
+			from = cmp.Or(from, glob.From(p))
+		}
+	}
+	return from + advice
 }
 
 // flat reports whether no directory that matches Names is read.

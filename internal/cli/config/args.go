@@ -65,16 +65,19 @@ func read(args []string, program string) *reader {
 // asksForHelp reads what asks for the help, the man page or a completion as other programs are asked, or the version.
 func (r *reader) asksForHelp(arg string) bool {
 	help := lookup("-h")
-	page := slices.Contains(strings.Split(help.value, "|"), r.peek())
-	first := len(r.operands) == 0
-	switch name := strings.TrimLeft(arg, "-"); {
-	case page && (arg[0] == '-' || first) && slices.Contains([]string{"h", "help", "completion", "completions"}, name):
+	name := strings.TrimLeft(arg, "-")
+	if name == arg && len(r.operands) > 0 {
+		return false
+	}
+	pages := strings.Split(help.value, "|")
+	switch {
+	case slices.Contains(pages, r.peek()) && slices.Contains([]string{"h", "help", "completion"}, name):
 		r.own(help, r.next(), true)
-	case arg == "--man", arg == "man" && first && len(r.args) == 0:
-		r.own(help, "man", true)
-	case arg == "-?", arg == "help" && first:
+	case name == "man":
+		r.own(help, name, true)
+	case arg == "-?", arg == "help":
 		r.own(help, "", false)
-	case arg == "version" && first:
+	case arg == "version":
 		r.own(lookup("--version"), "", false)
 	default:
 		return false
@@ -205,7 +208,7 @@ func (r *reader) letter(text string) string {
 	found := abroad(letters)
 	own := lookup(letters)
 	switch {
-	case own == nil && len(found) == 1 && found[0].sure && found[0].value == "":
+	case own == nil && same(found):
 		r.before(text)
 		r.put(found[0], "")
 		return ""
@@ -225,13 +228,18 @@ func (r *reader) letter(text string) string {
 	default:
 		r.complain("%s takes a number here%s", letters, because(": ", found))
 	}
+	r.letterOf(found, text)
+	return ""
+}
+
+// letterOf goes on with what a letter of other programs is here. text is what follows it in the argument.
+func (r *reader) letterOf(found []foreign, text string) {
 	f, known := of(r.program, found, cmp.Or(text, r.peek()))
 	given := text != "" && (f.value != "" || fits("N", text)) // a number is a value, not -4
 	if known && !given {
 		r.before(text)
 	}
-	r.swap(found, value, given)
-	return ""
+	r.swap(found, strings.TrimPrefix(text, "="), given)
 }
 
 // before puts the letters that are left before the other arguments, and whatever is put now before them.
@@ -239,6 +247,11 @@ func (r *reader) before(letters string) {
 	if letters != "" {
 		r.args = slices.Insert(r.args, 0, "-"+letters)
 	}
+}
+
+// same reports whether a flag of other programs means one thing to all, and takes no value.
+func same(found []foreign) bool {
+	return len(found) == 1 && found[0].sure && found[0].value == ""
 }
 
 // theirs reports whether a letter of ours belongs to a command of lftp, or is rsync's -n, which fetches nothing.
@@ -272,7 +285,7 @@ func (r *reader) take(found []foreign, text string) bool {
 		switch {
 		case !f.sure:
 		case f.value == "":
-			if text == "" && (ends || len(found) == 1) {
+			if text == "" && (ends || same(found)) {
 				return r.put(f, "")
 			}
 		case len(text) > 2, text == "-":
@@ -305,7 +318,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 		r.swap(meant, value, given)
 		return
 	case given:
-	case f.name == "netrc" && !r.ends() && aPath().MatchString(next) && shown(next) == next:
+	case f.name == "netrc" && r.aFile():
 		r.complain("%s takes a file only after =: write --netrc=%s", f, next)
 		value = r.next()
 		given = true
@@ -319,14 +332,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 		value = r.next()
 	}
 	if err := r.all.Set(f.name, value); err != nil {
-		if value == "" || fits("N", value) {
-			meant = nil
-		}
-		r.complain("%s%s", badValue(f.name, value, errors.Unwrap(err)), because("; ", meant))
-		r.lost = true
-		if f.name == "help" { // and no URL is missing
-			r.Print = "help"
-		}
+		r.refuse(f, value, errors.Unwrap(err), meant)
 		return
 	}
 	switch {
@@ -337,6 +343,23 @@ func (r *reader) own(f *flag, value string, given bool) {
 	default:
 		r.add(f.String())
 	}
+}
+
+// refuse says what is wrong with the value of a flag, and what other programs mean by the flag.
+func (r *reader) refuse(f *flag, value string, why error, meant []foreign) {
+	if value == "" || fits("N", value) {
+		meant = nil
+	}
+	r.complain("%s%s", badValue(f.name, value, why), because("; ", meant))
+	r.lost = true
+	if f.name == "help" { // and no URL is missing
+		r.Print = "help"
+	}
+}
+
+// aFile reports whether the next argument looks like the name of a file, and holds no password.
+func (r *reader) aFile() bool {
+	return !r.ends() && aPath().MatchString(r.peek()) && shown(r.peek()) == r.peek()
 }
 
 // takesURL reports whether a URL may follow the flag as its value.
@@ -360,7 +383,7 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 		given = true
 	}
 	switch {
-	case !ok, given && f.value == "" && value != "true", given && f.value != "" && !fits(f.value, value):
+	case !ok, given && !f.takes(value):
 		r.lost = true
 	case f.none, f.value != "" && f.programs != nil && value == "" && !given:
 		r.known++
@@ -371,6 +394,14 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 			r.lost = true
 		}
 	}
+}
+
+// takes reports whether a value may follow the flag in the same argument.
+func (f *foreign) takes(value string) bool {
+	if f.value == "" {
+		return value == "true"
+	}
+	return fits(f.value, value)
 }
 
 // globOf returns the pattern for a program's list of patterns, which for wget may be one of suffixes.
@@ -384,17 +415,25 @@ func globOf(program, list string) string {
 	return list
 }
 
-// put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
-func (r *reader) put(f foreign, value string) bool {
+// translate returns what the value of a program's flag is here.
+func (f *foreign) translate(program, value string) string {
 	switch f.value {
 	case "GLOB":
-		value = globOf(r.program, value)
+		return globOf(program, value)
 	case "TRIES": // the first of them is no retry
 		tries, _ := strconv.Atoi(value)
-		value = strconv.Itoa(tries - 1)
-	case "KRATE": // whose unit is K if it names none
-		value += strings.Repeat("K", len(number().FindAllString(value, 1)))
+		return strconv.Itoa(tries - 1)
+	case "KRATE":
+		if number().MatchString(value) { // of K
+			return value + "K"
+		}
 	}
+	return value
+}
+
+// put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
+func (r *reader) put(f foreign, value string) bool {
+	value = f.translate(r.program, value)
 	words := slices.Clone(f.write)
 	if f.value == "LEVELS" && (value == "0" || value == "inf") { // all, as without the flag
 		words = nil

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -235,10 +236,17 @@ func (l *line) hint(text string, err error, last bool) {
 	case !l.Glob && isPattern(text):
 		bad.Hint = "--glob takes it as a pattern of names"
 	default:
-		if u, err := l.parseURL(encoded(text)); err == nil {
-			bad.Hint = "write " + u.Redacted()
-		}
+		bad.Hint = cmp.Or(l.encoding(text), bad.Hint)
 	}
+}
+
+// encoding returns the hint for a URL whose path only has to be encoded.
+func (l *line) encoding(text string) string {
+	u, err := l.parseURL(encoded(text))
+	if err != nil {
+		return ""
+	}
+	return "write " + u.Redacted()
 }
 
 // encoded returns the text of a URL with what may not stand in its path percent-encoded.
@@ -251,13 +259,18 @@ func encoded(text string) string {
 	kind := strings.LastIndex(path, ";type=")
 	text = scheme + "://" + host + "/"
 	for i := range len(path) {
-		letter := path[i]
-		if letter == '%' && !octet().MatchString(path[i:]) || letter == ';' && i != kind || letter <= ' ' || letter > '~' ||
-			strings.IndexByte("#\"<>[]^`{|}\\", letter) >= 0 {
-			text += fmt.Sprintf("%%%02X", letter)
-			continue
+		stands := path[i] > ' ' && path[i] <= '~' && strings.IndexByte("#\"<>[]^`{|}\\", path[i]) < 0
+		switch path[i] {
+		case '%':
+			stands = octet().MatchString(path[i:])
+		case ';':
+			stands = i == kind
 		}
-		text += string(letter)
+		if stands {
+			text += path[i : i+1]
+		} else {
+			text += fmt.Sprintf("%%%02X", path[i])
+		}
 	}
 	return text
 }
