@@ -78,12 +78,14 @@ func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string, ente
 // beside is what a directory has of names like one that is not there.
 type beside struct {
 	name string
+	some bool         // there is something in the directory
 	here *fs.FileMode // of the very name, which is there
 	like [4][]string  // the names that are like it, the likeliest first; directories end in "/"
 	dirs []string     // the first directories
 }
 
 func (b *beside) add(e ftpexec.Entry) {
+	b.some = true
 	name := path.Base(e.Name)
 	if name == b.name {
 		mode := e.Mode
@@ -159,6 +161,8 @@ func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 		return `It is a link. If it leads to a directory, end the URL in "/"`
 	case entering && b.here.IsRegular():
 		return printable.Line(b.name) + " is a file"
+	case entering && b.here.IsDir():
+		return printable.Line(b.name) + " is there, but this login may not enter it"
 	default:
 		return ""
 	}
@@ -167,10 +171,14 @@ func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 			return "There is " + listed(dir, names)
 		}
 	}
-	if entering && len(b.dirs) > 0 {
-		return "There is no " + printable.Line(b.name) + " in " + dir.Redacted() + ", but " + listed(nil, b.dirs)
+	if !entering || !b.some {
+		return ""
 	}
-	return ""
+	text := "There is no " + printable.Line(b.name) + " in " + dir.Redacted()
+	if len(b.dirs) > 0 {
+		text += ", but " + listed(nil, b.dirs)
+	}
+	return text
 }
 
 // listed returns names for people, as URLs in dir if it is not nil.

@@ -14,9 +14,15 @@ func TestNear(t *testing.T) {
 	tree := map[string]string{
 		"/pub/README": "", "/pub/Data/genome.fa.gz": "", "/pub/Data/genome.fa.md5": "", "/pub/caf\xe9": "", "/pub/naïve": "",
 		"/pub/a;b": "", "/pub/50%": "", "/pub/two words": "", "/pub/empty/": "", "/file": "",
-		"/many/1/": "", "/many/2/": "", "/many/3/": "", "/many/4/": "", "/many/5/": "", "/many/6/": "",
+		"/shut/": "", "/many/1/": "", "/many/2/": "", "/many/3/": "", "/many/4/": "", "/many/5/": "", "/many/6/": "",
 	}
-	s := testserver.New(t, &testserver.Options{Tree: tree})
+	shut := func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "CWD" && c.Arg == "shut" {
+			return testserver.Final(testserver.Reply("550 Failed to change directory."))
+		}
+		return nil
+	}
+	s := testserver.New(t, &testserver.Options{Tree: tree, Fault: shut})
 	server := strings.TrimSuffix(s.URL("/"), "/")
 	for args, want := range map[string]string{
 		"SERVER/pub":                     `. It is a directory. End the URL in "/"`,
@@ -34,6 +40,8 @@ func TestNear(t *testing.T) {
 		"SERVER/pub/data/genome.fa.gz":   ". There is SERVER/pub/Data/",
 		"SERVER/pbu/Data/genome.fa.gz":   ". There is SERVER/pub/",
 		"SERVER/pub/none/x/y":            ". There is no none in SERVER/pub/, but Data/, empty/",
+		"SERVER/pub/Data/none/x":         ". There is no none in SERVER/pub/Data/",
+		"SERVER/shut/x":                  ". shut is there, but this login may not enter it",
 		"SERVER/file/x":                  ". file is a file",
 		"SERVER/many/x/":                 ". There is no x in SERVER/many/, but 1/, 2/, 3/, 4/, 5/, more",
 		"-l SERVER/pub/dta":              ". There is SERVER/pub/Data/",
