@@ -19,6 +19,7 @@ import (
 const (
 	lookAround = 5 * time.Second // how long a hint may take
 	mostBeside = 20_000          // entries of a directory that are read for it
+	longest    = 255             // of a name, in bytes
 	mostShown  = 5               // names that are shown
 	mostLooks  = 3               // failures that get such a hint
 )
@@ -87,6 +88,9 @@ type beside struct {
 func (b *beside) add(e ftpexec.Entry) {
 	b.some = true
 	name := path.Base(e.Name)
+	if len(name) > longest {
+		return
+	}
 	if name == b.name {
 		mode := e.Mode
 		b.here = &mode

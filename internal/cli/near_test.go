@@ -14,7 +14,7 @@ func TestNear(t *testing.T) {
 	tree := map[string]string{
 		"/pub/README": "", "/pub/Data/genome.fa.gz": "", "/pub/Data/genome.fa.md5": "", "/pub/caf\xe9": "", "/pub/naïve": "",
 		"/pub/a;b": "", "/pub/50%": "", "/pub/two words": "", "/pub/empty/": "", "/file": "",
-		"/shut/": "", "/many/1/": "", "/many/2/": "", "/many/3/": "", "/many/4/": "", "/many/5/": "", "/many/6/": "",
+		"/shut/": "", "/pub/" + strings.Repeat("n", 999) + "/": "", "/pub/esc\x1b[2J": "", "/many/1/": "", "/many/2/": "", "/many/3/": "", "/many/4/": "", "/many/5/": "", "/many/6/": "",
 	}
 	shut := func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "CWD" && c.Arg == "shut" {
@@ -39,6 +39,7 @@ func TestNear(t *testing.T) {
 		"SERVER/pub/two%2520words":       ". There is SERVER/pub/two%20words",
 		"SERVER/pub/data/genome.fa.gz":   ". There is SERVER/pub/Data/",
 		"SERVER/pbu/Data/genome.fa.gz":   ". There is SERVER/pub/",
+		"SERVER/pub/esc%1B%5B2j":         ". There is SERVER/pub/esc%1B%5B2J",
 		"SERVER/pub/none/x/y":            ". There is no none in SERVER/pub/, but Data/, empty/",
 		"SERVER/pub/Data/none/x":         ". There is no none in SERVER/pub/Data/",
 		"SERVER/shut/x":                  ". shut is there, but this login may not enter it",
