@@ -315,9 +315,9 @@ func (r *reader) put(f foreign, value string) bool {
 	for i, word := range words {
 		before, ends := strings.CutSuffix(word, f.value)
 		switch {
-		case f.value != "" && ends:
+		case f.value != "" && ends && value != "":
 			words[i] = before + value
-		case word[0] >= 'A' && word == strings.ToUpper(word):
+		case f.value != "" && ends, word[0] >= 'A' && word == strings.ToUpper(word):
 			words[i] = ""
 		}
 		if words[i] == "" {

@@ -280,7 +280,7 @@ func TestSuggestions(t *testing.T) {
 func TestHabits(t *testing.T) {
 	seen := make(map[string]bool)
 	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
-		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3", "TRIES", "3", "KRATE", "9K", "PATTERN", "*.gz", "help=TEXT", "help=zsh", "LEVELS", "3")
+		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3", "TRIES", "3", "KRATE", "9K", "PATTERN", "*.gz", "help=PAGE", "help=zsh", "LEVELS", "3")
 	for row := range strings.Lines(habits) {
 		flags, _, ok := strings.Cut(row, " = ")
 		if !ok {
@@ -340,6 +340,7 @@ func TestWrongFlags(t *testing.T) {
 		{"--user ftp://h/f", "-u needs a value: write -u NAME[:PASSWORD]"},
 		{"--recursive=yes ftp://h/d/", "--recursive yes: write --recursive or --recursive=false"},
 		{"--no-recursive ftp://h/d/", "unknown flag --no-recursive"},
+		{"--completion", "unknown flag --completion: write --help=PAGE (bash, zsh or fish)"},
 		{"-mirror ftp://h/d/", "-mirror has one dash\nas one command: ftpfetch -r -N ftp://h/d/"},
 		{"-vn ~/netrc ftp://h/f", "-n takes a file only after =: write --netrc=~/netrc\nas one command: ftpfetch -v '--netrc=~/netrc' ftp://h/f"},
 		{"--netrc ./n ftp://h/f", "-n takes a file only after =: write --netrc=./n\nas one command: ftpfetch --netrc=./n ftp://h/f"},
