@@ -274,9 +274,6 @@ func (e *Error) refuse(op Command) {
 		e.Hint = "An empty segment sends CWD with a null argument; %2F names the root"
 	case verbs[op.Verb].finds && e.absence():
 		e.Err = ErrNotFound
-		if op.Verb == "RETR" {
-			e.Hint = `Is it a directory? End the URL in "/"`
-		}
 	}
 }
 

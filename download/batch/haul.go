@@ -73,15 +73,27 @@ func (b *engine) wanting(h *haul, t *Tree) error {
 	case flat && h.unwanted == 0 && h.named:
 		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
 	}
-	advice := ""
-	for _, p := range t.patterns() {
-		advice = cmp.Or(advice, b.idle[p].Advice())
+	if h.unwanted > 0 && h.rejected {
+		text += " besides what --reject leaves out"
 	}
-	text += advice
+	text += b.advice(t)
 	if h.deeper > 0 && !flat {
 		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
 	}
 	return barren(text)
+}
+
+// advice says what to write for patterns of t that match nothing, and from where a path in them counts.
+func (b *engine) advice(t *Tree) string {
+	from := ""
+	advice := ""
+	for _, p := range t.patterns() {
+		advice = cmp.Or(advice, b.idle[p].Advice())
+		if t.Accept != nil && b.idle[p] != nil {
+			from = cmp.Or(from, glob.From(p))
+		}
+	}
+	return from + advice
 }
 
 // why says why no file of the tree t is fetched, or returns "" if it has none.

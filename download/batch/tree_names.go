@@ -109,7 +109,7 @@ func (b *engine) try(t *Tree, below string, dir bool) {
 func (b *engine) tellIdle() {
 	for _, p := range slices.Sorted(maps.Keys(b.idle)) {
 		if g := b.idle[p]; g != nil {
-			b.warn("nothing matches %s%s", p, g.Advice())
+			b.warn("nothing matches %s%s%s", p, glob.From(p), g.Advice())
 		}
 	}
 }

@@ -115,12 +115,12 @@ func TestIdlePatterns(t *testing.T) {
 		accept, reject string
 		want           string
 	}{
-		{"/", "", "met/obs", "nothing matches met/obs (write 'obs', which matches 1)"},
-		{"/", "", "/met/obs/", "nothing matches /met/obs/ (write '/obs/', which matches 4)"}, // with what may be a file
+		{"/", "", "met/obs", "nothing matches met/obs: its path counts from the directory of the URL (write 'obs', which matches 1)"},
+		{"/", "", "/met/obs/", "nothing matches /met/obs/: its path counts from the directory of the URL (write '/obs/', which matches 4)"}, // with what may be a file
 		{"/", "", "22/", "nothing matches 22/ (write '22', which matches 1)"},
 		{"/", "", "2026", ""},
-		{"/", "", "/2026", "nothing matches /2026 (write '2026', which matches 1)"},
-		{"/obs/", "", "obs/2026", "nothing matches obs/2026 (write '2026', which matches 1)"},
+		{"/", "", "/2026", "nothing matches /2026: its path counts from the directory of the URL (write '2026', which matches 1)"},
+		{"/obs/", "", "obs/2026", "nothing matches obs/2026: its path counts from the directory of the URL (write '2026', which matches 1)"},
 		{"/", "", "OBS", "nothing matches OBS (write 'obs', which matches 1)"},
 		{"/", "", "none", "nothing matches none"},
 		{"/", "*.gz *.zip", "", "nothing matches *.zip"},

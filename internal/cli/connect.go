@@ -164,11 +164,11 @@ func (r *run) warn() {
 	where := ""
 	switch {
 	case shows(r.User):
-		where = "of -u in the list of processes:  " + instead
+		where = "of -u in the list of processes: " + instead
 	case secret:
-		where = "of a URL in the list of processes:  " + instead
+		where = "of a URL in the list of processes: " + instead
 	case r.Proxy != nil && r.Proxy.HasPassword():
-		where = "of --proxy in the list of processes:  set the variable ALL_PROXY instead"
+		where = "of --proxy in the list of processes: set the variable ALL_PROXY instead"
 	}
 	if where != "" && !r.Quiet {
 		r.print.Warn("other users can see the password " + where)

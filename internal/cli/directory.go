@@ -97,6 +97,9 @@ func (d *directory) take(e ftpexec.Entry, err error) error {
 // end writes what is to be sorted. It returns an error if lines could not be read, and says once a run if there are only names.
 func (d *directory) end() error {
 	slices.SortStableFunc(d.all, func(a, b *kept) int { return compare(d.sort, a.entry(), b.entry()) })
+	if d.run.Reverse {
+		slices.Reverse(d.all)
+	}
 	for _, k := range d.all {
 		e := k.entry()
 		if d.run.JSON {

@@ -304,6 +304,9 @@ type total struct {
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
 	slices.SortStableFunc(i.all, func(a, b ftpexec.Entry) int { return compare(r.Sort, a, b) })
+	if r.Reverse {
+		slices.Reverse(i.all)
+	}
 	for _, e := range i.all {
 		i.print(e)
 	}

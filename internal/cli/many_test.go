@@ -242,9 +242,11 @@ func TestNothingFetched(t *testing.T) {
 	}{
 		{"-r --accept txt U/d/", 78, "nothing matches txt (write '*.txt', which matches 1)"},
 		{"-r --accept *.GZ U/d/", 78, "nothing matches *.GZ (write '*.gz', which matches 2)"},
-		{"-r --accept d/*.gz U/d/", 78, "nothing matches d/*.gz (write '*.gz', which matches 2)"},
+		{"-r --accept d/*.gz U/d/", 78, "nothing matches d/*.gz: its path counts from the directory of the URL (write '*.gz', which matches 2)"},
 		{"-r --accept *.zip --accept *.rar U/d/", 78, "nothing matches *.zip or *.rar"},
 		{"-r --accept *.txt --depth 1 U/d/", 78, "nothing matches *.txt; directories below level 1 are not read: 1 (--depth 2 reads more)"},
+		{"-r --accept c.txt --reject sub U/d/", 78, "nothing matches c.txt besides what --reject leaves out"},
+		{"-r --accept c.txt --reject c.* U/d/", 78, "nothing matches c.txt besides what --reject leaves out"},
 		{"-r --reject * U/d/", 78, "--reject leaves nothing to fetch"},
 		{"-r --reject *.gz --depth 1 U/d/", 78, "--reject leaves nothing to fetch; directories below level 1 are not read: 1 (--depth 2 reads more)"},
 		{"-r --depth 1 U/top/", 78, "no file; directories below level 1 are not read: 2 (--depth 2 reads more)"},

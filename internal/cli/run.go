@@ -157,6 +157,7 @@ type run struct {
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
 	bare  sync.Once    // says that a listing has names alone
+	looks atomic.Int32 // how often the run has looked for what is near
 	lost  int64        // URLs that were not even tried
 }
 
@@ -256,7 +257,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
-	if hint := r.hint(u, err); hint != "" {
+	if hint := cmp.Or(r.near(ctx, u, err), r.hint(u, err)); hint != "" {
 		return &hinted{err, hint}
 	}
 	return err

@@ -113,6 +113,14 @@ func (g Guesses) Add(file string, dir bool) {
 	}
 }
 
+// From says from where the path in a pattern counts, or returns "" for a pattern of names.
+func From(p string) string {
+	if !strings.Contains(strings.TrimSuffix(p, "/"), "/") {
+		return ""
+	}
+	return ": its path counts from the directory of the URL"
+}
+
 // Advice says what to write instead, in parentheses, or returns "".
 func (g Guesses) Advice() string {
 	for _, q := range g {

@@ -27,6 +27,15 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestFrom checks that only a pattern with a path is said to count from somewhere.
+func TestFrom(t *testing.T) {
+	for pattern, path := range map[string]bool{"*.gz": false, "sub/": false, "/sub": true, "/sub/": true, "a/b": true, "**/b": true, "": false} {
+		if got := From(pattern); (got != "") != path {
+			t.Errorf("%q: %q", pattern, got)
+		}
+	}
+}
+
 // TestChoices checks what URLs stand for: "URL pattern dirs" each, where a pattern follows a space.
 func TestChoices(t *testing.T) {
 	for text, want := range map[string]string{

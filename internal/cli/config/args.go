@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,6 +22,7 @@ type reader struct {
 	wrong    []string
 	right    []string // the command as it should be
 	command  bool     // a command of lftp is the first word
+	short    bool     // a flag that is read is a letter
 	lost     bool     // something has no counterpart in it
 	known    int      // how well the wrong flags are known as the program's
 }
@@ -33,6 +35,10 @@ func read(args []string, program string) *reader {
 		arg := r.next()
 		command := abroad(arg) // of lftp
 		switch {
+		case r.asksForHelp(arg):
+		case arg == "--human-readable": // of ls, du and rsync
+			r.Human = true
+			r.add(arg)
 		case arg == "--":
 			r.right = append(append(r.right, arg), r.args...)
 			r.operands = append(r.operands, r.args...)
@@ -44,8 +50,6 @@ func read(args []string, program string) *reader {
 		case strings.HasPrefix(arg, "–") || strings.HasPrefix(arg, "—"): // as pages show them
 			r.complain(`a flag begins with "-", not with "%.1s"`, arg)
 			r.args = slices.Insert(r.args, 0, "-"+arg[len("–"):])
-		case len(r.operands) == 0 && (arg == "help" || arg == "version"):
-			r.args = append([]string{"--" + arg}, r.args...)
 		case command != nil && len(r.operands) == 0:
 			r.command = true
 			r.complain("%s is not a command: %s", arg, command[0].answer)
@@ -56,6 +60,29 @@ func read(args []string, program string) *reader {
 		}
 	}
 	return r
+}
+
+// asksForHelp reads what asks for the help, the man page or a completion as other programs are asked, or the version.
+func (r *reader) asksForHelp(arg string) bool {
+	help := lookup("-h")
+	name := strings.TrimLeft(arg, "-")
+	if name == arg && len(r.operands) > 0 {
+		return false
+	}
+	pages := strings.Split(help.value, "|")
+	switch {
+	case slices.Contains(pages, r.peek()) && slices.Contains([]string{"h", "help", "completion"}, name):
+		r.own(help, r.next(), true)
+	case name == "man":
+		r.own(help, name, true)
+	case arg == "-?", arg == "help":
+		r.own(help, "", false)
+	case arg == "version":
+		r.own(lookup("--version"), "", false)
+	default:
+		return false
+	}
+	return true
 }
 
 // environment reads the variables that stand for flags.
@@ -101,6 +128,7 @@ func (r *reader) complain(format string, args ...any) {
 }
 
 func (r *reader) long(text string) {
+	r.short = false
 	name, value, given := strings.Cut(text, "=")
 	f := lookup("--" + name)
 	found := abroad("--" + name)
@@ -119,66 +147,6 @@ func (r *reader) long(text string) {
 	}
 }
 
-// letters reads flags with one dash. Those of another program are not ours: -nc would write into the very file that
-// wget's -nc leaves alone. What follows a letter that nobody knows may be a password, and is not shown.
-func (r *reader) letters(text string) {
-	name, value, given := strings.Cut(text, "=")
-	for _, f := range flags() { // with or without its inner dashes: -dryrun is no -d
-		if strings.ReplaceAll(f.name, "-", "") == strings.ReplaceAll(name, "-", "") {
-			r.complain("-%s has one dash: write --%s", name, f.name)
-			r.own(f, value, given)
-			return
-		}
-	}
-	for text != "" {
-		text = r.letter(text)
-	}
-}
-
-// letter reads the flag that text begins with, and returns the letters that are left.
-func (r *reader) letter(text string) string {
-	letters := first(text)
-	text = text[len(letters)-1:]
-	value := strings.TrimPrefix(text, "=")
-	found := abroad(letters)
-	own := lookup(letters)
-	switch {
-	case own == nil && r.take(found, text):
-		return ""
-	case own == nil:
-		r.complain("unknown flag %s%s", letters, because(": ", found))
-	case found == nil || own.mayTake(value):
-		given := text != "" && (!own.bare || text != value || numberFor(found, text))
-		r.own(own, value, given)
-		if given {
-			return ""
-		}
-		return text
-	default:
-		r.complain("%s takes a number here%s", letters, because(": ", found))
-	}
-	f, known := of(r.program, found)
-	given := text != "" && (f.value != "" || fits("N", text)) // a number is a value, not -4
-	r.swap(found, value, given)
-	if given || !known {
-		return ""
-	}
-	return text
-}
-
-// mayTake reports whether a value may be meant for the flag, and not for the same letter of another program.
-func (f *flag) mayTake(value string) bool {
-	return f.value != "N" || value == "" || value == "auto" || fits("N", value)
-}
-
-// first returns the first flag of several with one dash: one letter, or a pair such as wget's -nc.
-func first(text string) string {
-	if len(text) > 1 && text[0] == 'n' && abroad("-"+text[:2]) != nil {
-		return "-" + text[:2]
-	}
-	return "-" + text[:1]
-}
-
 // take obeys a flag of other programs if what follows leaves no doubt of what it means: text in the same argument, or the
 // next one. The table marks the meanings that it may take.
 func (r *reader) take(found []foreign, text string) bool {
@@ -191,7 +159,7 @@ func (r *reader) take(found []foreign, text string) bool {
 		switch {
 		case !f.sure:
 		case f.value == "":
-			if text == "" && ends {
+			if text == "" && (ends || same(found)) {
 				return r.put(f, "")
 			}
 		case len(text) > 2, text == "-":
@@ -213,7 +181,10 @@ func (r *reader) ends() bool {
 
 // own sets a flag of ours. value is what follows it in the same argument.
 func (r *reader) own(f *flag, value string, given bool) {
-	meant := abroad("-" + f.letter)
+	var meant []foreign
+	if r.short {
+		meant = abroad("-" + f.letter)
+	}
 	next := r.peek()
 	switch {
 	case f.bare && numberFor(meant, cmp.Or(value, next)):
@@ -221,6 +192,10 @@ func (r *reader) own(f *flag, value string, given bool) {
 		r.swap(meant, value, given)
 		return
 	case given:
+	case f.name == "netrc" && r.aFile():
+		r.complain("%s takes a file only after =: write --netrc=%s", f, next)
+		value = r.next()
+		given = true
 	case f.bare:
 		value = r.all.Lookup(f.name).NoOptDefVal
 	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && !f.takesURL():
@@ -231,11 +206,7 @@ func (r *reader) own(f *flag, value string, given bool) {
 		value = r.next()
 	}
 	if err := r.all.Set(f.name, value); err != nil {
-		if value == "" || fits("N", value) {
-			meant = nil
-		}
-		r.complain("%s%s", badValue(f.name, value, errors.Unwrap(err)), because("; ", meant))
-		r.lost = true
+		r.refuse(f, value, errors.Unwrap(err), meant)
 		return
 	}
 	switch {
@@ -246,6 +217,23 @@ func (r *reader) own(f *flag, value string, given bool) {
 	default:
 		r.add(f.String())
 	}
+}
+
+// refuse says what is wrong with the value of a flag, and what other programs mean by the flag.
+func (r *reader) refuse(f *flag, value string, why error, meant []foreign) {
+	if value == "" || fits("N", value) {
+		meant = nil
+	}
+	r.complain("%s%s", badValue(f.name, value, why), because("; ", meant))
+	r.lost = true
+	if f.name == "help" { // and no URL is missing
+		r.Print = "help"
+	}
+}
+
+// aFile reports whether the next argument looks like the name of a file, and holds no password.
+func (r *reader) aFile() bool {
+	return !r.ends() && aPath().MatchString(r.peek()) && shown(r.peek()) == r.peek()
 }
 
 // takesURL reports whether a URL may follow the flag as its value.
@@ -262,15 +250,16 @@ func (r *reader) add(words ...string) {
 
 // swap goes on with what the program's flag is here. value is what follows the flag in the same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
-	f, ok := of(r.program, found)
-	if f.value != "" && !given && !r.ends() && fits(f.value, r.peek()) {
+	f, ok := of(r.program, found, cmp.Or(value, r.peek()))
+	free := !r.ends() || f.value == "URL" && urlStart().MatchString(r.peek()) && len(r.args)+len(r.operands) > 1
+	if f.value != "" && !given && free && fits(f.value, r.peek()) {
 		value = r.next()
 		given = true
 	}
 	switch {
-	case !ok || given && value != "true" && (f.value == "" || !fits(f.value, value)):
+	case !ok, given && !f.takes(value):
 		r.lost = true
-	case f.none:
+	case f.none, f.value != "" && f.programs != nil && value == "" && !given:
 		r.known++
 		r.lost = true
 	default:
@@ -279,6 +268,14 @@ func (r *reader) swap(found []foreign, value string, given bool) {
 			r.lost = true
 		}
 	}
+}
+
+// takes reports whether a value may follow the flag in the same argument.
+func (f *foreign) takes(value string) bool {
+	if f.value == "" {
+		return value == "true"
+	}
+	return fits(f.value, value)
 }
 
 // globOf returns the pattern for a program's list of patterns, which for wget may be one of suffixes.
@@ -292,18 +289,35 @@ func globOf(program, list string) string {
 	return list
 }
 
+// translate returns what the value of a program's flag is here.
+func (f *foreign) translate(program, value string) string {
+	switch f.value {
+	case "GLOB":
+		return globOf(program, value)
+	case "TRIES": // the first of them is no retry
+		tries, _ := strconv.Atoi(value)
+		return strconv.Itoa(tries - 1)
+	case "KRATE":
+		if number().MatchString(value) { // of K
+			return value + "K"
+		}
+	}
+	return value
+}
+
 // put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
 func (r *reader) put(f foreign, value string) bool {
-	if f.value == "GLOB" {
-		value = globOf(r.program, value)
-	}
+	value = f.translate(r.program, value)
 	words := slices.Clone(f.write)
+	if f.value == "LEVELS" && (value == "0" || value == "inf") { // all, as without the flag
+		words = nil
+	}
 	for i, word := range words {
 		before, ends := strings.CutSuffix(word, f.value)
 		switch {
-		case f.value != "" && ends:
+		case f.value != "" && ends && value != "":
 			words[i] = before + value
-		case word[0] >= 'A' && word == strings.ToUpper(word):
+		case f.value != "" && ends, word[0] >= 'A' && word == strings.ToUpper(word):
 			words[i] = ""
 		}
 		if words[i] == "" {

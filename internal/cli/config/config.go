@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/urlparse"
@@ -37,6 +39,7 @@ type Config struct {
 	Info, Long, JSON, DryRun    bool
 	Human                       bool   // sizes for people
 	Sort                        string // name, time, size or none; "" is name for -l
+	Reverse                     bool   // that order, of -lrt
 	Output, Dir, Report         string
 	File                        download.Options // of each file
 	Many                        bool             // several files at once
@@ -242,8 +245,47 @@ func (l *line) hint(text string, err error, last bool) {
 		}
 	case !l.Glob && isPattern(text):
 		bad.Hint = "--glob takes it as a pattern of names"
+	default:
+		bad.Hint = cmp.Or(l.encoding(text), bad.Hint)
 	}
 }
+
+// encoding returns the hint for a URL whose path only has to be encoded.
+func (l *line) encoding(text string) string {
+	u, err := l.parseURL(encoded(text))
+	if err != nil {
+		return ""
+	}
+	return "write " + u.Redacted()
+}
+
+// encoded returns the text of a URL with what may not stand in its path percent-encoded.
+func encoded(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	host, path, found := strings.Cut(rest, "/")
+	if !found {
+		return text
+	}
+	kind := strings.LastIndex(path, ";type=")
+	text = scheme + "://" + host + "/"
+	for i := range len(path) {
+		stands := path[i] > ' ' && path[i] <= '~' && strings.IndexByte("#\"<>[]^`{|}\\", path[i]) < 0
+		switch path[i] {
+		case '%':
+			stands = octet().MatchString(path[i:])
+		case ';':
+			stands = i == kind
+		}
+		if stands {
+			text += path[i : i+1]
+		} else {
+			text += fmt.Sprintf("%%%02X", path[i])
+		}
+	}
+	return text
+}
+
+var octet = lazy.Regexp(`^%[0-9A-Fa-f]{2}`)
 
 // isPattern reports whether the text is no URL, but becomes one with --glob.
 func isPattern(text string) bool {

@@ -2,6 +2,7 @@ package config
 
 import (
 	_ "embed"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +15,13 @@ import (
 func correct(args []string) error {
 	var best *Error
 	most := -1
-	for _, program := range []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone"} {
+	programs := []string{"wget", "curl", "aria2", "lftp", "rsync", "rclone", "ncftp"}
+	for _, one := range [][2]string{{"-l", "ls"}, {"-R", "ncftp"}} {
+		if slices.Contains(args, one[0]) {
+			programs = slices.Insert(programs, 0, one[1])
+		}
+	}
+	for _, program := range programs {
 		r := read(args, program)
 		command, refused := r.whole()
 		e := &Error{Lines: append(slices.Compact(r.wrong), refused...), Whole: command != ""}
@@ -33,8 +40,17 @@ func correct(args []string) error {
 func (r *reader) whole() (text string, refused []string) {
 	r.settle()
 	refused = r.refused()
-	bad := func(t Target) bool { return t.Err != nil }
-	if r.lost || refused != nil || slices.ContainsFunc(r.Targets, bad) {
+	if r.lost {
+		return "", refused
+	}
+	switch {
+	case !slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Err != nil }):
+	case r.command || r.program == "rsync": // whose users name a place at the end
+		return "", []string{"not every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"}
+	default:
+		return "", nil // what is wrong follows from what is guessed
+	}
+	if refused != nil {
 		return "", refused
 	}
 	text = "ftpfetch"
@@ -42,10 +58,14 @@ func (r *reader) whole() (text string, refused []string) {
 		if i > 0 && r.right[i-1] == "-u" { // no password is shown
 			word, _, _ = strings.Cut(word, ":")
 		}
+		u, err := r.parseURL(word)
 		switch {
+		case err == nil:
+			word = u.Redacted()
 		case strings.Contains(word, "@"):
 			word = "URL"
-		case !plain().MatchString(word):
+		}
+		if !plain().MatchString(word) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 		text += " " + word
@@ -55,7 +75,7 @@ func (r *reader) whole() (text string, refused []string) {
 
 var (
 	urlStart = lazy.Regexp(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	number   = lazy.Regexp(`^-?[0-9][0-9-]*$`)                      // of another program's flag, or a range
+	number   = lazy.Regexp(`^(-?[0-9][0-9-]*|inf)$`)                // of another program's flag, or a range
 	aPath    = lazy.Regexp(`^([^:@/]*/?|[.]{0,2}/.*|[^:@/.]+/.*)$`) // rather than a host with a path
 	plain    = lazy.Regexp(`^[A-Za-z0-9_%+=:,./@-]+$`)              // what needs no quotes in a shell
 )
@@ -92,6 +112,9 @@ func closest(name string) (best *flag) {
 	var begin []*flag
 	least := max(1, len(name)/4) + 1
 	for _, f := range flags() {
+		if strings.HasPrefix(name, "no-") && !strings.HasPrefix(f.name, "no-") { // the opposite
+			continue
+		}
 		for ; within(least-1, name, f.name); least-- {
 			best = f
 		}
@@ -172,14 +195,21 @@ func meaning(text string) (f foreign) {
 	return f
 }
 
-// of returns what the program means by the flag. No program's flags belong to program "".
-func of(program string, found []foreign) (foreign, bool) {
+// of returns what the program means by the flag before the text next. No program's flags belong to program "".
+func of(program string, found []foreign, next string) (meant foreign, known bool) {
 	for _, f := range found {
-		if f.programs == nil || slices.Contains(f.programs, program) {
+		if f.programs != nil && !slices.Contains(f.programs, program) {
+			continue
+		}
+		if f.value == "" || fits(f.value, next) {
 			return f, true
 		}
+		if !known {
+			meant = f
+			known = true
+		}
 	}
-	return foreign{}, false
+	return meant, known
 }
 
 // because says, after the text before, what to write for a flag, to the users of each program that has it.
@@ -202,13 +232,25 @@ func numberFor(found []foreign, text string) bool {
 }
 
 func fits(placeholder, text string) bool {
+	if placeholder == "HERE" { // a file
+		_, err := os.Stat(text)
+		return err == nil
+	}
 	return regexp.MustCompile(values[placeholder]).MatchString(text)
 }
 
 // values are what may stand for a placeholder. What is not here may be anything.
 var values = map[string]string{
-	"N":       `^([0-9]|-$|inf$)`,
-	"TIME":    `^[0-9]`,
+	"N":       `^([0-9]|inf$)`,
+	"-":       `^-$`,
+	"LEVELS":  `^([0-9]|inf$)`,
+	"TRIES":   `^[1-9][0-9]{0,6}$`,
+	"KRATE":   `^[0-9]`,
+	"FALSE":   `^false$`,
+	"PATTERN": `^[^/]*[*?[][^/]*$`, // and no directory, whose path has another beginning here
+	"GLOB":    `^(/.*|[^/]*/?)$`,   // whatever has another slash means something else here
+	"TIME":    `^[0-9.]*[1-9]`,
+	"HOST":    `[a-z][.][a-z]`,
 	"RATE":    `^[0-9]`,
 	"SIZE":    `^[0-9]`,
 	"FILE":    `^([^0-9]|$)`,

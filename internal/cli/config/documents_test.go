@@ -81,7 +81,7 @@ func TestBashCompletion(t *testing.T) {
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]}"; }
 `, ""
 	for _, tt := range [][2]string{
-		{"--progr", "--progress"}, {"--type ''", "a i d guess"}, {"--type =", "a i d guess"}, {"--type = g", "guess"}, {"-u -", ""}, {"ftp://h", ""},
+		{"--progr", "--progress"}, {"--type ''", "a i d guess"}, {"--help =", "man bash zsh fish"}, {"--help = m", "man"}, {"--help ''", ""}, {"--ip ''", "4 6"}, {"--type =", "a i d guess"}, {"--type = g", "guess"}, {"-u -", ""}, {"ftp://h", ""},
 	} {
 		script, want = script+"try ftpfetch "+tt[0]+"\n", want+tt[1]+"\n"
 	}
@@ -115,7 +115,8 @@ var shells = map[string]struct {
 	script, words, dir, file, any string
 	line                          func(f *flag, names []string, usage, value string) string
 }{
-	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); return`, `IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); return`, "return", "return", bashLine},
+	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); _ftpfetch_no_files; return`,
+		`IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); _ftpfetch_no_files; return`, "return", "_ftpfetch_no_files; return", bashLine},
 	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --help=zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
 		"(%s)", "_directories", "_files", " ", zshLine},
 	"fish": {"# Completion of ftpfetch for fish: ftpfetch --help=fish\ncomplete -c ftpfetch -f\nLINES",
@@ -133,10 +134,10 @@ func completion(t *testing.T, shell string) string {
 		}
 		kind, value := f.value, c.any
 		switch {
-		case f.bare:
+		case kind == "":
 			value = ""
-		case strings.Contains(kind, "|"):
-			value = fmt.Sprintf(c.words, strings.ReplaceAll(kind, "|", " "))
+		case strings.Contains(kind, "|"): // ADDR is not a word, but stands for one
+			value = fmt.Sprintf(c.words, strings.ReplaceAll(strings.TrimSuffix(kind, "|ADDR"), "|", " "))
 		case kind == "FORM":
 			value = fmt.Sprintf(c.words, "FORMS")
 		case kind == "DIR":
@@ -158,15 +159,24 @@ func usage(f *flag) string {
 	return strings.Join(strings.Fields(append(found, "", "")[1]), " ")
 }
 
-func bashLine(_ *flag, names []string, _, value string) string {
+func bashLine(f *flag, names []string, _, value string) string {
 	if value == "" {
 		return ""
+	}
+	if f.bare {
+		value = fmt.Sprintf("if [[ $equals ]]; then %s; fi", value)
 	}
 	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
 }
 
 func zshLine(f *flag, names []string, usage, value string) string {
 	spelling := strings.Join(names, ",")
+	usage = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(usage)
+	if value != "" && f.bare {
+		both := fmt.Sprintf("'(%s)'", strings.Join(names, " "))
+		long := names[len(names)-1]
+		return fmt.Sprintf("\t%s%s'[%s]' \\\n\t%s%s=-'[%s]::%s:%s' \\\n", both, names[0], usage, both, long, usage, f.value, value)
+	}
 	if value != "" {
 		spelling = strings.Join(names, "+,") + "="
 		value = ":" + strings.ReplaceAll(f.value, ":", `\:`) + ":" + value
@@ -174,7 +184,6 @@ func zshLine(f *flag, names []string, usage, value string) string {
 	if len(names) > 1 {
 		spelling = fmt.Sprintf("'(%s)'{%s}", strings.Join(names, " "), spelling)
 	}
-	usage = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(usage)
 	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
 }
 
@@ -182,6 +191,9 @@ func fishLine(f *flag, names []string, usage, value string) string {
 	short := ""
 	if len(names) > 1 {
 		short = " -s " + f.letter
+	}
+	if f.bare {
+		value = strings.NewReplacer(" -x", "", " -r", "").Replace(value)
 	}
 	usage = strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(usage)
 	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.name, value, usage)

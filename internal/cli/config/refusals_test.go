@@ -5,7 +5,6 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -280,7 +279,7 @@ func TestSuggestions(t *testing.T) {
 func TestHabits(t *testing.T) {
 	seen := make(map[string]bool)
 	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
-		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3")
+		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3", "TRIES", "3", "KRATE", "9K", "PATTERN", "*.gz", "help=PAGE", "help=zsh", "LEVELS", "3")
 	for row := range strings.Lines(habits) {
 		flags, _, ok := strings.Cut(row, " = ")
 		if !ok {
@@ -317,28 +316,47 @@ func TestWrongFlags(t *testing.T) {
 		{"-xhttp://me:secret@h/", `unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)`},
 		{"-v -json", `-json has one dash: write --json`},
 		{"-nc", `unknown flag -nc: for wget's write --no-clobber`},
-		{"-OL ftp://h/f", "unknown flag -O: for wget's write -o FILE; for curl's leave it out (a file gets its own name); for aria2's there is no counterpart (BitTorrent); for lftp's write -d DIR\nunknown flag -L: for wget's leave it out (a tree stays on its server); for curl's leave it out (HTTP); for lftp's write --follow-links (in trees)\nas one command: ftpfetch ftp://h/f"},
+		{"-OL ftp://h/f", "unknown flag -O: for wget's write -o FILE; for curl's leave it out (a file gets its own name); for aria2's there is no counterpart (BitTorrent); for lftp's write --dir DIR\nunknown flag -L: for wget's leave it out (a tree stays on its server); for curl's leave it out (HTTP); for lftp's write --follow-links (in trees)\nas one command: ftpfetch ftp://h/f"},
 		{"—help", "a flag begins with \"-\", not with \"—\"\n-help has one dash: write --help\nas one command: ftpfetch -h"},
 		{"–o=f —user=me:secret ftp://h/f", "a flag begins with \"-\", not with \"–\"\na flag begins with \"-\", not with \"—\"\n-user has one dash: write --user\nas one command: ftpfetch -o f -u me ftp://h/f"},
-		{"-avz --partial ftp://h/d/", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nunknown flag --partial: leave it out (the default)\nas one command: ftpfetch -v -r -N ftp://h/d/"},
-		{"sync ftp://h/d/", "sync is not a command: write -r -N\nas one command: ftpfetch -r -N ftp://h/d/"},
+		{"-avz --partial ftp://h/d/", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nunknown flag --partial: leave it out (the default)\nas one command: ftpfetch -r -N -v ftp://h/d/"},
+		{"sync ftp://h/d/", "sync is not a command: there is no counterpart (-r -N fetches what is new, and deletes nothing)"},
 		{"-A gz,txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*gz,*txt}' -r ftp://h/d/"},
 		{"put f ftp://h/f", "put is not a command: there is no counterpart (it only downloads)"},
 		{"get ftp://h/f", "get is not a command: leave it out\nas one command: ftpfetch ftp://h/f"},
 		{"ls ftp://h/d/", "ls is not a command: write -l\nas one command: ftpfetch -l ftp://h/d/"},
-		{"mirror ftp://h/d/", "mirror is not a command: write -r\nas one command: ftpfetch -r ftp://h/d/"},
-		{"-rl2 ftp://h/d/", "-l takes no value here; for wget's write --depth N (with -r); for curl's leave it out (a URL that ends in / is listed); for aria2's write -v (with 2>FILE)\nas one command: ftpfetch -r --depth 2 ftp://h/d/"},
-		{"-sS ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q ftp://h/f"},
+		{"mirror ftp://h/d/", "mirror is not a command: write -r -N\nas one command: ftpfetch -r -N ftp://h/d/"},
+		{"-rl2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; leave 0 and inf out); for curl's leave it out (a URL that ends in / is listed)\nas one command: ftpfetch -r --depth 2 ftp://h/d/"},
+		{"-sS ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for ls's write --sort size; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q ftp://h/f"},
 		{"-s ftp://h/f", "-s needs a value: write -s N; for curl's write -q\nas one command: ftpfetch -q ftp://h/f"},
+		{"-n my.netrc ftp://h/f", "-n takes a file only after =: write --netrc=my.netrc\nas one command: ftpfetch --netrc=my.netrc ftp://h/f"},
+		{"-n -u me -x ftp://h/f", "unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)"},
+		{"--help=tcsh", "--help tcsh: write man, bash, zsh or fish"},
+		{"-p secret ftp://h/f", "unknown flag -p: for wget's there is no counterpart (HTML); for curl's leave it out (the default); for aria2's leave it out (the default); for lftp's leave it out (it is part of the URL); for rsync's leave it out (the default); for ncftp's write --password-stdin (with -u NAME)"},
+		{"mirror ftp://h/d/ out", "mirror is not a command: write -r -N\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
+		{"-avz ftp://h/d/ out", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
+		{"-R ftp://h/d/", "unknown flag -R: for wget's write --reject GLOB (in trees); for curl's and aria2's leave it out (the default); for lftp's there is no counterpart (it uploads); for ncftp's write -r\nas one command: ftpfetch -r ftp://h/d/"},
+		{"--user ftp://h/f", "-u needs a value: write -u NAME[:PASSWORD]"},
+		{"--recursive=yes ftp://h/d/", "--recursive yes: write --recursive or --recursive=false"},
+		{"--no-recursive ftp://h/d/", "unknown flag --no-recursive"},
+		{"--completion", "unknown flag --completion: write --help=PAGE (bash, zsh or fish)"},
+		{"-mirror ftp://h/d/", "-mirror has one dash\nas one command: ftpfetch -r -N ftp://h/d/"},
+		{"-vn ~/netrc ftp://h/f", "-n takes a file only after =: write --netrc=~/netrc\nas one command: ftpfetch -v '--netrc=~/netrc' ftp://h/f"},
+		{"--netrc ./n ftp://h/f", "-n takes a file only after =: write --netrc=./n\nas one command: ftpfetch --netrc=./n ftp://h/f"},
+		{"-r -e ftp://h/d/", "unknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
+		{"-r -X sub ftp://h/d/", "unknown flag -X: for wget's there is no counterpart (--reject /DIR/ counts from the directory of the URL); for curl's there is no counterpart (HTTP); for lftp's write --reject PATTERN (in trees)"},
+		{"mirror -e ftp://h/d/", "mirror is not a command: write -r -N\nunknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
+		{"--delete-after ftp://h/f", "unknown flag --delete-after: there is no counterpart (what was fetched stays here)"},
+		{"-sSo g ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for ls's write --sort size; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q -o g ftp://h/f"},
 		{"-r 0-99 ftp://h/f", `-r takes no value here; for curl's there is no counterpart (a file is fetched whole)`},
-		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth N (with -r); for curl's leave it out (a URL that ends in / is listed); for aria2's write -v (with 2>FILE)\n--depth needs a tree: add -r"},
-		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
+		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; leave 0 and inf out); for curl's leave it out (a URL that ends in / is listed)\n--depth needs a tree: add -r"},
+		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for lftp's write -N; for rsync's write --dry-run; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
 		{"-d ftp://h/f", "-d needs a value: write -d DIR; for wget's and lftp's write -v; for curl's there is no counterpart (HTTP)\nas one command: ftpfetch -v ftp://h/f"},
 		{"-o -nc -uuser -x -no-ledger", "unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-ledger has one dash: write --no-ledger"},
 		{"-T 9 ftp://h/f", "unknown flag -T: for wget's write --timeout TIME; for curl's there is no counterpart (it uploads); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch --timeout 9 ftp://h/f"},
 		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/"},
 		{"--exclude x", `unknown flag --exclude: for rsync's and rclone's write --reject GLOB (in trees); for lftp's write --reject GLOB (in trees)`},
-		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag --tries: for wget's and curl's and aria2's write --retries N (besides the first try)\nunknown flag --progress-bar: write --progress bar\nas one command: ftpfetch -d dir --retries 3 -q --progress bar URL"},
+		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag --tries: for wget's and aria2's write --retries TRIES (one less: the first try is no retry)\nunknown flag --progress-bar: write --progress bar\nas one command: ftpfetch -d dir --retries 2 -q --progress bar 'ftp://me:***@h/f'"},
 		{"--no-check-certificate --proxy http://me:secret@h:1 ftp://h/f", "unknown flag --no-check-certificate: write --insecure\nas one command: ftpfetch --insecure --proxy URL ftp://h/f"},
 		{"-k ftp://h/f", "unknown flag -k: for curl's write --insecure; for wget's there is no counterpart (HTML); for aria2's leave it out (automatic)\nas one command: ftpfetch --insecure ftp://h/f"},
 		{"--tpye a --retires 3 ftp://h/f", "unknown flag --tpye: perhaps --type\nunknown flag --retires: perhaps --retries\nas one command: ftpfetch --type a --retries 3 ftp://h/f"},
@@ -347,47 +365,6 @@ func TestWrongFlags(t *testing.T) {
 		_, err := Parse(strings.Fields(tt.args))
 		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input"); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.args, got, tt.want)
-		}
-	}
-}
-
-// TestTaken checks the flags of other programs that are simply taken, and those that are in doubt.
-func TestTaken(t *testing.T) {
-	for args, want := range map[string]string{
-		"-O f URL": "-o f URL", "-O - URL": "-o - URL", "-qO- URL": "-q -o - URL", "-O URL": "URL", "URL -O": "URL", "-q -O URL -O URL": "-q URL URL", "-Of.gz URL": "-o f.gz URL",
-		"-O ftp.h/f": "", "-O 1=f URL": "", "-P d URL": "-d d URL", "-P 5 URL": "", "-P - URL": "", "-P URL": "", "-m URL/": "-r -N URL/", "-m 30 URL": "", "-m30 URL": "",
-		"--mirror URL/": "-r -N URL/", "-m -P d URL/": "-r -N -d d URL/", "help": "-h", "version": "--version",
-	} {
-		words := strings.Fields(strings.ReplaceAll(args, "URL", "ftp://h/f"))
-		r := read(words, "")
-		if got := strings.Join(r.right, " "); (r.wrong == nil) != (want != "") || want != "" && got != strings.ReplaceAll(want, "URL", "ftp://h/f") {
-			t.Errorf("%s: got %s, %q, want %s", args, got, r.wrong, want)
-		}
-	}
-}
-
-// TestNewcomers types each command of docs/coming-from.md with ftpfetch in place of the
-// program's name. The one beside it must come of that, or be proposed.
-func TestNewcomers(t *testing.T) {
-	page := must.Get(os.ReadFile("../../../docs/coming-from.md"))(t)
-	rows := regexp.MustCompile("(?m)^\\| `(.*)` \\| `ftpfetch (.*)` \\|$").FindAllStringSubmatch(string(page), -1)
-	if len(rows) < 20 {
-		t.Errorf("the page has %d commands", len(rows))
-	}
-	for _, row := range rows {
-		typed, args := row[1], strings.Fields(strings.ReplaceAll(row[1], "URL", "ftp://host"))[1:]
-		whole, _ := read(args, "").whole()
-		got := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(whole, "ftpfetch "), "'", ""))
-		if _, err := Parse(args); err != nil {
-			_, proposed, _ := strings.Cut(err.Error(), "as one command: ftpfetch ")
-			got = strings.Fields(strings.ReplaceAll(strings.SplitN(proposed, "\n", 2)[0], "'", ""))
-		}
-		want := strings.Fields(strings.ReplaceAll(row[2], "URL", "ftp://host"))
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			_, err := Parse(args)
-			t.Errorf("%s: got %q, want %q: %v", typed, got, want, err)
 		}
 	}
 }

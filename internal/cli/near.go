@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+const (
+	lookAround = 5 * time.Second // how long a hint may take
+	mostBeside = 20_000          // entries of a directory that are read for it
+	longest    = 255             // of a name, in bytes
+	mostShown  = 5               // names that are shown
+	mostLooks  = 3               // failures that get such a hint
+)
+
+// near says what the server has beside what u names, if that is not there, or "". It lists the directory in which the first
+// segment of the path is missing.
+func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
+	dir, name, entering := missingOf(u, err)
+	if dir == nil || r.Quiet || mayBePattern(u) || r.Many && len(r.Targets) != 1 || r.looks.Add(1) > mostLooks {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookAround)
+	defer cancel()
+	beside := beside{name: name}
+	n := 0
+	for e, err := range r.source.Entries(ctx, dir) {
+		n++
+		if n > mostBeside || err != nil && !errors.Is(err, ftpexec.ErrLine) {
+			break
+		}
+		if err == nil {
+			beside.add(e)
+		}
+	}
+	return beside.hint(dir, entering)
+}
+
+// missingOf returns the directory in which a name of u's path is missing, as err says, and that name; entering says that it
+// should be a directory.
+func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string, entering bool) {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok || e.Code != 550 && e.Code != 450 {
+		return nil, "", false
+	}
+	way := slices.Clone(u.Dirs)
+	if u.Name != "" {
+		way = append(way, u.Name)
+	}
+	at := len(way) - 1
+	arg, entering := strings.CutPrefix(e.Op, "CWD ")
+	switch {
+	case entering:
+		at = slices.Index(way, arg)
+	case !errors.Is(err, ftpexec.ErrNotFound):
+		return nil, "", false
+	}
+	if at < 0 {
+		return nil, "", false
+	}
+	above := *u
+	above.Dirs = way[:at]
+	above.Name = ""
+	above.Type = ""
+	return &above, way[at], entering
+}
+
+// beside is what a directory has of names like one that is not there.
+type beside struct {
+	name string
+	some bool         // there is something in the directory
+	here *fs.FileMode // of the very name, which is there
+	like [4][]string  // the names that are like it, the likeliest first; directories end in "/"
+	dirs []string     // the first directories
+}
+
+func (b *beside) add(e ftpexec.Entry) {
+	b.some = true
+	name := path.Base(e.Name)
+	if len(name) > longest {
+		return
+	}
+	if name == b.name {
+		mode := e.Mode
+		b.here = &mode
+		return
+	}
+	shown := name
+	if e.Mode.IsDir() {
+		shown += "/"
+		if len(b.dirs) <= mostShown {
+			b.dirs = append(b.dirs, shown)
+		}
+	}
+	if rank := likeness(b.name, name); rank >= 0 && len(b.like[rank]) <= mostShown {
+		b.like[rank] = append(b.like[rank], shown)
+	}
+}
+
+// likeness returns how a name is like one that somebody wrote: 0 in other case, 1 in another spelling of its octets, 2 with
+// a letter more, less, changed or out of place, 3 with another ending; else -1.
+func likeness(wrote, name string) int {
+	decoded, err := url.PathUnescape(wrote)
+	switch {
+	case strings.EqualFold(wrote, name):
+		return 0
+	case err == nil && strings.EqualFold(decoded, name), latin1(wrote) == name, wrote == latin1(name),
+		strings.ReplaceAll(wrote, "+", " ") == name:
+		return 1
+	case len(wrote) > 2 && oneOff([]rune(strings.ToLower(wrote)), []rune(strings.ToLower(name))):
+		return 2
+	case strings.HasPrefix(name, wrote+"."), strings.HasPrefix(wrote, name+"."):
+		return 3
+	}
+	return -1
+}
+
+// latin1 returns UTF-8 text in Latin-1, or "" if it is not in that.
+func latin1(text string) string {
+	if !utf8.ValidString(text) {
+		return ""
+	}
+	octets := make([]byte, 0, len(text))
+	for _, letter := range text {
+		if letter > 0xff {
+			return ""
+		}
+		octets = append(octets, byte(letter))
+	}
+	return string(octets)
+}
+
+// oneOff reports whether a letter added, dropped or changed, or two neighbours swapped, turn a into b.
+func oneOff(a, b []rune) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a = a[1:]
+		b = b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a = a[:len(a)-1]
+		b = b[:len(b)-1]
+	}
+	swapped := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	return len(a) <= 1 && len(b) <= 1 || swapped
+}
+
+// hint says what is there in dir. entering says that the name should be a directory.
+func (b *beside) hint(dir *urlparse.URL, entering bool) string {
+	switch {
+	case b.here == nil:
+	case !entering && b.here.IsDir():
+		return `It is a directory. End the URL in "/"`
+	case !entering && b.here.Type() == fs.ModeSymlink:
+		return `It is a link. If it leads to a directory, end the URL in "/"`
+	case entering && b.here.IsRegular():
+		return printable.Line(b.name) + " is a file"
+	case entering && b.here.IsDir():
+		return printable.Line(b.name) + " is there, but this login may not enter it"
+	default:
+		return ""
+	}
+	for _, names := range b.like {
+		if len(names) > 0 {
+			return "There is " + listed(dir, names)
+		}
+	}
+	if !entering || !b.some {
+		return ""
+	}
+	text := "There is no " + printable.Line(b.name) + " in " + dir.Redacted()
+	if len(b.dirs) > 0 {
+		text += ", but " + listed(nil, b.dirs)
+	}
+	return text
+}
+
+// listed returns names for people, as URLs in dir if it is not nil.
+func listed(dir *urlparse.URL, names []string) string {
+	shown := make([]string, 0, len(names))
+	for _, name := range names[:min(len(names), mostShown)] {
+		of, isDir := strings.CutSuffix(name, "/")
+		switch {
+		case dir == nil:
+			name = printable.Line(name)
+		case isDir:
+			name = dir.Child(of, urlparse.TypeDir).Redacted()
+		default:
+			name = dir.Child(of, "").Redacted()
+		}
+		shown = append(shown, name)
+	}
+	if len(names) > mostShown {
+		shown = append(shown, "more")
+	}
+	return strings.Join(shown, ", ")
+}

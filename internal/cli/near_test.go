@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/testserver"
+)
+
+// TestNear checks what is said of URLs of which some part is not there. SERVER stands for the server's URL; "" for nothing.
+func TestNear(t *testing.T) {
+	tree := map[string]string{
+		"/pub/README": "", "/pub/Data/genome.fa.gz": "", "/pub/Data/genome.fa.md5": "", "/pub/caf\xe9": "", "/pub/naïve": "",
+		"/pub/a;b": "", "/pub/50%": "", "/pub/two words": "", "/pub/empty/": "", "/file": "",
+		"/shut/": "", "/pub/" + strings.Repeat("n", 999) + "/": "", "/pub/esc\x1b[2J": "", "/many/1/": "", "/many/2/": "", "/many/3/": "", "/many/4/": "", "/many/5/": "", "/many/6/": "",
+	}
+	shut := func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "CWD" && c.Arg == "shut" {
+			return testserver.Final(testserver.Reply("550 Failed to change directory."))
+		}
+		return nil
+	}
+	s := testserver.New(t, &testserver.Options{Tree: tree, Fault: shut})
+	server := strings.TrimSuffix(s.URL("/"), "/")
+	for args, want := range map[string]string{
+		"SERVER/pub":                     `. End the URL in "/" to list it; -r fetches what is in it`,
+		"SERVER/nothing":                 "",
+		"SERVER/pub/readme":              ". There is SERVER/pub/README",
+		"SERVER/pub/READNE":              ". There is SERVER/pub/README",
+		"SERVER/pub/REDAME":              ". There is SERVER/pub/README",
+		"SERVER/pub/READ":                "",
+		"SERVER/pub/Data/genome.fa":      ". There is SERVER/pub/Data/genome.fa.gz, SERVER/pub/Data/genome.fa.md5",
+		"SERVER/pub/caf%C3%A9":           ". There is SERVER/pub/caf%E9",
+		"SERVER/pub/na%EFve":             ". There is SERVER/pub/na%C3%AFve",
+		"SERVER/pub/a%253Bb":             ". There is SERVER/pub/a%3Bb",
+		"SERVER/pub/two+words":           ". There is SERVER/pub/two%20words",
+		"SERVER/pub/two%2520words":       ". There is SERVER/pub/two%20words",
+		"SERVER/pub/data/genome.fa.gz":   ". There is SERVER/pub/Data/",
+		"SERVER/pbu/Data/genome.fa.gz":   ". There is SERVER/pub/",
+		"SERVER/pub/esc%1B%5B2j":         ". There is SERVER/pub/esc%1B%5B2J",
+		"SERVER/pub/none/x/y":            ". There is no none in SERVER/pub/, but Data/, empty/",
+		"SERVER/pub/Data/none/x":         ". There is no none in SERVER/pub/Data/",
+		"SERVER/shut/x":                  ". shut is there, but this login may not enter it",
+		"SERVER/file/x":                  ". file is a file",
+		"SERVER/many/x/":                 ". There is no x in SERVER/many/, but 1/, 2/, 3/, 4/, 5/, more",
+		"-l SERVER/pub/dta":              ". There is SERVER/pub/Data/",
+		"-l SERVER/pub/none":             ". There is no none in SERVER/pub/, but Data/, empty/",
+		"-r SERVER/pub/dta/":             ". There is SERVER/pub/Data/",
+		"-r -j 1 SERVER/pub/dta":         ". There is SERVER/pub/Data/",
+		"-I SERVER/pub/readme":           ". There is SERVER/pub/README",
+		"-j 2 SERVER/file SERVER/pub/50": "",
+		"-q SERVER/pub/readme":           "",
+	} {
+		t.Chdir(t.TempDir())
+		var stderr bytes.Buffer
+		code := Run(t.Context(), strings.Fields(strings.ReplaceAll(args, "SERVER", server)), IO{Out: new(bytes.Buffer), Err: &stderr})
+		first := ""
+		for line := range strings.Lines(stderr.String()) {
+			if strings.Contains(line, "(550 ") {
+				first = strings.TrimSpace(line)
+			}
+		}
+		if code == 0 || !strings.HasSuffix(first, ")"+strings.ReplaceAll(want, "SERVER", server)) {
+			t.Errorf("%s: exit %d, got %s, want %s", args, code, stderr.String(), want)
+		}
+	}
+}
+
+// TestNearTimes checks that a run that fails often looks around only a few times.
+func TestNearTimes(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/file": ""}})
+	var args []string
+	for i := range 20 {
+		args = append(args, s.URL(fmt.Sprintf("/d/File%d", i)))
+	}
+	t.Chdir(t.TempDir())
+	var stderr bytes.Buffer
+	Run(t.Context(), args, IO{Out: new(bytes.Buffer), Err: &stderr})
+	listed := strings.Count(fmt.Sprint(s.Commands()), "MLSD")
+	if listed != mostLooks {
+		t.Errorf("listed %d times: %s", listed, stderr.String())
+	}
+}
