@@ -49,12 +49,12 @@ func ibmi(r *Reader, m []string) (Item, error) {
 	return item, nil
 }
 
-// file returns a file that has members, unless it has been told already: CWD enters it, and LIST lists them there.
+// file returns a file that has members, unless it has been returned already: CWD enters it, and LIST lists them there.
 func (r *Reader) file(item Item) (Item, error) {
-	told := r.files[item.Name]
+	returned := r.files[item.Name]
 	r.files[item.Name] = true
 	item.Mode = fs.ModeDir
-	if told {
+	if returned {
 		return Item{}, ErrNoEntry
 	}
 	return item, nil

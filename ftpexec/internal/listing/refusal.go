@@ -10,7 +10,7 @@ import (
 var (
 	errJob       = errors.New("a job of the z/OS spool, which is no file: its output is not retrieved")
 	errName      = errors.New("no entry can have its name")
-	errElsewhere = errors.New("here the listing goes on with other directories, of which it tells no more")
+	errElsewhere = errors.New("here the listing goes on with other directories, which are not read")
 )
 
 // broken says which format a line comes nearest to, and where it leaves it. It is an ErrUnknown.
