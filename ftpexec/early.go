@@ -22,10 +22,13 @@ type Early struct {
 }
 
 // EntriesEarly is [Client.Entries], and tells o what shows before the listing is whole.
-func (c *Client) EntriesEarly(ctx context.Context, u *urlparse.URL, o Early) iter.Seq2[Entry, error] {
-	return c.listing(ctx, u, func(s *session, ctx context.Context, u *urlparse.URL) (listed, error) {
+func (c *Client) EntriesEarly(
+	ctx context.Context, u *urlparse.URL, o Early,
+) iter.Seq2[Entry, error] {
+	ask := func(s *session, ctx context.Context, u *urlparse.URL) (listed, error) {
 		return s.entries(ctx, u, o)
-	})
+	}
+	return c.listing(ctx, u, ask)
 }
 
 // watched is a data connection that tells the entries of the lines that are read from it.

@@ -277,7 +277,8 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 			case errors.Is(err, listing.ErrNoEntry) || paths && !isEntry(item.Name):
 				continue
 			case err != nil || !l.names && strings.ContainsAny(name, "/\r\n\x00"):
-				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, cut(l.mask(item.Name)), why(err)))
+				shown := cut(l.mask(item.Name))
+				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, shown, why(err)))
 			default:
 				e = entryOf(dir, name, item)
 			}

@@ -90,7 +90,8 @@ func (r *run) retrieve() (*Response, error) {
 	info := r.file.info
 	response := &Response{Body: b, Size: info.Size, ModTime: info.ModTime}
 	if b.text {
-		response.Body, response.Size = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}, -1
+		response.Body = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}
+		response.Size = -1
 	} else if info.Size >= 0 {
 		b.size = max(0, info.Size-r.goal.offset)
 	}
@@ -326,8 +327,9 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 
 // connectionErrors are what the system reports of a connection that broke.
 var connectionErrors = []syscall.Errno{
-	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN,
-	syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN,
+	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED,
+	syscall.ENETDOWN, syscall.ENETUNREACH, syscall.ENETRESET,
+	syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENOTCONN,
 }
 
 // socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.

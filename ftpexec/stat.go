@@ -112,7 +112,9 @@ type question struct {
 
 // inquire returns questions about the first files of rest that one run may ask, on a connection that serves first. The
 // error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
-func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, _ error) {
+func inquire(
+	first *urlparse.URL, rest []*urlparse.URL, last *question,
+) (asks []*question, _ error) {
 	for _, u := range rest[:min(len(rest), maxBatch)] {
 		err := errNoURL
 		if u != nil {

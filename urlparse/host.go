@@ -150,7 +150,8 @@ func ipv6(text part) (string, *Error) {
 	}
 	if addr.Zone() != "" {
 		hint := "write [" + addr.WithZone("").String() + "]"
-		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", hint)
+		at := strings.IndexByte(text.s, '%')
+		return "", text.fault(at, "an IPv6 address in a URL takes no zone", hint)
 	}
 	return addr.String(), nil
 }

@@ -52,8 +52,8 @@ func slashInLogin(schemepart part, slash int, f *Error) *Error {
 	case !strings.Contains(schemepart.s[slash:], "@"):
 		return f
 	case !strings.Contains(schemepart.s[:slash], "@"):
-		const reason = `"/" cannot stand unencoded in a user name or password, and no host is before it`
-		return schemepart.fault(slash, reason,
+		return schemepart.fault(slash,
+			`"/" cannot stand unencoded in a user name or password, and no host is before it`,
 			`write %2F for a "/" and %40 for a "@" there`)
 	}
 	if !strings.HasPrefix(f.Hint, "write %") {
@@ -99,7 +99,8 @@ func userinfo(u *URL, text part) *Error {
 // hostport = host [ ":" port ]
 func hostport(u *URL, text part) (f *Error) {
 	if forms := bracketed(text.s); forms != nil {
-		return text.fault(0, "an IPv6 address must be in brackets", "write "+strings.Join(forms, " or "))
+		hint := "write " + strings.Join(forms, " or ")
+		return text.fault(0, "an IPv6 address must be in brackets", hint)
 	}
 	end := hostEnd(text.s)
 	if u.Host, f = host(text.to(end)); f != nil {
@@ -129,7 +130,8 @@ func hostEnd(s string) int {
 func port(text part) (int, *Error) {
 	for i, c := range []byte(text.s) {
 		if !digit(c) {
-			return 0, text.fault(i, "a port is a decimal number", cmp.Or(delimiterHint(text.s[i:]), loginHint))
+			hint := cmp.Or(delimiterHint(text.s[i:]), loginHint)
+			return 0, text.fault(i, "a port is a decimal number", hint)
 		}
 	}
 	n, err := strconv.ParseUint(text.s, 10, 16)
@@ -159,7 +161,11 @@ func urlpath(u *URL, text part) (f *Error) {
 func splitType(text part) (segments, code part, found bool) {
 	const key = ";type="
 	semicolon := strings.LastIndexByte(text.s, ';')
-	if semicolon < 0 || !hasPrefixFold(text.s[semicolon:], key) || strings.Contains(text.s[semicolon:], "/") {
+	if semicolon < 0 {
+		return text, part{}, false
+	}
+	last := text.s[semicolon:]
+	if !hasPrefixFold(last, key) || strings.Contains(last, "/") {
 		return text, part{}, false
 	}
 	return text.to(semicolon), text.from(semicolon + len(key)), true
@@ -194,7 +200,8 @@ func ftptype(text part) (Typecode, *Error) {
 	case TypeASCII, TypeImage, TypeDir:
 		return t, nil
 	}
-	return "", text.fault(0, "the typecode after ;type= is a, i or d", "write ;type=a, ;type=i or ;type=d")
+	return "", text.fault(0, "the typecode after ;type= is a, i or d",
+		"write ;type=a, ;type=i or ;type=d")
 }
 
 // generalHint shows the form of a URL if there is no better hint.
@@ -240,25 +247,35 @@ func drivePath(s string) bool {
 
 // hostBeforeColon reports whether name, before the first ":", looks like a host or a user name rather than a scheme.
 func hostBeforeColon(name, rest string) bool {
-	if strings.HasPrefix(rest, "//") || strings.EqualFold(name, "mailto") || known(strings.ToLower(name)) {
+	lower := strings.ToLower(name)
+	if strings.HasPrefix(rest, "//") || lower == "mailto" || known(lower) {
 		return false
 	}
-	return rest == "" || digit(rest[0]) || strings.Contains(name, ".") || strings.Contains(rest, "@") ||
-		addressHint(name+":"+rest) != ""
+	return rest == "" || digit(rest[0]) || strings.Contains(name, ".") ||
+		strings.Contains(rest, "@") || addressHint(name+":"+rest) != ""
+}
+
+// quotationMarks are the marks around a URL that a shell did not remove.
+const quotationMarks = `"'` + "`\u201c\u201d\u2018\u2019\u00ab\u00bb"
+
+// isPath reports whether a text is the path of a file on this machine.
+func isPath(text string) bool {
+	return strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//")
 }
 
 func missingScheme(text part) *Error {
 	reason := "the scheme is missing"
-	if strings.HasPrefix(text.s, "/") && !strings.HasPrefix(text.s, "//") || strings.HasPrefix(text.s, ".") {
+	if isPath(text.s) {
 		return text.fault(0, reason+": this is a path, not a URL", generalHint)
 	}
-	bare := strings.Trim(text.s, `"'`+"`\u201c\u201d\u2018\u2019\u00ab\u00bb") // a shell did not remove them
+	bare := strings.Trim(text.s, quotationMarks)
 	if bare != text.s {
 		if _, err := Parse(bare); err == nil {
 			return text.fault(0, "the URL is in quotation marks", "write "+redact(bare))
 		}
 	}
-	name, rest := "ftp", text.s
+	name := FTP
+	rest := text.s
 	for _, s := range []string{FTPES, FTPS, FTP} {
 		if hasPrefixFold(rest, s+"//") {
 			name = s
@@ -318,7 +335,8 @@ func copyHint(text string) string {
 	case hint == generalHint:
 		return ""
 	case redact(text) != text: // it does not show what may be a password
-		return `write ftp:// before it, and "` + slash + `" in place of "` + text[len(login):len(text)-len(path)] + `"`
+		between := text[len(login) : len(text)-len(path)]
+		return `write ftp:// before it, and "` + slash + `" in place of "` + between + `"`
 	}
 	return hint
 }

@@ -15,9 +15,10 @@ import (
 // body is a file from some byte on. If its size is known, it returns the last byte only after the server has confirmed that
 // the transfer is complete: a reader that stops at Content-Length, as a proxy does, would not see an error after that.
 type body struct {
-	io.ReadCloser             // of an ftpexec.Response
-	size          int64       // of the file; -1 if unknown
-	forget        func() bool // the end of the request's context, which is a Close; false if it came
+	io.ReadCloser       // of an ftpexec.Response
+	size          int64 // of the file; -1 if unknown
+	// the end of the request's context, which is a Close too; false if it came
+	forget func() bool
 
 	mu   sync.Mutex // held during a call
 	at   int64      // where the next Read begins

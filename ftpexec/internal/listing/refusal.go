@@ -8,7 +8,7 @@ import (
 
 // Why a line is refused for reasons of its own.
 var (
-	errJob       = errors.New("a job of the z/OS spool, which is no file: its output is not retrieved")
+	errJob       = errors.New("a job of the z/OS spool, not a file: its output is not retrieved")
 	errName      = errors.New("no entry can have its name")
 	errElsewhere = errors.New("here the listing goes on with other directories, which are not read")
 )
