@@ -26,7 +26,7 @@ type verb struct {
 	// needless reports whether a step that is about to be sent is no longer needed; nil: it always is.
 	needless func(*run, step) bool
 	// judged decides what a reply means. Without it, a reply that is not right is a refusal, and kept keeps what a right one
-	// tells. right may be nil: then all but 1yz are right, because the server may refuse the command.
+	// says. right may be nil: then all but 1yz are right, because the server may refuse the command.
 	judged func(*run, step, wire.Reply) error
 	right  func(wire.Reply) bool
 	kept   func(*run, step, wire.Reply)
@@ -292,7 +292,7 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 var aborts = lazy.Regexp(`(?i)abort|fail`)
 
 // finish judges the final reply to a transfer of n bytes, which it returns; nil if none came. alone means that nothing else
-// tells whether the data is whole.
+// shows whether the data is whole.
 func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
 	op := r.goal.op
 	reply, err := r.conn.Finish(alone)

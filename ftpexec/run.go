@@ -110,8 +110,7 @@ func (r *run) avoidable(err error, reused bool) bool {
 			"trying again on a new connection")
 	case errors.Is(err, errUnexpected), local:
 		return false
-	case wire.IsOneOf(err, errNextWay, errSpurned, errUnended):
-	case errors.Is(err, errAbrupt) && r.goal.listing:
+	case r.foreseen(err):
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 	case errors.As(err, new(*wire.AheadError)) && !r.sequential:
@@ -125,6 +124,12 @@ func (r *run) avoidable(err error, reused bool) bool {
 		return false
 	}
 	return true
+}
+
+// foreseen reports whether err ended the connection so that another try follows.
+func (r *run) foreseen(err error) bool {
+	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) ||
+		errors.Is(err, errAbrupt) && r.goal.listing
 }
 
 // attempt runs the plan once, on a fresh connection or the kept one.

@@ -13,7 +13,7 @@ import (
 
 // host = hostname | hostnumber
 //
-// RFC 1738 sections 3.1 and 5. The top label tells them apart: it never starts with a digit. Extensions: an IPv6 address
+// RFC 1738 sections 3.1 and 5. The top label distinguishes them: it never starts with a digit. Extensions: an IPv6 address
 // in brackets, a name in UTF-8. host returns the form that URL.Host has.
 func host(text part) (string, *Error) {
 	switch {

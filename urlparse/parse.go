@@ -260,7 +260,8 @@ const quotationMarks = `"'` + "`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 // isPath reports whether a text is the path of a file on this machine.
 func isPath(text string) bool {
-	return strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//")
+	rooted := strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//")
+	return rooted || strings.HasPrefix(text, ".")
 }
 
 func missingScheme(text part) *Error {

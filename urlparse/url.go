@@ -168,7 +168,7 @@ func (u *URL) Check() error {
 }
 
 // BadPort returns an [*Error] if u's port belongs to another well-known protocol (25, 6667, ...), and nil for all others:
-// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is an [ErrPort], and like that of
+// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is an [ErrPort], and like the error of
 // [URL.Check]. Programs that know that an FTP server is there set AllowPort of ftpexec.Client.
 func (u *URL) BadPort() error {
 	name := protocolOf(u.Port)

@@ -42,7 +42,7 @@ func plain(names ...string) (plain []string) {
 	return plain
 }
 
-// isHeader reports whether one of the names is that of a column of URLs. In a comment "file" and "uri" are words.
+// isHeader reports whether one of the names is a column of URLs. In a comment "file" and "uri" are words.
 func (r *reader) isHeader(names []string, commented bool) bool {
 	maps := r.maps
 	if maps == nil {

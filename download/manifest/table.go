@@ -180,7 +180,8 @@ func (r *reader) row(t *table, line int, cells []string) {
 	switch {
 	case len(cells) < t.needed, len(cells) > t.width && !t.mapped:
 		r.fail(line, fmt.Errorf(
-			"the number of cells is %d in the row and %d in the header: write one cell for each column",
+			"the number of cells is %d in the row and %d in the header: "+
+				"write one cell for each column",
 			len(cells), t.width))
 	// the header again, of lists that were joined
 	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].shown):

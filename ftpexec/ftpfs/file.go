@@ -31,7 +31,8 @@ type file struct {
 	whole []byte
 	body  io.ReadCloser // the transfer, if one is under way
 	at    int64         // where body is in the file
-	end   error         // what a Read at the end returns; nil if a transfer has to show it, as of an empty file
+	// what a Read at the end returns; nil if a transfer has to show it, as of an empty file
+	end error
 
 	listed bool
 	rest   []fs.DirEntry // not read yet; then comes end
@@ -176,8 +177,8 @@ func (f *file) fetch(p []byte, off int64) (n int, err error) {
 	return f.held(n, off, err), err
 }
 
-// held returns how many of n bytes at off Read returns with err: not the last of the file, because whoever has that, as from
-// io.ReadFull, need not look at err.
+// held returns how many of n bytes at off Read returns with err: not the last of the file, because a caller that has that, as
+// from io.ReadFull, need not look at err.
 func (f *file) held(n int, off int64, err error) int {
 	if err == nil || err == io.EOF || f.size < 0 {
 		return n

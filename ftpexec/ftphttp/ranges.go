@@ -174,8 +174,8 @@ func partial(u *urlparse.URL, r *ftpexec.Response, contents *body, end int64) *h
 	return a
 }
 
-// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may not be that of
-// this machine, and some servers give their local time.
+// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may differ from
+// this machine's, and some servers give their local time.
 const settled = 24 * time.Hour
 
 // divisible reports whether a part of the file may be sent. If-Range must have a date that shows that the file is the one

@@ -48,7 +48,7 @@ import (
 // another reply 5yz. RoundTrip fails if there is no answer, or one that makes no sense, with an *[ftpexec.Error] or a
 // *[urlparse.Error]. Nothing shows a password.
 //
-// The login is that of the request's Authorization (Basic), or else of its URL; after a redirect only the URL counts. An
+// The login comes from the request's Authorization (Basic), or else from its URL; after a redirect only the URL counts. An
 // http.Client follows a redirect of any web server to any FTP URL, with the login that Client.Credentials gives for it;
 // CheckRedirect can refuse that. In a URL "?" is part of a name, and "%2F" and ";type=i" mean what RFC 1738 says. A "?" in a
 // login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs RawPath.

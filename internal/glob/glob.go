@@ -293,8 +293,8 @@ func unescape(segment string) (_ string, err error) {
 		b, _ := hex.DecodeString(code[1:])
 		switch {
 		case len(b) == 0:
-			err = fmt.Errorf(`the pattern %s has a "%%" `+
-				`that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, segment)
+			err = fmt.Errorf(`the pattern %s has a "%%" that is not followed by `+
+				`two hexadecimal digits: write %%25 for a "%%" itself`, segment)
 		case b[0] == '/':
 			err = fmt.Errorf("the pattern %s has %%2F: "+
 				"write it as a segment of its own, as in ftp://host/%%2F/*.gz", segment)

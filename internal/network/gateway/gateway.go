@@ -326,14 +326,14 @@ func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err er
 		e.Op = "connect"
 		e.Err = fmt.Errorf("%w; %w", refusal, err)
 	case ok && knowsNoFTP(answer):
-		told := *answer
-		told.Reason = refusal.Reason + "; " + answer.Reason
+		both := *answer
+		both.Reason = refusal.Reason + "; " + answer.Reason
 		if answer.Status == 403 {
-			told.Err = proxy.ErrRefused
+			both.Err = proxy.ErrRefused
 		}
 		e.Stage = "connect"
 		e.Op = "connect"
-		e.Err = &told
+		e.Err = &both
 	}
 	return e
 }
