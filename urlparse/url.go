@@ -116,7 +116,7 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	return &v
 }
 
-// host returns the host as the parser would, and as it is if it is none, with brackets if need be.
+// host returns the host as the parser would, and an invalid one as it is, with brackets if need be.
 func (u *URL) host() string {
 	if h, f := host(part{s: bracket(u.Host)}); f == nil {
 		return bracket(h)

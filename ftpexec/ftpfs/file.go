@@ -38,7 +38,7 @@ type file struct {
 	rest   []fs.DirEntry // not read yet; then comes end
 }
 
-// call makes one call at a time, and none after Close. Its error is one of io/fs.
+// call makes one call at a time, and none after Close. It returns an error of io/fs.
 func (f *file) call(op string, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
