@@ -64,14 +64,6 @@ func isClock(text string) bool {
 		strings.Trim(text, "0123456789:.") == ""
 }
 
-// kind returns the kind that a time of day is as a part of a date.
-func (c clock) kind() byte {
-	if c.unit > 0 && c.unit < time.Minute {
-		return 'S'
-	}
-	return 'C'
-}
-
 // at returns the stamp of a time of a day, or of the day alone if c has no time. It is zero if there is no such day or
 // time.
 func (c clock) at(year, month, dayOfMonth int) stamp {
@@ -156,6 +148,12 @@ func calendar(a, separator, b, c string, american bool) (y, mon, dom int) {
 	return y, 0, 0
 }
 
+// setDate sets the time to a time of the day that calendar finds in parts.
+func (item *Item) setDate(parts []string, american bool, timeOfDay string) {
+	y, mon, dom := calendar(parts[0], parts[1], parts[2], parts[3], american)
+	clockIn(timeOfDay).at(y, mon, dom).on(item)
+}
+
 // date is what some words of a line say about a time.
 type date struct {
 	stamp
@@ -185,8 +183,10 @@ func partOf(text string, near, any bool) part {
 		p.month = month(text)
 	}
 	switch {
+	case p.unit > 0 && p.unit < time.Minute:
+		p.kind = 'S'
 	case p.unit != 0:
-		p.kind = p.clock.kind()
+		p.kind = 'C'
 	case p.month > 0, any && !strings.ContainsAny(text, "0123456789"):
 		p.kind = 'M'
 	case len(plain) == 4 && n >= 0:

@@ -77,7 +77,8 @@ var formats = []*format{
 	vms,
 	in("z/OS data sets", "", dataSet,
 		"a volume and attributes", ` *\S+ +(?:Tape +|\S+ +`+
-			`(?:VSAM +|`+lastReferred+` .* `+organization+` +))`,
+			`(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* `+
+			`(PS|PO|PO-E|PS-E|DA|VS|IS|NONE|PATH|HFS|\?+) +))`,
 		"a name", `('?[^ ']+'?)`),
 	in("z/OS data sets", "", dataSet,
 		"a state", ` *(Migrated|ARCIVE|Pseudo Directory|GDG|\S+ +Not Mounted|`+
@@ -86,7 +87,7 @@ var formats = []*format{
 	in("z/OS members", "", nil,
 		"a name and a version", ` *(?P<name>\S{1,8}) +\d\d\.\d\d +`,
 		"dates", `\d{4}/\d\d/\d\d +`+
-			`(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) +`+minutesOrSeconds,
+			`(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) +(?P<time>\d\d:\d\d(?::\d\d)?)`,
 		"sizes", `(?: +\d+){3}`,
 		"a user", `(?: +\S+)? *`),
 	in("z/OS members", "VV.MM", nil,
@@ -109,7 +110,7 @@ var formats = []*format{
 	in("z/VM", "", zvm,
 		"a name, a type, a format and sizes", ` *(\S{1,8}) +(\S{1,8}) +`+
 			`(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
-		"a date", `(\d{1,4})[-/](\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`,
+		"a date", `(\d{1,4})([-/])(\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`,
 		"an owner", `(?: +\S+)? *`),
 	in("HP NonStop", "", nil,
 		"a name, a code, a size and a date", ` *(?P<name>[A-Za-z][A-Za-z0-9]{0,7}) +`+
@@ -123,15 +124,6 @@ var formats = []*format{
 		"a name", `(?P<name>\S.*?)(?: +<(?P<dir>DIR)>)? *`),
 }
 
-// Parts of patterns.
-const (
-	lastReferred     = `(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*)`             // of a data set
-	organization     = `(PS|PO|PO-E|PS-E|DA|VS|IS|NONE|PATH|HFS|\?+)` // of a data set
-	minutesOrSeconds = `(?P<time>\d\d:\d\d(?::\d\d)?)`                // of a member
-	vmsDay           = `(?P<day>\d{1,2})-(?P<month>[^\s\d-]+)-(?P<year>\d{4})`
-	vmsTime          = `(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?)`
-)
-
 // ls finds its columns itself: there may be millions of lines.
 const lsName = "ls -l"
 
@@ -142,7 +134,8 @@ var ls = in(lsName, "", unix)
 var vms = in("VMS", "", nil,
 	"a name with a version", `(?P<name>[^\s;]+?)(?:(?P<dir>(?i:\.DIR);\d+)|(?P<version>;\d+))\s+`,
 	"a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
-		vmsDay+`(?:\s+`+vmsTime+`)?(?:\s|$))`,
+		`(?P<day>\d{1,2})-(?P<month>[^\s\d-]+)-(?P<year>\d{4})`+
+		`(?:\s+(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`,
 	"an end", `.*`)
 
 // dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name". The year may have four digits, and then it
@@ -154,8 +147,7 @@ func dos(r *Reader, m []string) (Item, error) {
 		gap = 1
 		item.Size = size(thousands.Replace(m[9]))
 	}
-	y, mon, dom := calendar(m[1], m[2], m[3], m[4], true)
-	clockIn(m[5]+m[6]+m[7]).at(y, mon, dom).on(&item)
+	item.setDate(m[1:], true, m[5]+m[6]+m[7])
 	item.Name, item.Doubt = r.align(m[0], len(m[0])-len(m[11]), len(m[10])-gap)
 	item.Doubt = item.Doubt || gap == 1 && len(m[9]) < 4 && ofSize().MatchString(item.Name)
 	if item.Mode == fs.ModeSymlink {

@@ -42,7 +42,8 @@ func NewReader(lines []string, dir string, now time.Time) *Reader {
 	if len(lines) == 0 {
 		return r
 	}
-	s := &Reader{dir: dir, now: now, files: r.files, surveys: true}
+	s := *r
+	s.surveys = true
 	s.gaps = [2]int{math.MaxInt, math.MaxInt}
 	for i, line := range lines {
 		_, err := s.LIST(line)

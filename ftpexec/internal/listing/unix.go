@@ -75,7 +75,7 @@ func (r *Reader) findDate(all []word) (int, date) {
 		d := dateIn(all[i:], false, r.now)
 		switch {
 		case d.words == 0:
-		case i == 1 && r.hasDate(all[1+d.words:]):
+		case i == 1 && dateIn(all[1+d.words:], false, r.now).words > 0:
 			// The first is an owner "may", or the second is in the name.
 			return 0, date{}
 		default:
@@ -91,23 +91,15 @@ func endsInSize(text string) bool {
 	return last >= '0' && (last <= '9' || humanSize().MatchString(text))
 }
 
-// hasDate reports whether words begin with a date.
-func (r *Reader) hasDate(all []word) bool {
-	return len(all) > 0 && dateIn(all, false, r.now).words > 0
-}
-
 // findUnknown returns the date in words that are not known, where one is expected: after the links, perhaps the owner, the
 // group and the size.
 func (r *Reader) findUnknown(all []word) (int, date) {
-	if len(all) == 0 || number(all[0].text) < 0 {
-		return 0, date{}
-	}
 	for _, i := range []int{4, 3} {
-		if i >= len(all) || !strings.ContainsAny(all[i-1].text[:1], "0123456789") {
-			continue
-		}
-		if d := dateIn(all[i:], true, r.now); d.words > 0 {
-			return i, d
+		if i < len(all) && number(all[0].text) >= 0 &&
+			strings.ContainsAny(all[i-1].text[:1], "0123456789") {
+			if d := dateIn(all[i:], true, r.now); d.words > 0 {
+				return i, d
+			}
 		}
 	}
 	return 0, date{}
@@ -123,14 +115,6 @@ func (item *Item) takeMode(line string) (rest string, padded bool) {
 			return line[11:], false
 		}
 		return line[10:], false
-	}
-	return item.takeOddMode(line)
-}
-
-// takeOddMode is takeMode for the modes of other systems than Unix.
-func (item *Item) takeOddMode(line string) (rest string, padded bool) {
-	if line == "" || line[0] != '-' && line[0] != 'd' {
-		return "", false
 	}
 	if m := oddMode().FindStringSubmatch(line); m != nil {
 		item.Mode = kinds[m[1][0]]
