@@ -42,7 +42,7 @@ type Source interface {
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
-// Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
+// Callers distinguish these causes with errors.Is. ErrLocal is every failure on the local side.
 var (
 	ErrLocal      = localfile.ErrLocal
 	ErrResume     = fetch.ErrResume // as Continue asks for
@@ -129,7 +129,7 @@ type Event struct {
 	// this is, "1 of 5".
 	Text  string
 	Done  int64 // bytes that are there
-	Total int64 // bytes of the file; -1 if the server did not tell
+	Total int64 // bytes of the file; -1 if the server did not give it
 	Err   error
 	Wait  time.Duration
 }
@@ -137,7 +137,7 @@ type Event struct {
 // Result describes a finished download. With an error only Kept may be set.
 type Result struct {
 	Size int64 // bytes of the file
-	// ModTime is the server's time of the file, UTC. If the server told none, or if it cannot be set, ModTime is the time
+	// ModTime is the server's time of the file, UTC. If the server gave none, or if it cannot be set, ModTime is the time
 	// of the local file with Commit, and else zero.
 	ModTime  time.Time
 	Left     string     // why the target was left alone, such as "already there"; "" if it was not

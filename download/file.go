@@ -19,9 +19,11 @@ import (
 // ([ErrLocal]), an impossible name. A device or FIFO is refused: open it, and write to it with [To]. With Options.Root path
 // is relative to that directory, and missing directories are made.
 //
-// Errors from the server are those of [ftpexec.Client.Do] and of reading the Body. After an error NAME.ftpfetch.part keeps
+// [ftpexec.Client.Do], and reading the Body, say which errors come from the server. After an error NAME.ftpfetch.part keeps
 // the bytes that arrived, if the next call can resume from them. After [ErrDigest] they are in NAME.ftpfetch.bad.
-func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (r Result, err error) {
+func File(
+	ctx context.Context, src Source, u *urlparse.URL, path string, o *Options,
+) (r Result, err error) {
 	j, err := o.job(src, u)
 	if err != nil {
 		return Result{}, err

@@ -11,31 +11,34 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Early is who is told what shows of a listing before it is whole. A nil function is not called.
+// Early has functions that get parts of a listing before it is whole. A nil function is not called.
 type Early struct {
-	// Entry is told each entry as it comes, in every try: the listing may fail later. It is not told an entry about which
-	// the other lines may decide.
+	// Entry gets each entry as it comes, in every try: the listing may fail later. It does not get an entry about which the
+	// other lines may decide.
 	Entry func(Entry)
-	// Login is told, when a listing begins, the directory after the login as PWD names it; "" if the server does not tell.
-	// It is not told of a directory that is refused.
+	// Login gets the directory after the login as PWD names it, when a listing begins; "" if the server does not name it.
+	// It is not called for a directory that is refused.
 	Login func(dir string)
 }
 
-// EntriesEarly is [Client.Entries], and tells o what shows before the listing is whole.
-func (c *Client) EntriesEarly(ctx context.Context, u *urlparse.URL, o Early) iter.Seq2[Entry, error] {
-	return c.listing(ctx, u, func(s *session, ctx context.Context, u *urlparse.URL) (listed, error) {
+// EntriesEarly is [Client.Entries], and calls o before the listing is whole.
+func (c *Client) EntriesEarly(
+	ctx context.Context, u *urlparse.URL, o Early,
+) iter.Seq2[Entry, error] {
+	ask := func(s *session, ctx context.Context, u *urlparse.URL) (listed, error) {
 		return s.entries(ctx, u, o)
-	})
+	}
+	return c.listing(ctx, u, ask)
 }
 
-// watched is a data connection that tells the entries of the lines that are read from it.
+// watched is a data connection that passes on the entries of the lines that are read from it.
 type watched struct {
 	net.Conn
 	rest []byte // of a line
 	line func(string)
 }
 
-// watch returns a connection that tells the entries of the listing that is read from conn, if anybody wants to know.
+// watch returns a connection that passes on the entries of the listing that is read from conn, if anybody wants them.
 func (r *run) watch(conn net.Conn) net.Conn {
 	tell := r.goal.early.Entry
 	if tell == nil {
@@ -43,7 +46,7 @@ func (r *run) watch(conn net.Conn) net.Conn {
 	}
 	l := r.listed()
 	l.reader = listing.NewReader(nil, "", l.now)
-	l.exact = map[string][]string{} // so that a name in doubt is none
+	l.exact = map[string][]string{} // so that a name in doubt is not yielded
 	return &watched{Conn: conn, line: func(line string) {
 		l.lines = []string{line}
 		for e, err := range l.entries(r.url) {

@@ -192,7 +192,8 @@ func (e *Error) entering() bool { return e.Stage == "connect" || e.Stage == "log
 // it makes e a [net.Error].
 func (e *Error) Timeout() bool {
 	var cause net.Error
-	return wire.IsOneOf(e.Err, ErrTimeout, context.DeadlineExceeded) || errors.As(e.Err, &cause) && cause.Timeout()
+	return wire.IsOneOf(e.Err, ErrTimeout, context.DeadlineExceeded) ||
+		errors.As(e.Err, &cause) && cause.Timeout()
 }
 
 func newError(op Command, u *urlparse.URL, err error) *Error {

@@ -27,7 +27,9 @@ var hashCommands = map[string]string{
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
 // [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
 // the whole file before it replies, so Client.Timeout must be long enough for that.
-func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
+func (c *Client) Hash(
+	ctx context.Context, u *urlparse.URL, algorithm string,
+) (digest []byte, err error) {
 	if u != nil && u.IsDir() {
 		return nil, about(u, errIsDirectory)
 	}
@@ -103,7 +105,8 @@ func offered(features *wire.Reply, verb, param string) bool {
 	}
 	for line := range strings.SplitSeq(strings.ToUpper(features.Raw()), "\n") {
 		// Some servers put the reply's code before every line, or several features on one.
-		for feature := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSpace(line), "211-"), ";") {
+		several := strings.TrimPrefix(strings.TrimSpace(line), "211-")
+		for feature := range strings.SplitSeq(several, ";") {
 			words := strings.Fields(strings.ReplaceAll(feature, "*", " "))
 			named := len(words) > 0 && (words[0] == verb || words[len(words)-1] == verb)
 			if named && strings.Contains(line, param) {

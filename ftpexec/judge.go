@@ -26,7 +26,7 @@ type verb struct {
 	// needless reports whether a step that is about to be sent is no longer needed; nil: it always is.
 	needless func(*run, step) bool
 	// judged decides what a reply means. Without it, a reply that is not right is a refusal, and kept keeps what a right one
-	// tells. right may be nil: then all but 1yz are right, because the server may refuse the command.
+	// says. right may be nil: then all but 1yz are right, because the server may refuse the command.
 	judged func(*run, step, wire.Reply) error
 	right  func(wire.Reply) bool
 	kept   func(*run, step, wire.Reply)
@@ -38,8 +38,11 @@ var verbs map[string]verb
 func init() {
 	insecure := func(r *run, _ step) bool { return !r.conn.Secure() }
 	ready := func(r *run, _ step) bool { return r.port != 0 }
-	unreachable := func(_ *run, st step) bool { return st.about != nil && st.about.gone != nil && !st.back }
-	told := verb{stage: "transfer", needless: unreachable, kept: (*run).tell}
+	admitted := func(r *run, _ step) bool { return r.admitted }
+	unreachable := func(_ *run, st step) bool {
+		return st.about != nil && st.about.gone != nil && !st.back
+	}
+	fact := verb{stage: "transfer", needless: unreachable, kept: (*run).tell}
 	passive := verb{stage: "transfer", refused: errPassive, needless: ready, judged: (*run).ported}
 	active := passive
 	active.refused = errActive
@@ -56,7 +59,7 @@ func init() {
 		"USER": {stage: "login", refused: ErrLogin, basic: true, null: true,
 			argument: (*run).user, judged: (*run).entered},
 		"PASS": {stage: "login", refused: ErrLogin, basic: true, null: true,
-			argument: (*run).password, needless: func(r *run, _ step) bool { return r.admitted }, judged: (*run).entered},
+			argument: (*run).password, needless: admitted, judged: (*run).entered},
 		"ACCT": {stage: "login", refused: ErrLogin, null: true,
 			argument: (*run).account, judged: (*run).entered},
 		"FEAT": {kept: func(r *run, _ step, reply wire.Reply) { r.features = &reply }},
@@ -67,9 +70,9 @@ func init() {
 			needless: unreachable, judged: (*run).moved},
 		"TYPE": {stage: "transfer", refused: errType, basic: true,
 			right: wire.Reply.OK, kept: func(r *run, st step, _ wire.Reply) { r.typ = st.Arg }},
-		"SIZE": told,
-		"MDTM": told,
-		"MLST": told,
+		"SIZE": fact,
+		"MDTM": fact,
+		"MLST": fact,
 
 		"EPSV": passive,
 		"PASV": passive,
@@ -85,7 +88,7 @@ func init() {
 	}
 }
 
-// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and keeps what it tells.
+// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and keeps what it says.
 // An error ends the run.
 func (r *run) judge(st step, reply wire.Reply) error {
 	v := verbs[st.Verb]
@@ -190,7 +193,8 @@ func (r *run) ported(st step, reply wire.Reply) error {
 	}
 	switch {
 	case r.port != 0 && r.port == r.spurned && !r.client.Active:
-		r.conn.Note("the server may still have the data connection of the transfer that it has refused: trying again on a new connection")
+		r.conn.Note("the server may still have the data connection of the refused transfer: " +
+			"trying again on a new connection")
 		r.conn.Abandon(errSpurned)
 		return r.failure(st, errSpurned)
 	case reply.First() == 1:
@@ -254,7 +258,8 @@ func (r *run) began(st step, reply wire.Reply) error {
 	}
 	r.spurned = 0
 	r.conn.Began(reply, lists)
-	if r.file.info.Size < 0 && r.goal.offset == 0 { // with an offset the number may count only the rest
+	// With an offset the number may count only the rest.
+	if r.file.info.Size < 0 && r.goal.offset == 0 {
 		r.file.info.opened(r.answer(st, reply))
 	}
 	return nil
@@ -287,7 +292,7 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 var aborts = lazy.Regexp(`(?i)abort|fail`)
 
 // finish judges the final reply to a transfer of n bytes, which it returns; nil if none came. alone means that nothing else
-// tells whether the data is whole.
+// shows whether the data is whole.
 func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
 	op := r.goal.op
 	reply, err := r.conn.Finish(alone)
@@ -331,7 +336,8 @@ func incomplete(op Command, reply wire.Reply, told answer) error {
 var (
 	// errPartial is not temporary: the server will not list all names next time either.
 	errPartial = fmt.Errorf("%w: the server does not list all names", ErrTruncated)
-	errAbrupt  = fmt.Errorf("%w: TLS ended without close_notify, and no size is known", ErrTruncated)
+	errAbrupt  = fmt.Errorf(
+		"%w: TLS ended without close_notify, and no size is known", ErrTruncated)
 	errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
 )
 
@@ -344,12 +350,13 @@ func (r *run) abrupt(known bool) error {
 		return errAbrupt
 	}
 	r.learn(func(h *habits) { h.abrupt = true })
-	r.conn.Note("the server ends data under TLS without close_notify: without a size only its reply tells whether a file is whole")
+	r.conn.Note("the server ends data under TLS without close_notify: " +
+		"without a size only its reply shows whether a file is whole")
 	return nil
 }
 
 // unlisted reports whether err is a refusal of the listing op that leaves the next way to list: of MLSD if the server does
-// not know it or says that there is no such directory, of LIST -a if it may take "-a" for a name (450 too), of LIST and
+// not know it or says that there is no such directory, of LIST -a if it may treat "-a" as a name (450 too), of LIST and
 // NLST for any reason but what another command meets too, such as TLS (52z, 53z).
 func unlisted(op Command, err error) bool {
 	e, ok := errors.AsType[*Error](err)

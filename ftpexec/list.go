@@ -19,7 +19,7 @@ import (
 )
 
 // Entry is one entry of a directory: a file, a directory, a symbolic link or something else. [Client.Entries] fills the
-// fields with what the server tells; [Client.List] knows only the first two.
+// fields with what the server says; [Client.List] knows only the first two.
 type Entry struct {
 	// as the server sent it: a name, or from NLST a path such as "dir/name"; a directory's may end in "/"
 	Name string
@@ -27,21 +27,21 @@ type Entry struct {
 	URL *urlparse.URL
 
 	// Mode has the type, and the permissions if HasPerm is set. The type is fs.ModeIrregular if it is unknown, because
-	// the server did not tell it or this package does not know it.
+	// the server did not give it or this package does not know it.
 	Mode    fs.FileMode
 	HasPerm bool
 
-	// of a file, in bytes; -1 if not told, and for everything but a file
+	// of a file, in bytes; -1 if unknown, and for everything but a file
 	Size int64
-	// zero if not told
+	// zero if unknown
 	ModTime time.Time
-	// the unit in which ModTime was told, from a nanosecond to 24 hours; 0 if it was not
+	// the unit in which the server gave ModTime, from a nanosecond to 24 hours; 0 if it did not
 	Precision time.Duration
 	// ModTime is in the server's local time, which is written here as UTC: only a hint
 	Local bool
 
-	Target string // of a symbolic link, as the server sent it; "" if not told
-	Unique string // the same for two entries that are the same file on the server; "" if not told
+	Target string // of a symbolic link, as the server sent it; "" if unknown
+	Unique string // the same for two entries that are the same file on the server; "" if unknown
 }
 
 // List returns an iterator over the names in the directory that u names; u must end in "/" or ";type=d". The iteration
@@ -92,7 +92,7 @@ func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err erro
 	return l, err
 }
 
-// confirm asks once more, by the commands of Entries, about a directory of which NLST has told no name, or only its own.
+// confirm asks once more, by the commands of Entries, about a directory for which NLST has returned no name, or only its own.
 // That is also what some servers answer if it does not exist or cannot be read. An entry that NLST leaves out is not
 // added if its name begins with a dot.
 func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (listed, error) {
@@ -199,7 +199,7 @@ func base(name string) string {
 
 // Entries returns an iterator over the entries of the directory that u names; u must end in "/" or ";type=d". It enters
 // the directory with CWD and lists it with MLSD (RFC 3659 section 7). If the server does not know MLSD, it sends LIST -a,
-// then LIST, then NLST, which tells only names. The Client remembers for each host which of them works. The entries "."
+// then LIST, then NLST, which lists only names. The Client remembers for each host which of them works. The entries "."
 // and ".." are left out.
 //
 // The iteration retrieves the whole listing first and may fail as List does, so the entries of a directory are never
@@ -234,7 +234,7 @@ type listed struct {
 	spaced                     // names of LIST
 }
 
-// items yields what the lines of MLSD or LIST tell. It yields the names of NLST as they are. With take it takes the
+// items yields what the lines of MLSD or LIST say. It yields the names of NLST as they are. With take it takes the
 // lines out of l: there may be a million.
 func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
 	lines := l.lines
@@ -277,7 +277,8 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 			case errors.Is(err, listing.ErrNoEntry) || paths && !isEntry(item.Name):
 				continue
 			case err != nil || !l.names && strings.ContainsAny(name, "/\r\n\x00"):
-				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, cut(l.mask(item.Name)), why(err)))
+				shown := cut(l.mask(item.Name))
+				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, shown, why(err)))
 			default:
 				e = entryOf(dir, name, item)
 			}
@@ -291,12 +292,12 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 	}
 }
 
-// untold returns the entry for u before the server has told anything.
+// untold returns the entry for u before the server has said anything.
 func untold(u *urlparse.URL) Entry {
 	return Entry{Name: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
 }
 
-// learn takes what a reply to SIZE or MDTM tells.
+// learn takes what a reply to SIZE or MDTM says.
 func (e *Entry) learn(verb string, r wire.Reply) {
 	if verb == "SIZE" {
 		if n, ok := sizeIn(r); ok {

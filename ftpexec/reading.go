@@ -51,7 +51,9 @@ func passivePort(text string) int {
 }
 
 var oneWord = lazy.Regexp(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording
-var quotation = lazy.Regexp(`(^|[\s([:=])(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])(\PL|$)`)
+var quotation = lazy.Regexp(`(^|[\s([:=])` +
+	`(?:".*"|'.*'|` + "`.*['`]" + `|[“‘«<].*[”’»>])` +
+	`(\PL|$)`)
 var fullPath = lazy.Regexp(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
 
 // wordsOf returns what r says, in lower case, with "*" for whatever may be a name that the server repeats: names, with
@@ -71,7 +73,8 @@ func wordsOf(r wire.Reply, names []string) string {
 	}
 	if len(known) > 0 {
 		slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
-		text = lazy.Regexp(`(^|\PL)(?:(?:`+strings.Join(known, "|")+`)(\PL|$))+`)().ReplaceAllString(text, "$1*$2")
+		shown := lazy.Regexp(`(^|\PL)(?:(?:` + strings.Join(known, "|") + `)(\PL|$))+`)
+		text = shown().ReplaceAllString(text, "$1*$2")
 	}
 	if strings.ContainsAny(text, "\"'`“‘«</\\") {
 		text = quotation().ReplaceAllString(oneWord().ReplaceAllString(text, "${1}tls$2"), "$1*$2")
@@ -143,7 +146,8 @@ var wordings = sync.OnceValue(func() map[meaning][]func() *regexp.Regexp {
 		row := append(strings.SplitN(strings.TrimSpace(line), " ", 4), "", "", "")
 		pattern := `^(?:` + row[2] + `) (?:` + row[3] + `)\.?$`
 		if row[1] == "clause" {
-			pattern = `(?s)^(?:` + row[2] + `) (?:.*[-*.,:;!\])\n] *)?(?:` + row[3] + `)(?: *[-*.,:;!(\n].*)?$`
+			pattern = `(?s)^(?:` + row[2] + `) ` +
+				`(?:.*[-*.,:;!\])\n] *)?(?:` + row[3] + `)(?: *[-*.,:;!(\n].*)?$`
 		}
 		all[meaning(row[0])] = append(all[meaning(row[0])], lazy.Regexp(pattern))
 	}
@@ -151,7 +155,9 @@ var wordings = sync.OnceValue(func() map[meaning][]func() *regexp.Regexp {
 })
 
 func (a answer) means(m meaning) bool {
-	return slices.ContainsFunc(wordings()[m], func(pattern func() *regexp.Regexp) bool { return pattern().MatchString(a()) })
+	return slices.ContainsFunc(wordings()[m], func(pattern func() *regexp.Regexp) bool {
+		return pattern().MatchString(a())
+	})
 }
 
 // encryption is what a server that refuses a login may want, if none of the wordings says so.

@@ -46,9 +46,9 @@ type Response struct {
 	// close Body. Closing it early closes the connection. Read returns an [fs.ErrClosed] after Close.
 	Body io.ReadCloser
 
-	// the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
+	// the size of the whole file in bytes; -1 if the server did not give it, and in ASCII type
 	Size int64
-	// the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not tell it
+	// the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not give it
 	ModTime time.Time
 }
 
@@ -90,7 +90,8 @@ func (r *run) retrieve() (*Response, error) {
 	info := r.file.info
 	response := &Response{Body: b, Size: info.Size, ModTime: info.ModTime}
 	if b.text {
-		response.Body, response.Size = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}, -1
+		response.Body = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}
+		response.Size = -1
 	} else if info.Size >= 0 {
 		b.size = max(0, info.Size-r.goal.offset)
 	}
@@ -202,7 +203,7 @@ func (b *body) short(size int64) error {
 	return nil
 }
 
-// confirm asks for the size with MLST (RFC 3659 section 7) if nothing else has told it. Without a size only the final
+// confirm asks for the size with MLST (RFC 3659 section 7) if nothing else has given it. Without a size only the final
 // reply says that the file is complete. A reply that MLST does not have (250 and 5yz) may be a second one.
 func (b *body) confirm() error {
 	if b.size < 0 && !b.text {
@@ -326,8 +327,9 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 
 // connectionErrors are what the system reports of a connection that broke.
 var connectionErrors = []syscall.Errno{
-	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED, syscall.ENETDOWN,
-	syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETRESET, syscall.ENOTCONN,
+	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED,
+	syscall.ENETDOWN, syscall.ENETUNREACH, syscall.ENETRESET,
+	syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENOTCONN,
 }
 
 // socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.
@@ -356,7 +358,7 @@ type textBody struct {
 func (t *textBody) Read(p []byte) (int, error) {
 	for t.text == "" && len(p) > 0 {
 		if t.err != nil {
-			return t.ReadCloser.Read(nil) // which has the same error, or that of Close
+			return t.ReadCloser.Read(nil) // which has the same error, or the error of Close
 		}
 		held := 0
 		if t.cr {

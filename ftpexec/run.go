@@ -18,7 +18,7 @@ type goal struct {
 	more    func() bool // Request.More
 	listing bool        // the plan ends in a listing
 	entries bool        // the listing is of whole entries
-	early   Early       // who is told of it before it is whole
+	early   Early       // what is called before it is whole
 	op      Command     // retrieves or lists
 	how     int         // the number of op among ways
 	// doubtful is 1 more than the length of a listing that may have been cut: one of the same length is whole.
@@ -32,7 +32,7 @@ type run struct {
 	ctx  context.Context // the library's methods take no context
 	url  *urlparse.URL
 	goal goal
-	file question // what the server tells about the file
+	file question // what the server says about the file
 	mask func(Command) Command
 
 	stop       func() // ends the hold of ctx on the connection
@@ -106,13 +106,15 @@ func (r *run) avoidable(err error, reused bool) bool {
 	switch {
 	case r.advance != "", dial && r.advanced && !local:
 		r.learn(isLate)
-		r.conn.Note("no data connection could be set up before the end of the last transfer: trying again on a new connection")
+		r.conn.Note("no data connection could be set up before the end of the last transfer: " +
+			"trying again on a new connection")
 	case errors.Is(err, errUnexpected), local:
 		return false
-	case wire.IsOneOf(err, errNextWay, errSpurned, errUnended), errors.Is(err, errAbrupt) && r.goal.listing:
+	case r.foreseen(err):
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
-	case errors.As(err, new(*wire.AheadError)) && !r.sequential: // in this attempt: another session may have learned it since
+	case errors.As(err, new(*wire.AheadError)) && !r.sequential:
+		// It was not sequential in this attempt: another session may have learned it since.
 		r.learn(func(h *habits) { h.sequential = true })
 		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
 	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
@@ -122,6 +124,12 @@ func (r *run) avoidable(err error, reused bool) bool {
 		return false
 	}
 	return true
+}
+
+// foreseen reports whether err ended the connection so that another try follows.
+func (r *run) foreseen(err error) bool {
+	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) ||
+		errors.Is(err, errAbrupt) && r.goal.listing
 }
 
 // attempt runs the plan once, on a fresh connection or the kept one.

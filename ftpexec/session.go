@@ -187,6 +187,8 @@ func (s *session) learn(change func(*habits)) {
 
 func isLate(h *habits) { h.late = true }
 
+const allInUse = "all connections that the server may have are in use: waiting for one"
+
 // take returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or a
 // new one. If there may be no further one it waits. The caller must put it back.
 func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
@@ -199,11 +201,12 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	host := c.server(u)
 	if !host.slots.TryAcquire(1) {
 		if c.Trace != nil {
-			c.Trace(Event{Mark: "*", Text: "all connections that the server may have are in use: waiting for one"})
+			c.Trace(Event{Mark: "*", Text: allInUse})
 		}
 		if host.slots.Acquire(ctx, 1) != nil {
 			return nil, newError(Command{Verb: "connect"}, u,
-				fmt.Errorf("waiting while all %d connections to the server are in use: %w", c.MaxConns, guard.Stop(ctx)))
+				fmt.Errorf("waiting while all %d connections to the server are in use: %w",
+					c.MaxConns, guard.Stop(ctx)))
 		}
 	}
 	c.mu.Lock()

@@ -11,15 +11,16 @@ import (
 
 // spaced is what is known about the lines of LIST together, beyond what each of them says.
 type spaced struct {
-	reader *listing.Reader     // has seen all lines
-	exact  map[string][]string // the names of NLST, by their text without the spaces around it; nil if they were not asked for
+	reader *listing.Reader // has seen all lines
+	// the names of NLST, by their text without the spaces around it; nil if they were not asked for
+	exact map[string][]string
 }
 
 // errSpaces is why an entry of LIST has no name.
 var errSpaces = errors.New("nothing shows where its name begins and ends")
 
-// certain returns l with what decides about its lines. If a name of LIST seems to have spaces around it, and these may be those
-// of a column, NLST is asked for the names. A refusal of that is no error.
+// certain returns l with what decides about its lines. If a name of LIST seems to have spaces around it, and these may belong
+// to a column, NLST is asked for the names. A refusal of NLST is no error.
 func (r *run) certain(l listed) listed {
 	if l.op.Verb != "LIST" {
 		return l
@@ -49,7 +50,7 @@ func (r *run) certain(l listed) listed {
 	return l
 }
 
-// segment returns the name of the directory that u names, if u tells it.
+// segment returns the name of the directory that u names, if u has it.
 func segment(u *urlparse.URL) string {
 	return base(strings.Join(slices.Concat(u.Dirs, []string{u.Name}), "/"))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that the
-// server does not tell, because it does not know the command or for a reason of its own, is unknown.
+// server does not give, because it does not know the command or for a reason of its own, is unknown.
 //
 // A URL of a file is asked about with SIZE and MDTM (RFC 3659 sections 4 and 3). The error is [ErrNotFound] if the server
 // refuses both with 550, or [ErrRefused] if its reply mentions permissions; u may also name a directory. A file with a Size
@@ -46,7 +46,7 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 //
 // A file in image type is asked for with SIZE and MDTM, a file in ASCII type with MDTM alone. If the server refuses all
 // that is asked about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
-// URL may also name a directory. Otherwise a field that the server does not tell is unknown, as with [Client.Stat]. A
+// URL may also name a directory. Otherwise a field that the server does not give is unknown, as with [Client.Stat]. A
 // refused CWD yields [ErrRefused] for the files of that directory. After all these errors the iteration goes on. Any
 // other error ends it. With an error the Entry is zero.
 func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
@@ -112,7 +112,9 @@ type question struct {
 
 // inquire returns questions about the first files of rest that one run may ask, on a connection that serves first. The
 // error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
-func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, _ error) {
+func inquire(
+	first *urlparse.URL, rest []*urlparse.URL, last *question,
+) (asks []*question, _ error) {
 	for _, u := range rest[:min(len(rest), maxBatch)] {
 		err := errNoURL
 		if u != nil {
@@ -208,10 +210,10 @@ func about(u *urlparse.URL, err error) error {
 	return &other
 }
 
-// look returns what the server tells about the last segment of u, which must end as the URL of a directory, or about that
+// look returns what the server says about the last segment of u, which must end as the URL of a directory, or about that
 // directory itself if the segment is empty. It follows links.
 //
-// MLST (RFC 3659 section 7) tells everything in one round trip. If the server does not know it, or names a link, SIZE,
+// MLST (RFC 3659 section 7) gives everything in one round trip. If the server does not know it, or names a link, SIZE,
 // MDTM and a CWD to the name travel together: a directory is what CWD enters, whatever the server answers to SIZE. The
 // type of the entry is fs.ModeIrregular if that says neither what u is nor that it is missing.
 func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {

@@ -25,7 +25,7 @@ type Command struct {
 // the connection: CONNECT host:port, followed by " TLS" for ftps. The last is RETR or NLST. Plan uses no network. The error
 // comes from [urlparse.URL.Check].
 //
-// A Client also sends SIZE and MDTM (RFC 3659), which tell about a file, the commands that set up the data connection (EPSV
+// A Client also sends SIZE and MDTM (RFC 3659), which describe a file, the commands that set up the data connection (EPSV
 // and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
 // MLST, PWD, and MLSD or LIST in place of NLST.
 func Plan(u *urlparse.URL) ([]Command, error) {
@@ -115,9 +115,11 @@ const (
 	forFeatures    = "OPTS is sent only to servers that offer it"
 	forLogin       = "without the account the login is not complete"
 	forFirewalls   = "firewalls look for the reply to EPSV only at the start of a packet"
-	forRefusal     = "the second way to open the data connection is for servers that refuse the first"
-	forThePort     = "a transfer needs the port, and after a refused CWD it would bring a file from another directory"
-	forTheOffset   = "after a refused REST, RETR would bring the whole file"
+	forRefusal     = "the second way to open the data connection is for servers " +
+		"that refuse the first"
+	forThePort = "a transfer needs the port, " +
+		"and after a refused CWD it would bring a file from another directory"
+	forTheOffset = "after a refused REST, RETR would bring the whole file"
 )
 
 // course is what the steps of a run depend on, beyond the plan.
@@ -153,7 +155,7 @@ func typeOf(u *urlparse.URL) string {
 	return "I"
 }
 
-// facts returns SIZE and MDTM (RFC 3659 sections 4 and 3), which tell about a file. SIZE is for image type only: in ASCII
+// facts returns SIZE and MDTM (RFC 3659 sections 4 and 3), which describe a file. SIZE is for image type only: in ASCII
 // type it counts converted line ends, and many servers refuse it.
 func facts(u *urlparse.URL) (list []Command) {
 	if u.IsDir() {
@@ -165,7 +167,7 @@ func facts(u *urlparse.URL) (list []Command) {
 	return append(list, withArg("MDTM", u.Name))
 }
 
-// ways are the commands that list a directory, the one that tells most first (RFC 3659 section 7, RFC 959 section 4.1.3).
+// ways are the commands that list a directory, the one that says most first (RFC 3659 section 7, RFC 959 section 4.1.3).
 // Without "-a", which is in no RFC, vsftpd and others leave out the names that begin with a dot. The next way is for
 // servers that do not give the one before; see [unlisted].
 var ways = []Command{{Verb: "MLSD"}, withArg("LIST", "-a"), {Verb: "LIST"}, {Verb: "NLST"}}
@@ -358,7 +360,7 @@ func names(u *urlparse.URL) []string {
 // isASCII reports whether every name in u is ASCII.
 func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyondASCII) }
 
-// needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT tells whether the server wants OPTS UTF8 ON.
+// needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT shows whether the server wants OPTS UTF8 ON.
 func needsUTF8(u *urlparse.URL) bool {
 	isUTF8 := func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) }
 	return slices.ContainsFunc(names(u), isUTF8)

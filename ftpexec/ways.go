@@ -18,11 +18,11 @@ func (r *run) listBy(way int) {
 	r.goal.op = ways[way]
 }
 
-// search is what the ways to list a directory have told that did not list it.
+// search is what has come of the ways to list a directory that did not list it.
 type search struct {
 	odd    listed // lines that cannot be read
 	denied error  // why MLSD or LIST is refused, although the server knows it
-	blank  bool   // LIST was empty, and nothing else tells more
+	blank  bool   // LIST was empty, and nothing else says more
 }
 
 // clear reports whether the ways so far were unknown to the server or empty.
@@ -75,7 +75,7 @@ func (s *search) end(l listed, err error) (listed, error) {
 }
 
 // settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
-// counts only if the same LIST has listed something before, because some servers take "-a" for a name, and others run a
+// counts only if the same LIST has listed something before, because some servers treat "-a" as a name, and others run a
 // program ls that is not there. clear means that the ways before were unknown to the server or empty; otherwise an empty
 // listing is wrong, and NLST is for this directory alone.
 func (r *run) settles(l listed, clear bool) bool {

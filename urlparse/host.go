@@ -13,7 +13,7 @@ import (
 
 // host = hostname | hostnumber
 //
-// RFC 1738 sections 3.1 and 5. The top label tells them apart: it never starts with a digit. Extensions: an IPv6 address
+// RFC 1738 sections 3.1 and 5. The top label distinguishes them: it never starts with a digit. Extensions: an IPv6 address
 // in brackets, a name in UTF-8. host returns the form that URL.Host has.
 func host(text part) (string, *Error) {
 	switch {
@@ -150,7 +150,8 @@ func ipv6(text part) (string, *Error) {
 	}
 	if addr.Zone() != "" {
 		hint := "write [" + addr.WithZone("").String() + "]"
-		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", hint)
+		at := strings.IndexByte(text.s, '%')
+		return "", text.fault(at, "an IPv6 address in a URL takes no zone", hint)
 	}
 	return addr.String(), nil
 }

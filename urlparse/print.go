@@ -33,7 +33,7 @@ func (u *URL) Redacted() string {
 	return u.withPath(func(string) string { return mask }).fromHost(u.login(user, mask))
 }
 
-// withPath returns u with another text for each part of its path that may be a password: the end of one, or that of a
+// withPath returns u with another text for each part of its path that may be a password: the end of one, or the password of a
 // second URL, as in "ftp://a/x,ftp://me:secret@b/y".
 func (u *URL) withPath(instead func(part string) string) *URL {
 	suspect := func(s string) bool { return strings.Contains(s, "@") }

@@ -1,6 +1,6 @@
 // Package urlparse turns the text of an FTP URL into a value and back, as RFC 1738 defines it.
 //
-// The grammar of [Parse] is that of RFC 1738 section 5:
+// [Parse] follows the grammar of RFC 1738 section 5:
 //
 //	ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //
@@ -53,11 +53,13 @@ func known(scheme string) bool { return scheme == FTP || scheme == FTPS || schem
 type URL struct {
 	Scheme string        // FTP, FTPS or FTPES
 	User   *url.Userinfo // arguments of USER and PASS, which may be empty; nil: log in as anonymous
-	Host   string        // lower-case A-label name (a trailing dot kept), dotted decimal, or IPv6 without brackets
-	Port   int           // 0: the scheme's default
-	Dirs   []string      // every segment before the last, one CWD each; "" is a CWD with a null argument
-	Name   string        // the last segment; "" names no file
-	Type   Typecode
+	// a name in lower-case A-labels (a trailing dot kept), dotted decimal, or IPv6 without brackets
+	Host string
+	Port int // 0: the scheme's default
+	// every segment before the last, one CWD each; "" is a CWD with a null argument
+	Dirs []string
+	Name string // the last segment; "" names no file
+	Type Typecode
 }
 
 // IsDir reports whether u names a directory: by ;type=d, or by an empty name without a typecode ("ftp://host/pub/").
@@ -86,7 +88,8 @@ func (u *URL) SameLogin(v *URL) bool {
 		return false
 	}
 	same := u.User == v.User || u.User != nil && v.User != nil && *u.User == *v.User
-	return same && u.Scheme == v.Scheme && (u.Host == v.Host && u.Port == v.Port || u.Address() == v.Address())
+	return same && u.Scheme == v.Scheme &&
+		(u.Host == v.Host && u.Port == v.Port || u.Address() == v.Address())
 }
 
 // Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's Dirs,
@@ -113,7 +116,7 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	return &v
 }
 
-// host returns the host as the parser would, and as it is if it is none, with brackets if need be.
+// host returns the host as the parser would, and an invalid one as it is, with brackets if need be.
 func (u *URL) host() string {
 	if h, f := host(part{s: bracket(u.Host)}); f == nil {
 		return bracket(h)
@@ -148,7 +151,8 @@ func GuessType(name string) Typecode {
 // file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an [*Error]
 // whose Input is u.Redacted() and whose column counts in u.String().
 func (u *URL) Check() error {
-	_, f := host(part{bracket(u.Host), len(u.beforeHost())}) // a delimiter in it would make it another URL
+	// A delimiter in the host would make it another URL.
+	_, f := host(part{bracket(u.Host), len(u.beforeHost())})
 	switch text := (part{s: u.String()}); {
 	case !known(u.Scheme):
 		f = text.fault(0, "the scheme is none of ftp, ftps and ftpes", `write "ftp"`)
@@ -163,8 +167,8 @@ func (u *URL) Check() error {
 	return f
 }
 
-// BadPort returns an [*Error] if u's port is that of another well-known protocol (25, 6667, ...), and nil for all others:
-// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is an [ErrPort], and like that of
+// BadPort returns an [*Error] if u's port belongs to another well-known protocol (25, 6667, ...), and nil for all others:
+// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is an [ErrPort], and like the error of
 // [URL.Check]. Programs that know that an FTP server is there set AllowPort of ftpexec.Client.
 func (u *URL) BadPort() error {
 	name := protocolOf(u.Port)

@@ -1,4 +1,4 @@
-// Package batch downloads many files: those of a list, of a manifest or of a directory tree. It fetches several at once,
+// Package batch downloads the many files of a list, a manifest or a directory tree. It fetches several at once,
 // within what each server bears, verifies every one, and remembers the verified ones in a ledger, so that the next run
 // fetches only the rest. The example of [Run] shows how.
 package batch
@@ -106,7 +106,7 @@ type Totals struct {
 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
-// was asked for is there; Options.Events tells what failed. If the error is [download.ErrLocal], the ledger cannot be used,
+// was asked for is there; Options.Events says what failed. If the error is [download.ErrLocal], the ledger cannot be used,
 // and nothing was retrieved, or a directory was renamed or removed by another program while files were saved in it. Run reads tasks while it works, only some thousands ahead, so there may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first: a second with another URL, or with a size or digest that
@@ -116,7 +116,9 @@ type Totals struct {
 // If src has StatAll, as a [*ftpexec.Client] has, that saves round trips, and if it has CloseIdleConnections, Run makes
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
-func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
+func Run(
+	ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options,
+) (Totals, error) {
 	if err := o.check(src); err != nil {
 		return Totals{}, err
 	}
@@ -174,7 +176,8 @@ func (o *Options) check(src download.Source) error {
 	case src == nil:
 		return errors.New("there is no Source: write an *ftpexec.Client")
 	case o.Jobs < 0 || o.PerHost < 0 || o.Timeout < 0:
-		return errors.New("the limits of connections and time are negative (Jobs, PerHost, Timeout): write 0 for none")
+		return errors.New("the limits of connections and time are negative " +
+			"(Jobs, PerHost, Timeout): write 0 for none")
 	case o.Ledger != "" &&
 		(path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
 		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
@@ -203,7 +206,7 @@ type engine struct {
 	// by patterns of trees: what they may mean; nil once they match something
 	idle map[string]glob.Guesses
 
-	bare sync.Once // notes that a server tells names alone
+	bare sync.Once // notes that a server lists only names
 
 	telling  sync.Mutex
 	received atomic.Int64 // bytes
@@ -247,12 +250,12 @@ func (b *engine) tell(e Event) {
 	}
 }
 
-// note tells something about a server, from which nothing comes for a while if wait is not 0.
+// note reports something about a server, from which nothing comes for a while if wait is not 0.
 func (b *engine) note(wait time.Duration, text string) {
 	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text, Wait: wait}})
 }
 
-// warn tells something that is not about one task.
+// warn reports something that is not about one task.
 func (b *engine) warn(format string, args ...any) {
 	b.tell(Event{Event: download.Event{Err: fmt.Errorf(format, args...)}})
 }

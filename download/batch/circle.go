@@ -115,10 +115,10 @@ type node struct {
 	haul  *haul             // of the tree
 	links int               // links followed on the way
 	login string            // the directory after the login when it was listed; "" if unknown
-	guess bool              // it may be a file: the listing or the URL does not tell
+	guess bool              // it may be a file: the listing or the URL does not say
 	kind  urlparse.Typecode // of the file that it may be; "" if the tree says it
 
-	unique string // as the listing of up has it; "" if it does not tell
+	unique string // as the listing of up has it; "" if it has none
 	shows  uint64 // the identity of its own listing
 	// the keys of files that are queued before the listing is whole; see begin
 	ahead map[uint64]bool

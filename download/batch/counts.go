@@ -12,7 +12,7 @@ import (
 type counts struct {
 	Totals
 	size, unsized int64 // of the files found so far; how many of them have a size that is not known
-	done          int64 // of complete files and those of the others so far
+	done          int64 // of complete files, and of the others so far
 	broken        error // a panic: the counts may be wrong
 }
 

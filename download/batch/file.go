@@ -48,11 +48,16 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, nil, schedule.Done)
 	case j.Writer == nil && b.crowded(t, err):
 		return schedule.Full(err)
-	case j.link != "" && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory)):
+	case j.link != "" && namesNoFile(err):
 		b.leadsNowhere(j)
 		return schedule.Done
 	}
 	return b.next(ctx, j, result, err, verdict(err))
+}
+
+// namesNoFile reports whether err means that there is no such file.
+func namesNoFile(err error) bool {
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory)
 }
 
 // leadsNowhere takes back a file that a symbolic link names in vain.
@@ -113,17 +118,25 @@ func (b *engine) save(
 func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 	j := t.Value
 	f := fetch.Job{
-		Options: optionsOf(b.Each, j.Item), Source: b.src, URL: j.url(),
-		Lists: &b.lists, Many: true,
-		Further: func() int { return t.Spare(b.Each.Segments - 1) }, Refused: t.Refused, Follows: t.Follows, Arrived: t.Release,
-		Tell: func(e fetch.Event) { b.tell(Event{Event: m.event(e), Task: j.Task}) },
+		Options: optionsOf(b.Each, j.Item),
+		Source:  b.src,
+		URL:     j.url(),
+		Lists:   &b.lists,
+		Many:    true,
+		Further: func() int { return t.Spare(b.Each.Segments - 1) },
+		Refused: t.Refused,
+		Follows: t.Follows,
+		Arrived: t.Release,
+		Tell:    func(e fetch.Event) { b.tell(Event{Event: m.event(e), Task: j.Task}) },
 	}
 	if j.in != nil {
 		f.Listed = decide.Stamp{Size: j.listed, Time: j.modTime}
 		f.Relist = func(ctx context.Context) (int64, error) { return b.relist(ctx, j) }
 	}
 	if b.ledger != nil {
-		f.Record = func(newest time.Time, info fs.FileInfo) *fetch.Record { return b.recorded(j, newest, info) }
+		f.Record = func(newest time.Time, info fs.FileInfo) *fetch.Record {
+			return b.recorded(j, newest, info)
+		}
 		f.Commit = func(r fetch.Result) error { return b.record(j, download.Result(r)) }
 		f.Verified = func(r fetch.Result) error {
 			return b.group.Record(func() error { return b.record(j, download.Result(r)) })
@@ -140,7 +153,7 @@ func optionsOf(o download.Options, item manifest.Item) fetch.Options {
 	return out
 }
 
-// recorded returns what a ledger says about a file that is there, if that is of no time before newest. Another run may have
+// recorded returns what a ledger says about a file that is there, unless that is of a time before newest. Another run may have
 // named the file since this one began.
 func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Record {
 	r, ok := b.ledger.Find(j.Item, newest, info)
@@ -154,7 +167,7 @@ func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Rec
 	return &fetch.Record{Sum: sum, Verified: r.Verified, Checked: r.Checked}
 }
 
-// relist asks for the listing that has a file once more, and returns the size that it tells now.
+// relist asks for the listing that has a file once more, and returns the size that it has now.
 func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 	for e, err := range b.src.Entries(ctx, j.in.url()) {
 		switch {
@@ -169,7 +182,7 @@ func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 		ftpexec.ErrChanged)
 }
 
-// teller is a Source that wants no files, only what listings or else servers tell about them.
+// teller is a Source that wants no files, only what listings or else servers say about them.
 type teller interface {
 	Tell(u *urlparse.URL, e ftpexec.Entry)
 }
@@ -246,7 +259,7 @@ func (b *engine) left(j *job, what string) {
 	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
 }
 
-// record adds a file to the ledger, that of a tree with the login directory from which the tree's URL leads.
+// record adds a file to the ledger: a file of a tree with the login directory from which the tree's URL leads.
 func (b *engine) record(j *job, r download.Result) error {
 	out := ledger.Of(j.Item, j.url(), r)
 	if j.in != nil {

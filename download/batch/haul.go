@@ -17,7 +17,7 @@ import (
 type haul struct {
 	mu       sync.Mutex
 	wanted   int64 // files that are fetched, without those that links name in vain
-	lost     bool  // something failed, which is told
+	lost     bool  // something failed, which is reported
 	named    bool  // something matches Tree.Names
 	shown    bool  // there is something
 	rejected bool  // something matches Tree.Reject
@@ -126,34 +126,41 @@ func (h *haul) unread(t *Tree) string {
 	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
 }
 
-// hauls tells of each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
+// hauls reports about each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
 func (b *engine) hauls(ctx context.Context) {
-	source, leaves := b.src.(interface{ LeftOut() int64 }) // of its listings, which it tells itself
-	told := ctx.Err() != nil
+	// What such a Source leaves out of its listings it reports itself.
+	source, leaves := b.src.(interface{ LeftOut() int64 })
+	reported := ctx.Err() != nil
 	for _, j := range b.trees {
 		h := j.dir.haul
 		err := b.wanting(h, j.Tree)
-		told = told || h.lost || err != nil
-		what := ""
+		reported = reported || h.lost || err != nil
 		switch {
 		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
 		case err != nil:
 			b.reject(j, false, err)
-		case h.deeper > 0:
-			what = h.unread(j.Tree)
-		case h.wanted > 0 || h.lost:
-		case j.Tree.Names != "":
-			what = "no file in what matches " + j.Tree.Names
-		case h.shown:
-			what = "no file in it"
 		default:
-			what = "empty"
-		}
-		if what != "" {
-			b.note(pause, j.url().Redacted()+": "+what)
+			if what := h.surprise(j.Tree); what != "" {
+				b.note(pause, j.url().Redacted()+": "+what)
+			}
 		}
 	}
-	if !told {
+	if !reported {
 		b.tellIdle()
 	}
+}
+
+// surprise says what the user of the tree t may not expect of it, although nothing failed, or returns "".
+func (h *haul) surprise(t *Tree) string {
+	switch {
+	case h.deeper > 0:
+		return h.unread(t)
+	case h.wanted > 0 || h.lost:
+		return ""
+	case t.Names != "":
+		return "no file in what matches " + t.Names
+	case h.shown:
+		return "no file in it"
+	}
+	return "empty"
 }

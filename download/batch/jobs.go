@@ -20,8 +20,8 @@ type job struct {
 	in      *job      // the directory whose listing has this file
 	name    string    // there
 	dir     *node     // where a directory is; nil for a file
-	listed  int64     // the size that a listing tells; -1 if none does
-	modTime time.Time // that a listing tells, to the second; zero if none does
+	listed  int64     // the size in a listing; -1 if none has it
+	modTime time.Time // in a listing, to the second; zero if none has it
 	link    string    // the target of the symbolic link that led here; "" if none did
 	waited  bool      // for another run
 	short   uint8     // how often it was short of open files, although it ran alone
@@ -96,7 +96,7 @@ func (t *Task) check() error {
 	return t.Tree.check()
 }
 
-// plant makes a job that of the directory of a tree. The URL may be a file's if it does not end as that of a directory.
+// plant makes j the job of the directory of a tree. The URL may name a file if it does not end like a directory's.
 func (b *engine) plant(j *job) {
 	u := j.url()
 	j.dir = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}

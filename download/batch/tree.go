@@ -74,8 +74,8 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	return b.listed(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
-// enters reports whether what is in a directory is wanted, and counts the directory if it is not. Of a name that may be a
-// file's only its listing tells that it is a directory's. same is the directory above it that is the same one, or nil.
+// enters reports whether what is in a directory is wanted, and counts the directory if it is not. If a name may be a
+// file's, only its listing shows that it is a directory's. same is the directory above it that is the same one, or nil.
 func (b *engine) enters(j *job, same *node) bool {
 	d := j.dir
 	switch {
@@ -126,14 +126,16 @@ func (b *engine) complain(j *job, found contents) {
 		b.ended(j.failed(err))
 	}
 	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
-	if slices.ContainsFunc(mostListed, func(most int) bool { return found.all <= most && found.all >= most-2 }) {
+	cut := func(most int) bool { return found.all <= most && found.all >= most-2 }
+	if slices.ContainsFunc(mostListed, cut) {
 		b.note(pause, fmt.Sprintf(
 			"%s has %d entries, and some servers list no more: if files are missing, name them in a list (-i)",
 			j.url().Redacted(), found.all))
 	}
-	if found.all > 0 && !found.told {
+	if found.all > 0 && found.bare {
 		b.bare.Do(func() {
-			b.note(pause, j.url().Redacted()+": the server tells names alone, without types, sizes and times")
+			b.note(pause, j.url().Redacted()+
+				": the server lists only names, without types, sizes and times")
 		})
 	}
 	j.note(func(h *haul) {
@@ -176,11 +178,11 @@ type contents struct {
 	odd     []error         // of single lines
 	all     int             // the number of entries
 	dirs    int             // how many of them may be directories
-	told    bool            // more than names
+	bare    bool            // only names
 	shows   uint64          // a hash of them, in whatever order
 }
 
-// earlyLister is a Source that tells what shows of a listing before it is whole, as an [*ftpexec.Client] does.
+// earlyLister is a Source that yields entries of a listing before it is whole, as an [*ftpexec.Client] does.
 type earlyLister interface {
 	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
 }
@@ -222,7 +224,8 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 	if e.Mode == fs.ModeDir || e.Mode == fs.ModeIrregular {
 		c.dirs++
 	}
-	c.told = c.told || e.Mode != fs.ModeIrregular || e.Size >= 0 || e.Precision > 0
+	bare := e.Mode == fs.ModeIrregular && e.Size < 0 && e.Precision == 0
+	c.bare = bare && (c.bare || c.all == 1)
 	if key := keyOf(e); e.Mode == 0 && ahead[key] {
 		ahead[key] = false // another of that name is one too many
 	} else {
@@ -235,7 +238,7 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has told them only
+// sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has them only
 // roughly. An error leaves them rough: then the files are asked for one by one.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	if !b.Each.Newer || b.root == nil {
@@ -270,7 +273,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	}
 }
 
-// within returns the jobs for the entries of a directory, or if ctx ends some, and reports those that are not retrieved.
+// within returns the jobs for the entries of a directory, or if ctx ends some, and reports the entries that are not retrieved.
 func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []*job) {
 	taken := j.dir.ahead
 	if taken == nil {
@@ -338,7 +341,8 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	link := e.Mode == fs.ModeSymlink
 	switch {
 	case link && parent.Tree.FollowLinks && next.dir.follow(d, e.Target):
-		next.URLs[0], next.link = next.dir.url(), e.Target
+		next.URLs[0] = next.dir.url()
+		next.link = e.Target
 	case e.Mode == fs.ModeDir && !parent.Tree.reads(next.dir.depth):
 		parent.note(func(h *haul) { h.deeper++ })
 		return false

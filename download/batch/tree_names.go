@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Tree says what is wanted of a directory tree. Patterns are those of a shell, with "**" for any number of directories.
+// Tree says what is wanted of a directory tree. Patterns are written as in a shell, with "**" for any number of directories.
 // One without "/" is compared with the name. One with "/" at its beginning or within is compared with the path below the
 // tree's directory. One with "/" at its end stands for directories, and what is in them. A warning names each that matches nothing.
 type Tree struct {
@@ -56,7 +56,7 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 	return t.Type(name)
 }
 
-// wants reports whether a path is wanted. It may be that of a directory; dir says that it is one.
+// wants reports whether a path is wanted. It may be the path of a directory; dir says that it is one.
 func (t *Tree) wants(below string, dir, may bool) bool {
 	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
 	switch {
@@ -144,9 +144,9 @@ func urlOf(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
 // keyOf returns a hash of the name of an entry, which is the same for names of the same file.
 func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, localfile.Key(e.Name)) }
 
-// usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: one that
-// would leave the directory or mean something else on this system, that of a journal, and the second of two that are the
-// same here. taken has the keys of those before.
+// usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: a name that
+// would leave the directory or mean something else on this system, the name of a journal, and the second of two names that
+// are the same here. taken has the keys of the names before.
 func usable(e ftpexec.Entry, taken map[uint64]bool) error {
 	why := localfile.Unusable(e.Name)
 	key := keyOf(e)
@@ -165,8 +165,8 @@ func usable(e ftpexec.Entry, taken map[uint64]bool) error {
 // many is how many entries a directory has when its files do not wait for the end of the listing.
 const many = 1000
 
-// early says what the listing of a directory tells before it is whole. That of a tree's own directory queues files as they
-// come: it may take minutes. The others may be circles, and files whose times must be asked for wait too. Everything else
+// early says what to do with the listing of a directory before it is whole. The listing of a tree's own directory queues
+// files as they come: it may take minutes. The others may be circles, and files whose times must be asked for wait too. Everything else
 // is judged at the end.
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) ftpexec.Early {
 	j := t.Value

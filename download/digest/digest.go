@@ -74,7 +74,8 @@ func wrong(s string, at int, bad string, fits []string) error {
 		return fmt.Errorf("unknown digest algorithm %.40q: write one of %s", s[:at], all)
 	case bad != "":
 		at := digits - len(bad) + 1
-		return fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(bad)[0], at)
+		return fmt.Errorf("%s: %q at character %d is not a hexadecimal digit",
+			a, []rune(bad)[0], at)
 	}
 	why := fmt.Errorf("%s has %d hexadecimal digits, not %d", a, size(a), digits)
 	if len(fits) > 0 {

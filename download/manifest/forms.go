@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"compress/flate"
 	"compress/gzip"
@@ -19,13 +18,13 @@ import (
 
 // form is a form of list.
 type form struct {
-	name string
-	told func(b *beginning) bool // whether a list that begins like this has the form
-	read func(r *reader)
-	maps bool // Options.Map may name its columns
+	name  string
+	shown func(b *beginning) bool // whether a list that begins like this has the form
+	read  func(r *reader)
+	maps  bool // Options.Map may name its columns
 }
 
-// forms are all forms. The first that the beginning of a list tells counts: a table's header may look like a URL or a
+// forms are all forms. The first that the beginning of a list shows counts: a table's header may look like a URL or a
 // digest, and one JSON document begins like a line of NDJSON.
 var forms = []form{
 	{"tsv", (*beginning).tsv, (*reader).readTSV, true},
@@ -87,7 +86,9 @@ type beginning struct {
 
 // heads reports whether one of the lines is the header of a table.
 func (b *beginning) heads(separator string) bool {
-	return slices.ContainsFunc(b.head, func(line string) bool { return b.isHeader(header(line, separator), comment(line)) })
+	return slices.ContainsFunc(b.head, func(line string) bool {
+		return b.isHeader(header(line, separator), comment(line))
+	})
 }
 
 // document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.
@@ -97,8 +98,7 @@ func (b *beginning) document() bool {
 		!b.isHeader(plain(names...), false)
 }
 
-// form reads Map, skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
-// or else the one that the beginning tells.
+// form reads Map and the beginning of the list, and returns its form: Format, or else the one that the beginning shows.
 func (r *reader) form() (form, error) {
 	for _, text := range r.Map {
 		m, err := newMapping(text)
@@ -107,35 +107,53 @@ func (r *reader) form() (form, error) {
 		}
 		r.maps = append(r.maps, m)
 	}
-	start, err := r.in.r.Peek(peekSize) // what else is wrong with the reader shows later
-	if bytes.HasPrefix(start, []byte("\x1f\x8b")) {
-		text, wrong := gzip.NewReader(r.in.r)
-		if wrong != nil {
-			return form{}, errDamaged
-		}
-		r.in.r = bufio.NewReaderSize(text, peekSize)
-		start, err = r.in.r.Peek(peekSize)
+	start, err := r.begin()
+	if err != nil {
+		return form{}, err
 	}
-	switch {
-	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
-		_, _ = r.in.r.Discard(3)
-		start = start[3:]
-	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return form{}, errors.New("the list is in UTF-16: save it as UTF-8")
-	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
-		return form{}, errors.New("the list is a ZIP archive or a workbook: save it as CSV")
-	case bytes.IndexByte(start, 0) >= 0:
-		return form{}, errors.New("the list is no text")
-	}
-	if len(start) == 0 && err == io.EOF {
-		return form{}, errors.New("the list is empty")
-	}
-	want := cmp.Or(r.Format, r.guess(string(start)))
+	want := cmp.Or(r.Format, r.guess(start))
 	i := slices.Index(Formats(), want)
 	if i < 0 {
 		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, Formats())
 	}
 	return forms[i], nil
+}
+
+// begin decompresses what gzip has compressed, skips a byte order mark, and returns the beginning of the text.
+func (r *reader) begin() (string, error) {
+	peeked, err := r.in.r.Peek(peekSize) // what else is wrong with the reader shows later
+	start := string(peeked)
+	if strings.HasPrefix(start, "\x1f\x8b") {
+		text, wrong := gzip.NewReader(r.in.r)
+		if wrong != nil {
+			return "", errDamaged
+		}
+		r.in.r = bufio.NewReaderSize(text, peekSize)
+		peeked, err = r.in.r.Peek(peekSize)
+		start = string(peeked)
+	}
+	const mark = "\xef\xbb\xbf"
+	if strings.HasPrefix(start, mark) {
+		_, _ = r.in.r.Discard(len(mark))
+		start = start[len(mark):]
+	}
+	if start == "" && err == io.EOF {
+		return "", errors.New("the list is empty")
+	}
+	return start, foreign(start)
+}
+
+// foreign returns an error if a text begins like a list that must be saved in another way.
+func foreign(start string) error {
+	switch {
+	case strings.HasPrefix(start, "\xff\xfe"), strings.HasPrefix(start, "\xfe\xff"):
+		return errors.New("the list is in UTF-16: save it as UTF-8")
+	case strings.HasPrefix(start, "PK\x03\x04"):
+		return errors.New("the list is a ZIP archive or a workbook: save it as CSV")
+	case strings.IndexByte(start, 0) >= 0:
+		return errors.New("the list is no text")
+	}
+	return nil
 }
 
 var errDamaged = errors.New("the list is compressed and damaged: download it again")
@@ -147,9 +165,28 @@ func damaged(err error) bool {
 		errors.Is(err, gzip.ErrHeader)
 }
 
-// guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, or a
-// comma and nothing of a URL, so that the error asks for the columns, or else a list of URLs, so that the error names the URL. What Map is for is a table.
+// guess returns the form that the beginning of a list shows. What looks like nothing else is a table if it has a tab, or a
+// comma and nothing of a URL, so that the error asks for the columns. Otherwise it is a list of URLs, so that the error names
+// the URL. With Map it is a table.
 func (r *reader) guess(text string) string {
+	b := r.beginning(text)
+	i := slices.IndexFunc(forms, func(f form) bool { return f.shown(b) })
+	if i >= 0 && (r.maps == nil || forms[i].maps) {
+		return forms[i].name
+	}
+	tab := strings.Contains(b.first, "\t")
+	comma := strings.Contains(b.first, ",") && !tab
+	switch {
+	case comma && (r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
+		return "csv"
+	case r.maps != nil, tab && !strings.Contains(b.first, "://"):
+		return "tsv"
+	}
+	return "list"
+}
+
+// beginning returns the beginning of a list up to the first line that counts.
+func (r *reader) beginning(text string) *beginning {
 	b := &beginning{reader: r}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -159,17 +196,7 @@ func (r *reader) guess(text string) string {
 			break
 		}
 	}
-	i := slices.IndexFunc(forms, func(f form) bool { return f.told(b) })
-	switch {
-	case i >= 0 && (r.maps == nil || forms[i].maps):
-		return forms[i].name
-	case strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t") &&
-		(r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
-		return "csv"
-	case r.maps != nil, strings.Contains(b.first, "\t") && !strings.Contains(b.first, "://"):
-		return "tsv"
-	}
-	return "list"
+	return b
 }
 
 func hasScheme(text string) bool {
@@ -191,15 +218,24 @@ func (r *reader) url(text string) (*urlparse.URL, error) {
 	}
 	u, err := urlparse.Parse(text)
 	if bad, ok := errors.AsType[*urlparse.Error](err); ok && bare && r.Base == nil {
-		switch u, err := urlparse.Parse("ftp://" + text); {
-		case !strings.ContainsAny(text, "/:@"): // a name
-			bad.Hint = "write ftp://host/path, or --base URL for the directory of the whole list"
-		case err == nil && !u.IsDir():
-			bad.Hint += ", or --base ftp:// for the whole list"
-		}
+		hintAtBase(bad, text)
 	}
 	return u, err
 }
+
+// hintAtBase makes the error about a text without a scheme say that Base may be missing.
+func hintAtBase(bad *urlparse.Error, text string) {
+	u, err := urlparse.Parse("ftp://" + text)
+	switch {
+	case !strings.ContainsAny(text, "/:@"): // a name
+		bad.Hint = "write ftp://host/path, or --base URL for the directory of the whole list"
+	case err == nil && !u.IsDir():
+		bad.Hint += ", or --base ftp:// for the whole list"
+	}
+}
+
+var errNoBase = errors.New("a list of digests names files without their directory: " +
+	"give its URL as the base (--base URL)")
 
 // listed yields the file of a line of a list of digests, which is below Base.
 func (r *reader) listed(line int, text string) {
@@ -208,8 +244,7 @@ func (r *reader) listed(line int, text string) {
 	var err error
 	switch {
 	case r.Base == nil || r.Base.Host == "":
-		r.fail(line, errors.New(
-			"a list of digests names files without their directory: give its URL as the base (--base URL)"))
+		r.fail(line, errNoBase)
 		r.done = true
 		return
 	case !ok || name == "":
@@ -233,7 +268,8 @@ var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and b
 func (r *reader) places(i *Item, texts []string) (err error) {
 	other := ""
 	for n := 0; n < len(texts) && err == nil; n++ {
-		if text := texts[n]; strings.Contains(text, "://") && !hasScheme(text) {
+		text := texts[n]
+		if strings.Contains(text, "://") && !hasScheme(text) {
 			other = cmp.Or(other, text)
 		} else {
 			err = i.addURL(r.url(text))
@@ -256,60 +292,90 @@ const optionLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 // readList reads the places of a file from each line, with tabs between them, and from the lines below it the options that
 // aria2 has for it. A "#" within a line is not a comment: the parser says that it must be encoded.
 func (r *reader) readList() {
-	var item Item
-	var err error
-	finish := func() {
-		if err == nil && strings.HasSuffix(item.Path, "/") {
-			var own string
-			own, err = r.ownPath(item.URLs[0])
-			item.Path += own
-		}
-		if item.Line > 0 {
-			r.finish(item, err)
-		}
-	}
+	f := &listedFile{reader: r}
 	r.each(func(line int, text string) {
 		option := strings.TrimLeft(text, " \t")
 		name, value, ok := strings.Cut(option, "=")
-		switch value = strings.TrimSpace(value); {
-		case !ok || option == text || item.Line == 0 || strings.Trim(name, optionLetters) != "":
-			finish()
-			item = Item{Line: line}
-			err = r.places(&item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
-		case err != nil:
-		case len(item.Path) > maxField:
-			err = inField("path", errField)
-		case name == "dir":
-			item.Path = strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./") + item.Path
-		case name == "out":
-			item.Path += value
-		case name == "checksum":
-			err = inField(name, columns[name](&item, value))
+		if ok && option != text && f.item.Line > 0 && strings.Trim(name, optionLetters) == "" {
+			f.option(name, strings.TrimSpace(value))
+			return
 		}
+		f.end()
+		f.item = Item{Line: line}
+		f.err = r.places(&f.item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
 	})
 	if r.in.err == nil {
-		finish()
+		f.end()
 	}
 }
 
+// listedFile is a file of a list of URLs while its options are read.
+type listedFile struct {
+	*reader
+	item Item // its Line is 0 before the first file
+	err  error
+}
+
+// option reads an option of aria2 for the file.
+func (f *listedFile) option(name, value string) {
+	switch {
+	case f.err != nil:
+	case len(f.item.Path) > maxField:
+		f.err = inField("path", errField)
+	case name == "dir":
+		dir := strings.TrimPrefix(strings.TrimSuffix(value, "/")+"/", "./")
+		f.item.Path = dir + f.item.Path
+	case name == "out":
+		f.item.Path += value
+	case name == "checksum":
+		f.err = inField(name, columns[name](&f.item, value))
+	}
+}
+
+// end yields the file.
+func (f *listedFile) end() {
+	if f.err == nil && strings.HasSuffix(f.item.Path, "/") {
+		var own string
+		own, f.err = f.ownPath(f.item.URLs[0])
+		f.item.Path += own
+	}
+	if f.item.Line > 0 {
+		f.finish(f.item, f.err)
+	}
+}
+
+var errNoCommand = errors.New("is no command for one file: " +
+	"write curl -L ftp://host/path -o NAME, or a list of URLs alone")
+
+// quotes makes the words of a shell cells of CSV with spaces between them.
+var quotes = strings.NewReplacer("'", `"`, "\t", " ")
+
 // command reads a line of a script: "curl -L ftp://host/path -o NAME".
 func (r *reader) command(line int, text string) {
-	cells := csv.NewReader(strings.NewReader(strings.NewReplacer("'", `"`, "\t", " ").Replace(text)))
+	cells := csv.NewReader(strings.NewReader(quotes.Replace(text)))
 	cells.Comma = ' '
 	cells.TrimLeadingSpace = true
 	words, err := cells.Read()
-	words = slices.DeleteFunc(words, func(word string) bool { return strings.Trim(word, "-LOfsS") == "" || word == "--location" })
+	words = slices.DeleteFunc(words, isPlainFlag)
 	item := Item{Line: line}
 	if i := slices.Index(words, "-o"); i > 0 && i+1 < len(words) {
 		item.Path = words[i+1]
 		words = slices.Delete(words, i, i+2)
 	}
-	if err != nil || len(words) != 2 || words[0] != "curl" || words[1][0] == '-' ||
-		strings.ContainsAny(text, "\\$`|&;<>") {
-		err = errors.New(
-			"is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
+	if err != nil || strings.ContainsAny(text, "\\$`|&;<>") || !isCurl(words) {
+		err = errNoCommand
 	} else {
 		err = r.places(&item, words[1:])
 	}
 	r.finish(item, err)
+}
+
+// isPlainFlag reports whether a word of a command changes nothing about what curl fetches, or is empty.
+func isPlainFlag(word string) bool {
+	return strings.Trim(word, "-LOfsS") == "" || word == "--location"
+}
+
+// isCurl reports whether words are curl and a URL.
+func isCurl(words []string) bool {
+	return len(words) == 2 && words[0] == "curl" && words[1][0] != '-'
 }

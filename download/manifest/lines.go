@@ -27,7 +27,9 @@ type lines struct {
 // next reads a line. It returns false at the end of the text, or if r fails.
 func (l *lines) next() bool {
 	if len(l.back) > 0 {
-		l.text, l.back, l.long = l.back[0], l.back[1:], false
+		l.text = l.back[0]
+		l.back = l.back[1:]
+		l.long = false
 		l.n++
 		return true
 	}
@@ -61,13 +63,14 @@ func (l *lines) Read(b []byte) (int, error) {
 	if l.held > maxLine {
 		return 0, errTooMuch
 	}
-	switch _, err := l.r.Peek(1); {
-	case errors.Is(err, io.EOF):
+	_, err := l.r.Peek(1)
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			l.err = err
+		}
 		return 0, err
-	case err != nil:
-		l.err = err
-		return 0, err
-	case l.ended || l.n == 0:
+	}
+	if l.ended || l.n == 0 {
 		l.n++
 	}
 	text, _ := l.r.Peek(min(len(b), l.r.Buffered()))

@@ -28,7 +28,7 @@ import (
 
 // Options says how to read a list. The zero value is ready to use.
 type Options struct {
-	// Format is the form of the list, such as tsv. "" means that the beginning of the list tells. docs/manifests.md
+	// Format is the form of the list, such as tsv. "" means that the beginning of the list shows it. docs/manifests.md
 	// describes the forms.
 	Format string
 	// AllowPort takes the ports of other protocols; see [urlparse.URL.BadPort].
@@ -38,7 +38,7 @@ type Options struct {
 	// Map says which columns of a table, or members of objects, tell about a file of each row: "url=FASTQ_FILE,md5=MD5". The
 	// first word is a column of this package's own tables. "ena:fastq" are the columns fastq_ftp, fastq_md5 and fastq_bytes of
 	// an ENA file report, "ncbi:_genomic.fna.gz" the files that end so in the directories of an NCBI summary. Several elements
-	// are several files of each row; none means that the header tells.
+	// are several files of each row; none means that the header says which.
 	Map []string
 	// Base is the directory of the relative names in a list. A Base with only a Scheme completes URLs that lack theirs.
 	Base *urlparse.URL
@@ -89,7 +89,7 @@ func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 	return files, octets, errs
 }
 
-// conflict returns the error of an item whose path clashes with that of an earlier line, as package claims words it.
+// conflict returns the error of an item whose path clashes with the path of an earlier line, as package claims words it.
 func (o *Options) conflict(item Item, clash string, line int32) error {
 	if clash == "" {
 		return nil
@@ -168,7 +168,7 @@ func (o *Options) shares(item Item) bool {
 // ErrLine is in every error about what a list says.
 var ErrLine = errors.New("a line of the list is wrong")
 
-// mostFaults is how many bad lines are told before reading stops: the rest costs time, and tells nothing new.
+// mostFaults is how many bad lines are reported before reading stops: the rest costs time, and shows nothing new.
 const mostFaults = 100
 
 var errFaults = fmt.Errorf(
@@ -178,7 +178,8 @@ var errFaults = fmt.Errorf(
 // inLine says what is wrong with a line of a list, on one printable line without a password. The line of a record of several
 // is its first. Of a long text it keeps the beginning, and not err itself, which may hold the whole line.
 func inLine(line int, err error) error {
-	text, kind := err.Error(), ErrLine
+	text := err.Error()
+	kind := ErrLine
 	if len(text) > 2*maxField {
 		text = text[:maxField] + "..."
 	}
@@ -195,13 +196,17 @@ func inField(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// maxLine bounds the bytes of a record, maxField those of a path and a message, and so the memory that reading needs.
-const maxLine, maxField = 1 << 20, 16 << 10
+// Limits of what is read, and so of the memory that reading needs.
+const (
+	maxLine  = 1 << 20  // the bytes of a record
+	maxField = 16 << 10 // the bytes of a path and of a message
+)
 
 var errField = fmt.Errorf("is longer than %d bytes", maxField)
 
 var errTooMuch = fmt.Errorf(
-	"an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", maxLine)
+	"an object or element is longer than %d bytes: "+
+		"leave out what does not count, such as digests of pieces", maxLine)
 
 // mostIdle bounds the bytes between two files: what is compressed may go on for ever with empty lines.
 const mostIdle = 16 << 20
@@ -213,10 +218,10 @@ var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and e
 type reader struct {
 	Options
 	in    *lines
-	maps  []mapping // what Map says; nil if the header tells
+	maps  []mapping // what Map says; nil if the header says which
 	yield func(Item, error) bool
 	done  bool // the caller wants no more
-	noted bool // errLeftOut is told
+	noted bool // errLeftOut was reported
 }
 
 // check returns what is wrong with the call itself.
@@ -230,7 +235,7 @@ func (o *Options) check(source io.Reader) error {
 	return nil
 }
 
-// read yields all items, those of other shards too.
+// read yields all items, also of other shards.
 func (r *reader) read(source io.Reader) {
 	err := r.Options.check(source)
 	var format form
@@ -243,11 +248,11 @@ func (r *reader) read(source io.Reader) {
 		return
 	}
 	format.read(r)
-	switch err := r.in.err; {
-	case damaged(err):
+	switch {
+	case damaged(r.in.err):
 		r.fail(max(1, r.in.n), errDamaged)
-	case err != nil && !r.done:
-		r.yield(Item{}, err)
+	case r.in.err != nil && !r.done:
+		r.yield(Item{}, r.in.err)
 	}
 }
 
@@ -286,30 +291,44 @@ func (r *reader) fail(line int, err error) {
 
 // finish yields the item of a line, whose path is as given, or the error that came up on the way to it.
 func (r *reader) finish(item Item, err error) {
-	if err == nil && len(item.URLs) == 0 {
-		err = errors.New(
-			"the line has no URL: write one, such as ftp://host/path, in the column url")
-	}
-	for _, u := range item.URLs {
-		if err == nil && !r.AllowPort {
-			err = u.BadPort()
-		}
-	}
 	r.in.idle = 0
-	switch {
-	case err != nil:
-	case len(item.Path) > maxField:
-		err = inField("path", errField)
-	case item.Path != "":
-		err = inField("path", localfile.CheckPath(item.Path))
-	default:
-		item.Path, err = r.ownPath(item.URLs[0])
+	if err == nil {
+		err = r.checkURLs(item.URLs)
+	}
+	if err == nil {
+		err = r.setPath(&item)
 	}
 	if err != nil {
 		r.fail(item.Line, err)
 	} else if !r.done {
 		r.done = !r.yield(item, nil)
 	}
+}
+
+// checkURLs returns what is wrong with the URLs of an item.
+func (r *reader) checkURLs(urls []*urlparse.URL) (err error) {
+	if len(urls) == 0 {
+		return errors.New(
+			"the line has no URL: write one, such as ftp://host/path, in the column url")
+	}
+	for _, u := range urls {
+		if err == nil && !r.AllowPort {
+			err = u.BadPort()
+		}
+	}
+	return err
+}
+
+// setPath checks the path of an item, or gives it its own.
+func (r *reader) setPath(item *Item) (err error) {
+	switch {
+	case len(item.Path) > maxField:
+		return inField("path", errField)
+	case item.Path != "":
+		return inField("path", localfile.CheckPath(item.Path))
+	}
+	item.Path, err = r.ownPath(item.URLs[0])
+	return err
 }
 
 // ownPath returns the path of a file that the list gives none.

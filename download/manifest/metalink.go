@@ -32,23 +32,20 @@ type element struct {
 
 var errPriority = errors.New("priority or preference: is not a number: write one from 1 to 100")
 var errNoMetalink = errors.New(
-	"is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8")
+	"is no Metalink in UTF-8 that names files, or is cut off: " +
+		"download it again, or save it as UTF-8")
 
 // readMetalink reads file by file. After a fault in the syntax nothing can be understood.
 func (r *reader) readMetalink() {
-	tokens, files, err := xml.NewDecoder(r.in), 0, error(nil)
+	tokens := xml.NewDecoder(r.in)
+	files := 0
+	var err error
 	for err == nil && !r.done {
 		var token xml.Token
 		token, err = tokens.Token()
-		item := Item{Line: r.in.n}
 		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "file" {
-			var f metafile
 			files++
-			if err = tokens.DecodeElement(&f, &start); err == nil {
-				wrong := r.metafile(&item, f)
-				r.finish(item, wrong)
-			}
-			r.in.held = 0
+			err = r.decodeFile(tokens, start)
 		}
 	}
 	if _, bad := errors.AsType[*strconv.NumError](err); bad {
@@ -61,6 +58,23 @@ func (r *reader) readMetalink() {
 	}
 }
 
+// decodeFile reads a file of a Metalink from start on, and yields it. It returns the error of tokens.
+func (r *reader) decodeFile(tokens *xml.Decoder, start xml.StartElement) error {
+	item := Item{Line: r.in.n}
+	var f metafile
+	err := tokens.DecodeElement(&f, &start)
+	if err == nil {
+		wrong := r.metafile(&item, f)
+		r.finish(item, wrong)
+	}
+	r.in.held = 0
+	return err
+}
+
+// rank is where an element stands in the order of places, whichever attribute gives it.
+func (e element) rank() int64 { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
+
+// metafile sets what a Metalink says about a file.
 func (r *reader) metafile(i *Item, f metafile) (err error) {
 	i.Path = f.Path
 	if f.Size != "" {
@@ -71,9 +85,9 @@ func (r *reader) metafile(i *Item, f metafile) (err error) {
 			err = cmp.Or(err, inField("hash", cellOf(sum.Type)(i, strings.TrimSpace(sum.Text))))
 		}
 	}
-	urls, texts := append(f.URLs, f.URLs3...), []string(nil)
-	rank := func(e element) int64 { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
-	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(rank(a), rank(b)) })
+	urls := append(f.URLs, f.URLs3...)
+	slices.SortStableFunc(urls, func(a, b element) int { return cmp.Compare(a.rank(), b.rank()) })
+	var texts []string
 	for _, u := range urls {
 		texts = append(texts, strings.TrimSpace(u.Text))
 	}

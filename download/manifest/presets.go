@@ -11,16 +11,16 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// mapping says which columns of a table tell about a file of each row, as Options.Map has it: first its URL. An archive's
+// mapping says which columns of a table are about a file of each row, as Options.Map has it: first its URL. An archive's
 // cells may be lists, with ";" between the elements, which belong together by position.
 type mapping []column
 
-// column is a column, and what its cells tell.
+// column is a column, and what its cells say.
 type column struct {
 	// the column of this package's own tables that means the same; its name as [plain] returns it
 	as, name string
 	optional bool
-	// the URL is that of an assembly's directory, with whose name that of the file begins
+	// what follows the directory's name in the file's name; the URL names the directory of an assembly
 	suffix string
 	at     int
 	shown  string // its name as the header has it
@@ -42,7 +42,7 @@ func plain(names ...string) (plain []string) {
 	return plain
 }
 
-// isHeader reports whether one of the names is that of a column of URLs. In a comment "file" and "uri" are words.
+// isHeader reports whether one of the names is a column of URLs. In a comment "file" and "uri" are words.
 func (r *reader) isHeader(names []string, commented bool) bool {
 	maps := r.maps
 	if maps == nil {
@@ -57,27 +57,18 @@ func (r *reader) isHeader(names []string, commented bool) bool {
 
 // newMapping reads an element of Options.Map.
 func newMapping(text string) (m mapping, err error) {
-	archive, files, preset := strings.Cut(text, ":")
-	switch {
-	case preset && archive == "ena":
-		stem := strings.TrimSuffix(plain(files)[0], enaURLs)
-		return mapping{
-			{as: "url", name: stem + enaURLs},
-			{as: "md5", name: stem + "_md5", optional: true},
-			{as: "size", name: stem + "_bytes", optional: true},
-		}, nil
-	case preset && archive == "ncbi" && files != "":
-		return mapping{{as: "url", name: ftpPath, suffix: files}}, nil
+	if stem, ok := strings.CutPrefix(text, "ena:"); ok {
+		return enaMapping(strings.TrimSuffix(plain(stem)[0], enaURLs)), nil
+	}
+	if suffix, ok := strings.CutPrefix(text, "ncbi:"); ok && suffix != "" {
+		return mapping{{as: "url", name: ftpPath, suffix: suffix}}, nil
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		words := append(plain(strings.Split(part, "=")...), "")
 		c := column{as: words[0], name: words[1]}
 		switch {
 		case c.name == "" || cellOf(c.as) == nil || c.as == "urls":
-			name, _, _ := strings.Cut(c.as, ":") // a URL by mistake may have a password
-			return m, fmt.Errorf("the map has %q, which is no cell: write url=COLUMN, "+
-				"and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
-				name, strings.Join(algorithm.Names(), ", "))
+			return m, notCell(c.as)
 		case c.as == "url":
 			m = slices.Insert(m, 0, c)
 		default:
@@ -90,9 +81,28 @@ func newMapping(text string) (m mapping, err error) {
 	return m, err
 }
 
+// notCell is the error of a word in a map that means no cell. A URL by mistake may have a password.
+func notCell(word string) error {
+	name, _, _ := strings.Cut(word, ":")
+	return fmt.Errorf("the map has %q, which is no cell: write url=COLUMN, "+
+		"and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
+		name, strings.Join(algorithm.Names(), ", "))
+}
+
+// enaMapping returns the columns of ENA whose names begin with stem.
+func enaMapping(stem string) mapping {
+	return mapping{
+		{as: "url", name: stem + enaURLs},
+		{as: "md5", name: stem + "_md5", optional: true},
+		{as: "size", name: stem + "_bytes", optional: true},
+	}
+}
+
 // mappings returns what the names in a header mean, and whether it is an archive's: with an URL go the digests and the size.
 func mappings(names []string) (maps []mapping, archive bool) {
-	i := slices.IndexFunc(urlColumns, func(name string) bool { return slices.Contains(names, name) })
+	i := slices.IndexFunc(urlColumns, func(name string) bool {
+		return slices.Contains(names, name)
+	})
 	archive = i < 0 || !strings.HasPrefix(urlColumns[i], "url")
 	var m mapping
 	if archive && i >= 0 {
@@ -100,8 +110,7 @@ func mappings(names []string) (maps []mapping, archive bool) {
 	}
 	for _, name := range names {
 		if stem, ok := strings.CutSuffix(name, enaURLs); ok && stem != "" && archive {
-			ena, _ := newMapping("ena:" + stem)
-			maps = append(maps, ena)
+			maps = append(maps, enaMapping(stem))
 		} else if cellOf(name) != nil && !(archive && name == "path") {
 			m = append(m, column{as: name, name: name})
 		}
@@ -125,13 +134,13 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int,
 		case len(at) == 0 && c.optional:
 			continue
 		case len(at) == 0:
-			there := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return strings.ContainsAny(name, ":@") }) // a row, with a password
-			return nil, fmt.Errorf("there is no column %s: choose among %s", c.name,
-				strings.Join(there, ", "))
+			return nil, noColumn(c.name, header)
 		case len(at) > 1 && (archive || c.as == "path" || c.as == "size"):
 			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[at[0]])
 		}
-		c.at, c.shown, c.tell = at[0], header[at[0]], cellOf(c.as)
+		c.at = at[0]
+		c.shown = header[c.at]
+		c.tell = cellOf(c.as)
 		if !archive {
 			places[c.name] = at[1:] // the next cell is of the next column of that name
 		} else if c.as == "url" {
@@ -142,9 +151,19 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int,
 	return file, nil
 }
 
+// noColumn is the error of a column that a header lacks. What looks like a URL is left out: the header may be a row, with a
+// password.
+func noColumn(name string, header []string) error {
+	there := slices.DeleteFunc(slices.Clone(header), func(other string) bool {
+		return strings.ContainsAny(other, ":@")
+	})
+	return fmt.Errorf("there is no column %s: choose among %s", name, strings.Join(there, ", "))
+}
+
 // elements returns the elements of a cell of an archive's table, none if it says that there is nothing.
 func elements(cell string) (list []string) {
-	switch cell = strings.TrimSuffix(cell, ";"); strings.ToLower(cell) {
+	cell = strings.TrimSuffix(cell, ";")
+	switch strings.ToLower(cell) {
 	case "", "na", "n/a", "not available", "not applicable":
 		return nil
 	}
@@ -165,7 +184,7 @@ var servers = strings.NewReplacer("https://ftp.ncbi.nlm.nih.gov/", "ftp://ftp.nc
 	"ftp://ftp.pride.ebi.ac.uk/", "ftp:/ftp.", "ftp://ftp.")
 
 // locate adds what an archive calls the place of a file: a URL, a path below Base, or a host and a path. Such a path is no
-// URL: its "#", "%" and spaces are those of the file's name.
+// URL: its "#", "%" and spaces belong to the file's name.
 func (r *reader) locate(i *Item, text string, c column) error {
 	text = servers.Replace(text)
 	host, path, _ := strings.Cut(text, "/")
@@ -186,21 +205,35 @@ func (r *reader) locate(i *Item, text string, c column) error {
 		return errors.New(
 			"is relative: give the URL of the directory that it is below (--base URL)")
 	default:
-		if u, err = urlparse.Parse("ftp://" + host + "/"); err == nil {
-			segments := strings.Split(path, "/")
-			u.Dirs, u.Name = segments[:len(segments)-1], segments[len(segments)-1]
-			err = u.Check()
-		}
+		u, err = onHost(host, path)
 	}
 	if err == nil && c.suffix != "" {
-		if u.Name == "" || u.Type != "" {
-			return inField(u.Redacted(),
-				errors.New("is not the directory of an assembly: download the file again"))
-		}
-		u = u.Child(u.Name+c.suffix, "")
-		err = u.Check()
+		return i.addAssembly(u, c.suffix)
 	}
 	return i.addURL(u, err)
+}
+
+// onHost returns the URL of a path, which is not encoded, on a host.
+func onHost(host, path string) (*urlparse.URL, error) {
+	u, err := urlparse.Parse("ftp://" + host + "/")
+	if err != nil {
+		return nil, err
+	}
+	segments := strings.Split(path, "/")
+	last := len(segments) - 1
+	u.Dirs = segments[:last]
+	u.Name = segments[last]
+	return u, u.Check()
+}
+
+// addAssembly adds the file in the directory of an assembly whose name is the directory's and a suffix.
+func (i *Item) addAssembly(dir *urlparse.URL, suffix string) error {
+	if dir.Name == "" || dir.Type != "" {
+		return inField(dir.Redacted(),
+			errors.New("is not the directory of an assembly: download the file again"))
+	}
+	u := dir.Child(dir.Name+suffix, "")
+	return i.addURL(u, u.Check())
 }
 
 // below adds the file with a name below a directory, under which it is saved.

@@ -25,18 +25,20 @@ type file struct {
 	next   int64 // where the next Read begins
 	size   int64 // -1 if unknown
 	first  *ftpexec.Response
-	given  bool          // bytes of first have been returned: those of another transfer must be of the same file
-	joined bool          // those of another have been, too
-	whole  []byte        // all bytes of a small file whose time the server does not tell; nil before they have come
-	body   io.ReadCloser // the transfer, if one is under way
-	at     int64         // where body is in the file
-	end    error         // what a Read at the end returns; nil if a transfer has to tell, as of an empty file
+	given  bool // bytes of first have been returned: another transfer must bring the same file
+	joined bool // bytes of another have been returned, too
+	// all bytes of a small file whose time the server does not give; nil before they have come
+	whole []byte
+	body  io.ReadCloser // the transfer, if one is under way
+	at    int64         // where body is in the file
+	// what a Read at the end returns; nil if a transfer has to show it, as of an empty file
+	end error
 
 	listed bool
 	rest   []fs.DirEntry // not read yet; then comes end
 }
 
-// call makes one call at a time, and none after Close. Its error is one of io/fs.
+// call makes one call at a time, and none after Close. It returns an error of io/fs.
 func (f *file) call(op string, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +117,7 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Seek sends nothing. It fails with io.SeekEnd if the server has not told the size.
+// Seek sends nothing. It fails with io.SeekEnd if the server has not given the size.
 func (f *file) Seek(offset int64, whence int) (at int64, err error) {
 	err = f.call("seek", func() error {
 		start := int64(-1)
@@ -143,7 +145,8 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 		return 0, ftpexec.ErrIsDirectory
 	case len(p) == 0:
 		return 0, nil
-	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil): // REST beyond the end is no way to learn about the end
+	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil):
+		// REST beyond the end is no way to learn about the end.
 		return 0, cmp.Or(f.end, io.EOF)
 	}
 	return f.fetch(p, off)
@@ -174,8 +177,8 @@ func (f *file) fetch(p []byte, off int64) (n int, err error) {
 	return f.held(n, off, err), err
 }
 
-// held returns how many of n bytes at off Read returns with err: not the last of the file, because whoever has that, as from
-// io.ReadFull, need not look at err.
+// held returns how many of n bytes at off Read returns with err: not the last of the file, because a caller that has that, as
+// from io.ReadFull, need not look at err.
 func (f *file) held(n int, off int64, err error) int {
 	if err == nil || err == io.EOF || f.size < 0 {
 		return n
@@ -226,7 +229,8 @@ func (f *file) small() bool { return !f.given && f.size > 0 && f.size <= drain.O
 
 // errUndated means that nothing would show whether another transfer brings the same file: as in package download, that takes
 // its size and time.
-var errUndated = fmt.Errorf("the server does not tell the file's size and time, so another transfer may bring another file%.0w: "+
+var errUndated = fmt.Errorf("the server does not give the file's size and time, "+
+	"so another transfer may bring another file%.0w: "+
 	"read it once, from its beginning to its end", ftpexec.ErrChanged)
 
 // begin starts a transfer at off. The file must be the one of which bytes have been returned.
@@ -241,7 +245,7 @@ func (f *file) begin(off int64) error {
 	f.body = r.Body
 	f.at = off
 	f.joined = f.given
-	if f.small() && r.ModTime.IsZero() { // MLST tells the time, but no transfer has it
+	if f.small() && r.ModTime.IsZero() { // MLST gives the time, but no transfer has it
 		f.giveUp()
 		return f.keep()
 	}
@@ -262,7 +266,7 @@ func (f *file) unlike(size int64, modTime time.Time) error {
 	return nil
 }
 
-// keep reads all of a small file whose time Open was not told, so that no second transfer is needed.
+// keep reads all of a small file whose time Open did not learn, so that no second transfer is needed.
 func (f *file) keep() error {
 	all, err := f.info.fsys.read(f.ctx, f.info.path)
 	switch {

@@ -28,7 +28,7 @@ import (
 // drops up to 256 KiB that come before it. Calls for one file run one after another; Close ends them. The last bytes, and
 // [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error the next Read
 // tries again, from the last byte too. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged]. It is that
-// too if another transfer is needed, and the server does not tell both: nothing would show whether it brings the same file.
+// too if another transfer is needed, and the server does not give both: nothing would show whether it brings the same file.
 // A file of at most 256 KiB without a time is therefore read whole by its first Read.
 //
 // A file holds a connection from its first Read to its last byte or Close. Close reads up to 256 KiB that are left, for at
@@ -40,11 +40,11 @@ import (
 // returns the entries with valid names ([fs.ValidPath]) on lines that are understood, and an error that joins an
 // [ftpexec.ErrLine] for each of the others. [fs.WalkDir] gives that error to its function; [fs.Glob] leaves them out.
 //
-// A FileInfo has the size and the time in UTC, or -1 and the zero time if the server does not tell them. Files have the
-// permissions 0444, directories 0555. Sys returns an *[ftpexec.Entry] with what the server told. The Info of a
+// A FileInfo has the size and the time in UTC, or -1 and the zero time if the server does not give them. Files have the
+// permissions 0444, directories 0555. Sys returns an *[ftpexec.Entry] with what the server said. The Info of a
 // [fs.DirEntry] asks the server if the listing has only rough or local times, as LIST has, and it is no link.
 //
-// All errors are *[fs.PathError]; those of the server wrap an *[ftpexec.Error]. They are [fs.ErrNotExist],
+// All errors are *[fs.PathError]; errors of the server wrap an *[ftpexec.Error]. They are [fs.ErrNotExist],
 // [fs.ErrPermission], [fs.ErrInvalid] or [fs.ErrClosed] where io/fs asks for that. A server that refuses a directory
 // without saying why counts as one that does not have it.
 type FS struct {
@@ -62,7 +62,12 @@ func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 		return nil, err
 	}
 	if !root.IsDir() {
-		return nil, &ftpexec.Error{Op: "open", URL: root.Redacted(), Err: syscall.ENOTDIR, Hint: `end the URL in "/"`}
+		return nil, &ftpexec.Error{
+			Op:   "open",
+			URL:  root.Redacted(),
+			Err:  syscall.ENOTDIR,
+			Hint: `end the URL in "/"`,
+		}
 	}
 	if ctx == nil {
 		return nil, errNoContext
@@ -72,7 +77,7 @@ func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 
 var errNoContext = fmt.Errorf("%w: no context: write context.Background()", fs.ErrInvalid)
 
-// WithContext returns d with ctx in place of the context of New, say that of a request. It shares the connections of d.
+// WithContext returns d with ctx in place of the context of New, for example the context of a request. It shares the connections of d.
 func (d *FS) WithContext(ctx context.Context) *FS { return &FS{d.client, ctx, d.root} }
 
 // Open opens the named file or directory.
@@ -85,7 +90,7 @@ func (d *FS) Open(name string) (fs.File, error) {
 	return &file{info: i, ctx: ctx, cancel: cancel, size: i.Size()}, nil
 }
 
-// Stat returns what the server tells about the named file or directory. It follows links.
+// Stat returns what the server says about the named file or directory. It follows links.
 func (d *FS) Stat(name string) (fs.FileInfo, error) {
 	i, err := d.stat(name)
 	if err != nil {
@@ -110,7 +115,7 @@ func (d *FS) Lstat(name string) (fs.FileInfo, error) {
 func (d *FS) ReadLink(name string) (string, error) {
 	i, err := d.lookUp(name)
 	if err == nil && i.e.Target == "" {
-		err = fmt.Errorf("%w: not a link, or the server does not tell its target", fs.ErrInvalid)
+		err = fmt.Errorf("%w: not a link, or the server does not give its target", fs.ErrInvalid)
 	}
 	if err != nil {
 		return "", failed("readlink", name, err)
@@ -118,7 +123,7 @@ func (d *FS) ReadLink(name string) (string, error) {
 	return i.e.Target, nil
 }
 
-// ReadFile returns the contents of the named file, without asking first what it is. If the server tells no size the one in
+// ReadFile returns the contents of the named file, without asking first what it is. If the server gives no size the one in
 // the listing of its directory counts.
 func (d *FS) ReadFile(name string) ([]byte, error) {
 	all, err := d.read(d.ctx, name)
@@ -128,9 +133,9 @@ func (d *FS) ReadFile(name string) ([]byte, error) {
 	return all, failed("read", name, err)
 }
 
-var errListed = fmt.Errorf("%w: its directory tells another size", ftpexec.ErrTruncated)
+var errListed = fmt.Errorf("%w: its directory lists another size", ftpexec.ErrTruncated)
 
-// read returns the bytes of a file, and errListed if only the listing of its directory tells a size, which they do not have.
+// read returns the bytes of a file, and errListed if only the listing of its directory has a size, which they do not have.
 func (d *FS) read(ctx context.Context, name string) ([]byte, error) {
 	u, err := d.url(name)
 	if err != nil {
@@ -154,7 +159,8 @@ func (d *FS) read(ctx context.Context, name string) ([]byte, error) {
 // returns all entries but those that the error is about.
 func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, odd, err := d.list(name)
-	if e := (*ftpexec.Error)(nil); errors.As(err, &e) && e.Stage == "directory" { // or is it a file?
+	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "directory" {
+		// Is it a file?
 		if i, serr := d.stat(name); serr == nil && !i.IsDir() {
 			err = fmt.Errorf("%w%.0w", syscall.ENOTDIR, err)
 		}
@@ -165,7 +171,8 @@ func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 		if err == nil && i.bare() {
 			if known, e := d.stat(i.path); e == nil {
 				i.e = known.e
-			} else if !errors.Is(e, fs.ErrNotExist) && !errors.Is(e, fs.ErrPermission) { // else its type stays unknown
+			} else if !errors.Is(e, fs.ErrNotExist) && !errors.Is(e, fs.ErrPermission) {
+				// Otherwise the type stays unknown.
 				err = e
 			}
 		}
@@ -191,7 +198,7 @@ func (l lenient) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, err
 }
 
-// url returns the URL of a name, written like that of a file. "." is the root.
+// url returns the URL of a name, written like the URL of a file. "." is the root.
 func (d *FS) url(name string) (*urlparse.URL, error) {
 	switch {
 	case d.root == nil:
@@ -211,14 +218,15 @@ func (d *FS) url(name string) (*urlparse.URL, error) {
 	return u, nil
 }
 
-// stat asks what a name is. If the server knows neither MLST nor SIZE, the listing tells.
+// stat asks what a name is. If the server knows neither MLST nor SIZE, the listing says.
 func (d *FS) stat(name string) (*info, error) {
 	u, err := d.url(name)
 	if err != nil {
 		return nil, err
 	}
 	i := &info{fsys: d, path: name}
-	if i.e, err = d.client.Stat(d.ctx, u.Child("", "")); err != nil || i.Type() != fs.ModeIrregular {
+	i.e, err = d.client.Stat(d.ctx, u.Child("", ""))
+	if err != nil || i.Type() != fs.ModeIrregular {
 		return i, err
 	}
 	if i, err = d.lookUp(name); err != nil {
@@ -231,7 +239,7 @@ func (d *FS) stat(name string) (*info, error) {
 	return i, nil
 }
 
-// lookUp returns what the listing of a directory tells about a name in it.
+// lookUp returns what the listing of a directory says about a name in it.
 func (d *FS) lookUp(name string) (*info, error) {
 	if _, err := d.url(name); err != nil {
 		return nil, err
@@ -310,18 +318,22 @@ func (i *info) Mode() fs.FileMode {
 	return i.Type() | 0o444
 }
 
-// Info returns what Stat returns. A link and what MLSD tells need no question.
+// Info returns what Stat returns. A link and what MLSD says need no question.
 func (i *info) Info() (fs.FileInfo, error) {
-	if kind := i.Type(); i.exact() && (i.e.Size >= 0 || i.IsDir()) || kind != 0 && kind != fs.ModeDir && !i.bare() {
+	kind := i.Type()
+	other := kind != 0 && kind != fs.ModeDir
+	if i.exact() && (i.e.Size >= 0 || i.IsDir()) || other && !i.bare() {
 		return i, nil
 	}
 	return i.fsys.Stat(i.path)
 }
 
 // exact reports whether the time is known to the second.
-func (i *info) exact() bool { return i.e.Precision > 0 && i.e.Precision <= time.Second && !i.e.Local }
+func (i *info) exact() bool {
+	return i.e.Precision > 0 && i.e.Precision <= time.Second && !i.e.Local
+}
 
-// bare reports whether the listing told nothing but the name.
+// bare reports whether the listing gave nothing but the name.
 func (i *info) bare() bool {
 	return i.Type() == fs.ModeIrregular && i.e.Precision == 0 && !i.e.HasPerm && i.e.Size < 0
 }

@@ -13,11 +13,12 @@ import (
 )
 
 // body is a file from some byte on. If its size is known, it returns the last byte only after the server has confirmed that
-// the transfer is complete: whoever stops at Content-Length, as a proxy does, would not see an error after that.
+// the transfer is complete: a reader that stops at Content-Length, as a proxy does, would not see an error after that.
 type body struct {
-	io.ReadCloser             // of an ftpexec.Response
-	size          int64       // of the file; -1 if unknown
-	forget        func() bool // the end of the request's context, which closes the body too; false if it came
+	io.ReadCloser       // of an ftpexec.Response
+	size          int64 // of the file; -1 if unknown
+	// the end of the request's context, which is a Close too; false if it came
+	forget func() bool
 
 	mu   sync.Mutex // held during a call
 	at   int64      // where the next Read begins
@@ -32,7 +33,9 @@ type part struct {
 
 // open retrieves the file that u names from an offset on. If ctx ends between two Reads, that is a Close, which may keep the
 // connection.
-func open(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, from int64) (*ftpexec.Response, *body, error) {
+func open(
+	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, from int64,
+) (*ftpexec.Response, *body, error) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	b := &body{at: from}
 	b.mu.Lock()
@@ -96,7 +99,7 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// Close reads the rest if that is short. It ends a Read that is under way. The error is that of an empty file.
+// Close reads the rest if that is short. It ends a Read that is under way. The error is the error of an empty file.
 func (b *body) Close() error {
 	if !b.forget() {
 		return nil

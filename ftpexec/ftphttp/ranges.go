@@ -100,22 +100,20 @@ func position(digits string) (int64, error) {
 	return int64(min(n, math.MaxInt64-1)), err
 }
 
-// refused reports whether a server may send a file in spite of err: whole, or although it tells nothing about it.
+// refused reports whether a server may send a file in spite of err: whole, or although it says nothing about it.
 func refused(err error) bool {
-	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrNoRestart)
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) ||
+		errors.Is(err, ftpexec.ErrNoRestart)
 }
 
 // get answers a GET of a file, or of the part that h asks for. It asks for the part before it knows the size, which saves
 // a round trip.
-func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, h http.Header) (*http.Response, error) {
-	first, end := rangeOf(h.Get("Range"))
-	if first < 0 {
-		e, err := c.Stat(ctx, u)
-		if err != nil && !refused(err) {
-			return nil, err
-		}
-		end = max(0, e.Size) // 0: the server may send the file all the same
-		first = max(0, end+first)
+func get(
+	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, h http.Header,
+) (*http.Response, error) {
+	first, end, err := located(ctx, c, u, h.Get("Range"))
+	if err != nil {
+		return nil, err
 	}
 	from := first
 	r, contents, err := open(ctx, c, u, from)
@@ -126,7 +124,8 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, h http.Header)
 	if err != nil {
 		return nil, err
 	}
-	switch ranged := end > 0 && r.Size > 0 && divisible(h, r.ModTime); {
+	ranged := end > 0 && r.Size > 0 && divisible(h, r.ModTime)
+	switch {
 	case ranged && first >= r.Size:
 		contents.Close()
 		return beyond(r), nil
@@ -139,9 +138,26 @@ func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, h http.Header)
 	return respond(http.StatusOK, u, r.Size, r.ModTime, contents), nil
 }
 
+// located is rangeOf, with first as an offset: for the last bytes of a file it asks for the size.
+func located(
+	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, field string,
+) (first, end int64, err error) {
+	first, end = rangeOf(field)
+	if first >= 0 {
+		return first, end, nil
+	}
+	e, err := c.Stat(ctx, u)
+	if err != nil && !refused(err) {
+		return 0, 0, err
+	}
+	end = max(0, e.Size) // 0: the server may send the file all the same
+	return max(0, end+first), end, nil
+}
+
 // beyond answers a request for a part after the end of a file.
 func beyond(r *ftpexec.Response) *http.Response {
-	a := message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes")+"\n")
+	size := printable.Count(r.Size, "byte", "bytes")
+	a := message(http.StatusRequestedRangeNotSatisfiable, "the file has "+size+"\n")
 	a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
 	modified(a, r.ModTime)
 	return a
@@ -158,13 +174,13 @@ func partial(u *urlparse.URL, r *ftpexec.Response, contents *body, end int64) *h
 	return a
 }
 
-// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may not be that of
-// this machine, and some servers tell their local time.
+// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may differ from
+// this machine's, and some servers give their local time.
 const settled = 24 * time.Hour
 
 // divisible reports whether a part of the file may be sent. If-Range must have a date that shows that the file is the one
 // that the client knows (RFC 9110 section 13.1.5): the file's time, if that is a strong validator. A file may change twice
-// in a second, so it is one only if the time was long ago when it was told (section 8.8.2.2). If-Unmodified-Since must be
+// in a second, so it is one only if the time was long ago when it was given (section 8.8.2.2). If-Unmodified-Since must be
 // one that can be compared.
 func divisible(h http.Header, modTime time.Time) bool {
 	if since := h.Get("If-Unmodified-Since"); since != "" && newer(modTime, since) == 0 {

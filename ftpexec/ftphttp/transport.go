@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ import (
 // another reply 5yz. RoundTrip fails if there is no answer, or one that makes no sense, with an *[ftpexec.Error] or a
 // *[urlparse.Error]. Nothing shows a password.
 //
-// The login is that of the request's Authorization (Basic), or else of its URL; after a redirect only the URL counts. An
+// The login comes from the request's Authorization (Basic), or else from its URL; after a redirect only the URL counts. An
 // http.Client follows a redirect of any web server to any FTP URL, with the login that Client.Credentials gives for it;
 // CheckRedirect can refuse that. In a URL "?" is part of a name, and "%2F" and ";type=i" mean what RFC 1738 says. A "?" in a
 // login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs RawPath.
@@ -101,7 +102,8 @@ func answer(c *ftpexec.Client, req *http.Request, u *urlparse.URL) (r *http.Resp
 	if !isGet && req.Method != http.MethodHead {
 		return notAllowed(), nil
 	}
-	if !isGet || conditional(req.Header) && !u.IsDir() { // most conditions are there to save a transfer
+	// Most conditions are there to save a transfer.
+	if !isGet || conditional(req.Header) && !u.IsDir() {
 		r, err = head(ctx, c, u)
 		r = judged(r, req.Header)
 		if !isGet || err == nil && r.StatusCode != http.StatusOK || err != nil && !refused(err) {
@@ -113,7 +115,9 @@ func answer(c *ftpexec.Client, req *http.Request, u *urlparse.URL) (r *http.Resp
 }
 
 // whole returns the response to GET, as if nothing but a Range were asked.
-func whole(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, asked http.Header) (*http.Response, error) {
+func whole(
+	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, asked http.Header,
+) (*http.Response, error) {
 	if u.IsDir() {
 		return list(ctx, c, u)
 	}
@@ -130,29 +134,41 @@ func notAllowed() *http.Response {
 // odd matches the octets that a URL has only escaped, and "?", which ends a path for net/url.
 var odd = lazy.Regexp("[^!-~]|[\"#<>?[\\\\\\]^`{|}]")
 
-// requested returns the URL of req, with the login of its Authorization. An http.Client that follows a redirect repeats
-// the Authorization for the server that it came from, which was not meant for this one.
+// requested returns the URL of req, with the login of its Authorization.
 func requested(req *http.Request) (*urlparse.URL, error) {
 	v := *cmp.Or(req.URL, &url.URL{})
 	login := v.User
-	v.User, v.OmitHost, v.Opaque = nil, false, strings.TrimLeft(v.Opaque, "/") // the host is v.Host or none
+	// The host is v.Host or none.
+	v.User = nil
+	v.OmitHost = false
+	v.Opaque = strings.TrimLeft(v.Opaque, "/")
 	if path, err := url.PathUnescape(v.RawPath); err == nil && path == v.Path {
-		v.RawPath = odd().ReplaceAllStringFunc(v.RawPath, url.PathEscape) // with an odd octet EscapedPath would not use it
+		v.RawPath = escape(v.RawPath) // with an odd octet EscapedPath would not use it
 	}
-	v.RawQuery = strings.ReplaceAll(odd().ReplaceAllStringFunc(v.RawQuery, url.PathEscape), "@", "%40") // or "u?p" is a login
+	v.RawQuery = strings.ReplaceAll(escape(v.RawQuery), "@", "%40") // or "u?p" is a login
 	u, err := urlparse.Parse(v.String())
 	if err != nil {
 		return nil, err
 	}
 	u.User = login
-	user, password, ok := req.BasicAuth()
-	if known, _ := login.Password(); ok && req.Response == nil && (login == nil || user != login.Username() || password != known) {
-		u.User = url.UserPassword(user, password) // else an http.Client may have made it from login
+	if user, password, ok := req.BasicAuth(); ok && !redirected(req, login) {
+		u.User = url.UserPassword(user, password)
 	}
 	return u, u.Check()
 }
 
-// head asks about a file or a directory. If the server tells no size of a file, it may be a directory, which GET does not
+// escape escapes the odd octets of a part of a URL.
+func escape(text string) string { return odd().ReplaceAllStringFunc(text, url.PathEscape) }
+
+// redirected reports whether an http.Client made the Authorization of req from login, the login of its URL, or repeats it
+// after a redirect for the server that it came from, which was not meant for this one.
+func redirected(req *http.Request, login *url.Userinfo) bool {
+	user, password, _ := req.BasicAuth()
+	known, _ := login.Password()
+	return req.Response != nil || login != nil && user == login.Username() && password == known
+}
+
+// head asks about a file or a directory. If the server gives no size of a file, it may be a directory, which GET does not
 // find.
 func head(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
 	e, err := c.Stat(ctx, u)
@@ -187,22 +203,34 @@ func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Respon
 
 // message returns a response with lines of text.
 func message(status int, lines string) *http.Response {
-	return respond(status, nil, int64(len(lines)), time.Time{}, io.NopCloser(strings.NewReader(lines)))
+	contents := io.NopCloser(strings.NewReader(lines))
+	return respond(status, nil, int64(len(lines)), time.Time{}, contents)
 }
 
 // respond returns a response with length bytes of the file that u names, or of text. -1 and the zero modTime are unknown.
-func respond(status int, u *urlparse.URL, length int64, modTime time.Time, contents io.ReadCloser) *http.Response {
-	r := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), ContentLength: length, Body: contents,
-		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}},
-		Proto:  "HTTP/1.0", ProtoMajor: 1} // as http.NewFileTransport says: no HTTP was spoken
+func respond(
+	status int, u *urlparse.URL, length int64, modTime time.Time, contents io.ReadCloser,
+) *http.Response {
+	r := &http.Response{
+		StatusCode:    status,
+		Status:        fmt.Sprintf("%d %s", status, http.StatusText(status)),
+		Proto:         "HTTP/1.0", // as http.NewFileTransport says: no HTTP was spoken
+		ProtoMajor:    1,
+		Header:        make(http.Header),
+		ContentLength: length,
+		Body:          contents,
+	}
+	r.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	r.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	if length >= 0 {
+		r.Header.Set("Content-Length", strconv.FormatInt(length, 10))
+	}
 	if u != nil && !u.IsDir() {
-		r.Header.Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(u.Name)), "application/octet-stream"))
+		kind := mime.TypeByExtension(path.Ext(u.Name))
+		r.Header.Set("Content-Type", cmp.Or(kind, "application/octet-stream"))
 		if length >= 0 {
 			r.Header.Set("Accept-Ranges", "bytes")
 		}
-	}
-	if length >= 0 {
-		r.Header.Set("Content-Length", strconv.FormatInt(length, 10))
 	}
 	modified(r, modTime)
 	return r
@@ -217,29 +245,53 @@ func modified(r *http.Response, modTime time.Time) {
 
 // statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
 func statusOf(err error) int {
-	e := (*ftpexec.Error)(nil)
-	is := func(target error) bool { return errors.Is(err, target) }
-	switch {
-	case is(context.Canceled), is(context.DeadlineExceeded): // the reply that came last decides nothing
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok {
 		return 0
-	case !errors.As(err, &e) || e.Code == 0 && !is(ftpexec.ErrNoCredentials), is(ftpexec.ErrProtocol), is(ftpexec.ErrTruncated): // that follows a 331 or 332
-		return 0
-	case is(ftpexec.ErrTLSRequired):
-		return http.StatusForbidden
-	case is(ftpexec.ErrTooMany):
-		return http.StatusServiceUnavailable
-	case is(ftpexec.ErrLogin), is(ftpexec.ErrNoCredentials): // with a password too: another one may be right
-		return http.StatusUnauthorized
-	case is(fs.ErrNotExist), is(ftpexec.ErrIsDirectory), e.Code == 550 && e.Stage == "directory" && !is(fs.ErrPermission):
-		return http.StatusNotFound
-	case is(fs.ErrPermission), e.Code == 550 && e.Stage == "transfer":
-		return http.StatusForbidden
-	case e.Code == 530:
-		return http.StatusUnauthorized
-	case e.Code/100 == 4:
-		return http.StatusServiceUnavailable
-	case e.Code/100 == 5:
-		return http.StatusBadGateway
 	}
-	return 0
+	// ErrNoCredentials follows a 331 or 332.
+	if e.Code == 0 && !errors.Is(err, ftpexec.ErrNoCredentials) {
+		return 0
+	}
+	i := slices.IndexFunc(statuses, func(v verdict) bool {
+		return v.err != nil && errors.Is(err, v.err) || v.codes != "" && v.matches(e)
+	})
+	if i < 0 {
+		return 0
+	}
+	return statuses[i].status
+}
+
+// verdict is the status for an error, or for replies.
+type verdict struct {
+	err    error
+	codes  string // the first digits of the replies; "" if err decides
+	stage  string // of the replies; "" for any
+	status int
+}
+
+func (v verdict) matches(e *ftpexec.Error) bool {
+	return strings.HasPrefix(strconv.Itoa(e.Code), v.codes) && (v.stage == "" || v.stage == e.Stage)
+}
+
+// statuses are what errors and replies mean. The first that fits counts.
+var statuses = []verdict{
+	// The reply that came last decides nothing.
+	{err: context.Canceled},
+	{err: context.DeadlineExceeded},
+	{err: ftpexec.ErrProtocol},
+	{err: ftpexec.ErrTruncated},
+	{err: ftpexec.ErrTLSRequired, status: http.StatusForbidden},
+	{err: ftpexec.ErrTooMany, status: http.StatusServiceUnavailable},
+	// With a password too: another one may be right.
+	{err: ftpexec.ErrLogin, status: http.StatusUnauthorized},
+	{err: ftpexec.ErrNoCredentials, status: http.StatusUnauthorized},
+	{err: fs.ErrNotExist, status: http.StatusNotFound},
+	{err: ftpexec.ErrIsDirectory, status: http.StatusNotFound},
+	{err: fs.ErrPermission, status: http.StatusForbidden},
+	{codes: "550", stage: "directory", status: http.StatusNotFound},
+	{codes: "550", stage: "transfer", status: http.StatusForbidden},
+	{codes: "530", status: http.StatusUnauthorized},
+	{codes: "4", status: http.StatusServiceUnavailable},
+	{codes: "5", status: http.StatusBadGateway},
 }

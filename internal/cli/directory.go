@@ -113,7 +113,7 @@ func (d *directory) end() error {
 	}
 	if d.names > 0 && !d.told {
 		d.run.bare.Do(func() {
-			d.run.print.Tell(d.u.Redacted() + ": the server tells names alone, without types, sizes and times")
+			d.run.print.Tell(d.u.Redacted() + ": the server lists only names, without types, sizes and times")
 		})
 	}
 	var odd error

@@ -165,7 +165,7 @@ var misfits = []misfit{
 	{local: "f=old", args: "URL/f", hint: "-N updates it, --overwrite replaces it, --no-clobber skips it", then: []string{"+-N", "+--overwrite", "+--no-clobber"}},
 	{local: `f=old l=url\tpath\tsize\nURL/f\tf\t8\n`, args: "--manifest l", hint: "exists with 3 bytes, not the expected 8 (--overwrite replaces it)", then: []string{"+--overwrite"}},
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c or -N, starts over", then: []string{"-c=>--overwrite"}},
-	{local: "f=contentz f.aria2=x", args: "-N URL/f", hint: "lacks pieces, as f.aria2 tells (--overwrite, without -c or -N, starts over", then: []string{"-N=>--overwrite"}},
+	{local: "f=contentz f.aria2=x", args: "-N URL/f", hint: "lacks pieces, as f.aria2 shows (--overwrite, without -c or -N, starts over", then: []string{"-N=>--overwrite"}},
 	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another name", then: []string{"+-o FILE"}},
 	{local: "sub/x=1", args: "-o sub URL/f", hint: "use -d sub to save in it", then: []string{"-o=>-d"}},
 	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another name, if it is fetched alone", then: []string{"-j 2=>-o FILE; URL/f=>"}},

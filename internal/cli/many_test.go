@@ -42,7 +42,7 @@ func TestChanged(t *testing.T) {
 		{"older", "the same", at.Add(-time.Hour), served, 23, "a: is older than the server's, and of the same size (-N updates it,", "-N"},
 		{"newer", "the same", at.Add(time.Hour), served, 23, "a: is newer than the server's, and of the same size (--overwrite replaces it)", "-N="},
 		{"newer, replaced", "the same", at.Add(time.Hour), served, 23, "(--overwrite replaces it)", "--overwrite"},
-		{"no time", "the same", at, timeless, 23, "a: has the size of the server's, which tells no time (-N updates it, --overwrite replaces it,", "--overwrite"},
+		{"no time", "the same", at, timeless, 23, "a: has the size of the server's file, whose time is not known (-N updates it, --overwrite replaces it,", "--overwrite"},
 		{"no time, another size", "mine", at, timeless, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
 	} {
 		s := testserver.New(t, &tt.o)

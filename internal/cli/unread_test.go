@@ -54,7 +54,7 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 
 // A server that tells names alone, because it has only NLST or its listings cannot be read, is said so once a run.
 func TestNamesAlone(t *testing.T) {
-	const alone = "the server tells names alone, without types, sizes and times"
+	const alone = "the server lists only names, without types, sizes and times"
 	for what, list := range map[string]testserver.Action{"LIST is refused": testserver.Reply("502 No."), "LIST cannot be read": testserver.Transfer("no sense\r\n")} {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("MLSD", testserver.Reply("502 No.")).With("LIST", list).With("NLST", testserver.Transfer("a\r\nb\r\n")).
 			With("^CWD [ab]$", testserver.Reply("550 Not a directory.")))

@@ -52,7 +52,8 @@ func matches(pattern, file string) bool {
 
 // Level returns the part of a pattern for what is so many directories down, or "", and whether it is the last one.
 func Level(pattern string, depth int) (part string, last bool) {
-	rest, more := pattern, pattern != ""
+	rest := pattern
+	more := pattern != ""
 	for ; more && depth >= 0; depth-- {
 		part, rest, more = strings.Cut(rest, "/")
 	}
@@ -143,18 +144,20 @@ const mostChoices = 100_000
 
 // Choices returns what a URL stands for. A list, which is {a,b}, [1-20] or [01-09:2], is written out as curl does it: all
 // that it names must exist. From the first segment on that has *, ? or a set such as [a-z], the path is a Pattern, in which
-// lists are alternatives: the servers tell what matches it. What is percent-encoded stands for itself.
+// lists are alternatives: the servers say what matches it. What is percent-encoded stands for itself.
 func Choices(text string) (choices []Choice, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, rest, found := strings.Cut(rest, "/")
 	if !found {
 		return []Choice{{URL: text}}, nil
 	}
-	segments, pattern := strings.Split(rest, "/"), ""
+	segments := strings.Split(rest, "/")
 	last := len(segments) - 1
 	dirs := last
+	pattern := ""
 	if n := slices.IndexFunc(segments, wild); n >= 0 {
-		if pattern, err = decoded(segments[n:]); err != nil {
+		pattern, err = decoded(segments[n:])
+		if err != nil {
 			return nil, err
 		}
 		segments = append(segments[:n], "")
@@ -163,7 +166,7 @@ func Choices(text string) (choices []Choice, err error) {
 		dirs--
 	}
 	paths, err := written(strings.Join(segments, "/"))
-	chosen := slices.IndexFunc(segments, func(s string) bool { names, err := written(s); return err == nil && len(names) > 1 })
+	chosen := slices.IndexFunc(segments, isSeveral)
 	if chosen < 0 {
 		chosen = dirs
 	}
@@ -183,6 +186,13 @@ func wild(segment string) bool {
 		strings.ContainsAny(list().ReplaceAllString(segment, ""), "*?[{")
 }
 
+// isSeveral reports whether a segment stands for more than one name.
+func isSeveral(segment string) bool {
+	names, err := written(segment)
+	return err == nil && len(names) > 1
+}
+
+// written returns what a text with lists stands for.
 func written(text string) ([]string, error) {
 	at := list().FindStringSubmatchIndex(text)
 	if at == nil {
@@ -216,9 +226,14 @@ func members(text string) (all []string, err error) {
 	if part[2] == "" {
 		return strings.Split(part[1], ","), nil
 	}
-	first, err := strconv.Atoi(part[2])
-	last, lerr := strconv.Atoi(part[3])
-	step, _ := strconv.Atoi(cmp.Or(part[4], "1"))
+	return numbers(text, part[2], part[3], cmp.Or(part[4], "1"))
+}
+
+// numbers returns the numbers of a range, which text shows.
+func numbers(text, from, to, by string) (all []string, err error) {
+	first, err := strconv.Atoi(from)
+	last, lerr := strconv.Atoi(to)
+	step, _ := strconv.Atoi(by)
 	switch {
 	case err != nil || lerr != nil || step == 0 || last < first:
 		return nil, fmt.Errorf("the range %s is none: write [1-20], [01-20] or [1-20:2]", text)
@@ -226,51 +241,75 @@ func members(text string) (all []string, err error) {
 		return nil, tooMany(text)
 	}
 	for n := first; n <= last; n += step {
-		all = append(all, fmt.Sprintf("%0*d", len(part[2]), n))
+		all = append(all, fmt.Sprintf("%0*d", len(from), n))
 	}
 	return all, nil
 }
 
-// decoded returns the pattern of segments of a URL. A range of more than single digits becomes alternatives.
+// decoded returns the pattern of segments of a URL.
 func decoded(segments []string) (string, error) {
-	if last := len(segments) - 1; last > 0 && segments[last] == "" { // the directories that match
+	// Without the last slash the directories match too.
+	if last := len(segments) - 1; last > 0 && segments[last] == "" {
 		segments = segments[:last]
 	}
+	patterns := make([]string, len(segments))
 	for i, segment := range segments {
 		var err error
-		segment = list().ReplaceAllStringFunc(segment, func(text string) string {
-			all, bad := members(text)
-			err = errors.Join(err, bad)
-			if len(text) == len("[1-9]") && text[0] == '[' || bad != nil {
-				return text
-			}
-			return "{" + strings.Join(all, ",") + "}"
-		})
-		segments[i] = percent().ReplaceAllStringFunc(segment, func(code string) string {
-			b, _ := hex.DecodeString(code[1:])
-			switch {
-			case len(b) == 0:
-				err = fmt.Errorf(
-					`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, segment)
-			case b[0] == '/':
-				err = fmt.Errorf(
-					"the pattern %s has %%2F: write it as a segment of its own, as in ftp://host/%%2F/*.gz", segment)
-			case strings.IndexByte(`*?[]{}\!-^,`, b[0]) >= 0: // what was encoded stands for itself
-				return `\` + string(b)
-			}
-			return string(b)
-		})
-		switch bad := Check(segments[i]); {
-		case err != nil:
+		patterns[i], err = decodedSegment(segment)
+		if err != nil {
 			return "", err
-		case segment == "**":
-			return "", errors.New(
-				"** means nothing in a URL: leave out --glob, and write -r with --accept")
-		case strings.Contains(segment, ";type="):
-			return "", errors.New("a pattern has no ;type=: write --type a, i or guess")
-		case bad != nil:
-			return "", fmt.Errorf("the pattern %s is malformed: %w", segment, bad)
 		}
 	}
-	return strings.Join(segments, "/"), nil
+	return strings.Join(patterns, "/"), nil
+}
+
+// decodedSegment returns the pattern of a segment of a URL.
+func decodedSegment(segment string) (string, error) {
+	segment, wrong := alternatives(segment)
+	pattern, err := unescape(segment)
+	switch {
+	case err != nil || wrong != nil:
+		return "", cmp.Or(err, wrong)
+	case segment == "**":
+		return "", errors.New(
+			"** means nothing in a URL: leave out --glob, and write -r with --accept")
+	case strings.Contains(segment, ";type="):
+		return "", errors.New("a pattern has no ;type=: write --type a, i or guess")
+	}
+	if err := Check(pattern); err != nil {
+		return "", fmt.Errorf("the pattern %s is malformed: %w", segment, err)
+	}
+	return pattern, nil
+}
+
+// alternatives returns a segment in which the ranges of more than single digits are alternatives.
+func alternatives(segment string) (_ string, err error) {
+	segment = list().ReplaceAllStringFunc(segment, func(text string) string {
+		all, bad := members(text)
+		err = cmp.Or(err, bad)
+		if len(text) == len("[1-9]") && text[0] == '[' || bad != nil {
+			return text
+		}
+		return "{" + strings.Join(all, ",") + "}"
+	})
+	return segment, err
+}
+
+// unescape decodes what is percent-encoded in a segment, so that it stands for itself in the pattern.
+func unescape(segment string) (_ string, err error) {
+	pattern := percent().ReplaceAllStringFunc(segment, func(code string) string {
+		b, _ := hex.DecodeString(code[1:])
+		switch {
+		case len(b) == 0:
+			err = fmt.Errorf(`the pattern %s has a "%%" that is not followed by `+
+				`two hexadecimal digits: write %%25 for a "%%" itself`, segment)
+		case b[0] == '/':
+			err = fmt.Errorf("the pattern %s has %%2F: "+
+				"write it as a segment of its own, as in ftp://host/%%2F/*.gz", segment)
+		case strings.IndexByte(`*?[]{}\!-^,`, b[0]) >= 0:
+			return `\` + string(b)
+		}
+		return string(b)
+	})
+	return pattern, err
 }

@@ -24,11 +24,11 @@ type note struct {
 	text    string
 }
 
-const pageHead = `# How ftpfetch and FTP servers get on
+const pageHead = `# FTP servers and ftpfetch
 
 <!-- Written by: go test -tags interop ./internal/interop -run TestServers -update -->
 
-Everything in the tables was measured: the test connects to each server, which is a real process on the loopback
+The test measured everything in the tables: it connects to each server, which is a real process on the loopback
 interface, and the check of every change measures again and compares. [internal/interop/README.md](../internal/interop/README.md)
 says how the servers are set up. All of them serve the same files, read-only.
 
@@ -43,8 +43,8 @@ pure-ftpd lists at most ` + "`" + `LimitRecursion` + "`" + ` names (10000; 2000 
 matches` + "`" + `, or that in another language (` + "`" + `ls.c` + "`" + `, ` + "`" + `messages_*.h` + "`" + `; ` + "`" + `TestListingLimit` + "`" + `). proftpd's ` + "`" + `ListOptions maxfiles` + "`" + ` and ` + "`" + `maxdirs` + "`" + ` cut
 ` + "`" + `LIST` + "`" + ` and ` + "`" + `NLST` + "`" + ` with ` + "`" + `226 Transfer complete` + "`" + `, but not ` + "`" + `MLSD` + "`" + ` (` + "`" + `mod_ls.c` + "`" + `, ` + "`" + `mod_facts.c` + "`" + `). z/OS says ` + "`" + `451 Nlst failed, too many
 entries` + "`" + ` (IBM's messages), wu-ftpd ` + "`" + `550 Arguments too long` + "`" + ` to ` + "`" + `NLST` + "`" + ` (` + "`" + `glob.c` + "`" + `). vsftpd reports by 226 that it could not open a directory.
-vsftpd and FileZilla Server list all (` + "`" + `ls.c` + "`" + `; ` + "`" + `Permissions.cpp` + "`" + ` of 0.9, ` + "`" + `commander.cpp` + "`" + ` of 1). About IIS, glftpd and, but for
-recursive listings, Serv-U nothing was found.
+vsftpd and FileZilla Server list all (` + "`" + `ls.c` + "`" + `; ` + "`" + `Permissions.cpp` + "`" + ` of 0.9, ` + "`" + `commander.cpp` + "`" + ` of 1). We found nothing
+about IIS and glftpd, nor about Serv-U except for recursive listings.
 
 ## Not measured
 
@@ -145,14 +145,14 @@ func writeNotes(b *bytes.Buffer, numbers map[int]int) {
 
 // notes explain what the tables show. A note about nothing that is measured fails the test.
 var notes = []note{
-	{"IPv6", "no: 502", nil, "Over IPv6 there is only `EPSV`, which twisted does not know."},
+	{"IPv6", "no: 502", nil, "Over IPv6 there is only `EPSV`, which twisted does not support."},
 	{"implicit TLS", "no: 503", nil, "aioftp wants a login before `PROT P`; RFC 4217 does not, and ftpfetch does not log in without protection."},
 	{"data resume the session, TLS 1.3", "no", []Kind{PureFTPd}, "pure-ftpd sends no ticket of TLS 1.3, and does not insist."},
 	{"data without the session", "refused", nil, "By default vsftpd (`require_ssl_reuse`) and proftpd refuse it, after the `150`: `TestTLS`."},
 	{"`LIST`", "no", []Kind{Netkit}, "ftpd-ssl runs `ls`, which is not in the directory that an anonymous user is confined to. The listing is empty, and a " +
-		"`226` follows it. So ftpfetch takes an empty `LIST` for an empty directory only if `NLST` tells no name either " +
+		"`226` follows it. So ftpfetch takes an empty `LIST` for an empty directory only if `NLST` returns no names either " +
 		"(`TestEntriesWays`)."},
-	{"`LIST -a` shows them", "no: 550", nil, "aioftp takes `-a` for a name."},
+	{"`LIST -a` shows them", "no: 550", nil, "aioftp treats `-a` as a name."},
 	{"`NLST`", "no", nil, "twisted wants an argument, aioftp has no `NLST`. RFC 959 asks for neither (`TestListWithoutNLST`)."},
 	{"a link, as ftpfetch sees it", "?---------", nil, "Of an entry of `NLST` only the name is known."},
 	{"`REST` outlasts `EPSV`", "no", nil, "A client that sends `REST` before `EPSV` gets the whole file and may append it to what it has."},
@@ -161,7 +161,7 @@ var notes = []note{
 	{"CR LF in ASCII type", "CR CR LF", nil, "A text that has CR LF on the server's disk grows. Retrieve it in image type."},
 	{"files that cannot be retrieved", "", []Kind{Proftpd, Aioftp}, "The server drops spaces at the beginning of a name."},
 	{"files that cannot be retrieved", "", []Kind{PureFTPd}, "pure-ftpd refuses control characters."},
-	{"files that cannot be retrieved", "", []Kind{Pyftpdlib, Twisted}, "The server knows names as text in UTF-8; a single byte above 7F is none."},
+	{"files that cannot be retrieved", "", []Kind{Pyftpdlib, Twisted}, "The server knows names as text in UTF-8; a single byte above 7F is not UTF-8."},
 	{"files that cannot be retrieved", "", []Kind{Inetutils, Netkit}, "The server takes FF for an escape of TELNET (RFC 854)."},
 	{"files that the listing misses", "no listing", nil, "One name that is not UTF-8 breaks the listing off. ftpfetch reports that, and yields no entry."},
 	{"commands sent ahead", "replies out of order", nil, "aioftp runs the commands of a flight at the same time, against RFC 959 section 5.4 (`TestAnomalies`)."},

@@ -35,7 +35,8 @@ func Line(s string) string {
 
 // steers reports whether r does more on a terminal than show itself. The joiners do not: some languages need them.
 func steers(r rune) bool {
-	return r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	joiner := r == '\u200c' || r == '\u200d'
+	return !joiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // JSON returns v, whose encoding must not fail, as a line of JSON. It escapes what steers a terminal; a program that

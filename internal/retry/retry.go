@@ -20,7 +20,8 @@ type Policy struct {
 	Connect bool // retry too if the server was never reached
 	// ReturnCrowded returns an [ftpexec.ErrTooMany] at once, for a caller that has other things to do.
 	ReturnCrowded bool
-	Tell          func(err error, try int, wait time.Duration) // called, if not nil, before each wait
+	// Tell is called, if not nil, before each wait.
+	Tell func(err error, try int, wait time.Duration)
 }
 
 // Count returns what a number of retries means: 0 is five, and less than 0 none.
@@ -161,8 +162,9 @@ func NoService(err error) bool {
 	if !ok || localfile.Failed(err) {
 		return false
 	}
-	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 || errors.Is(err, ftpexec.ErrConnect) ||
-		errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
+	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
+		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) ||
+		errors.Is(err, ftpexec.ErrLost)
 }
 
 // Sleep waits for d, or until ctx ends.

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,10 +22,21 @@ type shape struct {
 	idle    int // if X; cond where cond does not use what X assigns
 	mapped  int // literal maps that are indexed where they stand, as an if and else
 	bare    int // types without a comment
+	wide    int // lines of code over 120 columns
+
+	lines     int // lines of code: neither empty nor a comment alone
+	over100   int // lines of code over 100 columns
+	functions int
+	ways      int // the cyclomatic complexity of all functions together
 }
 
-// most is the shape that the product may have. The tangled function is statusOf of ftphttp, a switch that is a table.
-var most = shape{tangled: 1}
+// most is the shape that the product may have. The wide lines are in internal/cli and internal/mirror.
+var most = shape{wide: 13}
+
+const (
+	mostOver100 = 0.015 // of the lines of code
+	mostWays    = 4.3   // of a function, in the mean
+)
 
 // outside matches what is no part of the product.
 var outside = regexp.MustCompile(`^internal/(bench|interop|release|rules|throwaway)|proxytest|^cmd/ftpfetch-|_test\.go$`)
@@ -38,14 +50,41 @@ func TestShape(t *testing.T) {
 			if err != nil || !strings.HasSuffix(path, ".go") || outside.MatchString(filepath.ToSlash(path)) {
 				return err
 			}
+			text := must.Get(os.ReadFile(path))(t)
+			got.measure(string(text))
 			all := token.NewFileSet()
-			got.add(all, must.Get(parser.ParseFile(all, path, nil, parser.ParseComments))(t))
+			got.add(all, must.Get(parser.ParseFile(all, path, text, parser.ParseComments))(t))
 			return nil
 		}))
 	}
 	t.Logf("%+v", got)
-	if got.tangled > most.tangled || got.long > most.long || got.idle > most.idle || got.mapped > most.mapped || got.bare > most.bare {
+	if got.tangled > most.tangled || got.long > most.long || got.idle > most.idle ||
+		got.mapped > most.mapped || got.bare > most.bare || got.wide > most.wide {
 		t.Errorf("%+v, at most %+v", got, most)
+	}
+	if share := float64(got.over100) / float64(got.lines); share > mostOver100 {
+		t.Errorf("%.2f %% of the lines of code are over 100 columns, at most %.2f %%", 100*share, 100*mostOver100)
+	}
+	if mean := float64(got.ways) / float64(got.functions); mean > mostWays {
+		t.Errorf("the mean complexity of a function is %.2f, at most %.2f", mean, mostWays)
+	}
+}
+
+// measure counts the columns of the lines of code, in bytes. A tab has four.
+func (s *shape) measure(text string) {
+	for line := range strings.Lines(text) {
+		code := strings.TrimSpace(line)
+		if code == "" || strings.HasPrefix(code, "//") {
+			continue
+		}
+		s.lines++
+		columns := len(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
+		if columns > 100 {
+			s.over100++
+		}
+		if columns > 120 {
+			s.wide++
+		}
 	}
 }
 
@@ -53,7 +92,10 @@ func (s *shape) add(all *token.FileSet, f *ast.File) {
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
-			if complexity(d) > 15 {
+			ways := complexity(d)
+			s.functions++
+			s.ways += ways
+			if ways > 15 {
 				s.tangled++
 			}
 			if all.Position(d.End()).Line-all.Position(d.Pos()).Line >= 60 {

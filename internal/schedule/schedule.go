@@ -23,7 +23,7 @@ type Options struct {
 	PerHost int // tokens in use at once for each host; 0 means no limit
 	// how many times in a row a host may refuse every connection before the run gives it up
 	Patience int
-	// the most jobs that need no token: those of hosts that were given up, and those that have given theirs back
+	// the most jobs that need no token, because their host was given up, or because they have given theirs back
 	Without  int
 	Received func() int64 // how many bytes have come in so far; needed only if Jobs is 0
 	// Full, if not nil, is called when a host has refused a connection and is not given up, with the number that it is
@@ -137,7 +137,7 @@ type scheduler[T any] struct {
 	Options
 	ctx      context.Context
 	do       func(context.Context, *Turn[T]) Verdict
-	launched chan *Turn[T] // for who has done another
+	launched chan *Turn[T] // for the goroutine that has done another
 
 	mu      sync.Mutex
 	changed sync.Cond

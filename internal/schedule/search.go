@@ -34,7 +34,7 @@ func (s *Search) Connections() int { return cmp.Or(s.base, first) + s.step }
 // Far takes that nothing has come in for a while: the round trips are long, so that connections mostly wait.
 func (s *Search) Far() { s.step = first }
 
-// Begin takes what came in first: per second, and how many files and bytes. Nothing tells yet whether more connections
+// Begin takes what came in first: per second, and how many files and bytes. Nothing shows yet whether more connections
 // help. Twice as many are tried, but fewer if files are large, because a connection stays until its file has ended.
 func (s *Search) Begin(reward float64, files int, bytes int64) {
 	far := s.step > 0
@@ -54,7 +54,7 @@ func (s *Search) Begin(reward float64, files int, bytes int64) {
 
 func utility(reward float64, n int) float64 { return math.Log(reward) - float64(n)*math.Log(price) }
 
-// Observe takes what came in, per second. It reports whether that tells enough: before a whole period only what is clear
+// Observe takes what came in, per second. It reports whether that is enough: before a whole period only what is clear
 // counts: a gain, or, if the window is long enough to be sure, a loss.
 func (s *Search) Observe(reward float64, sure, whole bool) bool {
 	if reward <= 0 {
@@ -117,7 +117,7 @@ const (
 	period   = 4 * time.Second
 	settling = time.Second
 	// A short window ends when there were as many files as connections, or so many bytes for each of them. Bytes are counted
-	// in steps, so they tell nothing in less than shortest.
+	// in steps, so they show nothing in less than shortest.
 	enough   = 256 << 10
 	shortest = time.Second / 2
 )
@@ -140,14 +140,14 @@ func (m mark) since(from mark, n int) float64 {
 	return float64(perFile*int64(m.files-from.files)+m.bytes-from.bytes) / window.Seconds()
 }
 
-// enough reports whether a short window tells something: there were so many files since from, or so many bytes for each of
+// enough reports whether a short window shows something: there were so many files since from, or so many bytes for each of
 // n connections.
 func (m mark) enough(from mark, n, files int) bool {
 	return m.files-from.files >= files || m.bytes-from.bytes >= int64(n)*enough &&
 		m.at.Sub(from.at) >= shortest
 }
 
-// observe tells the search what has come in. After a smaller number, files that had more connections must end first, and
+// observe gives the search what has come in. After a smaller number, files that had more connections must end first, and
 // after a larger one the new connections must have begun, which takes as long as for the first: until then nothing is
 // known about the number. A window begins when something comes in.
 func (s *scheduler[T]) observe() {
@@ -181,7 +181,7 @@ func (s *scheduler[T]) observe() {
 	s.heard = false
 }
 
-// judge tells the search what has come in since the window began. It returns false if that tells too little.
+// judge gives the search what has come in since the window began. It returns false if that is too little.
 func (s *scheduler[T]) judge(now mark) bool {
 	n := s.limit
 	window := now.at.Sub(s.from.at)

@@ -30,7 +30,7 @@ func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint
 func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, text)) }
 
 // Same is the clash of two files with one path, unless they are the same file.
-const Same = "is that of %s, which has another URL, size or digest"
+const Same = "belongs to %s, which has another URL, size or digest"
 
 // Add claims a path for a file. If another file has claimed it, Add returns that file and how the two conflict, with "%s"
 // for that file; else clash is "".

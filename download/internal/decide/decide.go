@@ -120,7 +120,7 @@ func (f *Facts) inPieces() Answer {
 	if f.Pieces == "" {
 		return undecided
 	}
-	why := "lacks pieces, as " + f.Pieces + " tells"
+	why := "lacks pieces, as " + f.Pieces + " shows"
 	if f.Newer || f.Continue {
 		return refuse(NoStart, why)
 	}
@@ -147,7 +147,8 @@ func (f *Facts) newer() Answer {
 		return f.fetch(true, false, "newer on the server")
 	case !f.differs(known.Size):
 		return f.leave(LeftOlder)
-	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // the server must say where to resume
+	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0:
+		// The server must say where to resume.
 		return f.fetch(true, false, f.sizes(known))
 	}
 	return undecided
@@ -168,7 +169,8 @@ func (f *Facts) resume() Answer {
 	case f.Server.Size < 0:
 		why = "cannot be resumed: the server does not report the file's size"
 	case f.Local.Size > f.Server.Size:
-		why = fmt.Sprintf("has %d bytes, but the server's file has only %d", f.Local.Size, f.Server.Size)
+		why = fmt.Sprintf("has %d bytes, but the server's file has only %d",
+			f.Local.Size, f.Server.Size)
 	case f.newerThanLocal(f.known()):
 		why = "is older than the server's file, which has changed since"
 	case f.Local.Size == f.Server.Size:
@@ -194,7 +196,7 @@ func (f *Facts) compare() Answer {
 	case known.Size != f.Local.Size:
 		return refuse(Exists, "differs from the server's: "+f.sizes(known))
 	case known.Time.IsZero():
-		return refuse(Exists, "has the size of the server's, which tells no time")
+		return refuse(Exists, "has the size of the server's file, whose time is not known")
 	case f.newerThanLocal(known):
 		return refuse(Exists, "is older than the server's, and of the same size")
 	case f.Local.Time.Sub(known.Time) > localfile.Slack:
@@ -266,7 +268,7 @@ func (f *Facts) useless(start bool) string {
 // CannotResumeText is why a text starts over.
 const CannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
 
-// known is what the server says of the file, or else the listing of its directory.
+// known is what the server says about the file, or else the listing of its directory.
 func (f *Facts) known() Stamp {
 	known := f.Listed
 	if f.Asked {
@@ -291,7 +293,7 @@ func (f *Facts) Size() int64 {
 	return f.Want
 }
 
-// differs reports whether a size is known and is not the one of what is there.
+// differs reports whether a size is known and is not the size of what is there.
 func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }
 
 // newerThanLocal reports whether s is newer than what is there. An unknown time is not.

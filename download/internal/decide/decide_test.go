@@ -271,8 +271,8 @@ func table() string {
 		{"longer", file(150, 0)},
 		{"the right digest", with(file(100, time.Hour), func(w *world) { w.Given = true; w.right = true })},
 		{"the server's size, a wrong digest", with(file(100, 0), func(w *world) { w.Given = true })},
-		{"a file, and the server tells no time", with(file(100, 0), func(w *world) { w.server.Time = time.Time{} })},
-		{"a file, and the server tells neither", with(file(100, 0), func(w *world) { w.server = Unknown })},
+		{"a file, and the server gives no time", with(file(100, 0), func(w *world) { w.server.Time = time.Time{} })},
+		{"a file, and the server gives neither", with(file(100, 0), func(w *world) { w.server = Unknown })},
 		{"a file with `NAME.aria2` beside it", with(file(100, 0), func(w *world) { w.Pieces = "NAME.aria2" })},
 		{"a symbolic link to such a file", with(file(100, 0), func(w *world) { w.Here = Link })},
 	}

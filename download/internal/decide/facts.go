@@ -24,7 +24,7 @@ type Facts struct {
 	Part Part // what an earlier run left beside the path
 }
 
-// Flags are those that say what may happen to a file that is there, and how sure it must be.
+// Flags say what may happen to a file that is there, and how sure it must be.
 type Flags struct {
 	Overwrite, Skip, Newer, Continue bool
 	NoResume                         bool // the part is not resumed
@@ -102,9 +102,10 @@ const (
 
 // Answer is what Next says.
 type Answer struct {
-	Do    Do
-	Why   string // of Leave, Refuse and, if the part is given up, Fetch: in words that follow the path
-	Cause Cause  // of Refuse
+	Do Do
+	// of Leave, Refuse and, if the part is given up, Fetch: in words that follow the path
+	Why   string
+	Cause Cause // of Refuse
 
 	Replace bool   // Fetch may replace what is there
 	Start   Start  // from where Fetch goes on

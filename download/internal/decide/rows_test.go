@@ -21,7 +21,7 @@ var rows = []struct {
 	{"expected size of nothing", func(w *world) { w.Want = 0 }, "refuse other: exists with 100 bytes, not the expected 0"},
 
 	{"recorded", func(w *world) { w.Record = Fetched }, "leave: already there"},
-	{"recorded, with pieces", func(w *world) { w.Record = Fetched; w.Pieces = "f.aria2" }, "refuse other: lacks pieces, as f.aria2 tells"},
+	{"recorded, with pieces", func(w *world) { w.Record = Fetched; w.Pieces = "f.aria2" }, "refuse other: lacks pieces, as f.aria2 shows"},
 	{"recorded, Verify", func(w *world) { w.Record = Fetched; w.Verify = true; w.right = true }, "server digest; leave: already there"},
 	{"verified, Verify", func(w *world) { w.Record = Verified; w.Verify = true }, "leave: already there"},
 	{"recorded, listed with another size", func(w *world) { w.Record = Fetched; w.Listed = Stamp{99, serverTime} }, "refuse exists: differs from the server's: 99 bytes there, 100 here"},
@@ -58,9 +58,9 @@ var rows = []struct {
 	{"given, of another listed size", func(w *world) { w.Given = true; w.right = true; w.Listed = Stamp{90, serverTime} }, "refuse exists: differs from the server's: 90 bytes there, 100 here"},
 	{"given, of another listed size, Skip", func(w *world) { w.Given = true; w.right = true; w.Skip = true; w.Listed = Stamp{90, serverTime} }, "digest; leave: already there"},
 
-	{"in pieces", func(w *world) { w.Pieces = "f.aria2" }, "refuse other: lacks pieces, as f.aria2 tells"},
-	{"in pieces, Newer", func(w *world) { w.Pieces = "f.aria2"; w.Newer = true }, "refuse start: lacks pieces, as f.aria2 tells"},
-	{"in pieces, Continue", func(w *world) { w.Pieces = "f.aria2"; w.Continue = true }, "refuse start: lacks pieces, as f.aria2 tells"},
+	{"in pieces", func(w *world) { w.Pieces = "f.aria2" }, "refuse other: lacks pieces, as f.aria2 shows"},
+	{"in pieces, Newer", func(w *world) { w.Pieces = "f.aria2"; w.Newer = true }, "refuse start: lacks pieces, as f.aria2 shows"},
+	{"in pieces, Continue", func(w *world) { w.Pieces = "f.aria2"; w.Continue = true }, "refuse start: lacks pieces, as f.aria2 shows"},
 
 	{"Newer, a link to nothing", func(w *world) { w.Newer = true; w.Here = Dangling }, "refuse exists: leads to nothing"},
 	{"Newer, not asked", func(w *world) { w.Newer = true }, "server; leave: not newer on the server"},
@@ -99,12 +99,12 @@ var rows = []struct {
 	{"a link", func(w *world) { w.Here = Link }, "refuse exists: already exists"},
 	{"as text", func(w *world) { w.Text = true }, "refuse exists: already exists"},
 	{"no size", func(w *world) { w.server.Size = -1 }, "server; refuse exists: already exists"},
-	{"no time", func(w *world) { w.server.Time = time.Time{} }, "server; refuse exists: has the size of the server's, which tells no time"},
+	{"no time", func(w *world) { w.server.Time = time.Time{} }, "server; refuse exists: has the size of the server's file, whose time is not known"},
 	{"older by the slack", func(w *world) { w.Local.Time = serverTime.Add(-time.Second + 1) }, "server; leave: already there"},
 	{"older", func(w *world) { w.Local.Time = serverTime.Add(-time.Second) }, "server; refuse exists: is older than the server's, and of the same size"},
 	{"newer by the slack", func(w *world) { w.Local.Time = serverTime.Add(time.Second - 1) }, "server; leave: already there"},
 	{"newer", func(w *world) { w.Local.Time = serverTime.Add(time.Second) }, "server; refuse other: is newer than the server's, and of the same size"},
-	{"the server omits what is listed", func(w *world) { w.Listed.Size = 100; w.server = Unknown }, "server; refuse exists: has the size of the server's, which tells no time"},
+	{"the server omits what is listed", func(w *world) { w.Listed.Size = 100; w.server = Unknown }, "server; refuse exists: has the size of the server's file, whose time is not known"},
 	{"emptied since it was listed", func(w *world) { w.Listed.Size = 100; w.server.Size = 0 }, "server; refuse exists: differs from the server's: 0 bytes there, 100 here"},
 
 	{"nothing", func(w *world) { w.Here = Nothing }, "part; fetch"},

@@ -27,21 +27,24 @@ const (
 
 // Errors about lists.
 var (
-	ErrNotListed = errors.New("no digest is listed for the file")          // a list has none
-	ErrAmbiguous = errors.New("different digests are listed for the file") // a list has two
-	ErrTooLarge  = errors.New("too large for a list of digests")           // it exceeds MaxLine or MaxList
+	// ErrNotListed means that a list has no digest for the file.
+	ErrNotListed = errors.New("no digest is listed for the file")
+	// ErrAmbiguous means that a list has two.
+	ErrAmbiguous = errors.New("different digests are listed for the file")
+	// ErrTooLarge means that a list exceeds MaxLine or MaxList.
+	ErrTooLarge = errors.New("too large for a list of digests")
 )
 
 // List is a file on the server that may hold the digest of another one in the same directory.
 type List struct {
 	File      string // its name, in the directory of the file to verify
-	Algorithm string // of its digests; "" if its lines tell
+	Algorithm string // of its digests; "" if its lines say it
 	Whole     bool   // it lists the whole directory, so one retrieval serves many files
 }
 
 // Beside returns the lists to look for beside the file name, best first: stronger algorithms before weaker ones, and for
 // each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
-// md5checksums.txt, UCSC md5sum.txt; the lines of CHECKSUMS tell their algorithm, which is BSD's sum(1) at Ensembl. Beside
+// md5checksums.txt, UCSC md5sum.txt; the lines of CHECKSUMS name their algorithm, which is BSD's sum(1) at Ensembl. Beside
 // omits the file itself.
 func Beside(name string) (lists []List) {
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5"} {
@@ -123,8 +126,8 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 // "/", and in the file's own list with any directories; the rest must equal the name byte for byte, so that an entry for another
 // file never counts. Read skips all other lines, but after a thousand of them without a digest before reads no further.
 //
-// Only digests of the list's algorithm count. If that is "", the line tells it by name, or by the length of its digest if
-// that is one of md5, sha1 and sha256, and the strongest digest of the file wins.
+// Only digests of the list's algorithm count. If that is "", the line names it, or the length of its digest shows
+// that it is one of md5, sha1 and sha256, and the strongest digest of the file wins.
 //
 // Errors are [ErrTooLarge] and the errors of r.
 func (l List) Read(r io.Reader, name string) (*Digests, error) {
@@ -187,10 +190,10 @@ func (d *Digests) keep(name string, sum digest.Sum, wanted string) {
 }
 
 // Line reads one line of a list of digests. The name is "" if the line has only a digest. The last result is false if the
-// line has no digest, or if neither the line nor the digest's length tells the algorithm.
+// line has no digest, or if neither the line nor the digest's length shows the algorithm.
 func Line(text string) (name string, sum digest.Sum, ok bool) { return parse(text, "") }
 
-// byLength tells the algorithm of a digest by the number of its digits. 128 digits are sha512 or blake2b, and eight may be
+// byLength has the algorithm of a digest by the number of its digits. 128 digits are sha512 or blake2b, and eight may be
 // a date: a wrong guess would make a good file look damaged.
 var byLength = map[int]string{64: "sha256", 40: "sha1", 32: "md5"}
 
@@ -228,7 +231,8 @@ func tagged(text string) (algo, name, digits string) {
 	if m == nil {
 		return "", "", ""
 	}
-	return algorithm.Named(m[1]), m[2], m[3] // no algorithm: a plain name may look like the end of a tagged line
+	// Without an algorithm a plain name may look like the end of a tagged line.
+	return algorithm.Named(m[1]), m[2], m[3]
 }
 
 // blocks reads what BSD's sum(1) prints: "12345 67 name".

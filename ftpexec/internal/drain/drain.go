@@ -14,7 +14,7 @@ const (
 )
 
 // Short reads body, which is at a position in a file of size bytes, to its end if at most Over bytes are left. A size of -1
-// is unknown and counts as large. The error is that of body. The caller must close body.
+// is unknown and counts as large. The error is the error of body. The caller must close body.
 func Short(body io.ReadCloser, size, at int64) error {
 	if size < 0 || size-at > Over {
 		return nil

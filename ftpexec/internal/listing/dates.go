@@ -11,7 +11,7 @@ import (
 
 const day = 24 * time.Hour
 
-// stamp is what a line tells about a time. The zero stamp tells nothing.
+// stamp is what a line says about a time. The zero stamp says nothing.
 type stamp struct {
 	t    time.Time
 	unit time.Duration // its precision; 0 if there is no time
@@ -28,8 +28,8 @@ func (s stamp) on(item *Item) {
 	}
 }
 
-// clock is a time of day: what has passed since midnight, and its unit. A unit of 0 means that the line tells none, one
-// below 0 that it tells one that no clock shows.
+// clock is a time of day: what has passed since midnight, and its unit. A unit of 0 means that the line has none, and a
+// negative unit that it has one that no clock shows.
 type clock struct {
 	since, unit time.Duration
 }
@@ -37,7 +37,7 @@ type clock struct {
 // clockIn reads "15:04", "15:04:05" or "15:04:05.123", and "3:04PM" or "3:04p".
 func clockIn(text string) clock {
 	bare := strings.TrimRight(text, "aApPmM ")
-	if len(bare) < 4 || bare[1] != ':' && bare[2] != ':' || strings.Trim(bare, "0123456789:.") != "" {
+	if !isClock(bare) {
 		return clock{}
 	}
 	layout := "15:04"
@@ -58,8 +58,14 @@ func clockIn(text string) clock {
 	return c
 }
 
-// at returns the stamp of a time of a day, or of the day alone if c tells no time. It tells nothing if there is no such
-// day or time.
+// isClock reports whether a text has the digits and colons of a time of day.
+func isClock(text string) bool {
+	return len(text) >= 4 && (text[1] == ':' || text[2] == ':') &&
+		strings.Trim(text, "0123456789:.") == ""
+}
+
+// at returns the stamp of a time of a day, or of the day alone if c has no time. It is zero if there is no such day or
+// time.
 func (c clock) at(year, month, dayOfMonth int) stamp {
 	t := time.Date(year, time.Month(month), dayOfMonth, 0, 0, 0, 0, time.UTC)
 	if t.Day() != dayOfMonth || int(t.Month()) != month || t.IsZero() || c.unit < 0 || year < 0 {
@@ -75,7 +81,8 @@ func (c clock) at(year, month, dayOfMonth int) stamp {
 // and its time zone is not known.
 func (c clock) lately(month, dayOfMonth int, now time.Time) stamp {
 	limit := now.UTC().Add(day)
-	for year := limit.Year(); year > limit.Year()-9; year-- { // two leap years are at most 8 years apart
+	// Two leap years are at most 8 years apart.
+	for year := limit.Year(); year > limit.Year()-9; year-- {
 		if s := c.at(year, month, dayOfMonth); s.unit > 0 && !s.t.After(limit) {
 			return s
 		}
@@ -123,14 +130,16 @@ func monthOf(text string) int {
 }
 
 // calendar returns the day that the parts of a date mean, "2006", "1" and "2" or in another order: a dot between them is
-// European, and american says what else is. It returns month 0 if nothing tells the order.
+// European, and american says what else is. It returns month 0 if nothing shows the order.
 func calendar(a, separator, b, c string, american bool) (y, mon, dom int) {
 	if number(a) > 31 || len(a) == 4 {
 		return century(a), monthOf(b), number(c)
 	}
 	y = century(c)
 	dotted := separator == "."
-	switch first, second := monthOf(a), monthOf(b); {
+	first := monthOf(a)
+	second := monthOf(b)
+	switch {
 	case number(a) < 0, second > 12, american && !dotted && first <= 12:
 		return y, first, number(b)
 	case number(b) < 0, first > 12, first == second, dotted:
@@ -139,22 +148,28 @@ func calendar(a, separator, b, c string, american bool) (y, mon, dom int) {
 	return y, 0, 0
 }
 
+// setDate sets the time to a time of the day that calendar finds in parts.
+func (item *Item) setDate(parts []string, american bool, timeOfDay string) {
+	y, mon, dom := calendar(parts[0], parts[1], parts[2], parts[3], american)
+	clockIn(timeOfDay).at(y, mon, dom).on(item)
+}
+
 // date is what some words of a line say about a time.
 type date struct {
 	stamp
 	words int  // how many they are; 0 if they are no date
-	short bool // it has no time of day, and one space before the year: servers may pad it on the right
+	short bool // no time of day, and one space before the year: servers may pad it on the right
 }
 
 // orders matches the kinds of words of a date, in the orders in which ls and servers write them.
 var orders = lazy.Regexp(`^(?:MDS[YyN]|(?:MD|DM)(?:y?[CS]|[YyN])|NMD[CS]?|ASZ|A[CS]?|B[CSYyN])`)
 
-// part is a word of a date, and what it tells. Its kind is M for a month, D for a day, Y for a year, y if one space stands
+// part is a word of a date, and what it says. Its kind is M for a month, D for a day, Y for a year, y if one space stands
 // before that and N if it has a mark, C for a time of day, S for one with seconds, A for all of a day, "2006-01-02", B for a
 // month and day, "01-02", and Z for a zone, "+0100".
 type part struct {
 	kind             byte
-	year, month, dom int // -1, 0 and 0 if not told
+	year, month, dom int // -1, 0 and 0 if unknown
 	clock
 	zone time.Duration
 }
@@ -162,11 +177,7 @@ type part struct {
 // partOf returns what a word may be. If any is set, one that is not known and has no digit may be a month.
 func partOf(text string, near, any bool) part {
 	p := part{year: -1, clock: clockIn(text)}
-	plain := text
-	if text[len(text)-1] >= utf8.RuneSelf {
-		plain = words().units.Replace(text)
-	}
-	plain = strings.TrimRight(plain, "., ")
+	plain := unmarked(text)
 	n := number(plain)
 	if n < 0 || plain != text {
 		p.month = month(text)
@@ -180,12 +191,7 @@ func partOf(text string, near, any bool) part {
 		p.kind = 'M'
 	case len(plain) == 4 && n >= 0:
 		p.year = n
-		p.kind = 'Y'
-		if near {
-			p.kind = 'y'
-		} else if plain != text {
-			p.kind = 'N'
-		}
+		p.kind = kindOfYear(near, plain != text)
 	case len(plain) < 3 && n >= 0:
 		p.dom = n
 		p.kind = 'D'
@@ -193,6 +199,25 @@ func partOf(text string, near, any bool) part {
 		p.numeric(plain)
 	}
 	return p
+}
+
+// unmarked returns a word without the mark of a year or a day, a dot or a comma at its end.
+func unmarked(text string) string {
+	if text[len(text)-1] >= utf8.RuneSelf {
+		text = words().units.Replace(text)
+	}
+	return strings.TrimRight(text, "., ")
+}
+
+// kindOfYear returns the kind of a year, which may be near the word before it and may have a mark.
+func kindOfYear(near, marked bool) byte {
+	switch {
+	case near:
+		return 'y'
+	case marked:
+		return 'N'
+	}
+	return 'Y'
 }
 
 // numeric reads a word of several numbers, or a zone.
@@ -231,18 +256,7 @@ func dateIn(all []word, any bool, now time.Time) (d date) {
 		}
 	}
 	d.words = len(orders().Find(kinds[:]))
-	sum := part{year: -1}
-	for _, p := range parts[:d.words] {
-		sum.year = max(sum.year, p.year)
-		sum.month += p.month
-		sum.dom += p.dom
-		sum.since += p.since
-		sum.unit += p.unit
-		sum.zone += p.zone
-		d.short = d.short || p.kind == 'y' || p.kind == 'A'
-		d.utc = p.kind == 'Z'
-	}
-	d.short = d.short && sum.unit == 0
+	sum := d.join(parts[:d.words])
 	s := sum.at(sum.year, sum.month, sum.dom)
 	if sum.year < 0 && kinds[0] != 'A' {
 		s = sum.lately(sum.month, sum.dom, now)
@@ -253,4 +267,22 @@ func dateIn(all []word, any bool, now time.Time) (d date) {
 	d.t = s.t.Add(-sum.zone)
 	d.unit = s.unit
 	return d
+}
+
+// join puts the parts of a date together, and sets what they say about it.
+func (d *date) join(parts []part) part {
+	sum := part{year: -1}
+	for i := range parts {
+		p := &parts[i]
+		sum.year = max(sum.year, p.year)
+		sum.month += p.month
+		sum.dom += p.dom
+		sum.since += p.since
+		sum.unit += p.unit
+		sum.zone += p.zone
+		d.short = d.short || p.kind == 'y' || p.kind == 'A'
+		d.utc = p.kind == 'Z'
+	}
+	d.short = d.short && sum.unit == 0
+	return sum
 }

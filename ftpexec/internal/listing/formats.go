@@ -16,8 +16,8 @@ type format struct {
 	under   string // what the heading says; "" if there need not be one
 	columns []column
 	pattern func() *regexp.Regexp // of all columns; nil if read finds them
-	// read gets what the pattern has found. It returns an error if that is no entry, or the line has another format. It is item
-	// if the pattern says all.
+	// read gets what the pattern has found. It returns an error if the line is no entry, or has another format.
+	// It is item if the pattern says all.
 	read func(r *Reader, found []string) (Item, error)
 }
 
@@ -44,7 +44,7 @@ func in(name, under string, read func(*Reader, []string) (Item, error), columns 
 	return f
 }
 
-// item returns what the groups of the pattern tell that have the names of parts of an item.
+// item returns what those groups of the pattern say that are named like the parts of an item.
 func (f *format) item(found []string) Item {
 	part := func(name string) string {
 		if i := f.pattern().SubexpIndex(name); i > 0 {
@@ -57,7 +57,8 @@ func (f *format) item(found []string) Item {
 	if part("dir") != "" {
 		item.Mode = fs.ModeDir
 	}
-	clockIn(part("time")).at(century(part("year")), monthOf(part("month")), number(part("day"))).on(&item)
+	c := clockIn(part("time"))
+	c.at(century(part("year")), monthOf(part("month")), number(part("day"))).on(&item)
 	return item
 }
 
@@ -69,31 +70,57 @@ var formats = []*format{
 		"a time", `(\d{1,2}:\d\d(?::\d\d)?)(?: +(?:([AaPp][Mm]?) +)?|([AaPp][Mm]?) +)`,
 		"a size or <DIR>", `(?:<([A-Z]+)>|([\d,.]+))`,
 		"a name", `( +)([^ ].*)`),
-	in("EPLF", "", eplf, "a mark", `\+`, "facts", `([^\t]*)\t`, "a name", `(?s:(.*))`),
+	in("EPLF", "", eplf,
+		"a mark", `\+`,
+		"facts", `([^\t]*)\t`,
+		"a name", `(?s:(.*))`),
 	vms,
-	in("z/OS data sets", "", dataSet, "a volume and attributes", ` *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS|NONE|PATH|HFS|\?+) +))`,
+	in("z/OS data sets", "", dataSet,
+		"a volume and attributes", ` *\S+ +(?:Tape +|\S+ +`+
+			`(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* `+
+			`(PS|PO|PO-E|PS-E|DA|VS|IS|NONE|PATH|HFS|\?+) +))`,
 		"a name", `('?[^ ']+'?)`),
 	in("z/OS data sets", "", dataSet,
-		"a state", ` *(Migrated|ARCIVE|Pseudo Directory|GDG|\S+ +Not Mounted|(?:\S+ +)?Error determining attributes)[ \t]`,
+		"a state", ` *(Migrated|ARCIVE|Pseudo Directory|GDG|\S+ +Not Mounted|`+
+			`(?:\S+ +)?Error determining attributes)[ \t]`,
 		"a name", `.*?([^\s']+'?)`),
-	in("z/OS members", "", nil, "a name and a version", ` *(?P<name>\S{1,8}) +\d\d\.\d\d +`,
-		"dates", `\d{4}/\d\d/\d\d +(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) +(?P<time>\d\d:\d\d(?::\d\d)?)`,
-		"sizes", `(?: +\d+){3}`, "a user", `(?: +\S+)? *`),
-	in("z/OS members", "VV.MM", nil, "a name", ` *(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7}) *`),
-	in("z/OS load modules", "", nil, "a name, a size and a place", ` *(?P<name>\S{1,8}) +[0-9A-F]{6,8} +[0-9A-F]{6} +`,
-		"attributes", `(?:\S.* )?`, "modes", `(?:24|31|64|ANY|MIN) +(?:24|31|64|ANY) *`),
-	in("z/OS jobs", "", job, "a job", ` *\S{1,8} +(?:JOB|TSU|STC|J0|T0|S0)\d{5,} +`, "a state", `(?:\S+ +)?(?:INPUT|ACTIVE|OUTPUT|HELD)\b.*`),
-	in("IBM i", "", ibmi, "a type", ` *(?:[^ *\d][^ *]* +)?`+
-		`(?:(?:(\d+) +)?(\d{2,4})([-/.])(\d\d)[-/.](\d{2,4}) +(\d\d[:.]\d\d[:.]\d\d) +)?\*([A-Z]+) +`, "a name", `(\S.*?)/? *`),
-	in("OS/2", "", nil, "a date", ` *(?P<size>\d+) +(?P<dir>DIR\b)?[ A-Z]* `+
-		`(?P<month>\d\d)-(?P<day>\d\d)-(?P<year>\d{2,3}) +(?P<time>\d\d:\d\d)  ?`, "a name", `(?P<name>.+)`),
-	in("z/VM", "", zvm, "a name, a type, a format and sizes", ` *(\S{1,8}) +(\S{1,8}) +(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
-		"a date", `(\d{1,4})[-/](\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`, "an owner", `(?: +\S+)? *`),
-	in("HP NonStop", "", nil, "a name, a code, a size and a date", ` *(?P<name>[A-Za-z][A-Za-z0-9]{0,7}) +(?:O +)?\d+[A-Z+]? +(?P<size>\d+) +`+
-		`(?P<day>\d{1,2})-(?P<month>[A-Za-z]{3})-(?P<year>\d{2,4}) +(?P<time>\d\d:\d\d:\d\d) +`,
-		"an owner", `\d+, *\d+ +`, "rights", `"[-A-Za-z*]*" *`),
-	in("VxWorks", "", nil, "a size and a date", ` *(?P<size>\d+) +`+
-		`(?P<month>[A-Za-z]{3})-(?P<day>\d\d)-(?P<year>\d{4}) +(?P<time>\d\d:\d\d:\d\d) +`,
+	in("z/OS members", "", nil,
+		"a name and a version", ` *(?P<name>\S{1,8}) +\d\d\.\d\d +`,
+		"dates", `\d{4}/\d\d/\d\d +`+
+			`(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) +(?P<time>\d\d:\d\d(?::\d\d)?)`,
+		"sizes", `(?: +\d+){3}`,
+		"a user", `(?: +\S+)? *`),
+	in("z/OS members", "VV.MM", nil,
+		"a name", ` *(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7}) *`),
+	in("z/OS load modules", "", nil,
+		"a name, a size and a place", ` *(?P<name>\S{1,8}) +[0-9A-F]{6,8} +[0-9A-F]{6} +`,
+		"attributes", `(?:\S.* )?`,
+		"modes", `(?:24|31|64|ANY|MIN) +(?:24|31|64|ANY) *`),
+	in("z/OS jobs", "", job,
+		"a job", ` *\S{1,8} +(?:JOB|TSU|STC|J0|T0|S0)\d{5,} +`,
+		"a state", `(?:\S+ +)?(?:INPUT|ACTIVE|OUTPUT|HELD)\b.*`),
+	in("IBM i", "", ibmi,
+		"a type", ` *(?:[^ *\d][^ *]* +)?(?:(?:(\d+) +)?`+
+			`(\d{2,4})([-/.])(\d\d)[-/.](\d{2,4}) +(\d\d[:.]\d\d[:.]\d\d) +)?\*([A-Z]+) +`,
+		"a name", `(\S.*?)/? *`),
+	in("OS/2", "", nil,
+		"a date", ` *(?P<size>\d+) +(?P<dir>DIR\b)?[ A-Z]* `+
+			`(?P<month>\d\d)-(?P<day>\d\d)-(?P<year>\d{2,3}) +(?P<time>\d\d:\d\d)  ?`,
+		"a name", `(?P<name>.+)`),
+	in("z/VM", "", zvm,
+		"a name, a type, a format and sizes", ` *(\S{1,8}) +(\S{1,8}) +`+
+			`(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
+		"a date", `(\d{1,4})([-/])(\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`,
+		"an owner", `(?: +\S+)? *`),
+	in("HP NonStop", "", nil,
+		"a name, a code, a size and a date", ` *(?P<name>[A-Za-z][A-Za-z0-9]{0,7}) +`+
+			`(?:O +)?\d+[A-Z+]? +(?P<size>\d+) +`+
+			`(?P<day>\d{1,2})-(?P<month>[A-Za-z]{3})-(?P<year>\d{2,4}) +(?P<time>\d\d:\d\d:\d\d) +`,
+		"an owner", `\d+, *\d+ +`,
+		"rights", `"[-A-Za-z*]*" *`),
+	in("VxWorks", "", nil,
+		"a size and a date", ` *(?P<size>\d+) +`+
+			`(?P<month>[A-Za-z]{3})-(?P<day>\d\d)-(?P<year>\d{4}) +(?P<time>\d\d:\d\d:\d\d) +`,
 		"a name", `(?P<name>\S.*?)(?: +<(?P<dir>DIR)>)? *`),
 }
 
@@ -102,40 +129,59 @@ const lsName = "ls -l"
 
 var ls = in(lsName, "", unix)
 
-// vms is the format of VMS. CWD does not take the .DIR;1 of a directory. Its sizes are in blocks or KB. What follows the date, or the reason why there is none, may be
-// missing.
-var vms = in("VMS", "", nil, "a name with a version", `(?P<name>[^\s;]+?)(?:(?P<dir>(?i:\.DIR);\d+)|(?P<version>;\d+))\s+`,
+// vms is the format of VMS. CWD does not take the .DIR;1 of a directory. Its sizes are in blocks or KB. What follows the
+// date, or the reason why there is none, may be missing.
+var vms = in("VMS", "", nil,
+	"a name with a version", `(?P<name>[^\s;]+?)(?:(?P<dir>(?i:\.DIR);\d+)|(?P<version>;\d+))\s+`,
 	"a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
-		`(?P<day>\d{1,2})-(?P<month>[^\s\d-]+)-(?P<year>\d{4})(?:\s+(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`, "an end", `.*`)
+		`(?P<day>\d{1,2})-(?P<month>[^\s\d-]+)-(?P<year>\d{4})`+
+		`(?:\s+(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`,
+	"an end", `.*`)
 
 // dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name". The year may have four digits, and then it
 // may come first.
 func dos(r *Reader, m []string) (Item, error) {
-	item := Item{Size: -1}
+	item := Item{Size: -1, Mode: typeOfDOS(m[8])}
 	gap := 10 // spaces that IIS writes between <DIR> and the name
-	switch kind := m[8]; {
-	case kind == "":
+	if item.Mode.IsRegular() {
 		gap = 1
-		item.Size = size(strings.ReplaceAll(strings.ReplaceAll(m[9], ",", ""), ".", ""))
-	case kind == "DIR":
-		item.Mode = fs.ModeDir
-	case strings.HasPrefix(kind, "SYMLINK") || kind == "JUNCTION":
-		item.Mode = fs.ModeSymlink
-	default:
-		item.Mode = fs.ModeIrregular
+		item.Size = size(thousands.Replace(m[9]))
 	}
-	y, mon, dom := calendar(m[1], m[2], m[3], m[4], true)
-	clockIn(m[5]+m[6]+m[7]).at(y, mon, dom).on(&item)
+	item.setDate(m[1:], true, m[5]+m[6]+m[7])
 	item.Name, item.Doubt = r.align(m[0], len(m[0])-len(m[11]), len(m[10])-gap)
 	item.Doubt = item.Doubt || gap == 1 && len(m[9]) < 4 && ofSize().MatchString(item.Name)
-	if name, target, ok := strings.Cut(item.Name, " ["); ok && item.Mode == fs.ModeSymlink && strings.Contains(target, `\`) {
-		item.Name = name
-		item.Target = strings.TrimSuffix(target, "]")
+	if item.Mode == fs.ModeSymlink {
+		item.cutBrackets()
 	}
 	if strings.Contains(item.Name, `\`) {
 		return item, errName
 	}
 	return item, nil
+}
+
+// thousands removes the marks between the digits of a size.
+var thousands = strings.NewReplacer(",", "", ".", "")
+
+// typeOfDOS returns the type bits for a word that stands in place of the size, as in <DIR>: "" is a file's.
+func typeOfDOS(word string) fs.FileMode {
+	switch {
+	case word == "":
+		return 0
+	case word == "DIR":
+		return fs.ModeDir
+	case strings.HasPrefix(word, "SYMLINK"), word == "JUNCTION":
+		return fs.ModeSymlink
+	}
+	return fs.ModeIrregular
+}
+
+// cutBrackets splits the name of a link from its target, "name [C:\target]".
+func (item *Item) cutBrackets() {
+	name, target, ok := strings.Cut(item.Name, " [")
+	if ok && strings.Contains(target, `\`) {
+		item.Name = name
+		item.Target = strings.TrimSuffix(target, "]")
+	}
 }
 
 // align returns the name in a line of DOS whose first letter is in a column, with at most so many spaces before it. Names begin
@@ -160,28 +206,32 @@ func (r *Reader) align(line string, column, spaces int) (name string, doubt bool
 func eplf(_ *Reader, m []string) (Item, error) {
 	item := Item{Name: m[2], Size: -1, Mode: fs.ModeIrregular}
 	for fact := range strings.SplitSeq(m[1], ",") {
-		if fact == "" {
-			continue
-		}
-		switch value := fact[1:]; fact[0] {
-		case 'r':
-			item.Mode &^= fs.ModeType
-		case '/':
-			item.Mode = item.Mode&^fs.ModeType | fs.ModeDir
-		case 's':
-			item.Size = size(value)
-		case 'i':
-			item.Unique = value
-		case 'm':
-			if n, err := strconv.ParseInt(value, 10, 40); err == nil {
-				stamp{time.Unix(n, 0).UTC(), time.Second, true}.on(&item)
-			}
-		case 'u':
-			item.setPermissions(strings.TrimPrefix(value, "p"))
+		if fact != "" {
+			item.learnEPLF(fact[0], fact[1:])
 		}
 	}
 	if item.Mode.Type() == fs.ModeIrregular {
 		return item, ErrNoEntry
 	}
 	return item, nil
+}
+
+// learnEPLF takes a fact of EPLF.
+func (item *Item) learnEPLF(letter byte, value string) {
+	switch letter {
+	case 'r':
+		item.Mode &^= fs.ModeType
+	case '/':
+		item.Mode = item.Mode&^fs.ModeType | fs.ModeDir
+	case 's':
+		item.Size = size(value)
+	case 'i':
+		item.Unique = value
+	case 'm':
+		if n, err := strconv.ParseInt(value, 10, 40); err == nil {
+			stamp{time.Unix(n, 0).UTC(), time.Second, true}.on(item)
+		}
+	case 'u':
+		item.setPermissions(strings.TrimPrefix(value, "p"))
+	}
 }

@@ -25,8 +25,7 @@ func job(*Reader, []string) (Item, error) { return Item{}, errJob }
 // so one that makes sense in two ways is not taken. A *FILE may hold members or be a file.
 func ibmi(r *Reader, m []string) (Item, error) {
 	item := Item{Name: m[8], Size: -1}
-	y, mon, dom := calendar(m[2], m[3], m[4], m[5], false)
-	clockIn(strings.ReplaceAll(m[6], ".", ":")).at(y, mon, dom).on(&item)
+	item.setDate(m[2:], false, strings.ReplaceAll(m[6], ".", ":"))
 	switch m[7] {
 	case "DIR", "DDIR", "LIB", "FLR":
 		item.Mode = fs.ModeDir
@@ -49,12 +48,12 @@ func ibmi(r *Reader, m []string) (Item, error) {
 	return item, nil
 }
 
-// file returns a file that has members, unless it has been told already: CWD enters it, and LIST lists them there.
+// file returns a file that has members, unless it has been returned already: CWD enters it, and LIST lists them there.
 func (r *Reader) file(item Item) (Item, error) {
-	told := r.files[item.Name]
+	returned := r.files[item.Name]
 	r.files[item.Name] = true
 	item.Mode = fs.ModeDir
-	if told {
+	if returned {
 		return Item{}, ErrNoEntry
 	}
 	return item, nil
@@ -68,7 +67,6 @@ func zvm(_ *Reader, m []string) (Item, error) {
 		item.Name = m[1]
 		item.Mode = fs.ModeDir
 	}
-	y, mon, dom := calendar(m[3], "", m[4], m[5], true)
-	clockIn(m[6]).at(y, mon, dom).on(&item)
+	item.setDate(m[3:], true, m[7])
 	return item, nil
 }

@@ -1,5 +1,5 @@
-// Package listing reads the lines of directory listings: those of MLSD, whose format RFC 3659 section 7 defines, and
-// those of LIST, whose format every server chooses for itself. It uses no network.
+// Package listing reads the lines of directory listings. RFC 3659 section 7 defines the format of MLSD. Every server chooses
+// its own format for LIST. The package uses no network.
 package listing
 
 import (
@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
-// Item is what a line tells about one entry of a directory.
+// Item is what a line says about one entry of a directory.
 type Item struct {
 	Name string // byte for byte as in the line, but for z/VM, which writes a name as two words
 
@@ -19,13 +19,13 @@ type Item struct {
 	Mode    fs.FileMode
 	HasPerm bool
 
-	Size      int64         // of a file, in bytes; -1 if not told
-	Time      time.Time     // of modification; zero if not told
+	Size      int64         // of a file, in bytes; -1 if unknown
+	Time      time.Time     // of modification; zero if unknown
 	Precision time.Duration // the unit of Time; 0 if there is no Time
-	UTC       bool          // Time is in UTC; otherwise it is the server's local time, written as if it were UTC
+	UTC       bool          // Time is in UTC, not the server's local time written as if it were UTC
 
-	Target string // of a symbolic link; "" if not told
-	Unique string // the MLSD fact unique, or the EPLF fact i; "" if not told
+	Target string // of a symbolic link; "" if unknown
+	Unique string // the MLSD fact unique, or the EPLF fact i; "" if unknown
 
 	Doubt bool // nothing shows where Name begins and ends
 }
@@ -55,8 +55,10 @@ func (item *Item) Shorten() bool {
 
 // The errors of MLSD and LIST.
 var (
-	ErrUnknown = errors.New("format not known")      // the line may name an entry
-	ErrNoEntry = errors.New("line without an entry") // a heading, a sum, the directory itself or its parent
+	// ErrUnknown is the error of a line that may name an entry.
+	ErrUnknown = errors.New("format not known")
+	// ErrNoEntry is the error of a heading, a sum, the directory itself or its parent.
+	ErrNoEntry = errors.New("line without an entry")
 )
 
 // named returns item, unless its name is empty or names the directory itself or its parent.

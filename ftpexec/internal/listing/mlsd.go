@@ -48,24 +48,33 @@ func (item *Item) learn(key, value string) bool {
 		if kind == "cdir" || kind == "pdir" {
 			return false
 		}
-		item.Mode = item.Mode&^fs.ModeType | typeOf(kind)
-		item.Target = ""
-		if item.Mode&fs.ModeSymlink != 0 {
-			_, item.Target, _ = strings.Cut(value, ":")
-		}
+		item.setType(kind, value)
 	case "size":
 		item.Size = size(value)
 	case "modify":
-		// RFC 3659 section 2.3: with or without a fraction, which time.Parse takes too.
-		if t, err := time.Parse("20060102150405", value); err == nil && !t.IsZero() {
-			stamp{t, secondsIn(value), true}.on(item)
-		}
+		item.setTime(value)
 	case "unique":
 		item.Unique = value
 	case "unix.mode":
 		item.setPermissions(value)
 	}
 	return true
+}
+
+// setType takes the fact type, which kind has in lower case.
+func (item *Item) setType(kind, value string) {
+	item.Mode = item.Mode&^fs.ModeType | typeOf(kind)
+	item.Target = ""
+	if item.Mode&fs.ModeSymlink != 0 {
+		_, item.Target, _ = strings.Cut(value, ":")
+	}
+}
+
+// setTime takes a time of RFC 3659 section 2.3: with or without a fraction, which time.Parse takes too.
+func (item *Item) setTime(value string) {
+	if t, err := time.Parse("20060102150405", value); err == nil && !t.IsZero() {
+		stamp{t, secondsIn(value), true}.on(item)
+	}
 }
 
 // typeOf returns the type bits for a value of the fact type, in lower case. RFC 3659 section 7.5.1 leaves the types of

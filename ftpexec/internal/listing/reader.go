@@ -15,8 +15,8 @@ type Reader struct {
 	dir     string          // the last segment of the directory's name
 	now     time.Time       // when the listing was made
 	heading string          // the last one
-	first   string          // a first line that is none of an entry, although only the next one shows that
-	files   map[string]bool // the files of IBM i that have members, and whether they have been told
+	first   string          // a first line without an entry, which only the next one shows
+	files   map[string]bool // the files of IBM i that have members, and whether they were returned
 	last    *format         // of the last entry
 	over    bool            // the rest is about other directories
 	refused int             // how many lines could not be read
@@ -37,15 +37,17 @@ type survey struct {
 // time before now. The Reader looks at all lines first, for what decides about single ones. Without lines it reads each
 // as if it stood alone.
 func NewReader(lines []string, dir string, now time.Time) *Reader {
-	r := &Reader{dir: dir, now: now, files: make(map[string]bool), survey: survey{gaps: [2]int{0, 1}}}
+	r := &Reader{dir: dir, now: now, files: make(map[string]bool)}
+	r.gaps = [2]int{0, 1}
 	if len(lines) == 0 {
 		return r
 	}
-	s := &Reader{dir: dir, now: now, files: r.files, surveys: true}
+	s := *r
+	s.surveys = true
 	s.gaps = [2]int{math.MaxInt, math.MaxInt}
 	for i, line := range lines {
 		_, err := s.LIST(line)
-		if i == 1 && s.heading == "" && sumOrPath().MatchString(lines[0]) && (s.last == ls || isSum(line)) && !errors.Is(err, ErrUnknown) {
+		if i == 1 && !errors.Is(err, ErrUnknown) && s.isHead(lines[0], line) {
 			r.first = lines[0]
 		}
 	}
@@ -54,6 +56,11 @@ func NewReader(lines []string, dir string, now time.Time) *Reader {
 	}
 	r.survey = s.survey
 	return r
+}
+
+// isHead reports whether the first line of a listing stands before the entries of ls. r has read the second line too.
+func (r *Reader) isHead(first, second string) bool {
+	return r.heading == "" && sumOrPath().MatchString(first) && (r.last == ls || isSum(second))
 }
 
 // Wide reports whether a name may have spaces around it, or seem to, or be in doubt.
@@ -73,17 +80,22 @@ func (r *Reader) LIST(line string) (Item, error) {
 			return item, err
 		}
 	}
+	return Item{}, r.other(line)
+}
+
+// other reads a line without an entry, and returns why it has none.
+func (r *Reader) other(line string) error {
 	switch {
 	case isSum(line):
-		return Item{}, ErrNoEntry
+		return ErrNoEntry
 	case headings().MatchString(line):
 		r.heading = line
-		return Item{}, ErrNoEntry
+		return ErrNoEntry
 	case r.last == ls && strings.HasSuffix(line, ":"):
 		r.over = true
-		return Item{}, errElsewhere
+		return errElsewhere
 	}
-	return Item{}, r.refuse(line)
+	return r.refuse(line)
 }
 
 // by reads a line of a format. It returns false if that is not the line's.
@@ -91,14 +103,11 @@ func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	if f == nil || !strings.Contains(r.heading, f.under) {
 		return item, nil, false
 	}
-	m := []string{line}
-	if f.pattern != nil {
-		m = f.pattern().FindStringSubmatch(line)
-	}
-	if m == nil {
+	found := f.find(line)
+	if found == nil {
 		return item, nil, false
 	}
-	item, err = f.read(r, m)
+	item, err = f.read(r, found)
 	if err == nil {
 		item, err = named(item)
 	}
@@ -110,6 +119,14 @@ func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	}
 	r.wide = r.wide || item.Doubt || strings.Trim(item.Name, " ") != item.Name
 	return item, nil, true
+}
+
+// find returns what the pattern finds in a line, and nil if it does not match. Without a pattern that is the line.
+func (f *format) find(line string) []string {
+	if f.pattern == nil {
+		return []string{line}
+	}
+	return f.pattern().FindStringSubmatch(line)
 }
 
 // unpad returns a name without the spaces that pad the date before it. doubt means that nothing shows which these are. A
@@ -135,15 +152,18 @@ func (r *Reader) unpad(name string, short bool) (_ string, doubt bool) {
 // vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
 var vmsName = lazy.Regexp(`^[^\s;]+;\d+\s*$`)
 
+func isVMSName(line string) bool {
+	return strings.Contains(line, ";") && vmsName().MatchString(line)
+}
+
 // Lines returns the lines of a listing by LIST, with an entry of VMS that takes two lines on one.
 func Lines(lines []string) (all []string) {
-	alone := func(line string) bool { return strings.Contains(line, ";") && vmsName().MatchString(line) }
-	if !slices.ContainsFunc(lines, alone) {
+	if !slices.ContainsFunc(lines, isVMSName) {
 		return lines
 	}
 	for _, line := range lines {
 		last := len(all) - 1
-		if last >= 0 && alone(all[last]) && vms.pattern().MatchString(all[last]+" "+line) {
+		if last >= 0 && isVMSName(all[last]) && vms.pattern().MatchString(all[last]+" "+line) {
 			all[last] += " " + line
 		} else {
 			all = append(all, line)
@@ -164,10 +184,23 @@ func isSum(line string) bool {
 
 // headings match the other lines that name no entry: the headings and sums of systems.
 var headings = lazy.Regexp(`^\s*$|^(?:` + strings.Join([]string{
-	`Directory \S*\[.*\]\s*`, `(?i:(?:grand )?total of \d+ (?:files?|director).*)`, // VMS
-	`\S*\*\.\*;\S*\s+%\S+-FNF, .*`, `%\S+-(?:NOFILES|NMF|FNF), .*`, // VMS, of an empty directory
-	` ?Volume +(?:Unit +)?Referred .*`, ` ?Name +(?:VV\.MM|Size) +.*`, ` ?JOBNAME +JOBID +.*`, // z/OS
-	` *File +Code +EOF +Last Modification.*`,    // HP NonStop
-	` *size +date +time +name *`, `[- ]*-[- ]*`, // VxWorks
-	` Volume (?:in drive|Serial Number) .*`, ` Directory of .*`, ` +\d+ (?:File|Dir)\(s\).*`, // DOS
+	// VMS
+	`Directory \S*\[.*\]\s*`,
+	`(?i:(?:grand )?total of \d+ (?:files?|director).*)`,
+	// VMS, of an empty directory
+	`\S*\*\.\*;\S*\s+%\S+-FNF, .*`,
+	`%\S+-(?:NOFILES|NMF|FNF), .*`,
+	// z/OS
+	` ?Volume +(?:Unit +)?Referred .*`,
+	` ?Name +(?:VV\.MM|Size) +.*`,
+	` ?JOBNAME +JOBID +.*`,
+	// HP NonStop
+	` *File +Code +EOF +Last Modification.*`,
+	// VxWorks
+	` *size +date +time +name *`,
+	`[- ]*-[- ]*`,
+	// DOS
+	` Volume (?:in drive|Serial Number) .*`,
+	` Directory of .*`,
+	` +\d+ (?:File|Dir)\(s\).*`,
 }, `|`) + `)$`)

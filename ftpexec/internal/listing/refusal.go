@@ -8,9 +8,9 @@ import (
 
 // Why a line is refused for reasons of its own.
 var (
-	errJob       = errors.New("a job of the z/OS spool, which is no file: its output is not retrieved")
+	errJob       = errors.New("a job of the z/OS spool, not a file: its output is not retrieved")
 	errName      = errors.New("no entry can have its name")
-	errElsewhere = errors.New("here the listing goes on with other directories, of which it tells no more")
+	errElsewhere = errors.New("here the listing goes on with other directories, which are not read")
 )
 
 // broken says which format a line comes nearest to, and where it leaves it. It is an ErrUnknown.

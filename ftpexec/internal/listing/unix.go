@@ -34,16 +34,12 @@ func unix(r *Reader, m []string) (Item, error) {
 		return item, broken{lsName, "a name", len(line)}
 	}
 	d.on(&item)
-	item.Name = rest[all[i+d.words-1].end+1:]
+	name := rest[all[i+d.words-1].end+1:]
 	if padded {
-		item.Name = strings.TrimLeft(item.Name, " ")
+		name = strings.TrimLeft(name, " ")
 	}
-	item.Name, item.Doubt = r.unpad(item.Name, d.short)
-	length := size(all[i-1].text)
-	if i > 1 && strings.HasSuffix(all[i-2].text, ",") || i > 4 && number(all[i-2].text) >= 0 { // of a device, or "12 345"
-		length = -1
-	}
-	item.setSize(length)
+	item.Name, item.Doubt = r.unpad(name, d.short)
+	item.setSize(sizeBefore(all, i))
 	item.Doubt = item.Doubt || d.unit < day && zone().MatchString(item.Name) || item.marked()
 	if item.Mode.IsDir() {
 		item.Name = strings.TrimSuffix(item.Name, ".DIR;1") // VMS
@@ -52,6 +48,16 @@ func unix(r *Reader, m []string) (Item, error) {
 		return item, broken{lsName, "a name", len(line)}
 	}
 	return item, nil
+}
+
+// sizeBefore returns the size in the word before the i-th, where the date begins. It is -1 if two words are the numbers of a
+// device, or one number such as "12 345".
+func sizeBefore(all []word, i int) int64 {
+	device := i > 1 && strings.HasSuffix(all[i-2].text, ",")
+	if device || i > 4 && number(all[i-2].text) >= 0 {
+		return -1
+	}
+	return size(all[i-1].text)
 }
 
 // marked reports whether the name may end in the mark of a program, which ls -F writes.
@@ -63,21 +69,34 @@ func (item *Item) marked() bool {
 // date in words that are not known counts only where one is expected.
 func (r *Reader) findDate(all []word) (int, date) {
 	for i := 1; i < len(all); i++ {
-		before := all[i-1].text
-		if last := before[len(before)-1]; last < '0' || last > '9' && !humanSize().MatchString(before) {
+		if !endsInSize(all[i-1].text) {
 			continue
 		}
 		d := dateIn(all[i:], false, r.now)
-		switch next := i + d.words; {
+		switch {
 		case d.words == 0:
-		case i == 1 && next < len(all) && dateIn(all[next:], false, r.now).words > 0: // of an owner "may", or in the name
+		case i == 1 && dateIn(all[1+d.words:], false, r.now).words > 0:
+			// The first is an owner "may", or the second is in the name.
 			return 0, date{}
 		default:
 			return i, d
 		}
 	}
-	for _, i := range []int{4, 3} { // links, owner, group, size
-		if i < len(all) && number(all[0].text) >= 0 && strings.ContainsAny(all[i-1].text[:1], "0123456789") {
+	return r.findUnknown(all)
+}
+
+// endsInSize reports whether a word may end in a size.
+func endsInSize(text string) bool {
+	last := text[len(text)-1]
+	return last >= '0' && (last <= '9' || humanSize().MatchString(text))
+}
+
+// findUnknown returns the date in words that are not known, where one is expected: after the links, perhaps the owner, the
+// group and the size.
+func (r *Reader) findUnknown(all []word) (int, date) {
+	for _, i := range []int{4, 3} {
+		if i < len(all) && number(all[0].text) >= 0 &&
+			strings.ContainsAny(all[i-1].text[:1], "0123456789") {
 			if d := dateIn(all[i:], true, r.now); d.words > 0 {
 				return i, d
 			}
@@ -97,9 +116,6 @@ func (item *Item) takeMode(line string) (rest string, padded bool) {
 		}
 		return line[10:], false
 	}
-	if line == "" || line[0] != '-' && line[0] != 'd' {
-		return "", false
-	}
 	if m := oddMode().FindStringSubmatch(line); m != nil {
 		item.Mode = kinds[m[1][0]]
 		return line[len(m[0])-1:], m[2] != ""
@@ -107,15 +123,19 @@ func (item *Item) takeMode(line string) (rest string, padded bool) {
 	return "", false
 }
 
-// setSize takes the size that ls shows. That of a symbolic link is the length of its target.
+// setSize takes the size that ls shows. The size of a symbolic link is the length of its target.
 func (item *Item) setSize(n int64) {
-	if item.Mode.IsRegular() {
+	switch {
+	case item.Mode.IsRegular():
 		item.Size = n
+	case item.Mode&fs.ModeSymlink != 0:
+		item.cutTarget(n)
 	}
-	if item.Mode&fs.ModeSymlink == 0 {
-		return
-	}
-	// The name may contain an arrow: the right one is where the size says that the target begins.
+}
+
+// cutTarget splits the name of a symbolic link from its target, which has this length. The name may contain an arrow: the
+// right one is where the size says that the target begins.
+func (item *Item) cutTarget(n int64) {
 	const arrow = " -> "
 	name := item.Name
 	at := int64(len(name)-len(arrow)) - n
@@ -127,7 +147,7 @@ func (item *Item) setSize(n int64) {
 	item.Name, item.Target, _ = strings.Cut(name, arrow)
 }
 
-// kinds are the types that the first letter of a mode tells. "-" is a file.
+// kinds are the types that the first letter of a mode means. "-" is a file.
 var kinds = map[byte]fs.FileMode{
 	'd': fs.ModeDir,
 	'l': fs.ModeSymlink,
@@ -139,7 +159,7 @@ var kinds = map[byte]fs.FileMode{
 	'D': fs.ModeIrregular,
 }
 
-// letters returns the permissions that nine letters tell.
+// letters returns the permissions that nine letters mean.
 func letters(text string) fs.FileMode {
 	bits := uint64(0)
 	for i, letter := range []byte(text) {

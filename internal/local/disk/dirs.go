@@ -128,7 +128,8 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 			made = append(made, dir)
 		case errors.Is(err, fs.ErrExist):
 			err = whatIsThere(root, dir)
-		case errors.Is(err, fs.ErrNotExist) && parent != ".": // else the root itself has been removed
+		// With "." the root itself has been removed.
+		case errors.Is(err, fs.ErrNotExist) && parent != ".":
 			err = ErrMoved
 		default:
 			err = localfile.Failure(Below(root, dir), "cannot be created", err)
@@ -143,7 +144,8 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 
 // whatIsThere returns nil for a directory that another run has made, and else an error: for a file, or a link to nowhere.
 func whatIsThere(root *os.Root, dir string) error {
-	info, err := Call("stat", Below(root, dir), func() (fs.FileInfo, error) { return root.Stat(dir) })
+	stat := func() (fs.FileInfo, error) { return root.Stat(dir) }
+	info, err := Call("stat", Below(root, dir), stat)
 	if err == nil && !info.IsDir() {
 		err = syscall.ENOTDIR
 	}

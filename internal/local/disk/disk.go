@@ -165,9 +165,11 @@ func (d *Dir) do(call, name string, f func(string) error) error {
 
 // Lstat examines what has a name.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
-	info, err := Call("lstat", d.shown(name), func() (fs.FileInfo, error) { return d.root.Lstat(name) })
+	lstat := func() (fs.FileInfo, error) { return d.root.Lstat(name) }
+	info, err := Call("lstat", d.shown(name), lstat)
 	if err == nil {
-		os.SameFile(info, info) // Windows finds out which file it is only now, and later another may have the name
+		// Windows finds out which file it is only now, and later another may have the name.
+		os.SameFile(info, info)
 	}
 	return info, err
 }
@@ -273,7 +275,7 @@ func (d *Dir) SetTime(name string, modTime time.Time) error {
 
 // Flush waits until the names in the directory are on the disk, for which Windows has no call.
 func (d *Dir) Flush() error {
-	const tick = 10 * time.Millisecond // the system's time of a new name is that of its last tick
+	const tick = 10 * time.Millisecond // a new name has the time of the system's last tick
 	begun := time.Now().Add(-tick).UnixNano()
 	if runtime.GOOS != "windows" {
 		err := Flush(d.self)[0]

@@ -38,7 +38,8 @@ type Record struct {
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
 	Verified string    `json:"verified,omitempty"` // what the digest was compared with
 	Checked  time.Time `json:"checked,omitzero"`   // when
-	Login    string    `json:"login,omitempty"`    // of a tree: the directory after the login, by PWD; "" if unknown
+	// of a tree: the directory after the login, by PWD; "" if unknown
+	Login string `json:"login,omitempty"`
 }
 
 // Of returns the record of a file that came from u.
@@ -163,7 +164,8 @@ func (l *Ledger) begin(create bool) error {
 		if err == nil {
 			err = l.use(name)
 		}
-		if err != nil && !errors.Is(err, errForeign) && (create || !errors.Is(err, fs.ErrNotExist)) {
+		absent := errors.Is(err, fs.ErrNotExist) && !create
+		if err != nil && !absent && !errors.Is(err, errForeign) {
 			return localfile.Failure(name, "the ledger cannot be used", err)
 		}
 	}

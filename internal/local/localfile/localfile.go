@@ -151,7 +151,8 @@ func CheckPath(path string) error {
 		case name == "":
 			return errors.New("has an empty component: write a name before and after each /")
 		case name == ".", name == "..":
-			return errors.New(`has "." or ".." as a component: write it without them, relative to the output directory`)
+			return errors.New(`has "." or ".." as a component: ` +
+				"write it without them, relative to the output directory")
 		case why != "":
 			return errors.New(why + ": write another name")
 		}
@@ -185,11 +186,12 @@ var Shortages = []error{
 	syscall.Errno(10024), syscall.Errno(10055), // WSAEMFILE and WSAENOBUFS of Windows
 }
 
-// ErrLocal is every [Error] of the local side. The others tell causes apart.
+// ErrLocal is every [Error] of the local side. The others distinguish causes.
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
-	ErrOther = fmt.Errorf("%w", fs.ErrExist) // and is not the file to retrieve; the Reason says what to do
+	// ErrOther means a file that is not the one to retrieve; the Reason says what to do.
+	ErrOther = fmt.Errorf("%w", fs.ErrExist)
 )
 
 // Error says why something failed, unless the transfer itself failed.

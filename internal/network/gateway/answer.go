@@ -23,7 +23,7 @@ type verdict struct {
 	meaning       error // nil: it holds the file
 }
 
-// verdicts are those on statuses that have one of their own.
+// verdicts are the verdicts on statuses that have one of their own.
 var verdicts = func() map[int]verdict {
 	noFTP := verdict{"connect", "it does not fetch ftp URLs itself", proxy.ErrRefused}
 	gone := verdict{"transfer", "not found", ftpexec.ErrNotFound}
@@ -40,26 +40,43 @@ var verdicts = func() map[int]verdict {
 
 // judge returns the verdict on an answer.
 func judge(a *http.Response) verdict {
-	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
-	ext := strings.ToLower(path.Ext(strings.TrimSuffix(a.Request.URL.Opaque, ";type=i")))
-	listing := kind == "text/html" && a.Header.Get("Last-Modified") == "" && ext != ".html" && ext != ".htm"
 	known, ok := verdicts[a.StatusCode]
-	switch status := a.StatusCode; {
+	switch {
 	case ok:
 		return known
-	case status/100 == 3:
-		return verdict{"transfer", "it names another address, which is not followed", ftpexec.ErrRefused}
-	case status/100 == 5:
-		return verdict{"transfer", "it cannot fetch the file now", ftpexec.ErrConnect}
-	case status != 200:
-		return verdict{"transfer", "its answer makes no sense", ftpexec.ErrProtocol}
-	case listing || a.Header.Get("X-Squid-Error") != "": // squid marks its pages
-		return verdict{"transfer", "it sends a page of its own, not the file: the URL may name a directory", ftpexec.ErrNotFound}
+	case a.StatusCode == 200:
+		return judgeFile(a)
+	case a.StatusCode/100 == 3:
+		return failed("it names another address, which is not followed", ftpexec.ErrRefused)
+	case a.StatusCode/100 == 5:
+		return failed("it cannot fetch the file now", ftpexec.ErrConnect)
+	}
+	return failed("its answer makes no sense", ftpexec.ErrProtocol)
+}
+
+// judgeFile is judge for the status 200. squid marks its pages.
+func judgeFile(a *http.Response) verdict {
+	switch {
+	case isListing(a) || a.Header.Get("X-Squid-Error") != "":
+		return failed("it sends a page of its own, not the file: the URL may name a directory",
+			ftpexec.ErrNotFound)
 	case a.Request.Method == http.MethodGet && a.ContentLength < 0 && len(a.TransferEncoding) == 0:
-		return verdict{"transfer", "it tells neither the length of the file nor its end, so nothing would show that the file is complete",
-			ftpexec.ErrProtocol}
+		return failed("it gives neither the length of the file nor its end, "+
+			"so nothing would show that the file is complete", ftpexec.ErrProtocol)
 	}
 	return verdict{}
+}
+
+// failed is the verdict on an answer without the file, for a reason in the transfer.
+func failed(reason string, meaning error) verdict { return verdict{"transfer", reason, meaning} }
+
+// isListing reports whether an answer is a page that a proxy made of a directory.
+func isListing(a *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	name := strings.TrimSuffix(a.Request.URL.Opaque, ";type=i")
+	ext := strings.ToLower(path.Ext(name))
+	page := ext == ".html" || ext == ".htm"
+	return kind == "text/html" && a.Header.Get("Last-Modified") == "" && !page
 }
 
 // body is the Body of a Response. One goroutine reads it; any may close it.
@@ -91,12 +108,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	timer := time.AfterFunc(wait, func() { b.Close() })
 	began := time.Now()
 	n, err = b.ReadCloser.Read(p)
-	b.n += int64(n)
-	b.waited += time.Since(began)
-	if b.n >= b.enough {
-		b.enough = b.n + 10200
-		b.waited = 0
-	}
+	b.count(n, time.Since(began))
 	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate.Bytes < 0)
 	came := printable.Count(b.n, "byte", "bytes")
 	switch {
@@ -109,11 +121,22 @@ func (b *body) Read(p []byte) (n int, err error) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, came)
 	case !inTime:
-		err = fmt.Errorf("%w: no data for %v, or fewer than 17 bytes per second", ftpexec.ErrTimeout, wait)
+		err = fmt.Errorf("%w: no data for %v, or fewer than 17 bytes per second",
+			ftpexec.ErrTimeout, wait)
 	default:
 		err = fmt.Errorf("%w: after %s", ftpexec.ErrLost, came)
 	}
 	b.err = b.source.fail(b.ctx, b.url, "transfer", err)
 	b.Close()
 	return n, b.err
+}
+
+// count adds n bytes that came after a wait.
+func (b *body) count(n int, wait time.Duration) {
+	b.n += int64(n)
+	b.waited += wait
+	if b.n >= b.enough {
+		b.enough = b.n + 10200
+		b.waited = 0
+	}
 }

@@ -29,18 +29,21 @@ import (
 // Errors for what cannot go by GET. They are in the chain of an [*ftpexec.Error].
 var (
 	// ErrFilesOnly means a URL for which a proxy that fetches files itself is no use.
-	ErrFilesOnly = errors.New("the proxy fetches only files, as they are: write the URL of a file, without ;type=a, and %2F for the root")
+	ErrFilesOnly = errors.New("the proxy fetches only files, as they are: " +
+		"write the URL of a file, without ;type=a, and %2F for the root")
 	// ErrWithheld means that the proxy would have to be given the password, which only Source.Always allows.
-	ErrWithheld = errors.New("the proxy may fetch the file itself, but would need the user and password for the server")
+	ErrWithheld = errors.New("the proxy may fetch the file itself, " +
+		"but would need the user and password for the server")
 )
 
 // Source retrieves files as its Client does, until its HTTP proxy refuses CONNECT to a server; from then on it asks the
 // proxy for the files. With TryTLS, which no GET could honour, it does not. Listings never go by GET. The exported
 // fields must not be changed after first use.
 type Source struct {
-	*ftpexec.Client        // reaches servers through the proxy; its Timeout, Credentials and Trace hold for GET too
-	Always          bool   // send GET at once, and give the proxy the passwords for servers
-	Notice          func() // called, if not nil, when the proxy serves its first file
+	// Client reaches servers through the proxy. Its Timeout, Credentials and Trace hold for GET too.
+	*ftpexec.Client
+	Always bool   // send GET at once, and give the proxy the passwords for servers
+	Notice func() // called, if not nil, when the proxy serves its first file
 
 	via     *proxy.Proxy
 	http    *http.Transport             // follows no redirect and decodes no body
@@ -56,25 +59,35 @@ func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 			defer cancel()
 			return via.Reach(ctx, forward, "tcp")
 		},
-		DisableCompression: true, ResponseHeaderTimeout: cmp.Or(c.Timeout, time.Minute),
-		MaxResponseHeaderBytes: proxy.MaxHeader, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+		DisableCompression:     true,
+		ResponseHeaderTimeout:  cmp.Or(c.Timeout, time.Minute),
+		MaxResponseHeaderBytes: proxy.MaxHeader,
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        time.Minute,
 	}}
 }
 
 // try calls get if u is to go by GET, and else ftp, until that finds that the proxy refuses CONNECT.
-func try[T any](ctx context.Context, s *Source, u *urlparse.URL, ftp, get func() (T, error)) (v T, err error) {
+func try[T any](
+	ctx context.Context, s *Source, u *urlparse.URL, ftp, get func() (T, error),
+) (v T, err error) {
 	if !s.byGet(u) {
 		if v, err = ftp(); !s.learn(u, err) {
 			return v, err
 		}
 	}
 	switch {
-	case u.IsDir(), u.Type == urlparse.TypeASCII, slices.Contains(u.Dirs, ""): // proxies pass over an empty segment
+	case !isPlainFile(u):
 		return v, s.fail(ctx, u, "", ErrFilesOnly)
 	case !s.Always && !anonymous(u):
 		return v, s.fail(ctx, u, "", ErrWithheld)
 	}
 	return get()
+}
+
+// isPlainFile reports whether a proxy can fetch what u names as it is. Proxies pass over an empty segment.
+func isPlainFile(u *urlparse.URL) bool {
+	return !u.IsDir() && u.Type != urlparse.TypeASCII && !slices.Contains(u.Dirs, "")
 }
 
 // Do is as [ftpexec.Client.Do]. By GET it always fails with [ftpexec.ErrNoRestart] if there is an offset: squid answers
@@ -95,32 +108,39 @@ func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 // Stat is as [ftpexec.Client.Stat]. By GET, a file that is not there is an error.
 func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
 	return try(ctx, s, u, func() (ftpexec.Entry, error) { return s.Client.Stat(ctx, u) },
-		func() (ftpexec.Entry, error) {
-			r, err := s.request(ctx, http.MethodHead, u)
-			if err == nil {
-				r.Body.Close()
-			}
-			if errors.Is(err, proxy.ErrRefused) || err == nil && r.Size < 0 && r.ModTime.IsZero() { // perhaps it has not looked
-				r, err = s.request(ctx, http.MethodGet, u)
-			}
-			if err != nil {
-				return ftpexec.Entry{}, err
-			}
-			r.Body.Close()
-			return ftpexec.Entry{Name: u.Name, URL: u, Size: r.Size, ModTime: r.ModTime}, nil
-		})
+		func() (ftpexec.Entry, error) { return s.stat(ctx, u) })
 }
+
+// stat is Stat by HEAD, or by GET if the proxy refuses HEAD or seems not to have looked.
+func (s *Source) stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
+	r, err := s.request(ctx, http.MethodHead, u)
+	if err == nil {
+		r.Body.Close()
+	}
+	if errors.Is(err, proxy.ErrRefused) || err == nil && r.Size < 0 && r.ModTime.IsZero() {
+		r, err = s.request(ctx, http.MethodGet, u)
+	}
+	if err != nil {
+		return ftpexec.Entry{}, err
+	}
+	r.Body.Close()
+	return ftpexec.Entry{Name: u.Name, URL: u, Size: r.Size, ModTime: r.ModTime}, nil
+}
+
+var errNoDigest = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
 
 // Hash is as [ftpexec.Client.Hash]. No proxy offers digests.
 func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
 	return try(ctx, s, u, func() ([]byte, error) { return s.Client.Hash(ctx, u, algorithm) },
 		func() ([]byte, error) {
-			return nil, s.fail(ctx, u, "", fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported))
+			return nil, s.fail(ctx, u, "", errNoDigest)
 		})
 }
 
 // StatAll is as [ftpexec.Client.StatAll].
-func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+func (s *Source) StatAll(
+	ctx context.Context, urls []*urlparse.URL,
+) iter.Seq2[ftpexec.Entry, error] {
 	return func(yield func(ftpexec.Entry, error) bool) {
 		rest := urls
 		if len(rest) > 0 && !s.byGet(rest[0]) {
@@ -167,7 +187,10 @@ func (s *Source) byGet(u *urlparse.URL) bool {
 // learn reports whether err, for u, means that the proxy refuses CONNECT but may fetch files itself, and remembers it.
 func (s *Source) learn(u *urlparse.URL, err error) bool {
 	e, ok := errors.AsType[*proxy.Error](err)
-	if !ok || !s.mayGet(u) || e.Status != http.StatusForbidden && e.Status != http.StatusMethodNotAllowed {
+	if !ok || e.Status != http.StatusForbidden && e.Status != http.StatusMethodNotAllowed {
+		return false
+	}
+	if !s.mayGet(u) {
 		return false
 	}
 	if s.refusal.Swap(e) == nil {
@@ -189,7 +212,9 @@ func (s *Source) CloseIdleConnections() {
 
 // request sends a request for the file that u names. The caller must close the Body. Until then, or the end of the Body, the
 // proxy may have a connection to the server, which counts among those that Client.Admit bounds.
-func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*ftpexec.Response, error) {
+func (s *Source) request(
+	ctx context.Context, method string, u *urlparse.URL,
+) (*ftpexec.Response, error) {
 	leave := func() {}
 	if s.Admit != nil {
 		var err error
@@ -204,20 +229,35 @@ func (s *Source) request(ctx context.Context, method string, u *urlparse.URL) (*
 	return r, err
 }
 
-func (s *Source) send(ctx context.Context, method string, u *urlparse.URL, leave func()) (*ftpexec.Response, error) {
+// newRequest returns a request for the file that u names, without a login for the server.
+func (s *Source) newRequest(method string, u *urlparse.URL) *http.Request {
 	// Proxies choose a type by the name otherwise: squid fetches names such as "x.txt" in ASCII type, which changes bytes.
 	v := *u
 	v.User = nil
 	v.Type = urlparse.TypeImage
 	target := v.String()
 	host, _, _ := strings.Cut(strings.TrimPrefix(target, "ftp://"), "/")
-	// The transport writes Opaque as it is. DialContext sees to TLS, so the scheme is always http.
-	r := &http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: "proxy", Opaque: target}, Host: host, Header: s.via.Header()}
-	r.Header.Set("Cache-Control", "no-cache") // a copy in the proxy's cache is not what the server has now
+	r := &http.Request{
+		Method: method,
+		// The transport writes Opaque as it is. DialContext sees to TLS, so the scheme is always http.
+		URL:    &url.URL{Scheme: "http", Host: "proxy", Opaque: target},
+		Host:   host,
+		Header: s.via.Header(),
+	}
+	// A copy in the proxy's cache is not what the server has now.
+	r.Header.Set("Cache-Control", "no-cache")
+	return r
+}
+
+// send sends a request and judges the answer. The end of the Body calls leave.
+func (s *Source) send(
+	ctx context.Context, method string, u *urlparse.URL, leave func(),
+) (*ftpexec.Response, error) {
+	r := s.newRequest(method, u)
 	if err := s.authorize(ctx, r, u); err != nil {
 		return nil, s.fail(ctx, u, "login", err)
 	}
-	s.trace(">", method+" "+target)
+	s.trace(">", method+" "+r.URL.Opaque)
 	if r.Header.Get("Authorization") != "" {
 		s.trace(">>", "Authorization: ********")
 	}
@@ -225,7 +265,8 @@ func (s *Source) send(ctx context.Context, method string, u *urlparse.URL, leave
 	if err != nil {
 		return nil, s.unanswered(ctx, u, err)
 	}
-	s.trace("<", strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
+	status := fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))
+	s.trace("<", strings.TrimSpace(status))
 	if v := judge(a); v.meaning != nil {
 		a.Body.Close()
 		return nil, s.fail(ctx, u, v.stage, s.via.Refusal(a.StatusCode, v.reason, v.meaning))
@@ -234,7 +275,11 @@ func (s *Source) send(ctx context.Context, method string, u *urlparse.URL, leave
 		s.noticed.Do(s.Notice)
 	}
 	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // or zero
-	return &ftpexec.Response{Body: &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u, leave: leave}, Size: a.ContentLength, ModTime: t.UTC()}, nil
+	return &ftpexec.Response{
+		Body:    &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u, leave: leave},
+		Size:    a.ContentLength,
+		ModTime: t.UTC(),
+	}, nil
 }
 
 // authorize adds the login for the server, unless it is anonymous. It is not in the URL, which proxies log.
@@ -280,17 +325,23 @@ func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err er
 		e.Stage = "connect"
 		e.Op = "connect"
 		e.Err = fmt.Errorf("%w; %w", refusal, err)
-	case ok && (answer.Status == 0 || answer.Status == 403 || answer.Status/100 == 5 || errors.Is(err, proxy.ErrRefused)):
-		told := *answer
-		told.Reason = refusal.Reason + "; " + answer.Reason
+	case ok && knowsNoFTP(answer):
+		both := *answer
+		both.Reason = refusal.Reason + "; " + answer.Reason
 		if answer.Status == 403 {
-			told.Err = proxy.ErrRefused
+			both.Err = proxy.ErrRefused
 		}
 		e.Stage = "connect"
 		e.Op = "connect"
-		e.Err = &told
+		e.Err = &both
 	}
 	return e
+}
+
+// knowsNoFTP reports whether an answer to GET may mean that the proxy fetches no files itself.
+func knowsNoFTP(answer *proxy.Error) bool {
+	return answer.Status == 0 || answer.Status == 403 || answer.Status/100 == 5 ||
+		errors.Is(answer, proxy.ErrRefused)
 }
 
 // unanswered returns the error for a request without an answer. err may quote the proxy.

@@ -58,11 +58,16 @@ func (e *Error) Unwrap() error { return e.Err }
 type Proxy struct {
 	url     *url.URL                         // with a port, and no path
 	hosts   func(*url.URL) (*url.URL, error) // from NO_PROXY; nil: the proxy is for every host
-	RootCAs *x509.CertPool                   // for https proxies; nil means those of the system
+	RootCAs *x509.CertPool                   // for https proxies; nil means the system's
 }
 
 // defaultPorts has the schemes and the port of each if the URL has none.
-var defaultPorts = map[string]string{"socks5": "1080", "socks5h": "1080", "http": "80", "https": "443"}
+var defaultPorts = map[string]string{
+	"socks5":  "1080",
+	"socks5h": "1080",
+	"http":    "80",
+	"https":   "443",
+}
 
 // Parse parses the URL of a proxy: socks5://, socks5h:// (the same), http:// or https://, with an optional
 // user:password@ before the host and an optional :port after it. Without a scheme it means http, as in the
@@ -189,7 +194,8 @@ func (p *Proxy) Dialer(forward DialFunc) DialFunc {
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
 		err = ask(conn, network, address)
 		stop()
-		if err = cmp.Or(ctx.Err(), err); err != nil { // a context derived from ctx may have ended first
+		err = cmp.Or(ctx.Err(), err) // a context derived from ctx may have ended first
+		if err != nil {
 			conn.Close()
 			return nil, err
 		}
@@ -212,7 +218,8 @@ func (p *Proxy) Reach(ctx context.Context, forward DialFunc, network string) (ne
 	case dns != nil && !dns.IsTimeout:
 		return nil, p.Refusal(0, "cannot find its host", ErrResolve)
 	}
-	return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("proxy %s: %w", p, innermost(err))}
+	err = fmt.Errorf("proxy %s: %w", p, innermost(err))
+	return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 }
 
 // secure performs the TLS handshake with an https proxy. After an error, conn is closed.
