@@ -238,7 +238,7 @@ func (b *engine) admit(j *job) bool {
 	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
 		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
 		b.count(func(c *counts) { c.file(-1) })
-		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason}))
+		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason, Err: localfile.ErrTaken}))
 	}
 	return false
 }

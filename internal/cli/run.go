@@ -272,9 +272,11 @@ func (r *run) finish(e batch.Event) {
 	if errors.Is(e.Err, ftpexec.ErrLogin) {
 		r.logins.forget()
 	}
+	if e.Err == nil && r.root == nil {
+		r.saved[e.Task.Path] = true // also one that was there: a second URL's file is another
+	}
 	if e.Err == nil && e.Result.Left == "" {
 		if r.root == nil {
-			r.saved[e.Task.Path] = true
 			r.created()
 		}
 		if e.Text == "" {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -94,6 +95,9 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			}
 			r.fail(from, err)
 			r.lost++
+			if len(t.URLs) > 0 {
+				r.reports(batch.Event{Event: download.Event{Err: err}, Task: &t})
+			}
 			return true
 		}
 		for _, l := range r.lists {
@@ -161,6 +165,9 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	if r.Type != "d" {
 		tree.Type = r.typeOf
 	}
+	if r.Reading.KeepDirs {
+		names = slices.Clone(u.Dirs)
+	}
 	switch {
 	case t.Pattern != "":
 		task.Tree = &tree
@@ -173,7 +180,11 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 		}
 	case r.Recursive:
 		task.Tree = &tree
-		if r.Dir == "" || len(r.Targets) > 1 {
+		switch {
+		case r.Reading.KeepDirs && u.Name != "":
+			names = append(names, u.Name)
+		case r.Reading.KeepDirs:
+		case r.Dir == "" || len(r.Targets) > 1:
 			way := append(slices.Clone(u.Dirs), u.Name)
 			name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
 			names = append(names, strings.Replace(name, "/", u.Host, 1))
@@ -228,7 +239,8 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	case err != nil:
 		return "", err
 	case r.saved[path]:
-		return "", &localfile.Error{Path: path, Reason: "was already saved for an earlier URL of this command"}
+		reason := "was already saved for an earlier URL of this command"
+		return "", &localfile.Error{Path: path, Reason: reason, Err: localfile.ErrTaken}
 	}
 	return path, nil
 }

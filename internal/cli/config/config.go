@@ -154,6 +154,10 @@ func (r *reader) settle() {
 	together := r.all.Changed("jobs")
 	lists := l.Input != "" || l.Manifest != ""
 	l.Many = lists || l.Recursive || l.Glob || together && len(l.Targets) > 1
+	if !l.Many && l.Reading.KeepDirs {
+		l.Many = true
+		l.Jobs = 1
+	}
 	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
 		l.Long = true
 	}

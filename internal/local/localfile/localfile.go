@@ -172,6 +172,7 @@ var Shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
+	ErrTaken = errors.New("another file of the run has the path")
 	ErrOther = fmt.Errorf("%w", fs.ErrExist) // and is not the one to retrieve; the Reason says what to do
 )
 
