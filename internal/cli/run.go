@@ -147,6 +147,8 @@ type run struct {
 	at     int             // the one of Targets that is under way, if not Many
 	gone   *urlparse.URL   // of -I: one whose server does not serve this run
 
+	zoneless bool // a time was shown whose zone is not known
+
 	shown *show.Run
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
@@ -180,6 +182,9 @@ func (r *run) all(ctx context.Context) {
 		}
 	}
 	r.astray()
+	if r.zoneless {
+		r.print.Tell("times without Z are the server's local time, whose zone it does not tell")
+	}
 }
 
 // asks reports whether the run only asks about files (-I), and lists no trees for that.

@@ -84,19 +84,19 @@ func TestManyOnTerminal(t *testing.T) {
 	}
 }
 
-// TestShowsTheDialogue stalls the dialogue at each step: the terminal shows the end of the dialogue, and after Ctrl-C
-// that it was interrupted.
+// TestShowsTheDialogue stalls the dialogue at each step: the terminal shows what the run waits for, and after Ctrl-C that
+// it was interrupted.
 func TestShowsTheDialogue(t *testing.T) {
 	silent := testserver.Honest("contents")
 	for _, tt := range []struct {
 		step testserver.Step
 		want string
 	}{
-		{testserver.On(""), `\* connected .*`},
-		{silent.With("USER", testserver.End(testserver.Stalled)), ">> MDTM f"},
-		{silent.With("PASS", testserver.End(testserver.Stalled)), "< 331 .*"},
-		{silent.With("CWD", testserver.End(testserver.Stalled)), "< 257 .*"},
-		{silent.With("RETR", testserver.End(testserver.Stalled)), "> RETR f"},
+		{testserver.On(""), "connected, waiting for the server's greeting"},
+		{silent.With("USER", testserver.End(testserver.Stalled)), "waiting for the reply to USER anonymous"},
+		{silent.With("PASS", testserver.End(testserver.Stalled)), "waiting for the reply to PASS .*"},
+		{silent.With("CWD", testserver.End(testserver.Stalled)), "waiting for the reply to CWD d"},
+		{silent.With("RETR", testserver.End(testserver.Stalled)), "waiting for the reply to RETR f"},
 	} {
 		for _, many := range []bool{false, true} {
 			t.Run(fmt.Sprint(tt.want, " many ", many), func(t *testing.T) {

@@ -58,7 +58,8 @@ type Printer struct {
 	now     func() time.Time
 
 	mu      sync.Mutex // held while standard error is written to; guards what follows, and each Run
-	said    string     // last in the dialogue; "" before that
+	waits   dialogue   // what the run waits for
+	run     *Run       // the one under way, or nil
 	bottom  *Run       // whose rows are at the bottom of the terminal; nil: nobody's
 	drawn   []int      // the columns of each row on the terminal
 	painted time.Time  // when they were drawn
@@ -315,7 +316,7 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 	return func(e ftpexec.Event) {
 		defer p.lock()()
-		p.said = e.Mark + " " + OneLine(e.Text)
+		p.waits.add(e)
 		conn := ""
 		if e.Conn > 1 {
 			conn = fmt.Sprintf("[%d] ", e.Conn)

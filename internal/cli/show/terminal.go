@@ -1,7 +1,6 @@
 package show
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +56,23 @@ func (p *Printer) Alone(f func()) {
 		return before
 	}
 	defer swap(swap(nil))
+	defer p.ask()()
 	f()
+}
+
+// ask notes that the user is asked something. What waits for the answer does not count the time until it is called.
+func (p *Printer) ask() (answered func()) {
+	defer p.lock()()
+	r := p.run
+	if r == nil {
+		return func() {}
+	}
+	from := p.now()
+	received := r.received
+	return func() {
+		defer p.lock()()
+		r.pause(from, received)
+	}
 }
 
 // draw writes text, which is empty or ends in a line end, above the rows, and draws them anew. A process that was stopped,
@@ -176,7 +191,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 		switch {
 		case r.lone && now.Sub(f.made) < rowDelay:
 		case r.lone && f.began.IsZero():
-			text := printable.Line(f.task.URLs[0].Host) + ": " + cmp.Or(r.p.said, "connecting")
+			text := printable.Line(f.task.URLs[0].Host) + ": " + r.p.waits.String()
 			rows = append(rows, runewidth.Truncate(text, width, ""))
 		case r.lone || !f.began.IsZero() && now.Sub(f.began) >= rowDelay:
 			rows = append(rows, f.row(width))
@@ -194,7 +209,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 func (r *Run) row(width int) string {
 	parts := r.parts()
 	if !r.flows() {
-		parts = append(parts, cmp.Or(r.p.said, "connecting"))
+		parts = append(parts, r.p.waits.String())
 	}
 	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
 		parts = parts[:len(parts)-1]
