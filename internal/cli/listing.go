@@ -96,6 +96,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			}
 		}
 		slices.SortStableFunc(all, func(a, b *kept) int { return compare(sort, a.entry(), b.entry()) })
+		r.dated = r.print.Room(columnsOf(all))
 		for _, k := range all {
 			e := k.entry()
 			if r.JSON {
@@ -142,7 +143,7 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 		name += "/"
 	}
 	if terminal {
-		name = printable.Line(name)
+		name = r.colored(e.Mode.Type(), printable.Line(name))
 	}
 	switch {
 	case r.JSON:
@@ -153,7 +154,11 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 			mode = e.Mode.Perm().String()[1:]
 		}
 		if terminal && r.print.Narrow() {
-			return fmt.Appendf(nil, "%s %9s  %s\n", kind, r.size(e.Size), name)
+			day := ""
+			if r.dated {
+				day = fmt.Sprintf("%-10.10s  ", timeOf(e))
+			}
+			return fmt.Appendf(nil, "%s %9s  %s%s\n", kind, r.size(e.Size), day, name)
 		}
 		r.zoneless = r.zoneless || e.Local
 		return fmt.Appendf(nil, "%s%s %12s  %-20s  %s\n", kind, mode, r.size(e.Size), timeOf(e), name)

@@ -147,6 +147,7 @@ type run struct {
 	at     int             // the one of Targets that is under way, if not Many
 	gone   *urlparse.URL   // of -I: one whose server does not serve this run
 
+	dated    bool // -l has room for days on a narrow terminal
 	zoneless bool // a time was shown whose zone is not known
 
 	shown *show.Run

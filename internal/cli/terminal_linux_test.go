@@ -354,12 +354,21 @@ func TestPromptCanceled(t *testing.T) {
 	}
 }
 
-// TestNarrowListing lists a directory on a terminal where whole lines would wrap.
+// TestNarrowListing lists a directory on terminals where whole lines would wrap. Days show if there is room for all names.
 func TestNarrowListing(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "contents", "/d/b/c": ""}})
-	keyboard, c := openTerminal(t, 40, 24)
-	if code := Run(t.Context(), []string{"-l", s.URL("/d/")}, IO{Out: c.In, Err: io.Discard}); code != exitOK {
-		t.Errorf("exit %d", code)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, want := range map[string]string{
+		"a":                         "-         8  DAY  a\r\nd         -  20",
+		strings.Repeat("a", 14):     "-         8  DAY  aaaaaaaaaaaaaa\r\nd         -  20",
+		strings.Repeat("a", 16):     "-         8  aaaaaaaaaaaaaaaa\r\nd         -  b/\r\n",
+		strings.Repeat("\u540d", 8): "-         8  \u540d\u540d\u540d\u540d\u540d\u540d\u540d\u540d\r\n",
+		strings.Repeat("\u540d", 7): "-         8  DAY  \u540d\u540d\u540d\u540d\u540d\u540d\u540d\r\n",
+	} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/" + name: "contents", "/d/b/c": ""}, ModTime: at})
+		keyboard, c := openTerminal(t, 40, 24)
+		if code := Run(t.Context(), []string{"-l", s.URL("/d/")}, IO{Out: c.In, Err: io.Discard}); code != exitOK {
+			t.Errorf("exit %d", code)
+		}
+		shown(t, keyboard, strings.ReplaceAll(want, "DAY", "2026-01-02"))
 	}
-	shown(t, keyboard, "-         8  a\r\nd         -  b/\r\n")
 }

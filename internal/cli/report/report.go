@@ -56,9 +56,7 @@ func (f *File) join(cells []string) []byte {
 		return []byte(strings.Join(cells, "\t") + "\n")
 	}
 	var line bytes.Buffer
-	w := csv.NewWriter(&line)
-	_ = w.Write(cells)
-	w.Flush()
+	_ = csv.NewWriter(&line).WriteAll([][]string{cells}) // a buffer takes all
 	return line.Bytes()
 }
 

@@ -54,6 +54,7 @@ type Printer struct {
 	Tree           *urlparse.URL // the only one of the command line, or nil
 
 	err     io.Writer
+	colors  struct{ out, err bool } // who may have them
 	explain func(error) (text string, code int)
 	now     func() time.Time
 
@@ -68,7 +69,10 @@ type Printer struct {
 
 // New returns a Printer for these streams. explain returns the text of an error, "" if it is not worth one, and its exit code.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
-	return &Printer{Out: &output{Writer: stdout}, err: stderr, explain: explain, now: time.Now}
+	p := &Printer{Out: &output{Writer: stdout}, err: stderr, explain: explain, now: time.Now}
+	p.colors.out = Colored(stdout)
+	p.colors.err = Colored(stderr)
+	return p
 }
 
 // IsTerminal reports whether a stream is a terminal, or says so by a method IsTerminal() bool.
@@ -149,7 +153,7 @@ func (p *Printer) Line(format string, args ...any) {
 }
 
 func (p *Printer) line(format string, args ...any) {
-	p.draw(fmt.Sprintf(format+"\n", args...))
+	p.draw(p.mark(fmt.Sprintf(format+"\n", args...)))
 }
 
 func (p *Printer) lock() (unlock func()) {

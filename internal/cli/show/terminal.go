@@ -106,6 +106,12 @@ func (p *Printer) Narrow() bool {
 	return width < 60 && IsTerminal(p.Out)
 }
 
+// Room reports whether standard output has so many columns, if it is a terminal.
+func (p *Printer) Room(columns int) bool {
+	width, _ := size(p.Out.Writer)
+	return width >= columns
+}
+
 func size(out io.Writer) (width, height int) {
 	if f, ok := out.(*os.File); ok {
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
