@@ -52,6 +52,12 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 		from = listing{r.source, r}
 		each = download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
 	}
+	if r.Range != nil {
+		if end.Err = r.partly(u, t.Path); end.Err != nil {
+			return end
+		}
+		from = r.ranged(from, r.Range, &each)
+	}
 	work := *t
 	work.URLs = []*urlparse.URL{u}
 	close, err := r.place(ctx, &work, &each)

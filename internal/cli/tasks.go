@@ -226,7 +226,11 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	name := r.Output
 	var err error
 	if name == "" {
-		name, err = localName(u.Name)
+		name = u.Name
+		if r.Range != nil && !listed {
+			name += "." + r.Range.String()
+		}
+		name, err = localName(name)
 	}
 	path := name
 	if r.Dir != "" {

@@ -37,6 +37,7 @@ type Config struct {
 	Human                       bool   // sizes for people
 	Sort                        string // name, time, size or none; "" is name for -l
 	Output, Dir, Report         string
+	Range                       *Range           // a part of the file; nil: all of it
 	File                        download.Options // of each file
 	Many                        bool             // several files at once
 	Jobs, PerHost               int              // connections, in all and to one server; 0 Jobs: auto

@@ -127,6 +127,7 @@ func (l *line) readers() map[string]func(string) error {
 		"checksum":    into(&l.File.Sum, digest.Parse),
 		"max-delete":  into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
 		"newer-than":  into(&l.NewerThan, readMoment),
+		"range":       into(&l.Range, readRange),
 		"user":        into(&l.User, readLogin),
 		"proxy":       into(&l.Proxy, l.readProxy),
 		"ip":          into(&l.IP, readIP),
