@@ -43,6 +43,9 @@ func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Con
 // seconds after ctx ends: what still reads or writes then, because there is nobody at the other end, is left behind. If
 // the cause is a [*SignalError], the exit code tells the signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
+	if len(args) == 1 && (args[0] == completeFlag || args[0] == fillFlag) {
+		return complete(ctx, args[0], stdio)
+	}
 	c, err := config.Parse(args)
 	r := newRun(c, stdio)
 	defer r.watch(ctx)()

@@ -170,7 +170,7 @@ func TestBadValues(t *testing.T) {
 		"--format x": "write tsv, csv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
 		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "--shard 0/1: write I/N, from 1/N to N/N", "--shard 3/2": "write I/N",
 		"--shard half": "write I/N", "--progress JSON": "write auto, bar", "--range 9": "--range 9: write A-B", "--range 9-0": "write A-B", "--range -9": "write A-B", "--range=-9": "write A-B", "--range 0-9,20-29": "write A-B",
-		"--help=tcsh": "write man, bash, zsh or fish",
+		"--help=tcsh":      "write man, bash, zsh or fish",
 		"-u me:secret\x00": "--user: the value contains a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",
 		"--proxy get+none": "only an HTTP proxy",
 	} {
