@@ -46,7 +46,9 @@ type typedLine struct {
 // complete obeys one of the hidden flags. It asks nobody for a password, and shows no error: the person is typing.
 func complete(ctx context.Context, flag string, stdio IO) int {
 	text, _ := io.ReadAll(io.LimitReader(stdio.In, mostLine))
-	t, ok := newTypedLine(string(text))
+	stdio.In = nil // for no prompt
+	stdio.Err = io.Discard
+	t, ok := newTypedLine(string(text), stdio)
 	dir, err := os.UserCacheDir()
 	if !ok || err != nil {
 		return exitOK
@@ -70,12 +72,12 @@ func complete(ctx context.Context, flag string, stdio IO) int {
 		}
 	}
 	names, _ := os.ReadFile(cache)
-	_, _ = stdio.Out.Write(t.offers(names))
+	t.run.print.Print(t.offers(names))
 	return exitOK
 }
 
 // newTypedLine reads what a person has typed: flags of the last command of the line, and the URL at its end.
-func newTypedLine(text string) (t *typedLine, ok bool) {
+func newTypedLine(text string, stdio IO) (t *typedLine, ok bool) {
 	words := strings.Fields(text)
 	for i, word := range words {
 		if path.Base(word) == "ftpfetch" {
@@ -99,7 +101,7 @@ func newTypedLine(text string) (t *typedLine, ok bool) {
 	c.PasswordStdin = false
 	c.Shared = false
 	c.Verbose = false
-	t.run = newRun(c, IO{Out: io.Discard, Err: io.Discard})
+	t.run = newRun(c, stdio)
 	if !c.Client.AllowPort && u.BadPort() != nil || t.run.connect() != nil || t.run.complete(u) != nil {
 		return nil, false
 	}
