@@ -53,7 +53,7 @@ func complete(ctx context.Context, flag string, stdio IO) int {
 	if !ok || err != nil {
 		return exitOK
 	}
-	key := sha256.Sum256([]byte(t.dir.WithoutPassword().String()))
+	key := sha256.Sum256([]byte(t.run.Charset + " " + t.dir.WithoutPassword().String()))
 	cache := filepath.Join(dir, "ftpfetch", fmt.Sprintf("names-%x", key[:16]))
 	if flag == fillFlag {
 		ctx, cancel := context.WithTimeout(ctx, fillTime)

@@ -53,7 +53,12 @@ func (r *run) connect() (err error) {
 		r.File.Limit = newLimiter(r.LimitRate, time.Now())
 	}
 	r.source = c
-	if err = r.throughProxy(c); err != nil || r.DryRun { // which sends nothing
+	err = r.throughProxy(c)
+	if r.Charset != "" {
+		r.charset = &charset{r.source, r.Charset, charsets[r.Charset]}
+		r.source = r.charset
+	}
+	if err != nil || r.DryRun { // which sends nothing
 		return err
 	}
 	r.warn()

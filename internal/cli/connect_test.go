@@ -168,6 +168,24 @@ func TestLimiterBeginsEmpty(t *testing.T) {
 	}
 }
 
+// TestCharsets checks that all octets of each charset are characters, which are written as the same octets.
+func TestCharsets(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for name, chars := range charsets {
+		c := &charset{nil, name, chars}
+		text := c.text(string(all))
+		if octets, ok := c.octets(text); octets != string(all) || !ok || strings.Contains(text, "\ufffd") {
+			t.Errorf("%s: %q becomes %q", name, all, octets)
+		}
+		if _, err := config.Parse([]string{"--charset", name, "ftp://h/f"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestRow checks entries in JSON: what is not known is left out, and no password is shown.
 func TestRow(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e8, time.UTC)

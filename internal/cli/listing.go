@@ -38,7 +38,7 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 	if tree {
 		u = u.Child("", "")
 	}
-	plan, err := ftpexec.Plan(u)
+	plan, err := ftpexec.Plan(r.charset.sent(u))
 	if err == nil && told {
 		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
 	}

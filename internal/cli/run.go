@@ -134,12 +134,13 @@ func (r *run) refuse(bad *config.Error) {
 type run struct {
 	*config.Config
 	IO
-	print  *show.Printer
-	left   chan int // receives the exit code: at most from the run, the end of its context and --max-time
-	logins *logins
-	via    *proxy.Proxy  // that --proxy or a variable names, or nil
-	source mirror.Server // where files and listings come from
-	slots  []string      // the directory of the slots of shared connections, if there are any
+	print   *show.Printer
+	left    chan int // receives the exit code: at most from the run, the end of its context and --max-time
+	logins  *logins
+	via     *proxy.Proxy  // that --proxy or a variable names, or nil
+	source  mirror.Server // where files and listings come from
+	charset *charset      // of the names on servers; nil: as they are
+	slots   []string      // the directory of the slots of shared connections, if there are any
 
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first

@@ -37,7 +37,7 @@ func (r *run) complete(u *urlparse.URL) error {
 			u.Scheme = urlparse.FTPS
 		}
 	}
-	return cmp.Or(r.passes(u), u.Check())
+	return cmp.Or(r.passes(u), r.charset.settle(u), u.Check())
 }
 
 // logIn adds the user to a URL that names none, of -u or the netrc file. The password of -u goes with one who has none.
@@ -125,6 +125,7 @@ func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bo
 		for i := 0; i < len(item.URLs) && err == nil; i++ {
 			err = r.complete(item.URLs[i])
 		}
+		item.Path = r.charset.read(item.Path)
 		if !next(l.name, batch.Task{Item: item}, err) {
 			return false
 		}

@@ -30,6 +30,7 @@ type Config struct {
 	Reading         manifest.Options // of lists
 	Recursive, Glob bool
 	Tree            batch.Tree // what is wanted of a directory
+	Charset         string     // of names on servers; "" for none
 	Type            string     // a, i, d or guess, for URLs without a typecode
 
 	// What to do with it.
