@@ -18,8 +18,6 @@ package download
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"time"
@@ -40,7 +38,8 @@ type Source interface {
 	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] // of package batch, for trees
+	// Entries is for the trees of package batch.
+	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 // Callers tell these causes apart with errors.Is. ErrLocal is every failure on the local side.
@@ -50,8 +49,6 @@ var (
 	ErrDigest     = fetch.ErrDigest
 	ErrUnverified = fetch.ErrUnverified // Options.Verify
 )
-
-const maxSegments = 64
 
 // Options changes how a file is retrieved. The zero value and nil leave an existing target as it is: that is a success if it
 // has the size and time of the server's file, or the digest in Sum, and else [fs.ErrExist]. They resume a partial file of
@@ -127,49 +124,26 @@ const (
 
 // Event is something that happens during a download, for Options.Events.
 type Event struct {
-	Kind  EventKind
-	Text  string // one line, unless a file name in it has line ends; with Wait: which retry in a row without progress this is, "1 of 5"
-	Done  int64  // bytes that are there
-	Total int64  // bytes of the file; -1 if the server did not tell
+	Kind EventKind
+	// Text is one line, unless a file name in it has line ends. With Wait it says which retry in a row without progress
+	// this is, "1 of 5".
+	Text  string
+	Done  int64 // bytes that are there
+	Total int64 // bytes of the file; -1 if the server did not tell
 	Err   error
 	Wait  time.Duration
 }
 
-// check returns an error if the options contradict each other. [File] and [To] call it first.
-func (o *Options) check() error {
-	if o == nil {
-		return nil
-	}
-	both := ""
-	switch { // in order, so that the same options are always told the same
-	case o.Overwrite && o.Skip:
-		both = "Overwrite and Skip"
-	case o.Newer && o.Skip:
-		both = "Newer and Skip"
-	case o.Continue && o.Skip:
-		both = "Continue and Skip"
-	case o.Continue && o.Overwrite:
-		both = "Continue and Overwrite"
-	case o.Continue && o.NoResume:
-		both = "Continue and NoResume"
-	}
-	if both != "" {
-		return errors.New(both + " contradict each other: leave one out")
-	}
-	if o.Segments < 0 || o.Segments > maxSegments {
-		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)
-	}
-	return nil
-}
-
 // Result describes a finished download. With an error only Kept may be set.
 type Result struct {
-	Size     int64      // bytes of the file
-	ModTime  time.Time  // the server's, UTC; if it told none or it cannot be set, with Commit that of the local file, or else zero
+	Size int64 // bytes of the file
+	// ModTime is the server's time of the file, UTC. If the server told none, or if it cannot be set, ModTime is the time
+	// of the local file with Commit, and else zero.
+	ModTime  time.Time
 	Left     string     // why the target was left alone, such as "already there"; "" if it was not
 	Resumed  int64      // bytes from earlier runs
 	Kept     int64      // after an error: bytes in the part from which the next call resumes
-	Verified string     // what the digest was compared with, such as "sha256 in SHA256SUMS"; "" if nothing
+	Verified string     // what the digest was compared with: "sha256 in SHA256SUMS"; "" if nothing
 	Checked  time.Time  // when that was, and Sum was computed from the bytes; UTC
 	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
 }

@@ -32,7 +32,7 @@ func (b *breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respo
 func TestPanicInSegment(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": large})
 	for nth := range int32(4) {
-		j := must.Get((&Options{Segments: 8}).job(&breaking{Source: k.c, nth: nth + 1}, k.url("/f")))(t)
+		j := must.Get((&Options{Segments: 8, NoResume: true}).job(&breaking{Source: k.c, nth: nth + 1}, k.url("/f")))(t)
 		j.Follows = func() bool { return false }
 		j.Place = must.Get(new(partfile.Group).Find(nil, k.path("f")))(t)
 		_, err := fetch.File(t.Context(), j)

@@ -41,7 +41,7 @@ func TestPlaces(t *testing.T) {
 		{k.path("none/d/f"), os.ErrNotExist, k.path("none/d") + ": no such directory (create it first)"},
 		{k.path("file/f"), syscall.ENOTDIR, k.path("file") + ": not a directory"},
 		{k.path(strings.Repeat("n", 256)), syscall.ENAMETOOLONG, "file name too long"},
-		{k.path("l"), ErrLocal, k.path("l.ftpfetch.part") + ": is in the way, and is no regular file: remove it, or choose another place"},
+		{k.path("l"), ErrLocal, k.path("l.ftpfetch.part") + ": is in the way, and is not a regular file: remove it, or choose another place"},
 	} {
 		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Overwrite: true})
 		if !errors.Is(err, tt.err) || !errors.Is(err, ErrLocal) || !strings.HasSuffix(err.Error(), tt.text) {

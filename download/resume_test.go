@@ -368,3 +368,31 @@ func TestVersions(t *testing.T) {
 	}
 	t.Logf("%d runs, %d were whole", runs, whole)
 }
+
+// TestIntactPart checks that a run says nothing of damage if it resumes from a part that has none.
+func TestIntactPart(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.leaves("/f", 100_000)
+	if r, err := k.get("/f", Options{}); err != nil || r.Resumed != 100_000 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	for _, e := range k.events {
+		if strings.Contains(e.Text, "damaged") {
+			t.Errorf("told %q", e.Text)
+		}
+	}
+}
+
+// TestListIsLost ends the connection whenever a list of digests is asked for: that is not the same as having no list.
+func TestListIsLost(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body)})
+	k.faulty(func(p *testserver.Conn) testserver.Action {
+		if p.Verb == "RETR" && strings.HasSuffix(p.Arg, ".sha256") {
+			return testserver.End(testserver.Closed)
+		}
+		return nil
+	})
+	if _, err := k.get("/f", Options{Verify: true}); err == nil || errors.Is(err, ErrUnverified) {
+		t.Errorf("got %v, want that the connection is lost", err)
+	}
+}

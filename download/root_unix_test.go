@@ -135,7 +135,7 @@ func TestRootPaths(t *testing.T) {
 	outside := t.TempDir()
 	mustWrite(t, filepath.Join(outside, "aim"), "theirs")
 	for _, name := range []string{"dir", "out"} {
-		k.write(name+".txt", "")
+		k.write(name+".txt", "text")
 	}
 	if err := errors.Join(
 		os.Mkdir(k.path("dir"), 0o777), os.Symlink(outside, k.path("out")), os.Symlink("nowhere", k.path("dangling")),
@@ -177,7 +177,7 @@ func TestRootPaths(t *testing.T) {
 	}
 	for _, path := range []string{"dir.txt", "dir/../dir.txt"} { // which may be the server's file
 		_, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root})
-		want := k.path("dir.txt") + ": differs from the server's: 300000 bytes there, 0 here"
+		want := k.path("dir.txt") + ": differs from the server's: 300000 bytes there, 4 here"
 		if err == nil || err.Error() != want || !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		}

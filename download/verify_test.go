@@ -2,10 +2,12 @@ package download
 
 import (
 	"bytes"
+	"context"
 	"crypto/md5"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -216,5 +218,23 @@ func TestVerifyOfLeftTarget(t *testing.T) {
 				k.want(map[string]string{"f": has})
 			}
 		}
+	}
+}
+
+// TestReadingIsTold checks that the run says so before it reads a large file that is there: nothing else happens for seconds.
+func TestReadingIsTold(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	k.write("f", "")
+	must.Do(t, os.Truncate(k.path("f"), 1<<30))
+	ctx, cancel := context.WithCancel(t.Context())
+	told := ""
+	o := Options{Skip: true, Sum: must.Get(digest.Parse("crc32:00000000"))(t)}
+	o.Events = func(e Event) {
+		told += e.Text
+		cancel() // the test need not read it
+	}
+	_, err := File(ctx, k.c, k.url("/f"), k.path("f"), &o)
+	if want := k.path("f") + ": reading 1073741824 bytes to check them"; told != want || !errors.Is(err, context.Canceled) {
+		t.Errorf("told %q, %v, want %q", told, err, want)
 	}
 }

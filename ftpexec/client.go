@@ -82,13 +82,16 @@ type Client struct {
 	// send PASV without trying EPSV first; no effect over IPv6, which PASV does not support
 	NoEPSV bool
 	Active bool // the server opens data connections to the client (EPRT, PORT)
-	// TLSConfig configures TLS. nil means TLS 1.2 or later and the system's certificate authorities. ServerName
-	// and ClientSessionCache are set on a copy for each control connection.
+	// TLSConfig configures TLS on control and data connections. nil means TLS 1.2 or later and the system's certificate
+	// authorities. If ServerName is empty, the certificate must be for the URL's host. The Client uses a copy with a
+	// ClientSessionCache of its own for each control connection.
 	TLSConfig *tls.Config
 	// TryTLS asks the servers of ftp URLs for TLS too (AUTH TLS), and goes on unencrypted if the server refuses (5yz).
 	// It protects against eavesdroppers, but not against attackers who can change the reply: use ftpes URLs for that.
 	TryTLS bool
-	// Dial opens the TCP connections for control and data. nil means a net.Dialer with its defaults.
+	// Dial opens the connections for control and data. nil means a net.Dialer with its defaults. A connection that knows no
+	// deadlines, such as one through an SSH tunnel, is closed when one passes. If the control connection has no address of
+	// TCP, data connections are dialled to the URL's host.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Proxy, if not nil, returns what to use in place of Dial for the control connection to address (host:port) and for
 	// its data connections, or nil to use Dial. It goes through a proxy, which resolves host names: data connections are
@@ -161,7 +164,7 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 	if u.Scheme != urlparse.FTP || c.TryTLS {
 		cfg.TLSConfig = cmp.Or(c.TLSConfig.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})
 		// Servers want data connections to resume the control connection's session: they share a cache, keyed by ServerName.
-		cfg.TLSConfig.ServerName = u.Host
+		cfg.TLSConfig.ServerName = cmp.Or(cfg.TLSConfig.ServerName, u.Host)
 		cfg.TLSConfig.ClientSessionCache = sessions{tls.NewLRUClientSessionCache(4)}
 	}
 	return cfg

@@ -43,6 +43,7 @@ func (r *run) watch(conn net.Conn) net.Conn {
 	}
 	l := r.listed()
 	l.reader = listing.NewReader(nil, "", l.now)
+	l.exact = map[string][]string{} // so that a name in doubt is none
 	return &watched{Conn: conn, line: func(line string) {
 		l.lines = []string{line}
 		for e, err := range l.entries(r.url) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -21,13 +22,14 @@ import (
 
 // The errors that an [Error] wraps. Test for them with errors.Is. An Error about a connection also wraps the cause: an
 // error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval, the
-// Error wraps the context's cause instead. If DNS has no address for the host, it wraps a [*net.DNSError]. If a server
+// Error wraps the context's error and its cause instead. If DNS has no address for the host, it wraps a [*net.DNSError]. If a server
 // cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names a file, the Errors of List and
 // Entries wrap [syscall.ENOTDIR].
 var (
 	// ErrConnect means that a control or data connection could not be opened, or that the greeting refuses service.
 	ErrConnect = wire.ErrConnect
-	// ErrTLS means that TLS failed. If the certificate is why, a *tls.CertificateVerificationError is in the chain.
+	// ErrTLS means that TLS failed. If the server's certificate is why, a *tls.CertificateVerificationError is in the chain;
+	// if the server refuses with an alert, such as "certificate required", a [tls.AlertError] is.
 	ErrTLS = wire.ErrTLS
 	// ErrProtocol means a reply that FTP does not allow there, or a reply or listing that is too long.
 	ErrProtocol = wire.ErrProtocol
@@ -52,7 +54,7 @@ var (
 	ErrTooMany = errors.New("too many connections for the server")
 	// ErrTLSRequired is joined with the error of the refused step.
 	ErrTLSRequired = errors.New("the server requires TLS")
-	// ErrIsDirectory comes from every method but List and Entries.
+	// ErrIsDirectory comes from every method but List and Entries, also if the server says so of a file's URL.
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
 	// ErrLine comes from Entries, which goes on.
 	ErrLine = errors.New("a line of the listing is not understood")
@@ -74,6 +76,9 @@ var (
 	// errNoHash means that FEAT offers no command for the digest, or that the reply has none.
 	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
 	errOtherServer = errors.New("the URL names another server or login than the first one")
+	// The caller has passed nil.
+	errNoURL     = errors.New("ftpexec: no URL")
+	errNoContext = errors.New("ftpexec: no context")
 
 	// A URL names a directory where a file is needed, or the other way round; see [about].
 	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
@@ -133,7 +138,10 @@ type Error struct {
 
 // Error returns one line that is safe to print on a terminal. It contains no password.
 func (e *Error) Error() string {
-	s := e.Err.Error()
+	s := "failed"
+	if e.Err != nil {
+		s = e.Err.Error()
+	}
 	switch verb, arg, _ := strings.Cut(e.Op, " "); {
 	case verb == "CWD": // the other refusals say enough
 		s = strings.Replace(s, errDirectory.Error(), "cannot enter "+cmp.Or(arg, `""`), 1)
@@ -166,10 +174,11 @@ func cut(s string) string {
 
 // Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
 // [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
-// and if this machine failed: the process or the system has too many open files or too little memory, or no connection can
-// come from the address that a Dial wants.
+// if a context has ended, and if this machine failed: the process or the system has too many open files or too little
+// memory, or no connection can come from the address that a Dial wants.
 func (e *Error) Temporary() bool {
-	if wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
+	_, stopped := errors.AsType[*guard.Stopped](e.Err)
+	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
 		return false
 	}
 	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||
@@ -209,13 +218,14 @@ func (r *run) failure(st step, err error) *Error {
 	return e
 }
 
-// unless makes the cause of ctx the reason for e if ctx has ended: then every other error is a consequence.
+// unless makes the end of ctx the reason for e if ctx has ended: then every other error is a consequence. The reply stays.
 func (e *Error) unless(ctx context.Context) *Error {
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
 		<-ctx.Done() // a dialer watches the deadline itself, and may act an instant before ctx
 	}
 	if ctx.Err() != nil {
-		*e = Error{Stage: e.Stage, Op: e.Op, URL: e.URL, Err: context.Cause(ctx)}
+		e.Err = guard.Stop(ctx)
+		e.Hint = ""
 	}
 	return e
 }

@@ -28,7 +28,7 @@ var hashCommands = map[string]string{
 // [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
 // the whole file before it replies, so Client.Timeout must be long enough for that.
 func (c *Client) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (digest []byte, err error) {
-	if u.IsDir() {
+	if u != nil && u.IsDir() {
 		return nil, about(u, errIsDirectory)
 	}
 	s, err := c.take(ctx, u)

@@ -61,7 +61,7 @@ func init() {
 			argument: (*run).account, judged: (*run).entered},
 		"FEAT": {kept: func(r *run, _ step, reply wire.Reply) { r.features = &reply }},
 		"OPTS": {needless: func(r *run, _ step) bool { return !offered(r.features, "UTF8", "") }},
-		"PWD":  {kept: (*run).located},
+		"PWD":  {kept: func(r *run, _ step, reply wire.Reply) { r.home = directoryIn(reply) }},
 
 		"CWD": {stage: "directory", refused: errDirectory, basic: true, null: true,
 			needless: unreachable, judged: (*run).moved},
@@ -112,16 +112,6 @@ func (r *run) needless(st step) bool {
 	return v.needless != nil && v.needless(r, st)
 }
 
-// located records the name of the working directory: home, or another one that the CWDs have led to.
-func (r *run) located(_ step, reply wire.Reply) {
-	switch name := directoryIn(reply); {
-	case len(r.dirs) == 0:
-		r.home = name
-	case name == r.below(r.dirs):
-		r.sure = slices.Clone(r.dirs)
-	}
-}
-
 // secured starts TLS after AUTH. If the server does not offer it, a Client that only tries TLS goes on without.
 func (r *run) secured(st step, reply wire.Reply) error {
 	switch {
@@ -162,7 +152,7 @@ func (r *run) moved(st step, reply wire.Reply) error {
 	}
 	switch {
 	case reply.OK() && st.back:
-		r.dirs = slices.Clone(st.to)
+		r.dirs = nil
 		r.lost = false
 		return nil
 	case reply.OK():
@@ -281,8 +271,12 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 		return r.failure(st, err) // the refusal is its consequence
 	}
 	e := r.refused(st, reply)
-	// If SIZE has found the file, there is another reason.
-	if e.Err == ErrNotFound && st.Verb == "RETR" && r.file.info.Size >= 0 {
+	switch {
+	case e.Err != ErrNotFound || st.Verb != "RETR":
+	case e.answer.means(directory):
+		e.Err = and(errTransfer, ErrIsDirectory)
+		e.Hint = `End the URL in "/" to list it`
+	case r.file.info.Size >= 0: // SIZE has found the file, so there is another reason
 		e.Err = errTransfer
 		e.Hint = ""
 	}

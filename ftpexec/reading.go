@@ -128,6 +128,8 @@ const (
 	done     meaning = "done"     // the listing is whole, although the code is not 226
 	absent   meaning = "absent"   // there is no such file or directory
 	denied   meaning = "denied"   // access is denied
+
+	directory meaning = "directory" // what RETR names is a directory
 )
 
 //go:embed wordings.txt

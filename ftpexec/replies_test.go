@@ -19,8 +19,20 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/rules/table"
 	"example.com/ftpfetch/testserver"
 )
+
+// A server that says that a file's URL names a directory does not say that there is no such file.
+func TestDirectoryIsNoMissingFile(t *testing.T) {
+	for _, row := range table.Rows(t, "replies.txt", "directory") {
+		s := testserver.New(t, nil, testserver.Honest("contents").With("RETR", testserver.Reply(row[0])))
+		_, err := read(t.Context(), closing(t, new(ftpexec.Client)), parse(t, s.URL("/x/d")))
+		if errors.Is(err, fs.ErrNotExist) || !errors.Is(err, ftpexec.ErrIsDirectory) || !errors.Is(err, ftpexec.ErrRefused) || !strings.HasSuffix(err.Error(), `End the URL in "/" to list it`) {
+			t.Errorf("%s: got %v, want ErrIsDirectory", row[0], err)
+		}
+	}
+}
 
 // anyDigit is the outcome of each command by the first digit of the reply: the errors for 1yz to 5yz, nil for success. A
 // digit that makes no sense must lead to the error of the command's step.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"runtime"
@@ -42,7 +43,7 @@ type Response struct {
 	// (RFC 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete
 	// and, if Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
 	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can. The caller must
-	// close Body. Closing it early closes the connection.
+	// close Body. Closing it early closes the connection. Read returns an [fs.ErrClosed] after Close.
 	Body io.ReadCloser
 
 	// the size of the whole file in bytes; -1 if the server did not tell it, and in ASCII type
@@ -55,6 +56,9 @@ type Response struct {
 // close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if the URL is
 // not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
 func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err error) {
+	if req == nil || req.URL == nil {
+		return nil, errNoURL
+	}
 	if req.Offset < 0 || req.Offset > 0 && req.URL.Type == urlparse.TypeASCII {
 		op := fmt.Sprintf("REST %d", req.Offset)
 		return nil, &Error{Op: op, URL: req.URL.Redacted(), Err: ErrNoRestart}
@@ -237,20 +241,23 @@ func (b *body) fail(err error) {
 	b.end(b.run.failure(step{Command: b.run.goal.op}, err).unless(b.run.ctx))
 }
 
-// Close ends the transfer. Any goroutine may call it. After a complete transfer it does nothing.
+// Close ends the transfer, if it is not complete. Any goroutine may call it.
 func (b *body) Close() error {
 	if !b.over.Load() {
 		b.conn.Abandon(errClosed) // makes a Read that holds the lock return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.err == nil {
+	switch b.err {
+	case nil:
 		b.fail(errClosed)
+	case io.EOF:
+		b.err = fs.ErrClosed
 	}
 	return nil
 }
 
-var errClosed = errors.New("body closed before its end")
+var errClosed = fmt.Errorf("body closed before its end%.0w", fs.ErrClosed)
 
 // chunk (in bytes) and slice bound one step of straight, which counts between the steps. lastLook is how long the step
 // takes that only looks whether bytes have come since the one before. small is how many bytes take a buffer less time,
@@ -288,10 +295,7 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 	progress := time.Now()
 	for !b.over.Load() {
 		left := b.wire.Patience() - time.Since(progress)
-		if err := b.wire.ExtendBy(min(slice, max(left, lastLook))); err != nil {
-			b.advance(0, b.wire.Reason(err))
-			break
-		}
+		b.wire.ExtendBy(min(slice, max(left, lastLook)))
 		began := time.Now()
 		n, err := file.ReadFrom(&io.LimitedReader{R: conn, N: chunk})
 		written += n
@@ -352,7 +356,7 @@ type textBody struct {
 func (t *textBody) Read(p []byte) (int, error) {
 	for t.text == "" && len(p) > 0 {
 		if t.err != nil {
-			return 0, t.err
+			return t.ReadCloser.Read(nil) // which has the same error, or that of Close
 		}
 		held := 0
 		if t.cr {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/urlparse"
 )
@@ -189,6 +190,12 @@ func isLate(h *habits) { h.late = true }
 // take returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or a
 // new one. If there may be no further one it waits. The caller must put it back.
 func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
+	switch {
+	case ctx == nil:
+		return nil, errNoContext
+	case u == nil:
+		return nil, errNoURL
+	}
 	host := c.server(u)
 	if !host.slots.TryAcquire(1) {
 		if c.Trace != nil {
@@ -196,7 +203,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 		}
 		if host.slots.Acquire(ctx, 1) != nil {
 			return nil, newError(Command{Verb: "connect"}, u,
-				fmt.Errorf("waiting while all %d connections to the server are in use: %w", c.MaxConns, context.Cause(ctx)))
+				fmt.Errorf("waiting while all %d connections to the server are in use: %w", c.MaxConns, guard.Stop(ctx)))
 		}
 	}
 	c.mu.Lock()
@@ -225,7 +232,9 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 		c.put(s)
 		return nil, newError(Command{Verb: "connect"}, u, err)
 	}
-	s.leave = leave
+	if leave != nil {
+		s.leave = leave
+	}
 	s.since = time.Now()
 	return s, nil
 }
@@ -306,7 +315,8 @@ func (host *server) remove(s *session) bool {
 // settling is how long a server may still count a connection that has been closed.
 const settling = time.Second
 
-// outlasts waits, and returns true, if the server has refused the connection while it may still count a closed one.
+// outlasts waits, and returns true, if the server has refused the connection while it may still count a closed one. If the
+// context ends meanwhile, that becomes the reason for e.
 func (r *run) outlasts(e *Error) bool {
 	refused := errors.Is(e, ErrTooMany) && e.Stage != "directory" && e.Stage != "transfer"
 	if !refused || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
@@ -316,5 +326,6 @@ func (r *run) outlasts(e *Error) bool {
 	pause, cancel := context.WithTimeout(r.ctx, settling/(maxTries-1))
 	defer cancel()
 	<-pause.Done()
+	e.unless(r.ctx)
 	return r.ctx.Err() == nil
 }

@@ -16,7 +16,7 @@ type spaced struct {
 }
 
 // errSpaces is why an entry of LIST has no name.
-var errSpaces = errors.New("nothing shows which of the spaces before its name belong to it")
+var errSpaces = errors.New("nothing shows where its name begins and ends")
 
 // certain returns l with what decides about its lines. If a name of LIST seems to have spaces around it, and these may be those
 // of a column, NLST is asked for the names. A refusal of that is no error.
@@ -54,17 +54,19 @@ func segment(u *urlparse.URL) string {
 	return base(strings.Join(slices.Concat(u.Dirs, []string{u.Name}), "/"))
 }
 
-// readLIST reads the next line. NLST decides which spaces are part of a name.
+// readLIST reads the next line. NLST decides what is part of a name in doubt.
 func (l *listed) readLIST(line string) (listing.Item, error) {
 	if l.reader == nil {
 		l.reader = listing.NewReader(nil, "", l.now)
 	}
 	item, err := l.reader.LIST(line)
-	bare := strings.Trim(item.Name, " ")
-	if err != nil || bare == item.Name && !item.Doubt {
+	if err != nil || strings.Trim(item.Name, " ") == item.Name && !item.Doubt {
 		return item, err
 	}
-	names := l.exact[bare]
+	names := l.told(item.Name)
+	for item.Doubt && l.exact != nil && len(names) == 0 && item.Shorten() {
+		names = l.told(item.Name)
+	}
 	switch {
 	case slices.Contains(names, item.Name):
 	case len(names) == 1:
@@ -74,6 +76,9 @@ func (l *listed) readLIST(line string) (listing.Item, error) {
 	}
 	return item, nil
 }
+
+// told returns the names of NLST that differ from a name only by the spaces around them.
+func (l *spaced) told(name string) []string { return l.exact[strings.Trim(name, " ")] }
 
 // why returns the reason why a line is not understood, in parentheses, or "".
 func why(err error) string {

@@ -25,6 +25,13 @@ func TestSpacesBeforeNames(t *testing.T) {
 		{"both, and NLST is refused", padded + plain, "550", []string{"- b 531"}, true, 1},
 		{"a space after a time", line(" a") + line("b"), "./ a\r\n./b\r\n", []string{"-  a 7", "- b 7"}, true, 0},
 		{"a space after a time that is none of the name", line(" a") + line("b"), "a\r\nb\r\n", []string{"- a 7", "- b 7"}, true, 0},
+		{"a zone", "-rw-r--r-- 1 u g 7 Jan 2 2003 10:15:00 UTC a\r\n", "a\r\n", []string{"- a 7"}, true, 0},
+		{"a name like a zone", "-rw-r--r-- 1 u g 7 Jan 2 10:15 UTC a\r\n", "UTC a\r\n", []string{"- UTC a 7"}, true, 0},
+		{"half of the day, and NLST is refused", "-rw-r--r-- 1 u g 7 Jan 2 10:15 PM a\r\n", "550", nil, true, 1},
+		{"ls -F", "-rwxr-xr-x 1 u g 7 Jan 2 10:15 a*\r\n", "a\r\n", []string{"- a 7"}, true, 0},
+		{"not ls -F", "-rwxr-xr-x 1 u g 7 Jan 2 10:15 a*\r\n", "a*\r\n", []string{"- a* 7"}, true, 0},
+		{"DOS, a size with spaces", "25.02.2009  14:41         1 234 567 a\r\n", "a\r\n", []string{"- a"}, true, 0},
+		{"DOS, digits before a name", "25.02.2009  14:41         1 234 567 a\r\n", "234 567 a\r\n", []string{"- 234 567 a 1"}, true, 0},
 		{"DOS, one entry", "06-25-09  02:41PM                    5  x\r\n", " x\r\n", []string{"-  x 5"}, true, 0},
 		{"DOS, wide columns", "12-05-96  05:03PM       <DIR>               pub\r\n12-05-96  05:03PM                    123456 a\r\n", "", []string{"d pub", "- a 123456"}, false, 0},
 	} {

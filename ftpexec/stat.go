@@ -114,7 +114,10 @@ type question struct {
 // error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
 func inquire(first *urlparse.URL, rest []*urlparse.URL, last *question) (asks []*question, _ error) {
 	for _, u := range rest[:min(len(rest), maxBatch)] {
-		err := u.Check()
+		err := errNoURL
+		if u != nil {
+			err = u.Check()
+		}
 		switch {
 		case err != nil:
 		case !first.SameLogin(u):
@@ -196,7 +199,9 @@ func about(u *urlparse.URL, err error) error {
 		return err
 	}
 	other := *e
-	other.URL = u.Redacted()
+	if u != nil {
+		other.URL = u.Redacted()
+	}
 	if e.Stage == "directory" {
 		other.Hint = "" // it names the other file
 	}

@@ -29,6 +29,9 @@ type Command struct {
 // and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
 // MLST, PWD, and MLSD or LIST in place of NLST.
 func Plan(u *urlparse.URL) ([]Command, error) {
+	if u == nil {
+		return nil, errNoURL
+	}
 	if err := u.Check(); err != nil {
 		return nil, err
 	}
@@ -98,8 +101,7 @@ func (c Command) shown() string {
 type step struct {
 	Command
 	waits   string    // why it is not sent before all earlier replies have come; "" if it may be
-	back    bool      // a CWD that returns to the directory after the login, or one below it
-	to      []string  // where it returns to
+	back    bool      // a CWD that returns to the directory after the login
 	about   *question // one of several that the run asks; nil: the plan's file
 	advance bool      // it was sent at the end of the last transfer
 	probe   bool      // a CWD that asks whether a name is a directory
@@ -201,9 +203,6 @@ func steps(u *urlparse.URL, c course) program {
 		dirs = append(slices.Clone(dirs), u.Name)
 	}
 	list = append(list, c.way(dirs)...)
-	if c.entries && c.far(dirs) {
-		list.add("PWD", "") // the directories beside this one are then one CWD away
-	}
 	if typ := typeOf(u); typ != c.typ {
 		list.add("TYPE", typ)
 	}
@@ -283,31 +282,6 @@ type place struct {
 	home string   // the directory after the login, by PWD; "" if unknown
 	dirs []string // CWDs done since the login
 	lost bool     // the server is not in dirs
-	sure []string // CWDs that once led to home, "/" and these names with "/" between them, by PWD
-}
-
-// farDown is how many CWDs a directory of a tree may be away from home before PWD is asked for its name.
-const farDown = 8
-
-// far reports whether the directory is so far from home that PWD shortens the way to those beside it.
-func (at place) far(dirs []string) bool {
-	return at.home != "" && len(dirs) > farDown && at.known(dirs) < len(dirs)-1
-}
-
-// known returns how many of the CWDs that lead to a directory are in sure.
-func (at place) known(dirs []string) (n int) {
-	for n < min(len(dirs), len(at.sure)) && dirs[n] == at.sure[n] {
-		n++
-	}
-	return n
-}
-
-// below returns the name of a directory that dirs lead to from home, if a PWD has confirmed such names.
-func (at place) below(dirs []string) string {
-	if len(dirs) == 0 {
-		return at.home
-	}
-	return strings.TrimSuffix(at.home, "/") + "/" + strings.Join(dirs, "/")
 }
 
 // onTheWay reports whether the CWDs that lead to a directory begin with the ones that were sent.
@@ -323,11 +297,7 @@ func (at place) way(dirs []string) (list program) {
 	if at.onTheWay(dirs) {
 		dirs = dirs[len(at.dirs):]
 	} else {
-		n := at.known(dirs)
-		st := list.add("CWD", at.below(dirs[:n]))
-		st.back = true
-		st.to = dirs[:n]
-		dirs = dirs[n:]
+		list.add("CWD", at.home).back = true
 	}
 	for _, dir := range dirs {
 		list.add("CWD", dir)

@@ -12,6 +12,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -125,20 +127,72 @@ func TestTLSVersions(t *testing.T) {
 	}
 }
 
-// TestTLSNames checks that the certificate must be for the URL's host, which may be an address.
+// TestTLSNames checks that the certificate must be for the URL's host, which may be an address, or for the ServerName that the
+// caller has set, on both connections.
 func TestTLSNames(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes"})
 	for _, tt := range []struct {
-		host string
-		want error
+		host, name string
+		want       error
 	}{
-		{"127.0.0.1", nil}, {"localhost", nil}, {"localhost.", nil}, {"127.0.0.2", ftpexec.ErrTLS}, {"ftp.example.org", ftpexec.ErrTLS},
+		{"127.0.0.1", "", nil}, {"localhost", "", nil}, {"localhost.", "", nil},
+		{"127.0.0.2", "", ftpexec.ErrTLS}, {"ftp.example.org", "", ftpexec.ErrTLS},
+		{"127.0.0.2", "localhost", nil}, {"ftp.example.org", "localhost", nil}, {"localhost", "ftp.example.org", ftpexec.ErrTLS},
 	} {
-		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: "localhost"}, Dial: to(s.Addr())}
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: tt.name}, Dial: to(s.Addr())}
 		u := parse(t, s.URL("/a/f"))
 		u.Host = tt.host
 		if _, err := read(t.Context(), c, u); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
-			t.Errorf("%s: got %v, want %v", tt.host, err, tt.want)
+			t.Errorf("%s, ServerName %q: got %v, want %v", tt.host, tt.name, err, tt.want)
+		}
+	}
+}
+
+// Both connections send the ServerName that the caller has set.
+func TestTLSServerName(t *testing.T) {
+	var mu sync.Mutex
+	var names []string
+	s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes", TLSConfig: &tls.Config{
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			names = append(names, hello.ServerName)
+			return nil, nil
+		},
+	}})
+	c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs(), ServerName: "localhost"}}
+	if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || !slices.Equal(names, []string{"localhost", "localhost"}) {
+		t.Errorf("the connections were for %q, %v", names, err)
+	}
+}
+
+// A server that refuses with an alert does so for good: that is no lost connection, which is tried again. In TLS 1.3 the
+// alert comes after the client's handshake.
+func TestTLSAlerts(t *testing.T) {
+	id := must.Get(throwaway.New("127.0.0.1"))(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		for _, scheme := range []string{"ftps", "ftpes"} {
+			for _, kind := range []string{"control", "data"} {
+				var handshakes atomic.Int64
+				s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: scheme, TLSConfig: &tls.Config{
+					GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+						config := &tls.Config{MaxVersion: version, Certificates: []tls.Certificate{id.Server}}
+						if handshakes.Add(1) > 1 || kind == "control" {
+							config.ClientAuth = tls.RequireAnyClientCert
+						}
+						return config, nil
+					},
+				}})
+				c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
+				_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
+				e, ok := errors.AsType[*ftpexec.Error](err)
+				if _, alert := errors.AsType[tls.AlertError](err); !alert || !ok || e.Temporary() || !errors.Is(err, ftpexec.ErrTLS) || errors.Is(err, ftpexec.ErrLost) {
+					t.Errorf("%s, %s, %s connection: got %v, want an alert", tls.VersionName(version), scheme, kind, err)
+				}
+				if s.Connections() != 1 {
+					t.Errorf("%s, %s, %s connection: %d connections, want 1", tls.VersionName(version), scheme, kind, s.Connections())
+				}
+			}
 		}
 	}
 }

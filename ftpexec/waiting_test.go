@@ -146,6 +146,28 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	})
 }
 
+// If a context ends while the client waits before it tries again, the error tells what it waited for.
+func TestEndOfAWait(t *testing.T) {
+	why := errors.New("no time left")
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		c, s := forgetful(t, network, 1, tooMany, time.Minute)
+		c.MaxConns = 1
+		u := parse(t, s.URL("/a/f"))
+		must.Get(c.Do(t.Context(), &ftpexec.Request{URL: u}))(t).Body.Close()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, why)
+		defer cancel()
+		_, err := read(ctx, c, u)
+		e, ok := errors.AsType[*ftpexec.Error](err)
+		if !ok || !errors.Is(err, why) || !errors.Is(err, context.DeadlineExceeded) || !e.Timeout() || e.Temporary() {
+			t.Fatalf("got %v, want the end of the context and its cause", err)
+		}
+		if want := u.Redacted() + ": no time left (" + tooMany + ")"; err.Error() != want || e.Op != "connect" || e.Stage != "connect" || e.Code != 421 {
+			t.Errorf("got %q at %q, want %q", err, e.Op, want)
+		}
+		<-time.After(time.Minute) // the server forgets the connection
+	})
+}
+
 const tooMany = "421 Too many connections"
 const slow = 600 * time.Millisecond // in which a server counts a connection that has been closed
 

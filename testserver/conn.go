@@ -63,7 +63,9 @@ func (c *Conn) act(actions []Action) error {
 
 // Write sends b on the control connection, in one write.
 func (c *Conn) Write(b []byte) (int, error) {
-	c.answered, c.ready = true, c.ready || bytes.HasPrefix(b, []byte("2"))
+	c.answered = true
+	c.ready = c.ready || bytes.HasPrefix(b, []byte("2"))
+	c.srv.say(c.Num, "< ", string(b))
 	if err := c.send(b); err != nil {
 		return 0, err
 	}
@@ -82,6 +84,9 @@ func (c *Conn) Input() []string {
 	defer c.mu.Unlock()
 	queue := c.queue
 	c.queue = nil
+	for _, line := range queue {
+		c.srv.say(c.Num, "> ", line)
+	}
 	return queue
 }
 
@@ -93,6 +98,7 @@ func (c *Conn) perform(play *Dialogue) {
 		if !ok {
 			return
 		}
+		c.srv.say(c.Num, "> ", line)
 		err = c.handle(line, play.actionsFor(line))
 		if isAuth(line) {
 			if c.ready && err == nil {
@@ -118,7 +124,7 @@ func (c *Conn) handle(line string, actions []Action) error {
 
 // listen opens a listener for data and then closes the one before it, so that the port is another one.
 func (c *Conn) listen() (*net.TCPAddr, error) {
-	l, err := c.srv.listen()
+	l, addr, err := c.srv.listen()
 	c.dropData()
 	if err != nil {
 		return nil, err
@@ -129,7 +135,7 @@ func (c *Conn) listen() (*net.TCPAddr, error) {
 	if c.ended || c.dead {
 		_ = l.Close()
 	}
-	return l.Addr().(*net.TCPAddr), nil
+	return addr, nil
 }
 
 // accept waits for the data connection, and returns it with the TCP connection below it; nil if there is none and none

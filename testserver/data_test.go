@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/spf13/afero"
-
-	"example.com/ftpfetch/internal/rules/must"
 )
 
 func TestData(t *testing.T) {
@@ -65,7 +63,7 @@ func TestFaultStallsData(t *testing.T) {
 	c := anonymous(t, s.Addr())
 	data := c.dialData()
 	c.do("RETR f", "150")
-	must.Get(io.ReadFull(data, make([]byte, 10)))(t)
+	value(io.ReadFull(data, make([]byte, 10)))(t)
 	data.Close()
 	c.want("426")
 	c.do("NOOP", "200")
@@ -93,12 +91,12 @@ func TestScriptEnds(t *testing.T) {
 			c := dial(t, s.Addr())
 			data := c.dialData()
 			c.send("RETR f\r\n" + strings.Repeat("NOOP\r\n", 10000))
-			must.Do(t, s.WaitCommand(t.Context(), "RETR"))
+			check(t, s.WaitCommand(t.Context(), "RETR"))
 			if clientEnds {
 				c.raw.Close()
 				_, _ = io.Copy(io.Discard, data)
 			}
-			must.Do(t, s.Close())
+			check(t, s.Close())
 			data.Close()
 		}
 	}
@@ -136,7 +134,7 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 			c.do("RETR big", "150")
 		}},
 		{"active data not read", func(c *client) {
-			l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(c.t)
+			l := value(net.Listen("tcp4", "127.0.0.1:0"))(c.t)
 			c.t.Cleanup(func() { l.Close() })
 			c.do("PORT 127,0,0,1,"+digits(l.Addr().(*net.TCPAddr).Port), "200")
 			c.do("RETR big", "150")
@@ -161,9 +159,9 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 	New(t, &Options{FS: fs, Tree: map[string]string{"/f": "x", "/stalls": "x", "/big": strings.Repeat("x", 16<<20)}}) // more than sockets hold
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := must.Get(Start(&Options{FS: fs, Fault: stallOnName}))(t)
+			s := value(Start(&Options{FS: fs, Fault: stallOnName}))(t)
 			tt.do(anonymous(t, s.Addr()))
-			must.Do(t, s.Close())
+			check(t, s.Close())
 			if err := s.Close(); err != nil {
 				t.Errorf("second Close: %v", err)
 			}
@@ -334,7 +332,7 @@ func TestWaitCommand(t *testing.T) {
 	c := dial(t, s.Addr())
 	c.do("NOOP", "200")
 	c.do("USER anonymous", "331")
-	must.Do(t, <-waited)
+	check(t, <-waited)
 	if err := s.WaitCommand(ctx, "NOOP"); err != nil {
 		t.Errorf("a command that came before: %v", err)
 	}
@@ -343,7 +341,7 @@ func TestWaitCommand(t *testing.T) {
 		t.Errorf("got %v, want Canceled", err)
 	}
 	go func() { waited <- s.WaitCommand(t.Context(), "CWD") }()
-	must.Do(t, s.Close())
+	check(t, s.Close())
 	if err := <-waited; err != errClosed {
 		t.Errorf("got %v, want errClosed", err)
 	}
@@ -361,7 +359,7 @@ func TestFaultHoldsTheServer(t *testing.T) {
 	c := dial(t, s.Addr())
 	c.send("USER anonymous\r\nPASS x\r\nNOOP\r\n")
 	c.want("331")
-	must.Do(t, s.WaitCommand(t.Context(), "NOOP"))
+	check(t, s.WaitCommand(t.Context(), "NOOP"))
 	anonymous(t, s.Addr())
 	close(release)
 	c.says([]string{"", "230", "", "200"})

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -161,4 +162,15 @@ func (h *session) list() string {
 		lines.WriteString("\r\n")
 	}
 	return h.transfer(strings.NewReader(lines.String()))
+}
+
+// rootless gives an fs.FS the names that it expects: without the "/" of the root.
+type rootless struct{ afero.FromIOFS }
+
+func inside(name string) string { return cmp.Or(strings.TrimPrefix(name, "/"), ".") }
+
+func (r rootless) Stat(name string) (fs.FileInfo, error) { return r.FromIOFS.Stat(inside(name)) }
+func (r rootless) Open(name string) (afero.File, error)  { return r.FromIOFS.Open(inside(name)) }
+func (r rootless) OpenFile(name string, _ int, _ fs.FileMode) (afero.File, error) {
+	return r.Open(name)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ type flight struct {
 	commands []string
 }
 
+// received is a line on a control connection, received or sent.
 type received struct {
 	conn int
 	line string
@@ -27,6 +30,7 @@ type received struct {
 type recorder struct {
 	mu       sync.Mutex
 	commands []received
+	dialogue []received // commands when they are handled, and replies, as Transcript shows them
 	flights  []*flight
 	control  int // connections accepted since the last reset
 	data     int
@@ -48,12 +52,16 @@ func (r *recorder) Commands(conns ...int) (lines []string) {
 	return lines
 }
 
-// ResetCommands forgets everything recorded so far: commands, flights and counts. The numbering of control connections and
+// ResetCommands forgets everything recorded so far: commands, replies, flights and counts. The numbering of control connections and
 // transfers continues.
 func (r *recorder) ResetCommands() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.commands, r.flights, r.control, r.data = nil, nil, 0, 0
+	r.commands = nil
+	r.dialogue = nil
+	r.flights = nil
+	r.control = 0
+	r.data = 0
 	r.epoch++
 }
 
@@ -125,6 +133,40 @@ func (r *recorder) DataConnections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.data
+}
+
+// ports matches the port for data in a command or reply, and what comes before it.
+var ports = regexp.MustCompile(`(?m)^(< 229 .*\|\|\||> EPRT \|\d\|[^|]*\||(?:< 227 .*?|> PORT )\d+,\d+,\d+,\d+,)\d+(?:,\d+)?`)
+
+// Transcript returns the dialogues on all control connections, or on those given, one after another with an empty line
+// between them. "> " precedes each command, which stands where the server came to handle it, however early it arrived, and
+// "< " each line of a reply. PORT stands for the ports of data connections, so that the text is the same in each run and can
+// be compared with a file. QUIT and what follows is left out, because a client need not wait for that.
+func (r *recorder) Transcript(conns ...int) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	texts := make(map[int]string)
+	over := make(map[int]bool)
+	for _, said := range r.dialogue {
+		over[said.conn] = over[said.conn] || strings.EqualFold(said.line, "> QUIT")
+		if !over[said.conn] && (len(conns) == 0 || slices.Contains(conns, said.conn)) {
+			texts[said.conn] += said.line + "\n"
+		}
+	}
+	var all []string
+	for _, conn := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, texts[conn])
+	}
+	return ports.ReplaceAllString(strings.Join(all, "\n"), "${1}PORT")
+}
+
+// say records a command that is being handled ("> "), or a reply that is being sent ("< ").
+func (r *recorder) say(conn int, mark, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n") {
+		r.dialogue = append(r.dialogue, received{conn, mark + line})
+	}
 }
 
 // add records command lines that arrived together.

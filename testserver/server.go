@@ -27,7 +27,8 @@ import (
 // name. ABOR has no effect on a transfer under way.
 type Options struct {
 	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an afero.Fs rather than an fs.FS so that a test
-	// can change files while the server runs. Use afero.FromIOFS to serve an fs.FS.
+	// can change files while the server runs, and names can be any bytes. Use afero.FromIOFS to serve an fs.FS, which Tree
+	// cannot add to.
 	FS afero.Fs
 	// Tree is added to FS: path -> contents. A path that ends in "/" makes a directory. Paths are bytes, not text; missing
 	// directories are created.
@@ -131,25 +132,41 @@ func (s *Server) start() (err error) {
 		}
 		s.steps = []Step{s.honest}
 	}
-	if s.listener, err = s.listen(); err != nil {
+	if s.listener, s.tcp, err = s.listen(); err != nil {
 		return err
 	}
-	s.tcp = s.listener.Addr().(*net.TCPAddr)
 	s.running.Go(s.serve)
 	return nil
 }
 
-func (s *Server) listen() (net.Listener, error) {
-	if s.opts.Listen != nil {
-		return s.opts.Listen()
+// listen returns a new listener and its address.
+func (s *Server) listen() (net.Listener, *net.TCPAddr, error) {
+	listen := s.opts.Listen
+	if listen == nil {
+		listen = func() (net.Listener, error) { return net.Listen("tcp4", "127.0.0.1:0") }
 	}
-	return net.Listen("tcp4", "127.0.0.1:0")
+	l, err := listen()
+	if err != nil {
+		return nil, nil, err
+	}
+	if l == nil {
+		return nil, nil, errors.New("no listener from Options.Listen")
+	}
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		_ = l.Close()
+		return nil, nil, fmt.Errorf("the address %v from Options.Listen is no *net.TCPAddr", l.Addr())
+	}
+	return l, addr, nil
 }
 
 // plant creates the tree.
 func (s *Server) plant() error {
 	if s.opts.FS == nil {
 		s.opts.FS = afero.NewMemMapFs()
+	}
+	if inner, ok := s.opts.FS.(afero.FromIOFS); ok {
+		s.opts.FS = rootless{inner}
 	}
 	for name, contents := range s.opts.Tree {
 		if err := s.add(name, contents); err != nil {
@@ -239,6 +256,9 @@ func (s *Server) count(transfer bool) (open, number int) {
 // Close stops the server, closes every connection and waits for the server's goroutines. It returns an error if they do
 // not end, because a function of the caller does not return.
 func (s *Server) Close() error {
+	if s.listener == nil { // it was never started
+		return nil
+	}
 	_ = s.listener.Close()
 	s.state.Lock()
 	s.closed = true

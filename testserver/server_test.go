@@ -14,8 +14,6 @@ import (
 
 	"github.com/spf13/afero"
 	"go.uber.org/goleak"
-
-	"example.com/ftpfetch/internal/rules/must"
 )
 
 // oddNames are names that clients and servers tend to garble.
@@ -175,13 +173,13 @@ func TestPassiveAndActive(t *testing.T) {
 	c.do("RETR f", "150")
 	readAll(t, data, "data")
 	c.want("226")
-	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
+	l := value(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	for _, command := range []string{"PORT 127,0,0,1," + digits(port), fmt.Sprintf("EPRT |1|127.0.0.1|%d|", port)} {
 		c.do(command, "200")
 		c.send("RETR f\r\n")
-		data := must.Get(l.Accept())(t)
+		data := value(l.Accept())(t)
 		c.want("150")
 		readAll(t, data, "data")
 		c.want("226")
@@ -202,9 +200,9 @@ func TestFSMayChange(t *testing.T) {
 	s := New(t, &Options{FS: fs, Tree: map[string]string{"/f": "old"}})
 	c := anonymous(t, s.Addr())
 	c.retrieves("RETR f", "old")
-	must.Do(t, afero.WriteFile(fs, "/f", []byte("newer"), 0o644))
+	check(t, afero.WriteFile(fs, "/f", []byte("newer"), 0o644))
 	c.retrieves("RETR f", "newer")
-	must.Do(t, fs.Remove("/f"))
+	check(t, fs.Remove("/f"))
 	c.do("RETR f", "550")
 }
 
@@ -226,7 +224,7 @@ type client struct {
 // connect dials and leaves the greeting unread.
 func connect(t *testing.T, addr string) *client {
 	t.Helper()
-	conn := must.Get(net.DialTimeout("tcp", addr, limit))(t)
+	conn := value(net.DialTimeout("tcp", addr, limit))(t)
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(limit))
 	return &client{t: t, raw: conn, conn: conn, r: bufio.NewReader(conn)}
@@ -332,7 +330,7 @@ func (c *client) dialData() net.Conn {
 func (c *client) dialPort(port string) net.Conn {
 	c.t.Helper()
 	host, _, _ := net.SplitHostPort(c.raw.RemoteAddr().String())
-	data := must.Get(net.DialTimeout("tcp", net.JoinHostPort(host, port), limit))(c.t)
+	data := value(net.DialTimeout("tcp", net.JoinHostPort(host, port), limit))(c.t)
 	c.t.Cleanup(func() { data.Close() })
 	_ = data.SetDeadline(time.Now().Add(limit))
 	if c.tls != nil {
@@ -368,9 +366,26 @@ func (c *client) retrieves(command, want string) {
 func (c *client) startTLS(config *tls.Config) {
 	c.t.Helper()
 	conn := tls.Client(c.raw, config)
-	must.Do(c.t, conn.Handshake())
+	check(c.t, conn.Handshake())
 	c.conn, c.r, c.tls = conn, bufio.NewReader(conn), config
 }
 
 // digits turns a port into PORT's two numbers.
 func digits(port int) string { return fmt.Sprintf("%d,%d", port>>8, port&0xff) }
+
+// check ends the test at an error that is not what it tests.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// value returns what a call returned, or ends the test if that is an error.
+func value[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}

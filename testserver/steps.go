@@ -33,10 +33,17 @@ type rule struct {
 
 func newDialogue(conn int, steps []Step) *Dialogue {
 	d := &Dialogue{conn: conn}
-	for _, step := range steps {
-		step(d)
-	}
+	d.add(steps)
 	return d
+}
+
+// add adds steps; nil adds nothing.
+func (d *Dialogue) add(steps []Step) {
+	for _, step := range steps {
+		if step != nil {
+			step(d)
+		}
+	}
 }
 
 // On sets what happens on a command. match is
@@ -70,21 +77,15 @@ func On(match string, actions ...Action) Step {
 // OnConn limits steps to the nth connection, counted from 1.
 func OnConn(n int, steps ...Step) Step {
 	return func(d *Dialogue) {
-		if d.conn != n {
-			return
-		}
-		for _, step := range steps {
-			step(d)
+		if d.conn == n {
+			d.add(steps)
 		}
 	}
 }
 
 // With returns s followed by On(match, actions...), which overrides what s does on these commands.
 func (s Step) With(match string, actions ...Action) Step {
-	return func(d *Dialogue) {
-		s(d)
-		On(match, actions...)(d)
-	}
+	return func(d *Dialogue) { d.add([]Step{s, On(match, actions...)}) }
 }
 
 func matcher(match string) func(string) bool {
@@ -147,9 +148,5 @@ func Honest(contents string) Step {
 		On("ABOR", Reply("226 Nothing to abort.")),
 		On("QUIT", Reply("221 Goodbye."), End(Closed)),
 	}
-	return func(d *Dialogue) {
-		for _, step := range steps {
-			step(d)
-		}
-	}
+	return func(d *Dialogue) { d.add(steps) }
 }

@@ -24,7 +24,8 @@ func host(text part) (string, *Error) {
 	case strings.ContainsFunc(text.s, func(r rune) bool { return r >= utf8.RuneSelf }):
 		return idnHost(text)
 	}
-	if i := strings.IndexFunc(text.s, func(r rune) bool { return !labelOctet(byte(r)) && r != '.' }); i >= 0 {
+	foreign := func(r rune) bool { return !labelOctet(byte(r)) && r != '.' }
+	if i := strings.IndexFunc(text.s, foreign); i >= 0 {
 		return "", hostOctet(text, i)
 	}
 	if top := topStart(text.s); digit(text.s[top]) {
@@ -41,7 +42,8 @@ func topStart(s string) int { return strings.LastIndexByte(strings.TrimSuffix(s,
 
 // hostOctet refuses octet i, which cannot be in a host, and guesses what was meant.
 func hostOctet(text part, i int) *Error {
-	octet, rest := text.s[i], text.s[i:]
+	octet := text.s[i]
+	rest := text.s[i:]
 	if name := forbidden(octet); name != "" {
 		return text.fault(i, name+" cannot be in a host", "")
 	}
@@ -77,7 +79,8 @@ func decodedHint(text part) string {
 // domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit; a toplabel is the same, because host has looked at
 // its first octet. RFC 1123 section 2.1 and RFC 1035 section 2.3.4 bound them.
 func hostname(text part) (string, *Error) {
-	name, at := strings.TrimSuffix(text.s, "."), 0
+	name := strings.TrimSuffix(text.s, ".")
+	at := 0
 	if len(name) > 253 {
 		return "", text.fault(253, "a host name has at most 253 octets", "")
 	}
@@ -108,7 +111,8 @@ func hostnumber(text part) (string, *Error) {
 	if strings.Count(text.s, ".") != 3 || strings.Trim(text.s, "0123456789.") != "" {
 		return "", notNumber(text)
 	}
-	at, octets := 0, make([]byte, 0, 4)
+	at := 0
+	octets := make([]byte, 0, 4)
 	for group := range strings.SplitSeq(text.s, ".") {
 		n, err := strconv.ParseUint(group, 10, 8)
 		if err != nil {
@@ -130,7 +134,9 @@ func notNumber(text part) *Error {
 	} else if allDigits(strings.ReplaceAll(text.s, ".", "")) {
 		hint = "write all four groups, as in 127.0.0.1"
 	}
-	return text.fault(topStart(text.s), "the last label of a host name does not start with a digit, and an IPv4 address has four groups of digits", hint)
+	const reason = "the last label of a host name does not start with a digit, " +
+		"and an IPv4 address has four groups of digits"
+	return text.fault(topStart(text.s), reason, hint)
 }
 
 // ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). It refuses a zone, which one machine knows alone.
@@ -143,7 +149,8 @@ func ipv6(text part) (string, *Error) {
 		return "", text.fault(1, "there is no IPv6 address between the brackets", "")
 	}
 	if addr.Zone() != "" {
-		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", "write ["+addr.WithZone("").String()+"]")
+		hint := "write [" + addr.WithZone("").String() + "]"
+		return "", text.fault(strings.IndexByte(text.s, '%'), "an IPv6 address in a URL takes no zone", hint)
 	}
 	return addr.String(), nil
 }
@@ -208,7 +215,9 @@ func alpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 // unreserved = alpha | digit | safe | extra
-func unreserved(c byte) bool { return alpha(c) || digit(c) || strings.IndexByte("$-_.+!*'(),", c) >= 0 }
+func unreserved(c byte) bool {
+	return alpha(c) || digit(c) || strings.IndexByte("$-_.+!*'(),", c) >= 0
+}
 
 // component is a production of the form *[ uchar | one of also ].
 type component struct {
@@ -294,7 +303,8 @@ func forbidden(octet byte) string {
 
 // encode returns octets in a form that is allowed anywhere in a URL.
 func encode(octets string) string {
-	if !strings.ContainsFunc(octets, func(r rune) bool { return r >= utf8.RuneSelf || !unreserved(byte(r)) }) {
+	special := func(r rune) bool { return r >= utf8.RuneSelf || !unreserved(byte(r)) }
+	if !strings.ContainsFunc(octets, special) {
 		return octets
 	}
 	var b strings.Builder

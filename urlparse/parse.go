@@ -52,7 +52,8 @@ func slashInLogin(schemepart part, slash int, f *Error) *Error {
 	case !strings.Contains(schemepart.s[slash:], "@"):
 		return f
 	case !strings.Contains(schemepart.s[:slash], "@"):
-		return schemepart.fault(slash, `"/" cannot stand unencoded in a user name or password, and no host is before it`,
+		const reason = `"/" cannot stand unencoded in a user name or password, and no host is before it`
+		return schemepart.fault(slash, reason,
 			`write %2F for a "/" and %40 for a "@" there`)
 	}
 	if !strings.HasPrefix(f.Hint, "write %") {
@@ -148,7 +149,8 @@ func urlpath(u *URL, text part) (f *Error) {
 		return f
 	}
 	if u.Name == "" && u.Type != TypeDir {
-		return segments.fault(len(segments.s), "no file is named before ;type="+string(u.Type), "write ;type=d to list the directory")
+		reason := "no file is named before ;type=" + string(u.Type)
+		return segments.fault(len(segments.s), reason, "write ;type=d to list the directory")
 	}
 	return nil
 }
@@ -167,7 +169,8 @@ func splitType(text part) (segments, code part, found bool) {
 //
 // The last segment is the name, the others are CWD arguments; any of them may be empty: section 3.2.2.
 func fpath(text part) (dirs []string, name string, f *Error) {
-	at, dirs := 0, make([]string, 0, strings.Count(text.s, "/")+1)
+	at := 0
+	dirs = make([]string, 0, strings.Count(text.s, "/")+1)
 	for segment := range strings.SplitSeq(text.s, "/") {
 		octets, f := segmentOctets.decode(part{segment, text.at + at})
 		if f != nil {
@@ -209,7 +212,7 @@ func scheme(text part) (string, part, *Error) {
 	}
 	s := strings.ToLower(name)
 	if !known(s) {
-		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes"+clients[s], hostHint(name, rest))
+		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes", hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
 	}
@@ -231,7 +234,8 @@ func schemeName(s string) bool {
 
 // drivePath reports whether s begins like `C:\x` or "C:/x".
 func drivePath(s string) bool {
-	return len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && !strings.HasPrefix(s[1:], "://")
+	drive := len(s) > 2 && alpha(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/')
+	return drive && !strings.HasPrefix(s[1:], "://")
 }
 
 // hostBeforeColon reports whether name, before the first ":", looks like a host or a user name rather than a scheme.
@@ -239,7 +243,8 @@ func hostBeforeColon(name, rest string) bool {
 	if strings.HasPrefix(rest, "//") || strings.EqualFold(name, "mailto") || known(strings.ToLower(name)) {
 		return false
 	}
-	return rest == "" || addressHint(name+":"+rest) != "" || strings.Contains(name, ".") || digit(rest[0]) || strings.Contains(rest, "@")
+	return rest == "" || digit(rest[0]) || strings.Contains(name, ".") || strings.Contains(rest, "@") ||
+		addressHint(name+":"+rest) != ""
 }
 
 func missingScheme(text part) *Error {
@@ -265,21 +270,20 @@ func missingScheme(text part) *Error {
 	if hint == generalHint || !strings.ContainsAny(rest, "./:") { // a word is hardly a host
 		hint = cmp.Or(addressHint(rest), copyHint(rest), generalHint)
 	}
-	if hint != generalHint && strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@") { // or the name of a file
+	file := strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@") // or a host
+	if hint != generalHint && file {
 		hint = hostHint(rest, "")
 	}
 	return text.fault(0, reason, hint)
 }
-
-// clients says what retrieves the URLs of other schemes.
-var clients = map[string]string{"http": " (use curl)", "https": " (use curl)", "sftp": " (use sftp)", "scp": " (use scp)"}
 
 // otherSchemes are never taken for a host.
 const otherSchemes = " http https sftp scp file mailto news data s3 "
 
 // hostHint is for an unknown scheme without "//" after it, which may be a host.
 func hostHint(name, rest string) string {
-	if _, f := host(part{s: name}); f != nil || strings.HasPrefix(rest, "//") || strings.Contains(otherSchemes, " "+strings.ToLower(name)+" ") {
+	scheme := strings.Contains(otherSchemes, " "+strings.ToLower(name)+" ")
+	if _, f := host(part{s: name}); f != nil || scheme || strings.HasPrefix(rest, "//") {
 		return ""
 	}
 	return "write ftp://" + name + "/ and the path if " + name + " is a host"
@@ -333,7 +337,9 @@ const space = " \t\n\v\f\r"
 
 // unwrap removes the prefix "URL:" or the wrapper "<URL:" ">", in any letter case: RFC 1738, Appendix.
 func unwrap(raw string) (string, *Error) {
-	whole, trimmed, end := part{s: raw}, strings.Trim(raw, space), strings.IndexByte(raw, '>')
+	whole := part{s: raw}
+	trimmed := strings.Trim(raw, space)
+	end := strings.IndexByte(raw, '>')
 	switch wrapped := hasPrefixFold(raw, "<URL:"); {
 	case wrapped && end < 0:
 		return "", whole.fault(len(raw), `"<URL:" has no ">" after the URL`, "write > after it")
@@ -364,7 +370,8 @@ func inner(raw string) string {
 		return raw
 	}
 	text := strings.TrimSuffix(raw[len("<URL:"):], ">")
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(space, r) }), "")
+	isSpace := func(r rune) bool { return strings.ContainsRune(space, r) }
+	return strings.Join(strings.FieldsFunc(text, isSpace), "")
 }
 
 // outer returns the column in raw that column is in inner(raw).

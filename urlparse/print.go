@@ -42,7 +42,8 @@ func (u *URL) withPath(instead func(part string) string) *URL {
 	}
 	path := append(slices.Clone(u.Dirs), u.Name)
 	for i, s := range path {
-		start, at := 0, strings.LastIndexByte(s, '@')
+		start := 0
+		at := strings.LastIndexByte(s, '@')
 		switch {
 		case i >= 2 && path[i-1] == "" && strings.HasSuffix(path[i-2], ":"):
 			start = strings.IndexByte(s, ':') + 1
@@ -53,8 +54,10 @@ func (u *URL) withPath(instead func(part string) string) *URL {
 			path[i] = s[:start] + instead(s[start:at]) + s[at:]
 		}
 	}
-	v, last := *u, len(path)-1
-	v.Dirs, v.Name = path[:last], path[last]
+	v := *u
+	last := len(path) - 1
+	v.Dirs = path[:last]
+	v.Name = path[last]
 	return &v
 }
 
@@ -125,7 +128,8 @@ func (u *URL) fromHost(before string) string {
 func redact(text string) string {
 	start := loginStart(text)
 	login := text[start:]
-	secret, end := afterColon(login), lastAt(login)
+	secret := afterColon(login)
+	end := lastAt(login)
 	if end < 0 {
 		secret, end = portSpan(login)
 	}

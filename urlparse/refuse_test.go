@@ -351,3 +351,14 @@ var seeds = []string{
 	"ftp://user:pa/ssword@h/f", "ftp://user:pa#ssword@h/", "ftp://user:p@ssword@host/f", "ftp://user:password@ho st/", "ftp://user:password@h:99999/",
 	"ftp://h/a;b/c", "ftp://h/;type=i", "ftp://h/a;type=x", "ftp://h/%0d%0aDELE", "ftp://h/%zz", "ftp://h:25/", "ftp://a/b@host/f", "ftp:h", "ftp//h",
 }
+
+// An error shows at most 200 bytes of a text, and says that it has cut a longer one.
+func TestErrorIsBounded(t *testing.T) {
+	whole := strings.Repeat("a", 200)
+	if got := shown(whole); got != whole {
+		t.Errorf("200 bytes: got %q", got)
+	}
+	if got := shown(whole + "b"); got != whole+"..." {
+		t.Errorf("201 bytes: got %q", got)
+	}
+}

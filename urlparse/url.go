@@ -82,6 +82,9 @@ func defaultPort(scheme string) int {
 
 // SameLogin reports whether one connection may serve u and v: scheme, address, user and password are the same.
 func (u *URL) SameLogin(v *URL) bool {
+	if v == nil {
+		return false
+	}
 	same := u.User == v.User || u.User != nil && v.User != nil && *u.User == *v.User
 	return same && u.Scheme == v.Scheme && (u.Host == v.Host && u.Port == v.Port || u.Address() == v.Address())
 }
@@ -127,7 +130,8 @@ func bracket(host string) string {
 }
 
 // textSuffixes are suffixes of files that are lines of text on every system.
-const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java js json log lst md patch pl py rst sh sql tex text tsv txt xml yaml yml "
+const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java " +
+	"js json log lst md patch pl py rst sh sql tex text tsv txt xml yaml yml "
 
 // GuessType guesses the typecode of a file from the suffix of its name, as RFC 1738 section 3.2.3 allows if the URL has
 // none: TypeASCII for text, TypeImage for everything else. name is decoded octets; the case of the suffix does not matter.
@@ -160,15 +164,19 @@ func (u *URL) Check() error {
 }
 
 // BadPort returns an [*Error] if u's port is that of another well-known protocol (25, 6667, ...), and nil for all others:
-// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is like that of [URL.Check].
+// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is an [ErrPort], and like that of
+// [URL.Check]. Programs that know that an FTP server is there set AllowPort of ftpexec.Client.
 func (u *URL) BadPort() error {
 	name := protocolOf(u.Port)
 	if name == "" {
 		return nil
 	}
-	return &Error{Input: u.Redacted(), column: len(u.beforeHost()+u.host()+":") + 1,
-		reason: "port " + strconv.Itoa(u.Port) + " belongs to another protocol (" + name + ")",
-		Hint:   "FTPFETCH_WITHOUT=portcheck (Client.AllowPort) allows it, if an FTP server is there"}
+	return &Error{
+		Input:  u.Redacted(),
+		column: len(u.beforeHost()+u.host()+":") + 1,
+		reason: fmt.Sprintf("port %d belongs to another protocol (%s)", u.Port, name),
+		kind:   ErrPort,
+	}
 }
 
 // otherPorts has a line for each port of another protocol: its number and the protocol's name.
@@ -182,8 +190,13 @@ func protocolOf(port int) string {
 	return upTo(name, "\n")
 }
 
-// ErrScheme is the error that errors.Is finds if the scheme of a refused URL is none of ftp, ftps and ftpes.
-var ErrScheme = errors.New("unsupported scheme")
+// What errors.Is finds in an [Error].
+var (
+	// ErrScheme means that the scheme is none of ftp, ftps and ftpes.
+	ErrScheme = errors.New("unsupported scheme")
+	// ErrPort means that the port belongs to another protocol; see [URL.BadPort].
+	ErrPort = errors.New("port of another protocol")
+)
 
 // Error says why a URL was refused. It holds no password.
 type Error struct {
@@ -191,7 +204,7 @@ type Error struct {
 	Hint   string // what to write instead, "write ..."; "" if no spelling would work
 	column int    // where the fault is: 1-based byte in the text as given, before masking
 	reason string
-	kind   error // ErrScheme or nil
+	kind   error // ErrScheme, ErrPort or nil
 }
 
 func (e *Error) of(text string) *Error {
@@ -212,7 +225,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns ErrScheme if the scheme is the fault.
+// Unwrap returns ErrScheme or ErrPort if that is the fault.
 func (e *Error) Unwrap() error { return e.kind }
 
 // shown returns s as one printable line of bounded length.

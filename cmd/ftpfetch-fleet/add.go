@@ -24,12 +24,15 @@ import (
 func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
 	var added *job
-	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err, Batch: func(ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options) (batch.Totals, error) {
+	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
+	stdio.Batch = func(
+		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options,
+	) (batch.Totals, error) {
 		if added, err = f.add(ctx, shown(list), tasks, o); err != nil {
 			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // it is no failure of a file
 		}
 		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
-	}}
+	}
 	if code := cli.Run(ctx, append(args, "--quiet"), stdio); code != 0 || added == nil { // such as --dry-run
 		return exit(code) // it has said why
 	}
@@ -46,7 +49,8 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 // withList returns a command line of ftpfetch for one of the fleet, whose last word is the list, and the list.
 func withList(args []string) (line []string, list string) {
 	named := slices.ContainsFunc(args, func(a string) bool {
-		return a == "-i" || a == "--input" || a == "--manifest" || strings.HasPrefix(a, "--input=") || strings.HasPrefix(a, "--manifest=")
+		flag, _, _ := strings.Cut(a, "=")
+		return a == "-i" || flag == "--input" || flag == "--manifest"
 	})
 	n := len(args) - 1
 	if n < 0 || named || strings.HasPrefix(args[n], "-") && args[n] != "-" {
@@ -64,17 +68,19 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 	if o.Each.Root == nil {
 		return nil, usage("-I fetches nothing: ftpfetch -I asks about the files of a list")
 	}
-	j := &job{ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list}
-	for _, err := range j.chunks(tasks, terms{}) {
-		if err != nil {
-			return nil, err
-		}
+	j := &job{
+		ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list,
+		Terms: termsOf(o), PerHost: max(1, o.PerHost),
+	}
+	p, err := j.measure(tasks, max(8, o.PerHost, f.lanes(ctx)))
+	if err != nil {
+		return nil, err
 	}
 	rev, err := f.jobs.Create(ctx, j.ID, j.text())
 	if err != nil {
 		return nil, err
 	}
-	if err = f.sendAll(ctx, j, tasks, o); err == nil {
+	if j.Chunks, err = f.sendAll(ctx, j, tasks, p, ""); err == nil {
 		j.State = "ready"
 		if _, err = f.jobs.Update(ctx, j.ID, j.text(), rev); errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			err = errCancelled
@@ -91,13 +97,13 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 	return j, nil
 }
 
-// sendAll sends the chunks of a job until it is cancelled.
-func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], o batch.Options) error {
+// sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
+func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string) (int, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	changes, err := f.jobs.Watch(ctx, j.ID, jetstream.UpdatesOnly())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	go func() {
 		for e := range changes.Updates() {
@@ -114,7 +120,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 			for _, u := range t.URLs {
 				if at := u.Address(); !met[at] {
 					met[at] = true
-					flying.Go(func() error { return f.meet(inner, host{at, max(1, o.PerHost)}) })
+					flying.Go(func() error { return f.meet(inner, host{at, max(1, j.PerHost)}) })
 				}
 			}
 			if !yield(t) {
@@ -124,7 +130,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 	}
 	sent := new(job)
 	sent.ID = j.ID
-	for c, err := range sent.chunks(meeting, termsOf(o)) {
+	for c, err := range sent.chunks(meeting, p, j.Terms, prefix) {
 		flying.Go(func() error { return cmp.Or(err, f.send(inner, &c)) })
 		if inner.Err() != nil {
 			break
@@ -133,11 +139,20 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 	err = flying.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil && (sent.Files != j.Files || sent.Chunks != j.Chunks):
-		return usage("the list has changed while it was added: run add again")
+		return 0, context.Cause(ctx)
+	case err == nil && prefix == "" && (sent.Files != j.Files || sent.Size != j.Size):
+		return 0, usage("the list has changed while it was added: run add again")
 	}
-	return err
+	return sent.Chunks, err
+}
+
+// lanes returns how many lanes there are now.
+func (f *fleet) lanes(ctx context.Context) (n int) {
+	pulses, _ := f.pulses(ctx) // without them chunks are a little larger
+	for _, p := range pulses {
+		n += p.Lanes
+	}
+	return min(n, mostLanes)
 }
 
 // meet makes the queue of a host, and tells the workers of it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"fmt"
@@ -43,8 +44,12 @@ func (c *countedConn) Close() error { c.end(); return c.Conn.Close() }
 // counting makes a server count its open control connections: it opens their listener first.
 func counting(o *testserver.Options) *atomic.Int64 {
 	open, listeners := new(atomic.Int64), new(atomic.Int64)
+	listen := o.Listen
+	if listen == nil {
+		listen = func() (net.Listener, error) { return net.Listen("tcp4", "127.0.0.1:0") }
+	}
 	o.Listen = func() (net.Listener, error) {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		l, err := listen()
 		if err == nil && listeners.Add(1) == 1 {
 			l = counted{l, open}
 		}
@@ -157,15 +162,28 @@ func lostSlot(t *testing.T, other bool, at string) {
 	})
 	eventually(t, "a connection", there.Load)
 	cut(true)
-	w := s.worker("looks")
+	w := s.workerAt("looks", "e")
 	key := "e." + hostKey(srv.Addr()) + ".0"
-	eventually(t, "a slot that nobody has", func() bool {
-		_, err := w.fleet.slots.Get(t.Context(), key)
-		return err != nil
-	})
-	if n := open.Load(); n > 0 {
-		t.Errorf("%d connections without a slot", n)
+	before := must.Get(w.fleet.slots.Get(t.Context(), key))(t)
+	eventually(t, "no connection", func() bool { return open.Load() == 0 })
+	after := must.Get(w.fleet.slots.Get(t.Context(), key))(t)
+	if !bytes.Equal(before.Value(), after.Value()) {
+		t.Errorf("the slot was %s, and is %s", before.Value(), after.Value())
 	}
+	// Who cannot be reached may have a connection. Who can be tells that it has none.
+	<-time.After(2 * slotTTL)
+	if w.free(hostKey(srv.Addr())) > 0 && w.acquire(t.Context(), hostKey(srv.Addr())) != nil {
+		t.Error("the slot was had before it was clear that its worker has no connection")
+	}
+	cut(false)
+	stop()
+	eventually(t, "a slot that can be had", func() bool {
+		s := w.acquire(t.Context(), hostKey(srv.Addr()))
+		if s != nil {
+			s.release()
+		}
+		return s != nil
+	})
 }
 
 // sums is a list of digests.

@@ -42,7 +42,8 @@ func (w *worker) limit(key string) int {
 func (w *worker) free(key string) int {
 	n := w.limit(key)
 	for i := range n {
-		if _, used := w.slots.get(w.egress+"."+key+"."+strconv.Itoa(i), nil); used {
+		at := w.egress + "." + key + "." + strconv.Itoa(i)
+		if was, used := w.slots.get(at, nil); used && !w.lapsed(at, was) {
 			n--
 		}
 	}

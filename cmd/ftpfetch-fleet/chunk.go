@@ -13,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -55,9 +56,11 @@ func pack(from manifest.Item) (to item, err error) {
 	for _, u := range from.URLs {
 		switch path := strings.Join(append(slices.Clone(u.Dirs), u.Name), "/"); { // no error shows it
 		case strings.Contains(u.User.Username(), ":"):
-			return to, errors.New("behind the colon of the user name may be a password, which all workers would see: write the user alone, and the password to their netrc files")
+			return to, errors.New("behind the colon of the user name may be a password, which all workers would see: " +
+				"write the user alone, and the password to their netrc files")
 		case login.MatchString("/" + path):
-			return to, errors.New("in the path is what looks like a login, which all workers would see: write it without the password")
+			return to, errors.New("in the path is what looks like a login, which all workers would see: " +
+				"write it without the password")
 		}
 		to.URLs = append(to.URLs, u.WithoutPassword().String())
 	}
@@ -84,7 +87,7 @@ func (i item) unpack() (to manifest.Item, err error) {
 	return to, err
 }
 
-// terms are how the files of a job are to be fetched.
+// terms are how the files of a job are to be fetched. TestTerms names what of the options travels, and what does not.
 type terms struct {
 	Overwrite, Skip, Newer, Continue, NoResume, Verify, RetryConnect bool
 	Retries                                                          int
@@ -93,7 +96,10 @@ type terms struct {
 
 func termsOf(o batch.Options) terms {
 	e := o.Each
-	return terms{e.Overwrite, e.Skip, e.Newer, e.Continue, e.NoResume, e.Verify, e.RetryConnect, e.Retries, o.Timeout}
+	return terms{
+		Overwrite: e.Overwrite, Skip: e.Skip, Newer: e.Newer, Continue: e.Continue, NoResume: e.NoResume, Verify: e.Verify,
+		RetryConnect: e.RetryConnect, Retries: e.Retries, Timeout: o.Timeout,
+	}
 }
 
 func (t terms) each(root *os.Root) download.Options {
@@ -107,14 +113,17 @@ func (t terms) each(root *os.Root) download.Options {
 // chunk is the work of one message: files of one host.
 type chunk struct {
 	Job   string `json:"job"`
-	N     int    `json:"n"`    // from 1
+	ID    string `json:"id"`   // "17"; "17-3" is what that one has given away, and "r1-2" is of a retry
 	Host  string `json:"host"` // host:port
 	Terms terms  `json:"terms"`
 	Items []item `json:"items"`
+	// Not names the workers that could not fetch these files, although the server did not say no.
+	Not []string `json:"not,omitempty"`
 
 	files    int64  // that it names
 	attempt  string // the name of this worker's attempt at it; "" if its parts need none
 	inherits bool   // the attempt may have parts of earlier ones
+	chain
 }
 
 // chunkHeader names the header of a chunk that has its job, its number and how many files it names: what a worker that
@@ -123,21 +132,22 @@ const chunkHeader = "Fleet-Chunk"
 
 func (c *chunk) message() (*nats.Msg, error) {
 	text, err := json.Marshal(c)
-	of := fmt.Sprintf("%s %d %d", c.Job, c.N, len(c.Items))
-	return &nats.Msg{Subject: "work." + c.Job + "." + hostKey(c.Host), Data: text, Header: nats.Header{chunkHeader: {of}}}, err
+	of := fmt.Sprintf("%s %s %d", c.Job, c.ID, len(c.Items))
+	to := "work." + c.Job + "." + hostKey(c.Host)
+	return &nats.Msg{Subject: to, Data: text, Header: nats.Header{chunkHeader: {of}}}, err
 }
 
 // readChunk returns the chunk of a message. With an error it has only what the header tells; without that its Job is "".
 func readChunk(header nats.Header, text []byte) (*chunk, error) {
 	told, c := new(chunk), new(chunk)
-	if n, _ := fmt.Sscan(header.Get(chunkHeader), &told.Job, &told.N, &told.files); n < 3 || told.files < 0 {
+	if n, _ := fmt.Sscan(header.Get(chunkHeader), &told.Job, &told.ID, &told.files); n < 3 || told.files < 0 {
 		return new(chunk), errors.New("it has no header " + chunkHeader)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields() // which may be what the files must be
 	err := d.Decode(c)
 	c.files = int64(len(c.Items))
-	if err == nil && (c.Job != told.Job || c.N != told.N || c.files != told.files) {
+	if err == nil && (c.Job != told.Job || c.ID != told.ID || c.files != told.files) {
 		err = errors.New("it is not the one that its header tells")
 	}
 	if err != nil {
@@ -167,6 +177,8 @@ type job struct {
 	Files   int64     `json:"files"`
 	Size    int64     `json:"size"` // -1: unknown
 	Chunks  int       `json:"chunks"`
+	Terms   terms     `json:"terms"`
+	PerHost int       `json:"per_host"`
 	Unasked int64     `json:"-"` // passwords that do not travel
 }
 
@@ -185,19 +197,61 @@ func travel(t batch.Task) (i item, length int, err error) {
 	return i, len(text), err
 }
 
-// chunks cuts tasks into chunks, each of one host, and counts them in j.
-func (j *job) chunks(tasks iter.Seq[batch.Task], t terms) iter.Seq2[chunk, error] {
-	type open struct {
-		chunk
-		bytes int64
-		text  int
+// plan is how the files of each host are cut: into several chunks for each lane, so that all lanes have work from the start
+// and no chunk is long.
+type plan struct {
+	lanes int
+	cost  map[string]int64 // of all files of a host
+}
+
+const (
+	perLane = 8         // chunks
+	perFile = 256 << 10 // what a file costs besides its bytes, in bytes
+)
+
+// costOf is what a file costs, in bytes. One that is as large as a chunk may be costs no more: it is one.
+func costOf(i manifest.Item) int64 {
+	if i.Size == nil {
+		return perFile
 	}
+	return min(max(0, *i.Size), mostBytes) + perFile
+}
+
+// measure reads all tasks, and counts them in j. It refuses a list of which something cannot travel.
+func (j *job) measure(tasks iter.Seq[batch.Task], lanes int) (plan, error) {
+	p := plan{max(1, lanes), make(map[string]int64)}
+	for task := range tasks {
+		if _, _, err := travel(task); err != nil {
+			return p, err
+		}
+		j.count(task.Item)
+		p.cost[task.URLs[0].Address()] += costOf(task.Item)
+	}
+	return p, nil
+}
+
+// growing is a chunk that gets further files.
+type growing struct {
+	chunk
+	cost int64
+	text int
+}
+
+// full reports whether a file of that cost and text needs another chunk.
+func (g *growing) full(p plan, cost int64, text int) bool {
+	share := min(p.cost[g.Host]/int64(p.lanes*perLane), mostBytes)
+	return len(g.Items) > 0 && (len(g.Items) == mostFiles || g.cost+cost > max(share, cost) || g.text+text > mostText)
+}
+
+// chunks cuts tasks into chunks, each of one host, and counts both in j. The ids of the chunks begin with prefix.
+func (j *job) chunks(tasks iter.Seq[batch.Task], p plan, t terms, prefix string) iter.Seq2[chunk, error] {
 	return func(yield func(chunk, error) bool) {
-		hosts, order := make(map[string]*open), []string(nil)
-		flush := func(o *open) bool {
+		hosts := make(map[string]*growing)
+		var order []string
+		flush := func(g *growing) bool {
 			j.Chunks++
-			o.N = j.Chunks
-			return yield(o.chunk, nil)
+			g.ID = prefix + strconv.Itoa(j.Chunks)
+			return yield(g.chunk, nil)
 		}
 		for task := range tasks {
 			i, text, err := travel(task)
@@ -207,25 +261,27 @@ func (j *job) chunks(tasks iter.Seq[batch.Task], t terms) iter.Seq2[chunk, error
 			}
 			j.count(task.Item)
 			address := task.URLs[0].Address()
-			o := hosts[address]
-			size := int64(0)
-			if i.Size != nil {
-				size = max(0, *i.Size)
+			g := hosts[address]
+			if g == nil {
+				g = &growing{chunk: chunk{Job: j.ID, Host: address, Terms: t}}
+				hosts[address] = g
+				order = append(order, address)
 			}
-			if o != nil && (len(o.Items) == mostFiles || size > mostBytes-o.bytes || o.text+text > mostText) {
-				if !flush(o) {
+			cost := costOf(task.Item)
+			if g.full(p, cost, text) {
+				if !flush(g) {
 					return
 				}
-				o.Items, o.bytes, o.text = nil, 0, 0
+				g.Items = nil
+				g.cost = 0
+				g.text = 0
 			}
-			if o == nil {
-				o = &open{chunk: chunk{Job: j.ID, Host: address, Terms: t}}
-				hosts[address], order = o, append(order, address)
-			}
-			o.Items, o.bytes, o.text = append(o.Items, i), o.bytes+size, o.text+text+1
+			g.Items = append(g.Items, i)
+			g.cost += cost
+			g.text += text + 1
 		}
 		for _, address := range order {
-			if o := hosts[address]; !flush(o) {
+			if !flush(hosts[address]) {
 				return
 			}
 		}

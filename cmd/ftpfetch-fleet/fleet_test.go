@@ -100,6 +100,7 @@ func TestFull(t *testing.T) {
 		}
 		return nil
 	}})
+	srv.linger.Store(0)
 	s.want(0, "add", "--per-host", "6", srv.list(t, files))
 	var all sync.WaitGroup
 	all.Go(func() { s.do("work", "-d", t.TempDir(), "--egress", "here", "-j", "6", "--idle", "3s") })
@@ -135,11 +136,12 @@ func TestSlot(t *testing.T) {
 		t.Fatal("not two slots")
 	}
 	// An answer to a renewal is lost: the revision is another, and the nonce the same.
-	must.Get(w.fleet.slots.Put(t.Context(), a.key(), []byte(a.nonce)))(t)
+	must.Get(w.fleet.slots.Put(t.Context(), a.key(), a.value()))(t)
 	// Somebody else has the slot.
 	must.Get(w.fleet.slots.Put(t.Context(), b.key(), []byte("thief")))(t)
 	eventually(t, "the end of a stolen slot", func() bool { return b.ctx.Err() != nil })
 	b.release()
+	must.Do(t, w.fleet.slots.Delete(t.Context(), b.key()))
 	<-time.After(2 * slotTTL)
 	if a.ctx.Err() != nil {
 		t.Fatal("an answer was lost, and the slot with it")
@@ -164,20 +166,21 @@ func TestResult(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
 	a, b := s.worker("a"), s.worker("b")
-	c := &chunk{Job: "job", N: 1}
-	if a.known(c) {
+	c := &chunk{Job: "job", ID: "1"}
+	if must.Get(a.known(c))(t) {
 		t.Error("known before")
 	}
 	for i, w := range []*worker{a, b, a} {
-		o := newOutcome(w, c)
+		mine := *c // none knows of the others
+		o := newOutcome(w, &mine)
 		o.tally = tally{Ended: int64(i + 1), Complete: int64(i + 1)}
-		if !w.publish(c, o) {
+		if !w.publish(&mine, o) {
 			t.Error("not published")
 		}
 	}
 	sum := new(sum)
 	must.Do(t, sum.read(t.Context(), a.fleet, "job"))
-	if sum.results != 1 || sum.Complete != 1 || !b.known(c) {
+	if sum.results != 1 || sum.Complete != 1 || !must.Get(b.known(c))(t) {
 		t.Errorf("got %+v", sum)
 	}
 }
@@ -231,23 +234,29 @@ func TestChunks(t *testing.T) {
 		return task
 	}
 	for name, tt := range map[string]struct {
-		n    int
-		task batch.Task
-		want int
+		n     int
+		task  batch.Task
+		lanes int
+		want  int
 	}{
-		"files": {600, task("ftp://u:secret@h/%2Fa/b;type=a", "p", &small), 3},
-		"bytes": {4, task("ftp://h/a", "p\xff", &big), 4},
-		"text":  {12, task("ftp://h/"+strings.Repeat("x", 100<<10), "p", nil), 3},
+		"files":      {6000, task("ftp://u:secret@h/%2Fa/b;type=a", "p", &small), 1, 24},
+		"lanes":      {6000, task("ftp://h/a", "p", nil), 8, 65},
+		"few files":  {200, task("ftp://h/a", "p", nil), 8, 67},
+		"many lanes": {200, task("ftp://h/a", "p", nil), 100, 200},
+		"bytes":      {4, task("ftp://h/a", "p\xff", &big), 1, 4},
+		"text":       {12, task("ftp://h/"+strings.Repeat("x", 300<<10), "p", nil), 1, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, files := &job{ID: "j"}, 0
-			for c, err := range j.chunks(func(yield func(batch.Task) bool) {
+			tasks := func(yield func(batch.Task) bool) {
 				for range tt.n {
 					if !yield(tt.task) {
 						return
 					}
 				}
-			}, terms{}) {
+			}
+			p := must.Get(new(job).measure(tasks, tt.lanes))(t)
+			for c, err := range j.chunks(tasks, p, terms{}, "") {
 				must.Do(t, err)
 				files += len(c.Items)
 				text := must.Get(json.Marshal(c))(t)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,10 +21,14 @@ import (
 
 // join is what a JOIN file says: where the server is, and what shows that each is the one that the other means.
 type join struct {
-	Address     string `json:"address"`               // host:port, or the URL of an existing NATS
-	Token       string `json:"token,omitempty"`       // 256 bits
-	Credentials string `json:"credentials,omitempty"` // in place of Token: a file with the NKey and JWT of a user of an existing NATS
-	Certificate string `json:"certificate,omitempty"` // in PEM form; the server has just this one. Without it the system's authorities count
+	Address string `json:"address"`         // host:port, or the URL of an existing NATS
+	Token   string `json:"token,omitempty"` // 256 bits
+	// in place of Token: a file with the NKey and JWT of a user of an existing NATS
+	Credentials string `json:"credentials,omitempty"`
+	// in PEM form; the server has just this one. Without it the system's authorities count
+	Certificate string `json:"certificate,omitempty"`
+
+	insecure bool // --insecure
 }
 
 func (j *join) write(name string) error {
@@ -51,14 +56,14 @@ func writeSecret(name string, text []byte) error {
 }
 
 // readJoin reads a JOIN file. It refuses one that other users can read or have written: who has the token may do all.
-func readJoin(name string) (*join, error) {
+func readJoin(name string, insecure bool) (*join, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, localfile.Failure(name, "cannot be read", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	j := new(join)
+	j := &join{insecure: insecure}
 	if derr := json.NewDecoder(file).Decode(j); err != nil || derr != nil || j.Address == "" {
 		return nil, usage("%s is there, and no file that ftpfetch-fleet serve has written", name)
 	}
@@ -75,23 +80,48 @@ func (j *join) check(name string) error {
 			text = "nats://" + text
 		}
 		u, err := url.Parse(text)
+		if err == nil && u.Scheme == "ws" && !j.insecure && !isLoopback(u.Hostname()) {
+			return usage("%s: ws:// to another machine is plain text: write wss://, or --insecure", name)
+		}
 		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-			return usage("%s: its address is malformed: write host:port or nats://host:port, and a password percent-encoded", name)
+			return usage("%s: its address is malformed: write host:port or nats://host:port, "+
+				"and a password percent-encoded", name)
 		}
 	}
 	return nil
 }
 
-var errForeign = errors.New("the server shows another certificate than the JOIN file has: it is not the one that wrote the file")
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
 
-// connect connects to the server. If patient, it goes on trying: the server may start later than a worker.
-func (j *join) connect(name string, patient bool, again func()) (*nats.Conn, error) {
+// remote reports whether one of the addresses may be another machine's.
+func (j *join) remote() bool {
+	for text := range strings.SplitSeq(j.Address, ",") {
+		_, host, named := strings.Cut(strings.TrimSpace(text), "://")
+		if !named {
+			host = text
+		}
+		u, err := url.Parse("nats://" + strings.TrimSpace(host))
+		if err != nil || !isLoopback(u.Hostname()) {
+			return true
+		}
+	}
+	return false
+}
+
+var errForeign = errors.New("the server shows another certificate than the JOIN file has: " +
+	"it is not the one that wrote the file")
+
+// connect connects to the server. again is called when it was lost and has been found again.
+func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 	o := []nats.Option{
 		nats.Name(name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second / 2),
-		nats.RetryOnFailedConnect(patient), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
-		nats.ReconnectHandler(func(*nats.Conn) { again() }), nats.ConnectHandler(func(*nats.Conn) { again() }),
+		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectHandler(func(*nats.Conn) { again() }),
 		nats.ReconnectBufSize(-1), // what is sent late says what was true once
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // which would write to standard error; the calls tell
+		// The library's own handler writes to standard error. The calls tell.
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 	if j.Token != "" {
 		o = append(o, nats.Token(j.Token))
@@ -106,6 +136,8 @@ func (j *join) connect(name string, patient bool, again func()) (*nats.Conn, err
 		}
 		// The handshake comes first: the token goes to nobody else, and nothing is sent in plain text.
 		o = append(o, nats.Secure(pinned), nats.TLSHandshakeFirst())
+	} else if !j.insecure && j.remote() { // else the library would send the token in plain text
+		o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	return nats.Connect(j.Address, o...)
 }

@@ -40,9 +40,12 @@ func (w *worker) lane() {
 
 // find takes a slot of a host that has work, and the work.
 func (w *worker) find() (*hand, jetstream.Msg) {
-	keys := w.hosts.keys()
+	keys := w.hosts.names()
 	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	for _, key := range keys {
+		if _, away := w.gates.away(key); away && !w.hopeless(key) {
+			continue
+		}
 		from := w.queue(key)
 		if from == nil {
 			continue
@@ -54,6 +57,9 @@ func (w *worker) find() (*hand, jetstream.Msg) {
 		h := w.take(key, from)
 		if h == nil {
 			continue
+		}
+		if from.CachedInfo().NumPending == 0 { // who has more than one file may give some
+			_ = w.Publish(hungrySubject(key), nil)
 		}
 		if msg := h.fetch(); msg != nil {
 			return h, msg

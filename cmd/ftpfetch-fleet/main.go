@@ -23,30 +23,36 @@ import (
 const help = `ftpfetch-fleet fetches lists of files with many machines, which together make no more
 connections to a server than it bears.
 
-  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE    # FILE lets others join
+  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE [--http 127.0.0.1:8080]
   ftpfetch-fleet add --join FILE [--per-host N] [-N, --verify and what else is about lists] LIST
-  ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME]
+  ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME] [--json]
   ftpfetch-fleet status --join FILE [JOB] [--json]
   ftpfetch-fleet wait --join FILE [JOB] [--json] [--progress bar|plain|json|none]
   ftpfetch-fleet report --join FILE [JOB] [-o FILE]                  # a table in FILE.tsv
+  ftpfetch-fleet report --join FILE [JOB] --failed                   # a list for add
+  ftpfetch-fleet retry --join FILE [JOB]                             # its failed files
   ftpfetch-fleet cancel --join FILE [JOB]
   ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST  # all in one process
 
   --egress NAME   machines behind one address have the same, by default the host's
   --shared        all workers have the same DIR, where locks need not work
   --idle TIME     end when there was nothing to do for so long
+  --connect-timeout TIME  how long work waits for the server (1m)
+  --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics
+  --insecure      use a NATS without TLS on another machine
 
-LIST is a file or URL; add prints its JOB, and JOB is the last one if it is left out. work fetches,
-on every machine, with N connections (4), and takes passwords from ~/.netrc. Exit codes are ftpfetch's.
+serve writes FILE, which lets others join. LIST is a file or URL; add prints its JOB, and JOB is the
+last one if it is left out. work fetches, on every machine, with N connections (4), and takes passwords
+from ~/.netrc. Exit codes are ftpfetch's.
 `
 
 // command is a command line.
 type command struct {
-	dir, join, listen, name, egress, output, progress string
-	jobs                                              int
-	idle                                              time.Duration
-	shared, json                                      bool
-	args                                              []string // what is left
+	dir, join, listen, http, name, egress, output, progress string
+	jobs                                                    int
+	idle, patience                                          time.Duration
+	shared, json, failed, insecure                          bool
+	args                                                    []string // what is left
 
 	in       io.Reader
 	out, err io.Writer
@@ -76,7 +82,8 @@ func main() {
 // commands are the words after the program's name.
 var commands = map[string]func(context.Context, *command) error{
 	"serve": serve, "work": work, "run": run,
-	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport), "cancel": joined(cancel),
+	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport),
+	"cancel": joined(cancel), "retry": joined(retryJob),
 	"help": helped, "-h": helped, "--help": helped,
 }
 
@@ -85,7 +92,7 @@ func helped(context.Context, *command) error { return pflag.ErrHelp }
 // joined is a command that needs the server.
 func joined(run func(context.Context, *command, *fleet) error) func(context.Context, *command) error {
 	return func(ctx context.Context, c *command) error {
-		f, err := dial(ctx, c.join, "ftpfetch-fleet", false, func() {})
+		f, err := c.dial(ctx, "ftpfetch-fleet", 0, func() {})
 		if err != nil {
 			return err
 		}
@@ -128,6 +135,10 @@ func explain(err error) (text string, code int) {
 		code = 60
 	case errors.Is(err, nats.ErrAuthorization):
 		text, code = "the server refuses the token of the JOIN file", 67
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		text = "the server at the address of the JOIN file offers no TLS, so that others could read and change all: " +
+			"set up TLS there, or write --insecure"
+		code = 35
 	case errors.Is(err, nats.ErrNoServers):
 		text, code = "no server answers at the address of the JOIN file", 7
 	}
@@ -135,36 +146,45 @@ func explain(err error) (text string, code int) {
 }
 
 // notWorkers matches flags about connections.
-var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
+var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
+	`tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
 
-// parse reads the flags of a command. Those of add and run are for ftpfetch, but for --join and --json.
+// parseList reads the flags of add and run, which are for ftpfetch, but for --join, --json and --insecure.
+func (c *command) parseList(name string, args []string) error {
+	for i := 0; i < len(args); i++ {
+		file, named := strings.CutPrefix(args[i], "--join=")
+		switch {
+		case args[i] == "-h" || args[i] == "--help":
+			return pflag.ErrHelp
+		case args[i] == "--insecure" && name == "add":
+			c.insecure = true
+		case notWorkers.MatchString(args[i]):
+			flag, _, _ := strings.Cut(args[i], "=") // the value may have a password
+			return usage("%s: the workers do not have this: leave it out", flag)
+		case named:
+			c.join = file
+		case args[i] == "--join" && i+1 < len(args):
+			i++
+			c.join = args[i]
+		case args[i] == "--json" && name == "add":
+			c.json = true
+		default:
+			c.args = append(c.args, args[i])
+		}
+	}
+	return nil
+}
+
+// parse reads the flags of a command.
 func (c *command) parse(name string, args []string) error {
 	if name == "add" || name == "run" {
-		for i := 0; i < len(args); i++ {
-			file, named := strings.CutPrefix(args[i], "--join=")
-			switch {
-			case args[i] == "-h" || args[i] == "--help":
-				return pflag.ErrHelp
-			case notWorkers.MatchString(args[i]):
-				flag, _, _ := strings.Cut(args[i], "=") // the value may have a password
-				return usage("%s: the workers do not have this: leave it out", flag)
-			case named:
-				c.join = file
-			case args[i] == "--join" && i+1 < len(args):
-				i++
-				c.join = args[i]
-			case args[i] == "--json" && name == "add":
-				c.json = true
-			default:
-				c.args = append(c.args, args[i])
-			}
-		}
-		return nil
+		return c.parseList(name, args)
 	}
 	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	fs.StringVar(&c.join, "join", "", "")
 	fs.BoolVar(&c.json, "json", false, "")
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:4222", "")
+	fs.StringVar(&c.http, "http", "", "")
 	fs.StringVarP(&c.dir, "dir", "d", "", "")
 	fs.StringVar(&c.name, "name", "", "")
 	fs.StringVar(&c.egress, "egress", "", "")
@@ -172,6 +192,9 @@ func (c *command) parse(name string, args []string) error {
 	fs.StringVarP(&c.output, "output", "o", "-", "")
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
 	fs.DurationVar(&c.idle, "idle", 0, "")
+	fs.DurationVar(&c.patience, "connect-timeout", time.Minute, "")
+	fs.BoolVar(&c.insecure, "insecure", false, "")
+	fs.BoolVar(&c.failed, "failed", false, "")
 	fs.BoolVar(&c.shared, "shared", false, "")
 	fs.Usage = func() {}
 	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {

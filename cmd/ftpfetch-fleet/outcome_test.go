@@ -64,7 +64,7 @@ func TestUnreadable(t *testing.T) {
 			j := &job{ID: "abcdefgh", State: "ready", Files: 3, Chunks: 1}
 			must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
 			must.Do(t, w.meet(t.Context(), host{srv.Addr(), 2}))
-			c := &chunk{Job: j.ID, N: 1, Host: srv.Addr()}
+			c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
 			for i := range 3 {
 				c.Items = append(c.Items, item1(t, srv, i))
 			}
@@ -109,7 +109,7 @@ func TestShort(t *testing.T) {
 		must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
 		o := newOutcome(w, new(chunk))
 		o.tally = tt
-		w.publish(&chunk{Job: j.ID, N: 1}, o)
+		w.publish(&chunk{Job: j.ID, ID: "1"}, o)
 		if got := s.want(43, "wait", j.ID); !strings.Contains(got, "incomplete") || !strings.Contains(got, "of 3 files") {
 			t.Errorf("%+v: %s", tt, got)
 		}
@@ -231,7 +231,7 @@ func TestLateChunk(t *testing.T) {
 	j := &job{ID: "abcdefgh", State: "cancelled", Files: 1, Chunks: 1}
 	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
 	must.Do(t, w.meet(t.Context(), host{srv.Addr(), 2}))
-	s.send(w.fleet, &chunk{Job: j.ID, N: 1, Host: srv.Addr(), Items: []item{item1(t, srv, 0)}}, func(*nats.Msg) {})
+	s.send(w.fleet, &chunk{Job: j.ID, ID: "1", Host: srv.Addr(), Items: []item{item1(t, srv, 0)}}, func(*nats.Msg) {})
 	s.want(0, "work", "-d", t.TempDir(), "--idle", "1s")
 	if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 || srv.files.Load() != 0 {
 		t.Errorf("%d chunks are left, %d files were fetched", info.State.Msgs, srv.files.Load())
@@ -292,7 +292,7 @@ func TestSweep(t *testing.T) {
 	s := newStand(t)
 	w := s.worker("w")
 	w.shared = true
-	c := &chunk{Job: "job", N: 1, Items: []item{{Path: "a"}, {Path: "d/b"}, {Path: strings.Repeat("c", 250)}}}
+	c := &chunk{Job: "job", ID: "1", Items: []item{{Path: "a"}, {Path: "d/b"}, {Path: strings.Repeat("c", 250)}}}
 	must.Do(t, w.root.Mkdir("d", 0o777))
 	for _, inherits := range []bool{false, true} {
 		must.Get(w.attempts.Create(t.Context(), c.id()+"killed", nil))(t)

@@ -9,9 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -23,17 +23,9 @@ import (
 // tallyHeader names the header of a result that has its tally. Who counts reads only headers.
 const tallyHeader = "Fleet-Tally"
 
-func subject(c *chunk) string { return fmt.Sprintf("results.%s.%d", c.Job, c.N) }
+func subject(c *chunk) string { return fmt.Sprintf("results.%s.%s", c.Job, c.ID) }
 
-func (c *chunk) id() string { return fmt.Sprintf("%s.%d.", c.Job, c.N) }
-
-// known reports whether a chunk has a result.
-func (w *worker) known(c *chunk) bool {
-	ctx, cancel := context.WithTimeout(w.ctx, asking)
-	defer cancel()
-	_, err := w.results.GetLastMsgForSubject(ctx, subject(c))
-	return err == nil
-}
+func (c *chunk) id() string { return fmt.Sprintf("%s.%s.", c.Job, c.ID) }
 
 // cancelled reports whether the job of a chunk was cancelled. Its chunk may have been sent after those of it were taken back.
 func (w *worker) cancelled(c *chunk) (bool, error) {
@@ -49,7 +41,7 @@ func (w *worker) cancelled(c *chunk) (bool, error) {
 }
 
 // publish gives the server the result of a chunk. There is one for ever: even the acknowledgement of an old delivery
-// succeeds, and message ids are forgotten. publish does not end with the slot, but with the worker, some time later.
+// succeeds, and message ids are forgotten.
 func (w *worker) publish(c *chunk, o *outcome) bool {
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
@@ -58,20 +50,7 @@ func (w *worker) publish(c *chunk, o *outcome) bool {
 		return false
 	}
 	sum, _ := json.Marshal(o.tally)
-	msg := &nats.Msg{Subject: subject(c), Data: body.Bytes(), Header: nats.Header{tallyHeader: {string(sum)}}}
-	for ended := 0; ended < 3; { // tries after the worker was told to end
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
-		_, err := w.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
-		cancel()
-		if bad, ok := errors.AsType[*jetstream.APIError](err); err == nil || ok && bad.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-			return true // the second: another attempt was first, or the answer to an earlier try was lost
-		}
-		if !wait(w.ctx, time.Second/2) {
-			ended++
-			time.Sleep(time.Second / 2)
-		}
-	}
-	return false
+	return w.record(c, &nats.Msg{Data: body.Bytes(), Header: nats.Header{tallyHeader: {string(sum)}}})
 }
 
 // ack removes a chunk that has a result, and what the attempts at it have left: it has its result, and one that was frozen
@@ -176,9 +155,12 @@ func (w *worker) sweep(c *chunk, attempts map[string]jetstream.KeyValueEntry, o 
 }
 
 // each calls use with the results of a job, in their order, from *from in the stream on, and moves *from behind the last.
-func (f *fleet) each(ctx context.Context, id string, from *uint64, headers bool, use func(tally, []byte) error) error {
+func (f *fleet) each(
+	ctx context.Context, id string, from *uint64, headers bool, use func(uint64, tally, []byte) error,
+) error {
 	c, err := f.js.OrderedConsumer(ctx, "RESULTS", jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(1, *from),
+		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(1, *from),
 	})
 	if err != nil {
 		return err
@@ -204,7 +186,7 @@ func (f *fleet) each(ctx context.Context, id string, from *uint64, headers bool,
 			err = json.Unmarshal([]byte(msg.Headers().Get(tallyHeader)), &t)
 		}
 		if err == nil {
-			err = use(t, msg.Data())
+			err = use(at.Sequence.Stream, t, msg.Data())
 		}
 		if err != nil {
 			return err
@@ -218,48 +200,119 @@ func (f *fleet) each(ctx context.Context, id string, from *uint64, headers bool,
 type sum struct {
 	tally
 	results int
-	from    uint64 // the next one in the stream
+	retried []uint64 // where in the stream failed files were put back
+	from    uint64   // the next one in the stream
 }
 
 // read adds the results that have come since.
 func (s *sum) read(ctx context.Context, f *fleet, id string) error {
-	return f.each(ctx, id, &s.from, true, func(t tally, _ []byte) error {
-		s.join(t)
-		s.results++
+	return f.each(ctx, id, &s.from, true, func(at uint64, t tally, _ []byte) error {
+		if t.Retried > 0 {
+			s.forget(t)
+			s.retried = append(s.retried, at)
+		}
+		if s.Rest += t.Rest; t.Rest == 0 {
+			s.join(t)
+			s.results++
+		}
 		return nil
 	})
 }
 
+// forget takes back the failures before a retry.
+func (s *sum) forget(t tally) {
+	s.Ended -= t.Retried
+	s.Failed -= t.Retried
+	s.Code = 0
+	if s.Failed > 0 {
+		s.Code = exitOther // of what cannot be tried again
+	}
+	lost := fmt.Sprintf("%d ", exitOther)
+	maps.DeleteFunc(s.By, func(by string, _ int64) bool { return s.Lost == 0 || !strings.HasPrefix(by, lost) })
+}
+
+// over reports whether all chunks of a job have a result.
+func (s *sum) over(j job) bool { return s.results >= j.Chunks+s.Rest }
+
 // join adds a tally. The first failure counts, in the order of the results, which is the same for all who ask.
 func (t *tally) join(u tally) {
-	t.Ended, t.Complete, t.Before, t.Failed, t.Bytes = t.Ended+u.Ended, t.Complete+u.Complete, t.Before+u.Before, t.Failed+u.Failed, t.Bytes+u.Bytes
+	t.Ended += u.Ended
+	t.Complete += u.Complete
+	t.Before += u.Before
+	t.Failed += u.Failed
+	t.Bytes += u.Bytes
+	t.Lost += u.Lost
 	if t.Code == 0 {
 		t.Code = u.Code
 	}
+	for by, n := range u.By {
+		if t.By == nil {
+			t.By = make(map[string]int64)
+		}
+		t.By[by] += n
+	}
 }
 
-// writeReport writes the rows of a job: the table of ftpfetch --report.
-func writeReport(ctx context.Context, c *command, f *fleet) error {
-	j, err := f.find(ctx, c.operand())
-	if err != nil {
-		return err
-	}
-	to, err := report.Create(c.output, "", c.out)
-	if err != nil {
-		return localfile.Failure(c.output, "cannot be written", err)
-	}
-	err = f.each(ctx, j.ID, new(uint64), false, func(_ tally, body []byte) error {
+// rows calls use with the rows of a job, and where in the stream they are.
+func (f *fleet) rows(ctx context.Context, id string, use func(at uint64, s stored) error) error {
+	return f.each(ctx, id, new(uint64), false, func(at uint64, _ tally, body []byte) error {
+		if len(body) == 0 { // no result
+			return nil
+		}
 		z, err := gzip.NewReader(bytes.NewReader(body))
 		for d := json.NewDecoder(z); err == nil; {
-			var row report.Row
-			if err = d.Decode(&row); err == nil {
-				err = localfile.Failure("the report", "cannot be written", to.Write(row))
+			var s stored
+			if err = d.Decode(&s); err == nil {
+				err = use(at, s)
 			}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		return err
+	})
+}
+
+// outcomes calls use with the row of each file of a job that has an outcome. A file that was tried again has no other one.
+func (f *fleet) outcomes(ctx context.Context, id string, use func(stored) error) error {
+	t := new(sum)
+	if err := t.read(ctx, f, id); err != nil {
+		return err
+	}
+	retried := uint64(0)
+	if n := len(t.retried); n > 0 {
+		retried = t.retried[n-1]
+	}
+	return f.rows(ctx, id, func(at uint64, s stored) error {
+		if s.Item != nil && at < retried {
+			return nil
+		}
+		return use(s)
+	})
+}
+
+// writeReport writes the rows of a job: the table of ftpfetch --report. With --failed it writes a list for add.
+func writeReport(ctx context.Context, c *command, f *fleet) error {
+	j, err := f.find(ctx, c.operand())
+	switch {
+	case err != nil:
+		return err
+	case c.failed && c.output != "-":
+		return usage("report --failed writes a list to standard output: leave -o out")
+	case c.failed:
+		return f.outcomes(ctx, j.ID, func(s stored) error {
+			if s.Item == nil {
+				return nil
+			}
+			return c.writeItem(s.Item)
+		})
+	}
+	to, err := report.Create(c.output, "", c.out)
+	if err != nil {
+		return localfile.Failure(c.output, "cannot be written", err)
+	}
+	err = f.outcomes(ctx, j.ID, func(s stored) error {
+		return localfile.Failure("the report", "cannot be written", to.Write(s.Row))
 	})
 	return errors.Join(err, to.Close())
 }

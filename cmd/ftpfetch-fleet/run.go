@@ -17,17 +17,22 @@ import (
 // run is a whole fleet in one process: its server and one worker. ftpfetch reads the line, and shows what happens.
 func run(ctx context.Context, c *command) error {
 	args, list := withList(c.args)
-	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err, Batch: func(ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options) (batch.Totals, error) {
+	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
+	stdio.Batch = func(
+		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options,
+	) (batch.Totals, error) {
 		t, err := c.together(ctx, list, tasks, o)
 		if t.Files == 0 && err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%w%.0w", err, download.ErrLocal) // nothing was retrieved
 		}
 		return t, err
-	}}
+	}
 	return exit(cli.Run(ctx, args, stdio))
 }
 
-func (c *command) together(ctx context.Context, list string, tasks iter.Seq[batch.Task], o batch.Options) (t batch.Totals, err error) {
+func (c *command) together(
+	ctx context.Context, list string, tasks iter.Seq[batch.Task], o batch.Options,
+) (t batch.Totals, err error) {
 	dir, err := os.MkdirTemp("", "ftpfetch-fleet-")
 	if err != nil {
 		return t, err
@@ -39,7 +44,7 @@ func (c *command) together(ctx context.Context, list string, tasks iter.Seq[batc
 	}
 	defer h.stop()
 	r := newBell()
-	f, err := h.join.open(ctx, "run", false, r.ring)
+	f, err := h.join.open(ctx, "run", 0, r.ring)
 	if err != nil {
 		return t, err
 	}
@@ -53,7 +58,9 @@ func (c *command) together(ctx context.Context, list string, tasks iter.Seq[batc
 		return t, err
 	}
 	defer w.root.Close()
-	w.fleet, w.events = f, o.Events
+	w.fleet = f
+	w.events = o.Events
+	w.doubt = 0 // there is no other worker
 	working, end := context.WithCancel(ctx)
 	defer end()
 	worked := make(chan error, 1)
@@ -63,7 +70,8 @@ func (c *command) together(ctx context.Context, list string, tasks iter.Seq[batc
 		return batch.Totals{Files: max(files, j.Files), Complete: files - failed, Failed: failed}
 	}
 	stop := retry.Every(200*time.Millisecond, func() {
-		w.tell(batch.Event{Event: download.Event{Kind: download.Progress, Done: w.bytes.Load(), Total: j.Size}, Totals: totals()})
+		far := download.Event{Kind: download.Progress, Done: w.bytes.Load(), Total: j.Size}
+		w.tell(batch.Event{Event: far, Totals: totals()})
 	})
 	s, err := f.follow(working, j.ID, func(*state) {})
 	end()

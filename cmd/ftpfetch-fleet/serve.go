@@ -28,8 +28,9 @@ import (
 // hub is an embedded server.
 type hub struct {
 	*server.Server
-	lock *os.File
-	join join
+	lock     *os.File
+	join     join
+	identity tls.Certificate
 }
 
 const (
@@ -43,7 +44,7 @@ func serve(ctx context.Context, c *command) error {
 	if c.dir == "" || c.join == "" {
 		return usage("serve needs --dir STATE and --join FILE")
 	}
-	if _, err := readJoin(c.join); err != nil && !errors.Is(err, os.ErrNotExist) { // FILE would be lost
+	if _, err := readJoin(c.join, true); err != nil && !errors.Is(err, os.ErrNotExist) { // FILE would be lost
 		return err
 	}
 	debug.SetMemoryLimit(mostMemory)
@@ -56,6 +57,14 @@ func serve(ctx context.Context, c *command) error {
 		return err
 	}
 	c.line("serving %s; %s lets others join", h.join.Address, c.join)
+	if c.http != "" {
+		stop, at, err := h.serveBoard(ctx, c.http)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		c.line("%s shows jobs, hosts and workers", at)
+	}
 	<-ctx.Done()
 	return nil
 }
@@ -83,14 +92,14 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 			h.lock.Close()
 		}
 	}()
-	identity, err := h.identify(dir)
-	if err != nil {
+	if h.identity, err = h.identify(dir); err != nil {
 		return nil, err
 	}
 	// With its defaults the server listens everywhere, to everybody, in plain text.
 	h.Server, err = server.NewServer(&server.Options{
 		Host: host, Port: number, Authorization: h.join.Token, // compared in constant time
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{identity}}, TLSHandshakeFirst: true, TLSTimeout: 5,
+		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}},
+		TLSHandshakeFirst: true, TLSTimeout: 5,
 		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one a host; the default is 1,000
 		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,
@@ -184,7 +193,9 @@ func newIdentity() (text []byte, err error) {
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	token := make([]byte, 32)
 	_, _ = rand.Read(token) // never fails
-	for _, b := range []pem.Block{{Type: "CERTIFICATE", Bytes: certificate}, {Type: "PRIVATE KEY", Bytes: private}, {Type: "TOKEN", Bytes: token}} {
+	for _, b := range []pem.Block{
+		{Type: "CERTIFICATE", Bytes: certificate}, {Type: "PRIVATE KEY", Bytes: private}, {Type: "TOKEN", Bytes: token},
+	} {
 		text = append(text, pem.EncodeToMemory(&b)...)
 	}
 	return text, err

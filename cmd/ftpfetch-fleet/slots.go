@@ -7,15 +7,19 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/ftpexec"
 )
 
 // slot is the right to one connection to one host from one egress. It is renewed until it is released, which happens
-// after its connection is closed.
+// after its connection is closed. One that is not renewed has lapsed; others may have it once it is sure that its connection
+// is closed, which reclaim finds out.
 type slot struct {
 	w    *worker
 	host string // its key
@@ -38,25 +42,33 @@ var errSlot = errors.New("the slot could not be renewed in time")
 
 func (s *slot) key() string { return s.w.egress + "." + s.host + "." + strconv.Itoa(s.i) }
 
+// value is what the server holds of a slot: who has it, and which server has last heard of that.
+func (s *slot) value() []byte { return []byte(s.w.me + " " + s.nonce + " " + s.w.ConnectedServerId()) }
+
 // acquire takes a slot of a host, or returns nil if none seems to be free before ctx ends. The server creates a key only
 // once. The slot does not end with ctx: a connection outlives what has opened it.
 func (w *worker) acquire(ctx context.Context, host string) *slot {
 	for _, i := range rand.Perm(w.limit(host)) { // so that lanes which start together do not all try the same one
-		s := &slot{w: w, host: host, i: i, nonce: crypto.Text(), taken: time.Now()}
-		if _, used := w.slots.get(s.key(), nil); used {
+		s := &slot{w: w, host: host, i: i, nonce: crypto.Text()}
+		if was, used := w.slots.get(s.key(), nil); used && !w.reclaim(ctx, s.key(), was) {
 			continue
 		}
+		s.taken = time.Now()
 		s.at = s.taken
+		w.mine.Store(s.nonce, true)
 		bounded, cancel := context.WithTimeout(ctx, slotTTL/3)
-		rev, err := w.fleet.slots.Create(bounded, s.key(), []byte(s.nonce))
+		rev, err := w.fleet.slots.Create(bounded, s.key(), s.value())
 		if err != nil { // perhaps only the answer was lost
-			rev, _ = s.mine(bounded)
+			rev, _ = s.owned(bounded)
 		}
 		cancel()
 		if rev == 0 {
+			w.mine.Delete(s.nonce)
 			continue
 		}
-		s.rev, s.kept, s.unused = rev, make(chan struct{}), make(chan struct{}, 1)
+		s.rev = rev
+		s.kept = make(chan struct{})
+		s.unused = make(chan struct{}, 1)
 		s.unused <- struct{}{}
 		s.ctx, s.lose = context.WithCancelCause(w.ctx)
 		s.held, s.let = context.WithCancel(context.WithoutCancel(w.ctx))
@@ -66,16 +78,68 @@ func (w *worker) acquire(ctx context.Context, host string) *slot {
 	return nil
 }
 
-// mine returns the revision of the slot if the server says that it is this one. gone means that it says the opposite.
-func (s *slot) mine(ctx context.Context) (rev uint64, gone bool) {
+// owned returns the revision of the slot if the server says that it is this one. gone means that it says the opposite.
+func (s *slot) owned(ctx context.Context) (rev uint64, gone bool) {
 	e, err := s.w.fleet.slots.Get(ctx, s.key())
 	if err != nil {
 		return 0, errors.Is(err, jetstream.ErrKeyNotFound)
 	}
-	if string(e.Value()) != s.nonce {
+	if fields := strings.Fields(string(e.Value())); len(fields) < 2 || fields[1] != s.nonce {
 		return 0, true
 	}
 	return e.Revision(), false
+}
+
+// How long the server's word counts that a worker is no more, after the slot was renewed: later it may have dropped the
+// connection of one that is frozen. From then on the slot stays taken until it expires.
+const trusted = 6 // times slotTTL
+
+// released is the answer of a worker that has closed the connection of a slot.
+const released = "released"
+
+func holderSubject(worker string) string { return "holder." + worker }
+
+// answer answers for the slots of this worker, also while their host has no work. One that is frozen does not answer.
+func (w *worker) answer() (*nats.Subscription, error) {
+	return w.Subscribe(holderSubject(w.me), func(m *nats.Msg) {
+		text := released
+		if _, is := w.mine.Load(string(m.Data)); is {
+			text = "held"
+		}
+		_ = m.Respond([]byte(text))
+	})
+}
+
+// lapsed reports whether a slot was not renewed in time, and its worker not asked for a while.
+func (w *worker) lapsed(key string, was held) bool {
+	asked, ok := w.asked.Load(key)
+	return elapsed(was.seen) >= slotTTL && !(ok && time.Since(asked.(time.Time)) < slotTTL/2)
+}
+
+// reclaim frees a slot that has lapsed, if its connection is closed: its worker says so, or is no more. A process that was
+// killed has lost its connections at once, to the FTP server and to ours, which then says that nobody listens. A frozen one
+// has not, and does not answer.
+func (w *worker) reclaim(ctx context.Context, key string, was held) bool {
+	fields := strings.Fields(string(was.value))
+	if !w.lapsed(key, was) || len(fields) != 3 {
+		return false
+	}
+	w.asked.Store(key, time.Now())
+	bounded, cancel := context.WithTimeout(ctx, slotTTL/4)
+	defer cancel()
+	answer, err := w.RequestWithContext(bounded, holderSubject(fields[0]), []byte(fields[1]))
+	switch {
+	case err == nil && string(answer.Data) == released:
+	case errors.Is(err, nats.ErrNoResponders) && fields[2] == w.ConnectedServerId() && w.age(was) < trusted*slotTTL:
+	default:
+		return false
+	}
+	return w.fleet.slots.Delete(bounded, key, jetstream.LastRevision(was.rev)) == nil
+}
+
+// age is how long ago something was written, which may be long before this worker has seen it.
+func (w *worker) age(was held) time.Duration {
+	return max(elapsed(was.seen), time.Now().Add(w.skew).Sub(was.made))
 }
 
 // elapsed returns the time since t. One of its clocks stands still while the machine sleeps, the other one may be set.
@@ -84,17 +148,18 @@ func elapsed(t time.Time) time.Duration {
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// keep renews the slot every third of its time. After two thirds it is given up, before another lane can have it: what
-// works with it ends, and so do its connections.
+// keep renews the slot about every third of its time. After two thirds it is given up, before another lane can have it: what
+// works with it ends, and so do its connections. So a worker that was frozen closes them first.
 func (s *slot) keep() {
 	defer close(s.kept)
 	const end = 2
+	early := rand.N(slotTTL / 12) // so that the slots of a fleet are not renewed all at once
 	for wait(s.held, slotTTL/30) {
 		switch age := elapsed(s.at); {
 		case age >= end*slotTTL/3:
 			s.lose(errSlot)
 			return
-		case age >= slotTTL/3:
+		case age >= slotTTL/3-early:
 			s.renew(min(slotTTL/6, end*slotTTL/3-age))
 		}
 	}
@@ -104,13 +169,13 @@ func (s *slot) renew(within time.Duration) {
 	ctx, cancel := context.WithTimeout(s.held, within)
 	defer cancel()
 	at := time.Now()
-	rev, err := s.w.fleet.slots.Update(ctx, s.key(), []byte(s.nonce), s.rev)
+	rev, err := s.w.fleet.slots.Update(ctx, s.key(), s.value(), s.rev)
 	switch {
 	case err == nil:
 		s.rev, s.at = rev, at
 	case errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 		// It is no theft if the value is this slot's own nonce: the answer to an earlier renewal was lost.
-		if rev, gone := s.mine(ctx); rev != 0 {
+		if rev, gone := s.owned(ctx); rev != 0 {
 			s.rev = rev
 		} else if gone {
 			s.lose(errSlot)
@@ -118,22 +183,26 @@ func (s *slot) renew(within time.Duration) {
 	}
 }
 
-// release gives the slot back, once its connection is closed. If that does not happen the slot expires.
+// release gives the slot back, once its connection is closed. If the server does not hear of that, this worker tells who
+// asks for the slot.
 func (s *slot) release() {
 	s.lose(nil)
-	closed := true
 	select {
 	case <-s.unused:
+		s.let()
 	case <-time.After(asking):
-		closed = false
+		s.let()
+		go func() {
+			<-s.unused
+			s.w.mine.Delete(s.nonce)
+		}()
+		return
 	}
-	s.let()
 	<-s.kept
-	if closed {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), asking)
-		defer cancel()
-		_ = s.w.fleet.slots.Delete(ctx, s.key(), jetstream.LastRevision(s.rev)) // else it expires
-	}
+	s.w.mine.Delete(s.nonce)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), asking)
+	defer cancel()
+	_ = s.w.fleet.slots.Delete(ctx, s.key(), jetstream.LastRevision(s.rev))
 }
 
 // due reports whether the slot is to be given back after a chunk. Else one worker had 9,248 files of 20,000, another none.
@@ -147,6 +216,7 @@ type hand struct {
 	*slot
 	client *ftpexec.Client
 	from   jetstream.Consumer // of the chunks
+	visit  atomic.Pointer[visit]
 }
 
 // take is acquire for a lane.
@@ -155,8 +225,13 @@ func (w *worker) take(host string, from jetstream.Consumer) *hand {
 	if s == nil {
 		return nil
 	}
-	h := &hand{s, w.client(), from}
+	h := &hand{slot: s, client: w.client(), from: from}
 	h.client.Admit = h.admit
+	h.client.Trace = func(e ftpexec.Event) {
+		if e.Mark == "<" && strings.HasPrefix(e.Text, "230") { // the login is complete (RFC 959 section 5.4)
+			h.visit.Load().in()
+		}
+	}
 	return h
 }
 

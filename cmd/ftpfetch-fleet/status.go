@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,10 +22,14 @@ import (
 type state struct {
 	job
 	tally
-	Results int         `json:"results"` // chunks that have one
-	Workers int         `json:"workers"`
-	Rate    int64       `json:"rate"` // bytes a second
-	Hosts   []hostState `json:"hosts"`
+	Results  int           `json:"results"` // chunks that have one
+	Workers  int           `json:"workers"`
+	Rate     int64         `json:"rate"`               // bytes a second, of all jobs together
+	PerSec   float64       `json:"files_a_second"`     // likewise
+	Left     int64         `json:"seconds_left"`       // as long as nothing changes; -1: unknown
+	Troubles []string      `json:"troubles,omitempty"` // why workers leave hosts to others
+	Fleet    []workerState `json:"fleet"`
+	Hosts    []hostState   `json:"hosts"`
 }
 
 type hostState struct {
@@ -31,6 +37,12 @@ type hostState struct {
 	Egress string `json:"egress"`
 	Slots  int    `json:"slots"` // in use
 	Cap    int    `json:"cap"`
+}
+
+// workerState is what a worker does.
+type workerState struct {
+	Name string `json:"name"`
+	pulse
 }
 
 // readAll returns what a bucket holds now under keys that match a pattern.
@@ -89,6 +101,7 @@ func (f *fleet) find(ctx context.Context, id string) (job, error) {
 // look returns the state of a job whose results so far bring t.
 func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	s := &state{job: j, tally: t.tally, Results: t.results, Hosts: []hostState{}}
+	s.Chunks += t.Rest
 	if s.over() && j.State == "ready" {
 		s.State = "done"
 		if t.Ended != j.Files {
@@ -108,7 +121,15 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 		read(pulses, name, &p)
 		s.Workers++
 		s.Rate += p.Rate
+		s.PerSec += p.Files
+		s.Fleet = append(s.Fleet, workerState{name, p})
+		for _, why := range p.Why {
+			s.Troubles = append(s.Troubles, name+": "+show.OneLine(why))
+		}
 	}
+	slices.Sort(s.Troubles)
+	slices.SortFunc(s.Fleet, func(a, b workerState) int { return cmp.Compare(a.Name, b.Name) })
+	s.Left = s.left()
 	used := make(map[string]int)
 	for key := range slots {
 		used[strings.TrimRight(key, "0123456789")]++ // EGRESS.HOST.
@@ -128,6 +149,38 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	return s, nil
 }
 
+// left returns how many seconds a job takes yet: by its bytes, if all sizes are known, else by its files.
+func (s *state) left() int64 {
+	var left float64
+	switch {
+	case s.over():
+	case s.Size > 0 && s.Rate > 0 && s.Failed == 0:
+		left = float64(s.Size-s.Bytes) / float64(s.Rate)
+	case s.PerSec > 0.001:
+		left = float64(s.Files-s.Ended) / s.PerSec
+	default:
+		return -1
+	}
+	return int64(min(max(0, left), 1e9))
+}
+
+// details are lines for people, of what has failed, and why, at which host and on which worker.
+func (s *state) details() (lines []string) {
+	for _, by := range slices.SortedFunc(maps.Keys(s.By), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.By[b], s.By[a]), cmp.Compare(a, b))
+	}) {
+		code, at, _ := strings.Cut(by, " ")
+		host, worker, _ := strings.Cut(at, " ")
+		lines = append(lines, fmt.Sprintf("%d failed: exit code %s, %s on %s", s.By[by], code, host, worker))
+	}
+	if over := len(lines) - mostDetails; over > 0 {
+		lines = append(lines[:mostDetails], fmt.Sprintf("and %d such lines: see --json", over))
+	}
+	return append(lines, s.Troubles...)
+}
+
+const mostDetails = 20
+
 // incomplete is the State of a job whose chunks all have a result, but not all of the files that were added.
 const incomplete = "incomplete: some files have no outcome, add the list again"
 
@@ -136,7 +189,7 @@ func (s *state) over() bool {
 	return s.State == "cancelled" || s.State != "adding" && s.Results >= s.Chunks
 }
 
-// text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 3.2 MiB/s, 5 workers; ftp.example.org:21 4 of 8".
+// text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 5m0s left, 60 files/s, 3.2 MiB/s, 5 workers; ftp.example.org:21 4 of 8".
 func (s *state) text() string {
 	text := fmt.Sprintf("%d of %d files", s.Complete, s.Files)
 	if s.Failed > 0 {
@@ -148,7 +201,11 @@ func (s *state) text() string {
 	if s.over() {
 		return text + ", " + s.State
 	}
-	text += fmt.Sprintf(", %s/s, %s", printable.Size(float64(s.Rate)), printable.Count(int64(s.Workers), "worker", "workers"))
+	if s.Left >= 0 {
+		text += fmt.Sprintf(", %v left", time.Duration(s.Left)*time.Second)
+	}
+	workers := printable.Count(int64(s.Workers), "worker", "workers")
+	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)), workers)
 	for _, h := range s.Hosts {
 		text += fmt.Sprintf("; %s from %s: %d of %d", h.Host, h.Egress, h.Slots, h.Cap)
 	}
@@ -170,6 +227,11 @@ func status(ctx context.Context, c *command, f *fleet) error {
 		if err == nil {
 			err = c.say(s)
 		}
+		if err == nil && !c.json {
+			for _, line := range s.details() {
+				_, err = fmt.Fprintf(c.out, "  %s\n", line)
+			}
+		}
 	}
 	return err
 }
@@ -190,7 +252,7 @@ func cancel(ctx context.Context, c *command, f *fleet) error {
 		return err
 	}
 	s := new(sum)
-	if err = s.read(ctx, f, j.ID); err == nil && j.State == "ready" && s.results >= j.Chunks {
+	if err = s.read(ctx, f, j.ID); err == nil && j.State == "ready" && s.over(j) {
 		err = usage("job %s is done", j.ID)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,8 @@ import (
 
 // These are variables for tests.
 var (
-	slotTTL = 10 * time.Second // how long a slot lasts that is not renewed
+	slotTTL = 10 * time.Second // after which a slot that is not renewed has lapsed
+	grace   = 10 * time.Minute // and after which it is free whatever has become of its worker: servers end idle sessions
 	ackWait = time.Minute      // how long a chunk may be silent before another worker gets it
 )
 
@@ -37,42 +39,51 @@ type fleet struct {
 
 	hosts    jetstream.KeyValue // HOST: a host
 	jobs     jetstream.KeyValue // JOB: a job
-	slots    jetstream.KeyValue // EGRESS.HOST.I: the nonce of who has the slot
+	slots    jetstream.KeyValue // EGRESS.HOST.I: who has the slot
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
 	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
 	workers  jetstream.KeyValue // NAME: a pulse
 	attempts jetstream.KeyValue // JOB.CHUNK.NONCE: an attempt whose parts may be in the directory that all share
 }
 
-// dial reads a JOIN file and opens what the server holds. If patient, it waits for the server.
-func dial(ctx context.Context, file, name string, patient bool, again func()) (*fleet, error) {
-	if file == "" {
+// dial reads the JOIN file and opens what the server holds. It waits for the server for as long as patience.
+func (c *command) dial(ctx context.Context, name string, patience time.Duration, again func()) (*fleet, error) {
+	if c.join == "" {
 		return nil, usage("write --join FILE: the file that ftpfetch-fleet serve has written")
 	}
-	j, err := readJoin(file)
+	j, err := readJoin(c.join, c.insecure)
 	if err != nil {
 		return nil, err
 	}
-	return j.open(ctx, name, patient, again)
+	return j.open(ctx, name, patience, again)
 }
 
-func (j *join) open(ctx context.Context, name string, patient bool, again func()) (*fleet, error) {
-	conn, err := j.connect(name, patient, again)
+// open connects, and goes on trying for as long as patience: the server may start later than a worker.
+func (j *join) open(ctx context.Context, name string, patience time.Duration, again func()) (f *fleet, err error) {
+	for end := time.Now().Add(patience); ; {
+		if f, err = j.openOnce(ctx, name, again); err == nil || time.Now().After(end) {
+			return f, err
+		}
+		if !wait(ctx, time.Second/4) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet, error) {
+	conn, err := j.connect(name, again)
 	if err != nil {
 		return nil, err
 	}
 	f := &fleet{Conn: conn}
-	for f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(asking)); err == nil; {
-		if err = f.prepare(ctx); err == nil {
-			return f, nil
-		}
-		if !patient || !wait(ctx, time.Second) {
-			break
-		}
-		err = nil
+	if f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(asking)); err == nil {
+		err = f.prepare(ctx)
 	}
-	conn.Close()
-	return nil, err
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // prepare makes the streams and buckets that are not there.
@@ -93,10 +104,12 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 		err = errors.Join(err, kerr)
 		return kv
 	}
-	f.work = stream(jetstream.StreamConfig{Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy})
+	f.work = stream(jetstream.StreamConfig{
+		Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy,
+	})
 	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
 	f.hosts, f.jobs, f.caps, f.attempts = bucket("HOSTS", 0), bucket("JOBS", 0), bucket("CAPS", 0), bucket("ATTEMPTS", 0)
-	f.slots, f.refusals, f.workers = bucket("SLOTS", slotTTL), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
+	f.slots, f.refusals, f.workers = bucket("SLOTS", grace), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
 	return err
 }
 
@@ -120,9 +133,10 @@ func (b *bell) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
 // next returns a channel that is closed when the bell rings.
 func (b *bell) next() <-chan struct{} { return *b.c.Load() }
 
-// mirror is what a bucket holds, as far as its watch has told.
+// mirror is what a bucket holds under some keys, as far as its watch has told.
 type mirror struct {
-	kv jetstream.KeyValue
+	kv   jetstream.KeyValue
+	keys string // a pattern
 
 	mu      sync.Mutex
 	held    map[string]held
@@ -134,33 +148,41 @@ type held struct {
 	value []byte
 	rev   uint64
 	seen  time.Time // here, so that no two clocks are compared
+	made  time.Time // by the server's clock
 }
 
-func newMirror(kv jetstream.KeyValue) *mirror {
-	return &mirror{kv: kv, held: make(map[string]held), changed: newBell()}
+func newMirror(kv jetstream.KeyValue, keys string) *mirror {
+	return &mirror{kv: kv, keys: keys, held: make(map[string]held), changed: newBell()}
 }
 
-// rewatch is how often a watch begins anew although nothing seems to be wrong. After a reconnect it is blind for seconds.
-const rewatch = 30 * time.Second
+// How soon a watch begins anew although nothing seems to be wrong: after a reconnect it is blind for seconds. Every time it
+// is twice as long, so that the workers of a large fleet do not read whole buckets all the time.
+const (
+	rewatch     = 30 * time.Second
+	mostRewatch = 2 * time.Hour
+)
 
 // follow keeps m up to date until ctx ends. It begins anew when reconnected rings, and regularly. What m holds stays until
 // all is known again: without a ceiling in between a lane would pass it.
 func (m *mirror) follow(ctx context.Context, reconnected *bell) {
+	pause := rewatch
 	for ctx.Err() == nil {
 		stale, fresh := reconnected.next(), make(map[string]held)
-		w, err := m.kv.WatchAll(ctx)
+		w, err := m.kv.Watch(ctx, m.keys)
 		if err != nil {
 			wait(ctx, time.Second)
 			continue
 		}
-		for poll, going := time.After(rewatch), true; going; {
+		for poll, going := time.After(pause+rand.N(pause)), true; going; {
 			going = false
 			select {
 			case e, ok := <-w.Updates():
 				going = ok
 				m.take(e, &fresh)
 			case <-stale:
+				pause = rewatch
 			case <-poll:
+				pause = min(2*pause, mostRewatch)
 			case <-ctx.Done():
 			}
 		}
@@ -184,7 +206,7 @@ func (m *mirror) take(e jetstream.KeyValueEntry, fresh *map[string]held) {
 	case m.held[e.Key()].rev == e.Revision():
 		to[e.Key()] = m.held[e.Key()]
 	default:
-		to[e.Key()] = held{e.Value(), e.Revision(), time.Now()}
+		to[e.Key()] = held{e.Value(), e.Revision(), time.Now(), e.Created()}
 	}
 	m.changed.ring()
 }
@@ -204,7 +226,7 @@ func (m *mirror) whole() bool {
 	return m.told
 }
 
-func (m *mirror) keys() []string {
+func (m *mirror) names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Keys(m.held))

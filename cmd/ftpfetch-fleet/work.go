@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,9 +16,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/netrc"
+	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
 )
@@ -32,6 +37,8 @@ type worker struct {
 	shared       bool   // others have the directory too
 	where        string // of the files, for the report: DIR, or NAME:DIR if nobody else can see it
 	line         func(string, ...any)
+	log          *slog.Logger      // what happens to chunks and files, for programs
+	json         bool              // line writes to log
 	events       func(batch.Event) // of the files; nil: nobody wants to know
 	netrc        *netrc.File
 	via          *proxy.Proxy
@@ -43,6 +50,14 @@ type worker struct {
 	telling            sync.Mutex
 	busy               atomic.Int64 // lanes that have a chunk
 	last               atomic.Int64 // when a lane had one, in Unix nanoseconds
+	lanes              int
+	me                 string        // a nonce
+	mine               sync.Map      // nonces of slots that may have a connection
+	asked              sync.Map      // when the workers of lapsed slots were asked, by key
+	skew               time.Duration // of the server's clock from this one
+	gates              *gates
+	doubt              time.Duration // until the files of a host that nobody can use fail
+	born               time.Time
 }
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
@@ -57,7 +72,7 @@ func work(ctx context.Context, c *command) (err error) {
 	defer w.root.Close()
 	w.shared = c.shared
 	reconnects := newBell()
-	if w.fleet, err = dial(ctx, c.join, "worker "+w.name, true, reconnects.ring); err != nil {
+	if w.fleet, err = c.dial(ctx, "worker "+w.name, c.patience, reconnects.ring); err != nil {
 		return err
 	}
 	defer w.Close()
@@ -73,8 +88,15 @@ func newWorker(c *command) (w *worker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)), line: c.line,
-		ledger: ledgerName + "-" + keyOf(hostname)}
+	w = &worker{
+		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
+		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt, born: time.Now(),
+	}
+	w.log = slog.New(slog.DiscardHandler)
+	if w.json = c.json; c.json {
+		w.log = slog.New(slog.NewJSONHandler(c.err, nil)).With("worker", w.name)
+		w.line = func(format string, args ...any) { w.log.Warn(show.OneLine(fmt.Sprintf(format, args...))) }
+	}
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o777)
@@ -138,8 +160,10 @@ func (w *worker) client() *ftpexec.Client {
 func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell) error {
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
+	w.lanes = lanes
 	var all sync.WaitGroup
 	w.watch(&all, r)
+	w.setClock()
 	all.Go(w.pulse)
 	w.last.Store(time.Now().UnixNano())
 	for range lanes {
@@ -149,6 +173,9 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		if quiet := time.Since(time.Unix(0, w.last.Load())); idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
 		}
+		if w.IsClosed() { // the server refuses the token that it took before
+			w.stop(w.LastError())
+		}
 	}
 	err := context.Cause(w.ctx)
 	w.stop(nil)
@@ -157,21 +184,43 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 }
 
 func (w *worker) watch(all *sync.WaitGroup, r *bell) {
-	w.hosts, w.slots, w.caps = newMirror(w.fleet.hosts), newMirror(w.fleet.slots), newMirror(w.fleet.caps)
+	mine := w.egress + ".>" // the slots of other egresses are many, and change all the time
+	w.hosts = newMirror(w.fleet.hosts, jetstream.AllKeys)
+	w.slots = newMirror(w.fleet.slots, mine)
+	w.caps = newMirror(w.fleet.caps, mine)
 	for _, m := range []*mirror{w.hosts, w.slots, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
+	_, _ = w.answer() // fails only without a connection, which is also what ends the worker
 }
 
+// pulse is a sign of life of a worker.
 type pulse struct {
-	Rate int64 `json:"rate"` // bytes a second
+	Rate   int64    `json:"rate"`  // bytes a second
+	Files  float64  `json:"files"` // a second
+	Lanes  int      `json:"lanes"`
+	Served []string `json:"served,omitempty"` // the keys of hosts that have let it in
+	Left   []string `json:"left,omitempty"`   // and of those that it leaves to others
+	Why    []string `json:"why,omitempty"`    // causes of the latter
 }
+
+const mostLanes = 4096 // that make chunks smaller
 
 func (w *worker) pulse() {
-	for then, at := int64(0), time.Now(); ; {
-		now, took := w.bytes.Load(), max(time.Millisecond, time.Since(at))
-		text, _ := json.Marshal(pulse{int64(float64(now-then) / took.Seconds())})
-		then, at = now, time.Now()
+	const weight = 0.3 // of the last beat
+	var p pulse
+	var bytes, files int64
+	var rate float64
+	for at := time.Now(); ; {
+		took := max(time.Millisecond, time.Since(at)).Seconds()
+		at = time.Now()
+		rate += weight * (float64(w.bytes.Load()-bytes)/took - rate)
+		bytes = w.bytes.Load()
+		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
+		files = w.files.Load()
+		p = pulse{Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+		w.gates.says(&p)
+		text, _ := json.Marshal(p)
 		ctx, cancel := context.WithTimeout(w.ctx, beat)
 		_, _ = w.workers.Put(ctx, keyOf(w.name), text)
 		cancel()
@@ -182,6 +231,18 @@ func (w *worker) pulse() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), beat)
 	defer cancel()
 	_ = w.workers.Delete(ctx, keyOf(w.name))
+}
+
+// setClock compares this machine's clock with the server's.
+func (w *worker) setClock() {
+	ctx, cancel := context.WithTimeout(w.ctx, asking)
+	defer cancel()
+	if _, err := w.workers.Put(ctx, keyOf(w.name), []byte("{}")); err != nil {
+		return
+	}
+	if e, err := w.workers.Get(ctx, keyOf(w.name)); err == nil {
+		w.skew = time.Until(e.Created())
+	}
 }
 
 // keyOf makes a name one that a key may have.

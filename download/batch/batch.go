@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -29,7 +30,6 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
-	"example.com/ftpfetch/urlparse"
 )
 
 // Options changes how files are retrieved.
@@ -58,12 +58,30 @@ type Task struct {
 	// Writer, if not nil, gets the bytes of the file as they arrive, as [download.To] writes them. Then nothing is saved, and
 	// Path is only a name for it.
 	Writer io.Writer
+
+	err error // why there is no task: what a list says is wrong
+}
+
+// Tasks turns what [manifest.Read] yields into tasks for [Run]. An error of the list becomes a task without URLs, which fails
+// with that error.
+func Tasks(items iter.Seq2[manifest.Item, error]) iter.Seq[Task] {
+	if items == nil {
+		return nil
+	}
+	return func(yield func(Task) bool) {
+		for item, err := range items {
+			if !yield(Task{Item: item, err: err}) {
+				return
+			}
+		}
+	}
 }
 
 // Event is something that happens in a run. Its Kind is one that package download has. Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
 // download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text is a warning.
 type Event struct {
-	download.Event // after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
+	// after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
+	download.Event
 	// Task is the same from Started to Ended, or nil if the event is about a server or the run. It tries the first URL.
 	Task   *Task
 	Result download.Result // after Ended, if Text is ""; with Err only Kept counts
@@ -79,7 +97,8 @@ type Totals struct {
 	Failed   int64 // files
 	Listing  int64 // directories that are not listed yet
 	Unlisted int64 // directories that could not be listed whole
-	Kept     int64 // bytes in the parts of files that are not complete, from which a later run resumes
+	// bytes in the parts of files that are not complete, from which a later run resumes
+	Kept int64
 }
 
 // Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
@@ -94,7 +113,13 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options) (Totals, error) {
-	b := &engine{Options: o, src: src, idle: make(map[string]glob.Guesses), root: o.Each.Root, group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)}}
+	if err := o.check(src); err != nil {
+		return Totals{}, err
+	}
+	b := &engine{
+		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)},
+	}
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	b.teller, _ = src.(teller)
 	if o.Ledger != "" {
@@ -109,13 +134,16 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 		b.group.Flush = l.Flush
 		b.ledger = l
 		if l.Ignored != nil {
-			b.tell(Event{Event: download.Event{Err: fmt.Errorf("%s (%d in all) is ignored: not a regular file that only this user may write", l.Ignored[0], len(l.Ignored))}})
+			b.warn("%s (%d in all) is ignored: not a regular file that only this user may write",
+				l.Ignored[0], len(l.Ignored))
 		}
 	}
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling, Without: partfile.MostWaiting(),
-		Patience: 4 * retry.Count(o.Each.Retries), // a server that refuses every connection is worth more than a failure of one file
+		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
+		Without: partfile.MostWaiting(),
+		// a server that refuses every connection is worth more than a failure of one file
+		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)
 	b.hauls(ctx)
 	end()
@@ -128,12 +156,31 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	case ctx.Err() != nil:
 		return t, context.Cause(ctx)
 	default:
-		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole", t.Complete, t.Files, t.Listing+t.Unlisted)
+		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
+			t.Complete, t.Files, t.Listing+t.Unlisted)
 	}
 }
 
-var errNoRoot = fmt.Errorf("nothing can be saved: Options.Each has no Root, which os.OpenRoot opens%.0w", download.ErrLocal)
+// check returns what is wrong with the options, whatever the tasks are.
+func (o *Options) check(src download.Source) error {
+	switch {
+	case src == nil:
+		return errors.New("there is no Source: write an *ftpexec.Client")
+	case o.Jobs < 0 || o.PerHost < 0 || o.Timeout < 0:
+		return errors.New("the limits of connections and time are negative (Jobs, PerHost, Timeout): write 0 for none")
+	case o.Ledger != "" &&
+		(path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
+		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
+			ledger.Name)
+	}
+	return optionsOf(o.Each, manifest.Item{}).Check()
+}
 
+var errNoRoot = fmt.Errorf(
+	"nothing can be saved: Options.Each has no Root, which os.OpenRoot opens%.0w",
+	download.ErrLocal)
+
+// engine is the state of a run.
 type engine struct {
 	Options
 	src    download.Source
@@ -146,113 +193,16 @@ type engine struct {
 	trees  []*job
 
 	trying sync.Mutex
-	idle   map[string]glob.Guesses // by patterns of trees: what they may mean; nil once they match something
+	// by patterns of trees: what they may mean; nil once they match something
+	idle map[string]glob.Guesses
+
+	bare sync.Once // notes that a server tells names alone
 
 	telling  sync.Mutex
 	received atomic.Int64 // bytes
 
 	counting sync.Mutex
 	counts   counts
-}
-
-type job struct {
-	*Task             // nil until settle, because it takes more memory than all the rest
-	in      *job      // the directory whose listing has this file
-	name    string    // there
-	dir     *node     // where a directory is; nil for a file
-	listed  int64     // the size that a listing tells; -1 if none does
-	modTime time.Time // that a listing tells, to the second; zero if none does
-	link    string    // the target of the symbolic link that led here; "" if none did
-	waited  bool      // for another run
-	short   uint8     // how often it was short of open files, although it ran alone
-}
-
-// size returns the size of a file as far as it is known in advance, or -1.
-func (j *job) size() int64 {
-	if j.Task != nil && j.Size != nil {
-		return *j.Size
-	}
-	return j.listed
-}
-
-func (j *job) url() *urlparse.URL { return j.URLs[0] }
-
-// settle gives a file from a listing its path and URL when its turn comes.
-func (j *job) settle() {
-	if j.Task == nil {
-		j.Task = &Task{Tree: j.in.Tree}
-		j.Path = path.Join(j.in.Path, j.name)
-		j.URLs = []*urlparse.URL{j.in.url().Child(localfile.Segment(j.name), j.Tree.typeOf(j.name))}
-	}
-}
-
-// jobs counts the tasks and turns them into jobs. It looks one task ahead: files of one tree cannot have the same path.
-func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
-	return func(yield func(schedule.Job[*job]) bool) {
-		next, stop := iter.Pull(tasks)
-		defer stop()
-		t, more := next()
-		for more {
-			task := t
-			j := &job{Task: &task, listed: -1}
-			if t, more = next(); b.paths == nil && (more || j.Tree == nil) {
-				b.paths = claims.New()
-			}
-			if j.Tree != nil {
-				u := j.url() // which may be a file's if it does not end as that of a directory
-				j.dir, b.trees = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}, append(b.trees, j)
-				j.URLs = []*urlparse.URL{j.dir.root}
-				if err := j.Tree.check(); err != nil {
-					b.count(func(c *counts) { c.Unlisted++ })
-					b.ended(j.failed(err))
-					continue
-				}
-			}
-			if !b.admit(j) {
-				continue
-			}
-			found := b.found(j, j.url().Address())
-			if found.Last = !more; !yield(found) {
-				return
-			}
-		}
-	}
-}
-
-// admit reports whether a job is to be queued. Of two files with the same path only the first is: the same again, of which
-// no more is known, does not count, and any other fails.
-func (b *engine) admit(j *job) bool {
-	if b.paths == nil || j.dir != nil || j.Task != nil && j.Writer != nil {
-		return true
-	}
-	settled := *j
-	settled.settle()
-	facts := settled.Sum.String()
-	if settled.Size != nil {
-		facts += fmt.Sprint(" ", *settled.Size)
-	}
-	mine := claims.Claim{Who: int32(b.paths.Hash(settled.url().String())>>1) | 1, What: b.paths.Hash(facts)}
-	switch first, clash := b.paths.Add(settled.Path, mine); {
-	case clash == "":
-		return true
-	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
-		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
-		b.count(func(c *counts) { c.file(-1) })
-		b.ended(settled.failed(&localfile.Error{Path: settled.Path, Reason: reason, Err: localfile.ErrTaken}))
-	}
-	return false
-}
-
-// found counts a job that is about to be queued for a server.
-func (b *engine) found(j *job, host string) schedule.Job[*job] {
-	b.count(func(c *counts) {
-		if j.dir != nil {
-			c.Listing++
-		} else {
-			c.file(j.size())
-		}
-	})
-	return schedule.Job[*job]{Host: host, Value: j, Finds: j.dir != nil}
 }
 
 func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) (v schedule.Verdict) {
@@ -295,6 +245,11 @@ func (b *engine) note(wait time.Duration, text string) {
 	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text, Wait: wait}})
 }
 
+// warn tells something that is not about one task.
+func (b *engine) warn(format string, args ...any) {
+	b.tell(Event{Event: download.Event{Err: fmt.Errorf(format, args...)}})
+}
+
 func (j *job) failed(err error) Event {
 	return Event{Event: download.Event{Err: err}, Task: j.Task, dir: j.dir != nil}
 }
@@ -325,7 +280,8 @@ func (b *engine) closeIdle() {
 // they are collected.
 func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
-	if scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE); !scarce || alone && t.Value.short == 2 {
+	scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+	if !scarce || alone && t.Value.short == 2 {
 		return false
 	}
 	if alone {
@@ -347,7 +303,8 @@ func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() && t.MayBeFull(times)
+	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() &&
+		t.MayBeFull(times)
 	if crowded {
 		b.closeIdle()
 	}
@@ -365,5 +322,6 @@ func verdict(err error) schedule.Verdict {
 }
 
 func local(err error) bool {
-	return errors.Is(err, download.ErrLocal) || errors.As(err, new(*ftpexec.Error)) && localfile.Failed(err)
+	return errors.Is(err, download.ErrLocal) || errors.As(err, new(*ftpexec.Error)) &&
+		localfile.Failed(err)
 }

@@ -3,7 +3,6 @@ package batch_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -17,7 +16,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// fetch saves the files of a list below dir. Called again, it fetches those that are missing.
+// fetch saves the files of a list below dir. Called again, it fetches those that are missing. A bad line fails like a file.
 func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -26,26 +25,18 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 	defer root.Close()
 	c := ftpexec.Client{MaxIdle: 4}
 	defer c.CloseIdleConnections()
-	var wrong error
-	tasks := func(yield func(batch.Task) bool) {
-		for item, err := range manifest.Read(list, manifest.Options{}) {
-			if wrong = err; err != nil || !yield(batch.Task{Item: item}) {
-				return
-			}
-		}
-	}
-	totals, err := batch.Run(ctx, &c, tasks, batch.Options{
+	tasks := batch.Tasks(manifest.Read(list, manifest.Options{}))
+	return batch.Run(ctx, &c, tasks, batch.Options{
 		Jobs: 4, Ledger: ".ftpfetch-ledger", Each: download.Options{Root: root},
 		Events: func(e batch.Event) {
 			switch {
 			case e.Kind == download.Ended && e.Err != nil:
-				fmt.Println(e.Task.Path, e.Err)
+				fmt.Println(e.Err)
 			case e.Kind == download.Ended:
 				fmt.Println(e.Task.Path, "is", cmp.Or(e.Result.Left, "fetched"))
 			}
 		},
 	})
-	return totals, errors.Join(wrong, err)
 }
 
 func ExampleRun() {
@@ -61,18 +52,17 @@ func ExampleRun() {
 	defer os.RemoveAll(dir)
 
 	for range 2 {
-		list := strings.NewReader(s.URL("/pub/a") + "\n" + s.URL("/pub/b") + "\n")
+		list := strings.NewReader(s.URL("/pub/a") + "\n" + s.URL("/pub/b") + "\nh/c\n")
 		totals, err := fetch(context.Background(), list, dir)
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(totals.Complete, "complete")
+		fmt.Println(totals.Complete, "complete:", err)
 	}
 	// Unordered output:
 	// a is fetched
 	// b is fetched
-	// 2 complete
+	// line 3: h/c: the scheme is missing; write ftp://h/c, or --base ftp:// for the whole list
+	// 2 complete: 2 of 3 files are complete, and 0 directories are not listed whole
 	// a is already there
 	// b is already there
-	// 2 complete
+	// line 3: h/c: the scheme is missing; write ftp://h/c, or --base ftp:// for the whole list
+	// 2 complete: 2 of 3 files are complete, and 0 directories are not listed whole
 }

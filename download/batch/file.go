@@ -45,7 +45,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, nil, schedule.Done)
 	case j.Writer == nil && b.crowded(t, err):
 		return schedule.Full(err)
-	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
+	case j.link != "" && (errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory)):
 		b.leadsNowhere(j)
 		return schedule.Done
 	}
@@ -66,7 +66,9 @@ func (b *engine) leadsNowhere(j *job) {
 }
 
 // save fetches a file, unless what is there may stay. begun reports whether that needed the server.
-func (b *engine) save(ctx context.Context, t *schedule.Turn[*job]) (result download.Result, begun bool, err error) {
+func (b *engine) save(
+	ctx context.Context, t *schedule.Turn[*job],
+) (result download.Result, begun bool, err error) {
 	j := t.Value
 	m := &meter{engine: b, sized: j.size() >= 0}
 	f := b.fetchOf(t, m)
@@ -108,7 +110,8 @@ func (b *engine) save(ctx context.Context, t *schedule.Turn[*job]) (result downl
 func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 	j := t.Value
 	f := fetch.Job{
-		Options: optionsOf(b.Each, j.Item), Source: b.src, URL: j.url(), Lists: &b.lists, Many: true,
+		Options: optionsOf(b.Each, j.Item), Source: b.src, URL: j.url(),
+		Lists: &b.lists, Many: true,
 		Further: func() int { return t.Spare(b.Each.Segments - 1) }, Refused: t.Refused, Follows: t.Follows, Arrived: t.Release,
 		Tell: func(e fetch.Event) { b.tell(Event{Event: m.event(e), Task: j.Task}) },
 	}
@@ -128,14 +131,10 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 
 // optionsOf returns what package fetch makes of the options for one item.
 func optionsOf(o download.Options, item manifest.Item) fetch.Options {
-	return fetch.Options{
-		Flags: decide.Flags{
-			Overwrite: o.Overwrite, Skip: o.Skip, Newer: o.Newer, Continue: o.Continue,
-			NoResume: o.NoResume, Verify: o.Verify,
-		},
-		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
-		Size: item.Size, Sum: item.Sum, Limit: o.Limit,
-	}
+	out := fetch.OptionsOf(o)
+	out.Size = item.Size
+	out.Sum = item.Sum
+	return out
 }
 
 // recorded returns what a ledger says about a file that is there, if that is of no time before newest. Another run may have
@@ -163,7 +162,8 @@ func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 			return e.Size, nil
 		}
 	}
-	return -1, fmt.Errorf("%s: %w: its directory no longer lists it", j.url().Redacted(), ftpexec.ErrChanged)
+	return -1, fmt.Errorf("%s: %w: its directory no longer lists it", j.url().Redacted(),
+		ftpexec.ErrChanged)
 }
 
 // teller is a Source that wants no files, only what listings or else servers tell about them.
@@ -181,7 +181,8 @@ func (b *engine) tells(j *job, e ftpexec.Entry) {
 }
 
 func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
-	j, err := t.Value, t.GivenUp
+	j := t.Value
+	err := t.GivenUp
 	var e ftpexec.Entry
 	if err == nil {
 		err = b.again(ctx, func() (err error) { e, err = b.src.Stat(ctx, j.url()); return err })
@@ -216,7 +217,8 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 }
 
 // next turns to the file's next URL after err. Without one the file has failed.
-func (b *engine) next(ctx context.Context, j *job, has download.Result, err error, v schedule.Verdict) schedule.Verdict {
+func (b *engine) next(ctx context.Context, j *job, has download.Result, err error,
+	v schedule.Verdict) schedule.Verdict {
 	if local(err) || len(j.URLs) == 1 || j.Writer != nil && has.Size > 0 {
 		b.count(func(c *counts) { c.Kept += has.Kept })
 		return b.end(ctx, j, has, err, v)
@@ -227,7 +229,8 @@ func (b *engine) next(ctx context.Context, j *job, has download.Result, err erro
 }
 
 // end reports how a file ended. If the run was interrupted it is neither complete nor has it failed.
-func (b *engine) end(ctx context.Context, j *job, result download.Result, err error, v schedule.Verdict) schedule.Verdict {
+func (b *engine) end(ctx context.Context, j *job, result download.Result, err error,
+	v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
 		e := j.failed(err)
 		e.Result = result
@@ -267,7 +270,8 @@ func (m *meter) event(e fetch.Event) download.Event {
 		m.count(func(c *counts) { m.reach(c, e.Done, e.Total) })
 		m.started = true
 	}
-	return download.Event{Kind: kind, Text: e.Text, Done: e.Done, Total: e.Total, Err: e.Err, Wait: e.Wait}
+	return download.Event{Kind: kind, Text: e.Text, Done: e.Done, Total: e.Total, Err: e.Err,
+		Wait: e.Wait}
 }
 
 // meter counts the bytes of one file.

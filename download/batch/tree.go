@@ -23,37 +23,24 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-type node struct {
-	root  *urlparse.URL     // of the tree
-	below string            // the path below the tree's directory; "" for that directory
-	depth int               // levels above it
-	real  string            // below, with the links followed
-	up    *node             // the directory whose listing has it; nil for the tree's own
-	haul  *haul             // of the tree
-	links int               // links followed on the way
-	login string            // the directory after the login when it was listed; "" if unknown
-	guess bool              // it may be a file: the listing or the URL does not tell
-	kind  urlparse.Typecode // of the file that it may be; "" if the tree says it
-
-	unique string          // as the listing of up has it; "" if it does not tell
-	shows  uint64          // the identity of its own listing
-	ahead  map[uint64]bool // the keys of files that are queued before the listing is whole; see begin
-}
-
-// mostLinks bounds the links on the way to a directory. A chain of links that the server resolves itself could otherwise
-// lead in a circle that shows no name twice.
-const mostLinks = 8
-
-func (j *job) asFile() *job {
-	v, last := *j.url(), len(j.url().Dirs)-1
-	v.Dirs, v.Name = v.Dirs[:last:last], v.Dirs[last]
+// asFile returns the job for the file that the URL of a directory turned out to name, or none if that is not wanted.
+func (j *job) asFile() []*job {
+	if j.dir.up != nil && !j.Tree.wants(j.dir.below, false, false) {
+		j.leave(ftpexec.Entry{Name: "."})
+		return nil
+	}
+	v := *j.url()
+	last := len(v.Dirs) - 1
+	v.Name = v.Dirs[last]
+	v.Dirs = v.Dirs[:last:last]
 	v.Type = cmp.Or(j.dir.kind, j.Tree.typeOf(v.Name))
 	task := *j.Task
 	task.Path = cmp.Or(task.Path, v.Name)
 	task.URLs = []*urlparse.URL{&v}
-	return &job{Task: &task, in: j, listed: -1, link: j.link}
+	return []*job{{Task: &task, in: j, listed: -1, link: j.link}}
 }
 
+// list lists a directory, and queues what it leads to.
 func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if t.GivenUp != nil {
@@ -70,20 +57,8 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case b.crowded(t, err):
 		return schedule.Full(err)
 	case err != nil && j.dir.guess && noDirectory(err):
-		if j.dir.up == nil || j.Tree.wants(j.dir.below, false, false) {
-			return b.listed(ctx, t, j.asFile())
-		}
-		j.leave(entry{name: "."})
-		return b.listed(ctx, t)
-	case err == nil && j.dir.guess && j.dir.up != nil && !j.Tree.wants(j.dir.below, true, true): // only now it shows that it is a directory
-		b.try(j.Tree, j.dir.below, true)
-		j.leave(entry{name: ".", mode: fs.ModeDir})
-		return b.listed(ctx, t)
-	case err == nil && j.Tree.Depth > 0 && j.dir.depth >= j.Tree.Depth: // as here
-		j.note(func(h *haul) { h.deeper++ })
-		return b.listed(ctx, t)
-	case same != nil:
-		b.left(j, cmp.Or(same.below, "."))
+		return b.listed(ctx, t, j.asFile()...)
+	case err == nil && !b.enters(j, same):
 		return b.listed(ctx, t)
 	case err == nil:
 		err = b.create(j)
@@ -99,6 +74,24 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	return b.listed(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
+// enters reports whether what is in a directory is wanted, and counts the directory if it is not. Of a name that may be a
+// file's only its listing tells that it is a directory's. same is the directory above it that is the same one, or nil.
+func (b *engine) enters(j *job, same *node) bool {
+	d := j.dir
+	switch {
+	case d.guess && d.up != nil && !j.Tree.wants(d.below, true, true):
+		b.try(j.Tree, d.below, true)
+		j.leave(ftpexec.Entry{Name: ".", Mode: fs.ModeDir})
+	case !j.Tree.reads(d.depth):
+		j.note(func(h *haul) { h.deeper++ })
+	case same != nil:
+		b.left(j, cmp.Or(same.below, "."))
+	default:
+		return true
+	}
+	return false
+}
+
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	if j.dir == nil {
 		t.Value.note(func(h *haul) { h.wanted++ })
@@ -109,7 +102,8 @@ func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 }
 
 // listed queues what a listed directory leads to. If the run is interrupted meanwhile, it counts as not listed.
-func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job], jobs ...*job) schedule.Verdict {
+func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
+	jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
 		if ctx.Err() != nil {
 			break
@@ -133,18 +127,28 @@ func (b *engine) complain(j *job, found contents) {
 	}
 	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
 	if slices.ContainsFunc(mostListed, func(most int) bool { return found.all <= most && found.all >= most-2 }) {
-		b.note(pause, fmt.Sprintf("%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing", j.url().Redacted(), found.all))
+		b.note(pause, fmt.Sprintf(
+			"%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing",
+			j.url().Redacted(), found.all))
+	}
+	if found.all > 0 && !found.told {
+		b.bare.Do(func() {
+			b.note(pause, j.url().Redacted()+": the server tells names alone, without types, sizes and times")
+		})
 	}
 	j.note(func(h *haul) {
-		h.lost, h.shown = h.lost || len(found.odd) > 0, h.shown || found.all > 0
-		if pattern, last := glob.Level(j.Tree.Names, j.dir.depth); last {
-			h.named = h.named || slices.ContainsFunc(found.entries, func(e entry) bool { return glob.Match([]string{pattern}, e.name, false) })
-		}
+		h.lost = h.lost || len(found.odd) > 0
+		h.shown = h.shown || found.all > 0
+		pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
+		h.named = h.named || last && slices.ContainsFunc(found.entries, func(e ftpexec.Entry) bool {
+			return glob.Match([]string{pattern}, e.Name, false)
+		})
 	})
 }
 
 // notListed reports a directory that could not be listed, unless the run was interrupted.
-func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Verdict) schedule.Verdict {
+func (b *engine) notListed(ctx context.Context, j *job, err error,
+	v schedule.Verdict) schedule.Verdict {
 	j.note(func(h *haul) { h.lost = true })
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
@@ -154,7 +158,9 @@ func (b *engine) notListed(ctx context.Context, j *job, err error, v schedule.Ve
 
 // create creates the local directory, which may stay empty. If only some files are wanted, those create theirs.
 func (b *engine) create(j *job) error {
-	if pattern, _ := glob.Level(j.Tree.Names, j.dir.depth); b.teller != nil || j.Path != "" && (pattern != "" || len(j.Tree.Accept) > 0) {
+	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
+	some := pattern != "" || len(j.Tree.Accept) > 0
+	if b.teller != nil || some && j.Path != "" {
 		return nil
 	}
 	if b.root == nil {
@@ -164,21 +170,24 @@ func (b *engine) create(j *job) error {
 	return err
 }
 
+// contents is what the listing of a directory shows.
 type contents struct {
-	entries []entry // without the files that are queued already
-	odd     []error // of single lines
-	all     int     // the number of entries
-	dirs    int     // how many of them may be directories
-	shows   uint64  // a hash of them, in whatever order
+	entries []ftpexec.Entry // without the files that are queued already
+	odd     []error         // of single lines
+	all     int             // the number of entries
+	dirs    int             // how many of them may be directories
+	told    bool            // more than names
+	shows   uint64          // a hash of them, in whatever order
 }
 
 // earlyLister is a Source that tells what shows of a listing before it is whole, as an [*ftpexec.Client] does.
 type earlyLister interface {
-	EntriesEarly(ctx context.Context, u *urlparse.URL, o ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
+	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
 }
 
 // entries lists a directory of which some files are queued already. It tries again as a download does.
-func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early, ahead map[uint64]bool) (c contents, err error) {
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early,
+	ahead map[uint64]bool) (c contents, err error) {
 	entries := b.src.Entries
 	if src, ok := b.src.(earlyLister); ok {
 		entries = func(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
@@ -199,7 +208,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early, 
 			case err != nil:
 				return err
 			default:
-				c.add(entryOf(e), ahead)
+				c.add(kept(e), ahead)
 			}
 		}
 		return nil
@@ -207,13 +216,14 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early, 
 	return c, err
 }
 
-func (c *contents) add(e entry, ahead map[uint64]bool) {
+func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 	c.all++
 	c.shows += maphash.Comparable(seed, e)
-	if e.mode == fs.ModeDir || e.mode == fs.ModeIrregular {
+	if e.Mode == fs.ModeDir || e.Mode == fs.ModeIrregular {
 		c.dirs++
 	}
-	if key := e.key(); e.mode == 0 && ahead[key] {
+	c.told = c.told || e.Mode != fs.ModeIrregular || e.Size >= 0 || e.Precision > 0
+	if key := keyOf(e); e.Mode == 0 && ahead[key] {
 		ahead[key] = false // another of that name is one too many
 	} else {
 		c.entries = append(c.entries, e)
@@ -221,22 +231,24 @@ func (c *contents) add(e entry, ahead map[uint64]bool) {
 }
 
 func (b *engine) again(ctx context.Context, f func() error) error {
-	return retry.New(retry.Policy{Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true}).Do(ctx, f)
+	p := retry.Policy{Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true}
+	return retry.New(p).Do(ctx, f)
 }
 
 // sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has told them only
 // roughly. An error leaves them rough: then the files are asked for one by one.
-func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
-	var rough []*entry
+func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
+	var asked []*ftpexec.Entry
 	var urls []*urlparse.URL
 	for i := range entries {
 		e := &entries[i]
-		if !b.Each.Newer || !e.mode.IsRegular() || !e.rough() {
+		if !b.Each.Newer || !e.Mode.IsRegular() || !rough(*e) {
 			continue
 		}
-		if info, err := b.root.Lstat(path.Join(j.Path, e.name)); err == nil && info.Mode().IsRegular() && info.Size() == e.size {
-			rough = append(rough, e)
-			urls = append(urls, j.url().Child(localfile.Segment(e.name), ""))
+		info, err := b.root.Lstat(path.Join(j.Path, e.Name))
+		if err == nil && info.Mode().IsRegular() && info.Size() == e.Size {
+			asked = append(asked, e)
+			urls = append(urls, j.url().Child(localfile.Segment(e.Name), ""))
 		}
 	}
 	src, ok := b.src.(interface {
@@ -246,17 +258,17 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []entry) {
 		return
 	}
 	for info, err := range src.StatAll(ctx, urls) { // one for each
-		if e := rough[0]; err == nil && info.Size == e.size {
-			e.time = info.ModTime
-			e.unit = time.Second
-			e.local = false
+		if e := asked[0]; err == nil && info.Size == e.Size {
+			e.ModTime = info.ModTime
+			e.Precision = time.Second
+			e.Local = false
 		}
-		rough = rough[1:]
+		asked = asked[1:]
 	}
 }
 
 // within returns the jobs for the entries of a directory, or if ctx ends some, and reports those that are not retrieved.
-func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*job) {
+func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []*job) {
 	taken := j.dir.ahead
 	if taken == nil {
 		taken = make(map[uint64]bool)
@@ -265,74 +277,73 @@ func (b *engine) within(ctx context.Context, j *job, entries []entry) (jobs []*j
 		if ctx.Err() != nil {
 			break
 		}
-		below := path.Join(j.dir.below, e.name)
-		deeper := j.Tree.Depth == 0 || j.dir.depth+1 < j.Tree.Depth
-		link := e.mode == fs.ModeSymlink && !j.Tree.FollowLinks
-		dir := e.mode == fs.ModeDir
-		b.try(j.Tree, below, dir)
-		if !j.Tree.wants(below, dir, dir || e.mode != 0 && deeper && !link) {
+		b.try(j.Tree, path.Join(j.dir.below, e.Name), e.Mode == fs.ModeDir)
+		if !j.wants(e) {
 			j.leave(e)
 			continue
 		}
 		next := j.file(e)
-		if b.teller != nil && next.listed >= 0 && e.mode == 0 {
-			b.tells(next, ftpexec.Entry{Name: e.name, Size: e.size, ModTime: e.time, Precision: e.unit, Local: e.local})
-		} else if err := e.usable(taken); err != nil {
+		if b.teller != nil && next.listed >= 0 && e.Mode == 0 {
+			b.tells(next, e)
+		} else if err := usable(e, taken); err != nil {
 			b.refuse(next, e, err)
-		} else if e.mode == 0 || b.descend(j, next, e) {
+		} else if e.Mode == 0 || b.descend(j, next, e) {
 			jobs = append(jobs, next)
 		}
 	}
 	return jobs
 }
 
-func (j *job) file(e entry) *job {
-	f := &job{in: j, name: e.name, listed: e.size}
-	if j.Tree.typeOf(e.name) == urlparse.TypeASCII {
+// wants reports whether an entry of the directory is wanted. What may be a directory is, if that would be read.
+func (j *job) wants(e ftpexec.Entry) bool {
+	dir := e.Mode == fs.ModeDir
+	link := e.Mode == fs.ModeSymlink && !j.Tree.FollowLinks
+	may := e.Mode != 0 && !link && j.Tree.reads(j.dir.depth+1)
+	return j.Tree.wants(path.Join(j.dir.below, e.Name), dir, dir || may)
+}
+
+func (j *job) file(e ftpexec.Entry) *job {
+	f := &job{in: j, name: e.Name, listed: e.Size}
+	if j.Tree.typeOf(e.Name) == urlparse.TypeASCII {
 		f.listed = -1 // the line ends count otherwise there
 	}
-	if !e.rough() {
-		f.modTime = e.time
+	if !rough(e) {
+		f.modTime = e.ModTime
 	}
 	return f
 }
 
-func (b *engine) refuse(j *job, e entry, err error) {
-	dir := e.mode.IsDir()
+// refuse ends an entry that cannot have its name here.
+func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
 	j.in.note(func(h *haul) { h.lost = true })
-	b.count(func(c *counts) {
-		if dir {
-			c.Unlisted++
-		} else {
-			c.file(0)
-		}
-	})
 	j.settle()
-	j.URLs[0] = e.url(j.in.url())
-	failed := j.failed(err)
-	failed.dir = dir
-	b.ended(failed)
+	j.URLs[0] = urlOf(e, j.in.url())
+	b.reject(j, e.Mode.IsDir(), err)
 }
 
 // descend fills in the job for an entry that is not a file. It returns false if the entry is not retrieved.
-func (b *engine) descend(parent, next *job, e entry) bool {
-	d, u := parent.dir, e.url(parent.url())
+func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
+	d := parent.dir
+	u := urlOf(e, parent.url())
 	next.settle()
 	next.dir = &node{
-		root: d.root, below: path.Join(d.below, e.name), depth: d.depth + 1, real: path.Join(d.real, e.name),
-		up: d, haul: d.haul, links: d.links, guess: e.mode != fs.ModeDir, unique: e.unique,
+		root: d.root, below: path.Join(d.below, e.Name), depth: d.depth + 1,
+		real: path.Join(d.real, e.Name),
+		up:   d, haul: d.haul, links: d.links, guess: e.Mode != fs.ModeDir, unique: e.Unique,
 	}
 	next.URLs[0] = u.Child("", "")
-	switch follow := e.mode == fs.ModeSymlink && parent.Tree.FollowLinks && next.dir.follow(d, e.target); {
-	case follow:
-		next.URLs[0], next.link = next.dir.url(), e.target
-	case e.mode == fs.ModeDir && parent.Tree.Depth > 0 && next.dir.depth >= parent.Tree.Depth:
+	link := e.Mode == fs.ModeSymlink
+	switch {
+	case link && parent.Tree.FollowLinks && next.dir.follow(d, e.Target):
+		next.URLs[0], next.link = next.dir.url(), e.Target
+	case e.Mode == fs.ModeDir && !parent.Tree.reads(next.dir.depth):
 		parent.note(func(h *haul) { h.deeper++ })
 		return false
-	case e.mode != fs.ModeDir && e.mode != fs.ModeIrregular: // a device or socket, or a link that is not followed
-		what := e.mode.String()
-		if e.mode == fs.ModeSymlink {
-			what = cmp.Or(e.target, "a place that the server does not tell")
+	// a device or socket, or a link that is not followed
+	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular:
+		what := e.Mode.String()
+		if link {
+			what = cmp.Or(e.Target, "a place that the server does not tell")
 		}
 		next.URLs[0] = u
 		parent.note(func(h *haul) { h.links++ })
@@ -340,30 +351,6 @@ func (b *engine) descend(parent, next *job, e entry) bool {
 		return false
 	}
 	return true
-}
-
-// follow makes p, an entry of in, the node to which it links. It returns false if that is outside the tree or a circle.
-func (p *node) follow(in *node, target string) bool {
-	if strings.HasPrefix(target, "/") {
-		root := "/" + strings.Trim(strings.Join(p.root.Dirs, "/"), "/")
-		inside, ok := strings.CutPrefix(path.Clean(target)+"/", strings.TrimSuffix(root, "/")+"/")
-		if !ok || len(p.root.Dirs) == 0 || !strings.HasPrefix(p.root.Dirs[0], "/") {
-			return false
-		}
-		p.real = strings.TrimSuffix(inside, "/")
-	} else {
-		p.real = path.Join(in.real, target)
-	}
-	if p.real == "." {
-		p.real = ""
-	}
-	for a := p.up; a != nil; a = a.up {
-		if a.real == p.real {
-			return false
-		}
-	}
-	p.links++
-	return target != "" && p.real != ".." && !strings.HasPrefix(p.real, "../") && p.links <= mostLinks
 }
 
 // url returns the URL of the node with the links followed.
@@ -379,5 +366,6 @@ func (p *node) url() *urlparse.URL {
 // noDirectory reports whether err says that there is no such directory, or that it may not be entered.
 func noDirectory(err error) bool {
 	var e *ftpexec.Error
-	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) && errors.As(err, &e) && e.Stage == "directory"
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) &&
+		errors.As(err, &e) && e.Stage == "directory"
 }

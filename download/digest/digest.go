@@ -41,7 +41,9 @@ func Parse(s string) (Sum, error) {
 	at := strings.IndexAny(s, ":=")
 	digits := s[at+1:]
 	bad := strings.TrimLeft(digits, "0123456789abcdefABCDEF")
-	fits := slices.DeleteFunc(algorithm.Names(), func(a string) bool { return bad != "" || size(a) != len(digits) })
+	fits := slices.DeleteFunc(algorithm.Names(), func(a string) bool {
+		return bad != "" || size(a) != len(digits)
+	})
 	a := algorithm.Named(s[:max(at, 0)])
 	if at < 0 && len(fits) == 1 {
 		a = fits[0]
@@ -62,7 +64,8 @@ func wrong(s string, at int, bad string, fits []string) error {
 	other := strings.Join(fits, ": or ") + ":"
 	switch {
 	case s == "":
-		return errors.New("no digest given: write ALGO:HEX, for example sha256: and 64 hexadecimal digits")
+		const example = "sha256: and 64 hexadecimal digits"
+		return errors.New("no digest given: write ALGO:HEX, for example " + example)
 	case at < 0 && len(fits) == 0:
 		return fmt.Errorf("%.40q has no algorithm: write ALGO:HEX, where ALGO is one of %s", s, all)
 	case at < 0:
@@ -70,11 +73,14 @@ func wrong(s string, at int, bad string, fits []string) error {
 	case a == "":
 		return fmt.Errorf("unknown digest algorithm %.40q: write one of %s", s[:at], all)
 	case bad != "":
-		return fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(bad)[0], digits-len(bad)+1)
-	case len(fits) == 0:
-		return fmt.Errorf("%s has %d hexadecimal digits, not %d", a, size(a), digits)
+		at := digits - len(bad) + 1
+		return fmt.Errorf("%s: %q at character %d is not a hexadecimal digit", a, []rune(bad)[0], at)
 	}
-	return fmt.Errorf("%s has %d hexadecimal digits, not %d: for this digest write %s", a, size(a), digits, other)
+	why := fmt.Errorf("%s has %d hexadecimal digits, not %d", a, size(a), digits)
+	if len(fits) > 0 {
+		why = fmt.Errorf("%w: for this digest write %s", why, other)
+	}
+	return why
 }
 
 // size returns how many digits the digests of an algorithm have.

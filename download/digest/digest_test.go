@@ -1,7 +1,9 @@
 package digest
 
 import (
+	"encoding/json"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -116,4 +118,38 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("Parse(%q) = %s, and that is %s, %v", s, sum, again, err)
 		}
 	})
+}
+
+// JSON and logs show a Sum as text, and read it back.
+func TestText(t *testing.T) {
+	type file struct {
+		Sum Sum
+	}
+	for a, digits := range abc {
+		text := `{"Sum":"` + a + ":" + digits + `"}`
+		var f file
+		if err := json.Unmarshal([]byte(text), &f); err != nil || f.Sum.String() != a+":"+digits {
+			t.Errorf("%s: got %v, %v", text, f.Sum, err)
+		}
+		if got, err := json.Marshal(f); string(got) != text || err != nil {
+			t.Errorf("got %s, %v, want %s", got, err, text)
+		}
+		var log strings.Builder
+		slog.New(slog.NewTextHandler(&log, nil)).Info("done", "sum", f.Sum)
+		if want := " sum=" + a + ":" + digits; !strings.Contains(log.String(), want) {
+			t.Errorf("got %q, want %q", log.String(), want)
+		}
+	}
+	f := file{Sum{"md5", make([]byte, 16)}}
+	if err := json.Unmarshal([]byte(`{"Sum":""}`), &f); err != nil || f.Sum.String() != "" {
+		t.Errorf("no text: %v, %v", f.Sum, err)
+	}
+	if got, err := json.Marshal(f); string(got) != `{"Sum":""}` || err != nil {
+		t.Errorf("no digest: %s, %v", got, err)
+	}
+	for _, text := range []string{"md5", "md5:00", "sha3:00", "00"} {
+		if err := f.Sum.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
 }

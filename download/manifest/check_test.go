@@ -329,7 +329,7 @@ func TestLineEnds(t *testing.T) {
 			}
 		}
 	}
-	for _, format := range append(formats(), "") {
+	for _, format := range append(Formats(), "") {
 		for _, text := range []string{"", "\xef\xbb\xbf"} {
 			cases++
 			if _, _, errs := Check(strings.NewReader(text), Options{Format: format}); len(errs) == 0 {
@@ -338,4 +338,42 @@ func TestLineEnds(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", cases)
+}
+
+// TestNothing gives Check and Read what is nil, empty or contradictory: that is an error and never a panic.
+func TestNothing(t *testing.T) {
+	list := func() io.Reader { return strings.NewReader("ftp://h/a\n") }
+	for what, tt := range map[string]struct {
+		list io.Reader
+		o    Options
+	}{
+		"no list":                  {},
+		"an empty list":            {list: strings.NewReader("")},
+		"a form that is none":      {list: list(), o: Options{Format: "x"}},
+		"an empty map":             {list: list(), o: Options{Map: []string{""}}},
+		"an empty base":            {list: strings.NewReader("a\n"), o: Options{Base: new(urlparse.URL)}},
+		"no shard of some":         {list: list(), o: Options{Shard: [2]int{0, 2}}},
+		"a shard of none":          {list: list(), o: Options{Shard: [2]int{1, 0}}},
+		"a shard beyond the last":  {list: list(), o: Options{Shard: [2]int{3, 2}}},
+		"a shard before the first": {list: list(), o: Options{Shard: [2]int{-1, 2}}},
+		"fewer shards than none":   {list: list(), o: Options{Shard: [2]int{-2, -1}}},
+	} {
+		var in, again io.Reader
+		if tt.list != nil {
+			text := must.Get(io.ReadAll(tt.list))(t)
+			in = strings.NewReader(string(text))
+			again = strings.NewReader(string(text))
+		}
+		files, _, errs := Check(in, tt.o)
+		n, wrong := 0, 0
+		for _, err := range Read(again, tt.o) {
+			n++
+			if err != nil {
+				wrong++
+			}
+		}
+		if files != 0 || len(errs) != 1 || n != 1 || wrong != 1 {
+			t.Errorf("%s: Check has %d files and %v, Read %d of which %d are errors", what, files, errs, n, wrong)
+		}
+	}
 }

@@ -67,7 +67,8 @@ func (b *beginning) sums() bool {
 	return ok
 }
 
-func formats() (names []string) {
+// Formats returns the names of the forms, as [Options] has them, in the order in which they are recognized.
+func Formats() (names []string) {
 	for _, f := range forms {
 		names = append(names, f.name)
 	}
@@ -92,7 +93,8 @@ func (b *beginning) heads(separator string) bool {
 // document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.
 func (b *beginning) document() bool {
 	names, _, _ := members(b.first)
-	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") && !b.isHeader(plain(names...), false)
+	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") &&
+		!b.isHeader(plain(names...), false)
 }
 
 // form reads Map, skips a byte order mark, decompresses what gzip has compressed, and returns the form of the list: that of Format,
@@ -129,9 +131,9 @@ func (r *reader) form() (form, error) {
 		return form{}, errors.New("the list is empty")
 	}
 	want := cmp.Or(r.Format, r.guess(string(start)))
-	i := slices.Index(formats(), want)
+	i := slices.Index(Formats(), want)
 	if i < 0 {
-		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, formats())
+		return form{}, fmt.Errorf("there is no form of list %q: write one of %q", want, Formats())
 	}
 	return forms[i], nil
 }
@@ -141,7 +143,8 @@ var errDamaged = errors.New("the list is compressed and damaged: download it aga
 // damaged reports whether err is about what gzip has compressed.
 func damaged(err error) bool {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
-	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
+	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) ||
+		errors.Is(err, gzip.ErrHeader)
 }
 
 // guess tells the form of a list from its beginning. What looks like nothing else is a table if it has a tab, or a
@@ -160,7 +163,8 @@ func (r *reader) guess(text string) string {
 	switch {
 	case i >= 0 && (r.maps == nil || forms[i].maps):
 		return forms[i].name
-	case strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t") && (r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
+	case strings.Contains(b.first, ",") && !strings.Contains(b.first, "\t") &&
+		(r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
 		return "csv"
 	case r.maps != nil, strings.Contains(b.first, "\t") && !strings.Contains(b.first, "://"):
 		return "tsv"
@@ -170,7 +174,8 @@ func (r *reader) guess(text string) string {
 
 func hasScheme(text string) bool {
 	scheme, rest, ok := strings.Cut(strings.ToLower(text), ":")
-	return ok && (scheme == "url" || strings.HasPrefix(rest, "//") && slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme))
+	return ok && (scheme == "url" || strings.HasPrefix(rest, "//") &&
+		slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme))
 }
 
 // url reads a URL of a list of them, which may lack what Base has.
@@ -199,10 +204,12 @@ func (r *reader) url(text string) (*urlparse.URL, error) {
 // listed yields the file of a line of a list of digests, which is below Base.
 func (r *reader) listed(line int, text string) {
 	name, sum, ok := sums.Line(text)
-	item, err := Item{Line: line, Sum: sum}, error(nil)
+	item := Item{Line: line, Sum: sum}
+	var err error
 	switch {
 	case r.Base == nil || r.Base.Host == "":
-		r.fail(line, errors.New("a list of digests names files without their directory: give its URL as the base (--base URL)"))
+		r.fail(line, errors.New(
+			"a list of digests names files without their directory: give its URL as the base (--base URL)"))
 		r.done = true
 		return
 	case !ok || name == "":
@@ -219,7 +226,8 @@ func comment(text string) bool {
 	return text == "" || text[0] == '#'
 }
 
-var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and below%.0w", errors.ErrUnsupported)
+var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and below%.0w",
+	errors.ErrUnsupported)
 
 // places adds the places of a file, without those that are no ftp URLs unless all are.
 func (r *reader) places(i *Item, texts []string) (err error) {
@@ -242,12 +250,17 @@ func (r *reader) places(i *Item, texts []string) (err error) {
 	return err
 }
 
+// optionLetters are what the names of aria2's options have.
+const optionLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
 // readList reads the places of a file from each line, with tabs between them, and from the lines below it the options that
 // aria2 has for it. A "#" within a line is not a comment: the parser says that it must be encoded.
 func (r *reader) readList() {
-	item, err := Item{}, error(nil)
+	var item Item
+	var err error
 	finish := func() {
-		if own := ""; err == nil && strings.HasSuffix(item.Path, "/") {
+		if err == nil && strings.HasSuffix(item.Path, "/") {
+			var own string
 			own, err = r.ownPath(item.URLs[0])
 			item.Path += own
 		}
@@ -259,7 +272,7 @@ func (r *reader) readList() {
 		option := strings.TrimLeft(text, " \t")
 		name, value, ok := strings.Cut(option, "=")
 		switch value = strings.TrimSpace(value); {
-		case !ok || option == text || item.Line == 0 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+		case !ok || option == text || item.Line == 0 || strings.Trim(name, optionLetters) != "":
 			finish()
 			item = Item{Line: line}
 			err = r.places(&item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
@@ -291,8 +304,10 @@ func (r *reader) command(line int, text string) {
 		item.Path = words[i+1]
 		words = slices.Delete(words, i, i+2)
 	}
-	if err != nil || len(words) != 2 || words[0] != "curl" || words[1][0] == '-' || strings.ContainsAny(text, "\\$`|&;<>") {
-		err = errors.New("is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
+	if err != nil || len(words) != 2 || words[0] != "curl" || words[1][0] == '-' ||
+		strings.ContainsAny(text, "\\$`|&;<>") {
+		err = errors.New(
+			"is no command for one file: write curl -L ftp://host/path -o NAME, or a list of URLs alone")
 	} else {
 		err = r.places(&item, words[1:])
 	}

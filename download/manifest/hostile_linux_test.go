@@ -19,7 +19,7 @@ import (
 func TestHostileProcesses(t *testing.T) {
 	if what := os.Getenv("FTPFETCH_HOSTILE"); what != "" {
 		words := strings.Split(what, "|")
-		items, errs := ways[words[0]](newEndless(heads[words[1]], kinds[words[2]], int64(len(words[3]))<<20), Options{})
+		items, errs := ways[words[0]](newEndless(heads(t)[words[1]], kinds[words[2]], int64(len(words[3]))<<20), Options{})
 		fmt.Printf("%d MiB, %d items, %d errors\n", peak(t), items, len(errs))
 		os.Exit(min(items/100_000, 2))
 	}
@@ -30,7 +30,7 @@ func TestHostileProcesses(t *testing.T) {
 		must.Do(t, exec.Command("go", "test", "-vet=off", "-c", "-o", program, ".").Run())
 	}
 	nth := 0
-	for head := range heads {
+	for head := range heads(t) {
 		for kind := range kinds {
 			for way := range ways {
 				if nth++; nth%night.Or(211, 1) != 0 {

@@ -14,12 +14,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// heads are the beginnings of lists of each form: with them the beginning tells the form.
-var heads = map[string]string{
-	"tsv": "url\tpath\tsize\tmd5\n", "csv": "url,path,size,md5\n", "json": "[\n", "ndjson": `{"url":"ftp://h/0"}` + "\n",
-	"metalink": `<?xml version="1.0"?><metalink>` + "\n", "curl": "curl -L ftp://h/0 -o 0\n", "list": "ftp://h/0\n", "sums": "d41d8cd98f00b204e9800998ecf8427e  0\n",
-	"tsv of ENA": "fastq_ftp\tfastq_md5\tfastq_bytes\n", "csv of NCBI": "# a comment\n#ftp_path,b\n", "json of digests": `{"a":` + "\n", "ndjson of SDRF": `{"comment[file uri]":["ftp://h/0","ftp://h/1"]}` + "\n",
-	"metalink file": "<metalink><file name='a'>",
+// heads returns the beginnings of lists of each form, by the form and what is special: with them the beginning tells the
+// form.
+func heads(t *testing.T) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, l := range lists(t, "beginnings") {
+		all[l.text[0]] = l.text[1]
+	}
+	return all
 }
 
 const secretly = "ftp://me:hunter2@h/"
@@ -90,6 +93,7 @@ var ways = map[string]func(r io.Reader, o Options) (items int, errs []error){
 func TestHostileLists(t *testing.T) {
 	const size = 2 << 20
 	nth := 0
+	heads := heads(t)
 	for head := range heads {
 		for kind, piece := range kinds {
 			for way, read := range ways {
@@ -120,6 +124,7 @@ func TestHostileLists(t *testing.T) {
 func TestHostileListsEnd(t *testing.T) {
 	const size = 64 << 20
 	nth := 0
+	heads := heads(t)
 	for head, each := range map[string][]string{
 		"tsv":             {"bad lines", "bad URLs", "bad objects", "bad sizes", "scripts", "pages", "numbers", "digests", "NUL", "quotes that span lines"},
 		"csv":             {"bad lines", "bad URLs", "an unclosed quote", "a quote within", "quotes that span lines", "other schemes", "bytes", "pages"},
@@ -153,6 +158,7 @@ func TestHostileListsEnd(t *testing.T) {
 // TestIdleLists checks that what is compressed and goes on without a file is not read for ever.
 func TestIdleLists(t *testing.T) {
 	nth := 0
+	heads := heads(t)
 	for head, pieces := range map[string][]string{"list": {"\n", "#\n", " \n"}, "tsv": {"\n", "#\n"}, "ndjson": {"\n"}, "curl": {"# a\n"}, "sums": {"\n"}} {
 		for _, piece := range pieces {
 			if nth++; nth%night.Or(5, 1) != 0 {

@@ -49,10 +49,11 @@ type Options struct {
 // Item is one file of many: where it comes from, where it goes, and what is known about it in advance.
 type Item struct {
 	URLs []*urlparse.URL // places of the same file, in the order to try them; at least one
-	Path string          // where to save it, below the output directory, with "/" between its components
-	Size *int64          // in bytes; nil means unknown
-	Sum  digest.Sum      // the zero value means unknown
-	Line int             // the line of the list that names it, from 1; 0 if no list does
+	// where to save it, below the output directory, with "/" between its components
+	Path string
+	Size *int64     // in bytes; nil means unknown
+	Sum  digest.Sum // the zero value means unknown
+	Line int        // the line of the list that names it, from 1; 0 if no list does
 }
 
 // Check reads a whole list. It returns how many files the list names in the shard, their total size, which is -1 if the
@@ -64,41 +65,50 @@ type Item struct {
 // in their lines are one file, and no error. Check needs about fifty bytes of memory for each item.
 func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 	paths := claims.New()
-	r := &reader{Options: o}
-	r.yield = func(item Item, err error) bool {
+	for item, err := range o.items(text) {
 		if err == nil {
 			mine := claims.Claim{Who: int32(item.Line), What: paths.Hash(item.identity())}
 			other, clash := paths.Add(item.Path, mine)
 			if clash == claims.Same && other.What == mine.What {
-				return true
+				continue
 			}
 			if o.shares(item) {
 				files++
-				if octets < 0 || item.Size == nil || *item.Size > math.MaxInt64-octets {
-					octets = -1
-				} else {
-					octets += *item.Size
-				}
+				octets = plus(octets, item.Size)
 			}
-			if clash != "" {
-				hint := ""
-				if !r.KeepDirs && item.Path == item.URLs[0].Name {
-					hint = " (--keep-dirs saves each file under the directories of its URL)"
-				}
-				err = inLine(item.Line, fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, fmt.Sprint("line ", other.Who)))
-			}
+			err = o.conflict(item, clash, other.Who)
 		}
-		switch {
-		case err == nil:
-			return true
-		case len(errs) == mostFaults:
-			err = errFaults
+		if err == nil {
+			continue
+		}
+		if len(errs) == mostFaults {
+			return files, octets, append(errs, errFaults)
 		}
 		errs = append(errs, err)
-		return len(errs) <= mostFaults
 	}
-	r.read(text)
 	return files, octets, errs
+}
+
+// conflict returns the error of an item whose path clashes with that of an earlier line, as package claims words it.
+func (o *Options) conflict(item Item, clash string, line int32) error {
+	if clash == "" {
+		return nil
+	}
+	hint := ""
+	if !o.KeepDirs && item.Path == item.URLs[0].Name {
+		hint = " (--keep-dirs saves each file under the directories of its URL)"
+	}
+	other := fmt.Sprint("line ", line)
+	return inLine(item.Line,
+		fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, other))
+}
+
+// plus adds a size to a sum. Either may be unknown, and so may be their sum.
+func plus(sum int64, size *int64) int64 {
+	if sum < 0 || size == nil || *size > math.MaxInt64-sum {
+		return -1
+	}
+	return sum + *size
 }
 
 // Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
@@ -107,19 +117,29 @@ func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
 func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		faults := 0
-		(&reader{Options: o, yield: func(item Item, err error) bool {
-			if err == nil && !o.shares(item) || errors.Is(err, errLeftOut) {
-				return true
-			}
-			if err != nil {
+		for item, err := range o.items(source) {
+			switch {
+			case errors.Is(err, errLeftOut), err == nil && !o.shares(item):
+				continue
+			case err != nil:
 				faults++
 			}
 			if faults > mostFaults {
 				yield(Item{}, errFaults)
-				return false
+				return
 			}
-			return yield(item, err)
-		}}).read(source)
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+// items yields everything that a list says, of all shares and however much of it is wrong.
+func (o *Options) items(source io.Reader) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		r := &reader{Options: *o, yield: yield}
+		r.read(source)
 	}
 }
 
@@ -151,7 +171,9 @@ var ErrLine = errors.New("a line of the list is wrong")
 // mostFaults is how many bad lines are told before reading stops: the rest costs time, and tells nothing new.
 const mostFaults = 100
 
-var errFaults = fmt.Errorf("after %d bad lines the rest is not read: is the list of another form (--format)?%.0w", mostFaults, ErrLine)
+var errFaults = fmt.Errorf(
+	"after %d bad lines the rest is not read: is the list of another form (--format)?%.0w",
+	mostFaults, ErrLine)
 
 // inLine says what is wrong with a line of a list, on one printable line without a password. The line of a record of several
 // is its first. Of a long text it keeps the beginning, and not err itself, which may hold the whole line.
@@ -178,12 +200,14 @@ const maxLine, maxField = 1 << 20, 16 << 10
 
 var errField = fmt.Errorf("is longer than %d bytes", maxField)
 
-var errTooMuch = fmt.Errorf("an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", maxLine)
+var errTooMuch = fmt.Errorf(
+	"an object or element is longer than %d bytes: leave out what does not count, such as digests of pieces", maxLine)
 
 // mostIdle bounds the bytes between two files: what is compressed may go on for ever with empty lines.
 const mostIdle = 16 << 20
 
-var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and empty lines", mostIdle)
+var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and empty lines",
+	mostIdle)
 
 // reader is the state of one reading.
 type reader struct {
@@ -195,10 +219,25 @@ type reader struct {
 	noted bool // errLeftOut is told
 }
 
+// check returns what is wrong with the call itself.
+func (o *Options) check(source io.Reader) error {
+	switch {
+	case source == nil:
+		return errors.New("there is no list: write an io.Reader")
+	case o.Shard != [2]int{} && (o.Shard[0] < 1 || o.Shard[0] > o.Shard[1]):
+		return fmt.Errorf("there is no Shard %d of %d: write one from 1", o.Shard[0], o.Shard[1])
+	}
+	return nil
+}
+
 // read yields all items, those of other shards too.
 func (r *reader) read(source io.Reader) {
-	r.in = &lines{r: bufio.NewReaderSize(source, peekSize)}
-	format, err := r.form()
+	err := r.Options.check(source)
+	var format form
+	if err == nil {
+		r.in = &lines{r: bufio.NewReaderSize(source, peekSize)}
+		format, err = r.form()
+	}
 	if err != nil {
 		r.fail(1, err)
 		return
@@ -248,7 +287,8 @@ func (r *reader) fail(line int, err error) {
 // finish yields the item of a line, whose path is as given, or the error that came up on the way to it.
 func (r *reader) finish(item Item, err error) {
 	if err == nil && len(item.URLs) == 0 {
-		err = errors.New("the line has no URL: write one, such as ftp://host/path, in the column url")
+		err = errors.New(
+			"the line has no URL: write one, such as ftp://host/path, in the column url")
 	}
 	for _, u := range item.URLs {
 		if err == nil && !r.AllowPort {
@@ -280,7 +320,8 @@ func (r *reader) ownPath(u *urlparse.URL) (string, error) {
 	}
 	for _, name := range components {
 		if why := localfile.Unusable(name); why != "" {
-			return "", fmt.Errorf("%s: cannot be saved under its own name: %q %s: give it a path", u.Redacted(), name, why)
+			return "", fmt.Errorf("%s: cannot be saved under its own name: %q %s: give it a path",
+				u.Redacted(), name, why)
 		}
 	}
 	return strings.Join(components, "/"), nil
@@ -292,7 +333,8 @@ func (i *Item) addURL(u *urlparse.URL, err error) error {
 		err = inField(u.Redacted(), errors.New("names a directory: write the URL of a file"))
 	}
 	if err == nil && strings.Contains(strings.Join(u.Dirs, "/")+"/"+u.Name, "***@") {
-		err = inField(u.Redacted(), errors.New(`"***" stands for a part that was hidden: write the part itself`))
+		err = inField(u.Redacted(),
+			errors.New(`"***" stands for a part that was hidden: write the part itself`))
 	}
 	if err == nil {
 		i.URLs = append(i.URLs, u)

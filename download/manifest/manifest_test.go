@@ -142,7 +142,7 @@ func TestFatal(t *testing.T) {
 // taken for a whole one.
 func TestReadError(t *testing.T) {
 	want := errors.New("the disk is on fire")
-	for _, format := range formats() {
+	for _, format := range Formats() {
 		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n"}[format]
 		broken := func() io.Reader { return io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want)) }
 		o := Options{Format: format, Base: must.Get(urlparse.Parse("ftp://h/"))(t)}
@@ -207,6 +207,12 @@ func TestGuess(t *testing.T) {
 	} {
 		if got := (&reader{}).guess(text); got != want {
 			t.Errorf("guess(%.30q) = %q, want %q", text, got, want)
+		}
+	}
+	all := heads(t)
+	for _, form := range Formats() {
+		if got := (&reader{}).guess(all[form]); got != form {
+			t.Errorf("the beginning of %s in lists.txt is one of %s", form, got)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type metafile struct {
 	URLs3 []element `xml:"resources>url"`
 }
 
+// element is an element of a Metalink that has text, with the attributes that count.
 type element struct {
 	Text       string `xml:",chardata"`
 	Type       string `xml:"type,attr"`
@@ -30,7 +31,8 @@ type element struct {
 }
 
 var errPriority = errors.New("priority or preference: is not a number: write one from 1 to 100")
-var errNoMetalink = errors.New("is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8")
+var errNoMetalink = errors.New(
+	"is no Metalink in UTF-8 that names files, or is cut off: download it again, or save it as UTF-8")
 
 // readMetalink reads file by file. After a fault in the syntax nothing can be understood.
 func (r *reader) readMetalink() {

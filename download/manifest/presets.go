@@ -17,19 +17,22 @@ type mapping []column
 
 // column is a column, and what its cells tell.
 type column struct {
-	as, name string // the column of this package's own tables that means the same; its name as [plain] returns it
+	// the column of this package's own tables that means the same; its name as [plain] returns it
+	as, name string
 	optional bool
-	suffix   string // the URL is that of an assembly's directory, with whose name that of the file begins
-	at       int
-	shown    string // its name as the header has it
-	tell     func(i *Item, text string) error
+	// the URL is that of an assembly's directory, with whose name that of the file begins
+	suffix string
+	at     int
+	shown  string // its name as the header has it
+	tell   func(i *Item, text string) error
 }
 
 // ftpPath is NCBI's column of assemblies' directories; ENA has columns such as fastq_ftp, fastq_md5 and fastq_bytes.
 const ftpPath, enaURLs = "ftp_path", "_ftp"
 
 // urlColumns are what archives call their columns of URLs: IGSR, ArrayExpress, SDRF-Proteomics, PRIDE and Argo.
-var urlColumns = []string{"url", "urls", ftpPath, "fastq_file", "ena_file_path", "comment[fastq_uri]", "comment[fileuri]", "uri", "file"}
+var urlColumns = []string{"url", "urls", ftpPath, "fastq_file", "ena_file_path",
+	"comment[fastq_uri]", "comment[fileuri]", "uri", "file"}
 
 // plain returns the names of columns without what archives vary.
 func plain(names ...string) (plain []string) {
@@ -58,7 +61,11 @@ func newMapping(text string) (m mapping, err error) {
 	switch {
 	case preset && archive == "ena":
 		stem := strings.TrimSuffix(plain(files)[0], enaURLs)
-		return mapping{{as: "url", name: stem + enaURLs}, {as: "md5", name: stem + "_md5", optional: true}, {as: "size", name: stem + "_bytes", optional: true}}, nil
+		return mapping{
+			{as: "url", name: stem + enaURLs},
+			{as: "md5", name: stem + "_md5", optional: true},
+			{as: "size", name: stem + "_bytes", optional: true},
+		}, nil
 	case preset && archive == "ncbi" && files != "":
 		return mapping{{as: "url", name: ftpPath, suffix: files}}, nil
 	}
@@ -68,7 +75,8 @@ func newMapping(text string) (m mapping, err error) {
 		switch {
 		case c.name == "" || cellOf(c.as) == nil || c.as == "urls":
 			name, _, _ := strings.Cut(c.as, ":") // a URL by mistake may have a password
-			return m, fmt.Errorf("the map has %q, which is no cell: write url=COLUMN, and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
+			return m, fmt.Errorf("the map has %q, which is no cell: write url=COLUMN, "+
+				"and path, size, checksum or %s likewise, ena:COLUMN or ncbi:SUFFIX",
 				name, strings.Join(algorithm.Names(), ", "))
 		case c.as == "url":
 			m = slices.Insert(m, 0, c)
@@ -109,7 +117,8 @@ func mappings(names []string) (maps []mapping, archive bool) {
 
 // columns returns the columns of a table that a mapping names. places says where each name is, and has no longer those
 // columns that are taken, unless it is an archive's.
-func (r *reader) columns(m mapping, header []string, places map[string][]int, archive bool) (file mapping, err error) {
+func (r *reader) columns(m mapping, header []string, places map[string][]int,
+	archive bool) (file mapping, err error) {
 	for _, c := range m {
 		at := places[c.name]
 		switch {
@@ -117,7 +126,8 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int, ar
 			continue
 		case len(at) == 0:
 			there := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return strings.ContainsAny(name, ":@") }) // a row, with a password
-			return nil, fmt.Errorf("there is no column %s: choose among %s", c.name, strings.Join(there, ", "))
+			return nil, fmt.Errorf("there is no column %s: choose among %s", c.name,
+				strings.Join(there, ", "))
 		case len(at) > 1 && (archive || c.as == "path" || c.as == "size"):
 			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[at[0]])
 		}
@@ -151,7 +161,8 @@ func elements(cell string) (list []string) {
 
 // servers serve the same files by HTTPS and by FTP.
 var servers = strings.NewReplacer("https://ftp.ncbi.nlm.nih.gov/", "ftp://ftp.ncbi.nlm.nih.gov/",
-	"https://ftp.ebi.ac.uk/", "ftp://ftp.ebi.ac.uk/", "https://ftp.pride.ebi.ac.uk/", "ftp://ftp.pride.ebi.ac.uk/", "ftp:/ftp.", "ftp://ftp.")
+	"https://ftp.ebi.ac.uk/", "ftp://ftp.ebi.ac.uk/", "https://ftp.pride.ebi.ac.uk/",
+	"ftp://ftp.pride.ebi.ac.uk/", "ftp:/ftp.", "ftp://ftp.")
 
 // locate adds what an archive calls the place of a file: a URL, a path below Base, or a host and a path. Such a path is no
 // URL: its "#", "%" and spaces are those of the file's name.
@@ -172,7 +183,8 @@ func (r *reader) locate(i *Item, text string, c column) error {
 	case r.Base != nil && r.Base.Host != "" && !hosted:
 		return i.below(r.Base, text)
 	case !hosted && !strings.Contains(host, "."):
-		return errors.New("is relative: give the URL of the directory that it is below (--base URL)")
+		return errors.New(
+			"is relative: give the URL of the directory that it is below (--base URL)")
 	default:
 		if u, err = urlparse.Parse("ftp://" + host + "/"); err == nil {
 			segments := strings.Split(path, "/")
@@ -182,7 +194,8 @@ func (r *reader) locate(i *Item, text string, c column) error {
 	}
 	if err == nil && c.suffix != "" {
 		if u.Name == "" || u.Type != "" {
-			return inField(u.Redacted(), errors.New("is not the directory of an assembly: download the file again"))
+			return inField(u.Redacted(),
+				errors.New("is not the directory of an assembly: download the file again"))
 		}
 		u = u.Child(u.Name+c.suffix, "")
 		err = u.Check()

@@ -30,8 +30,10 @@ var columns = map[string]func(i *Item, text string) error{
 	"path": func(i *Item, text string) error { i.Path = text; return nil },
 	"size": (*Item).setSize,
 	"checksum": func(i *Item, text string) error {
-		if i := strings.IndexAny(text, ":="); i < 0 || algorithm.Named(text[:i]) == "" { // the text may be a URL with a password
-			return errors.New("is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
+		// the text may be a URL with a password
+		if i := strings.IndexAny(text, ":="); i < 0 || algorithm.Named(text[:i]) == "" {
+			return errors.New(
+				"is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
 		}
 		return i.addSum(digest.Parse(text))
 	},
@@ -69,15 +71,19 @@ type table struct {
 	width  int       // cells of the header
 	needed int       // cells that a row must have
 	files  []mapping // the columns of each file in a row
-	mapped bool      // an archive's: cells are lists, and a row may be longer than the header or lack what does not count
+	// an archive's: cells are lists, and a row may be longer than the header or lack what does not count
+	mapped bool
 }
 
-var errNoHeader = errors.New("the first line names no column url, and none that an archive's list has: write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)")
+var errNoHeader = errors.New(
+	"the first line names no column url, and none that an archive's list has: " +
+		"write a header such as url, path, size, sha256, or say which columns to read (--map url=COLUMN)")
 
 // mostColumns bounds what is kept of a header, and of an array of URLs.
 const mostColumns = 10_000
 
-var errColumns = fmt.Errorf("there are more than %d columns or elements: write one file on each line", mostColumns)
+var errColumns = fmt.Errorf(
+	"there are more than %d columns or elements: write one file on each line", mostColumns)
 
 // newTable returns the meaning of a header.
 func (r *reader) newTable(header []string) (*table, error) {
@@ -157,10 +163,14 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 
 // row reads a row of a table.
 func (r *reader) row(t *table, line int, cells []string) {
-	switch first := t.files[0]; {
+	first := t.files[0]
+	switch {
 	case len(cells) < t.needed, len(cells) > t.width && !t.mapped:
-		r.fail(line, fmt.Errorf("the number of cells is %d, but that of the header is %d: write one cell for each column", len(cells), t.width))
-	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].shown): // the header again, of lists that were joined
+		r.fail(line, fmt.Errorf(
+			"the number of cells is %d, but that of the header is %d: write one cell for each column",
+			len(cells), t.width))
+	// the header again, of lists that were joined
+	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].shown):
 	default:
 		for _, file := range t.files {
 			r.files(t, file, line, cells)
@@ -170,7 +180,8 @@ func (r *reader) row(t *table, line int, cells []string) {
 
 // files reads the files of one mapping in a row.
 func (r *reader) files(t *table, file mapping, line int, cells []string) {
-	lists, n := make([][]string, len(file)), 1
+	lists := make([][]string, len(file))
+	n := 1
 	for i, c := range file {
 		lists[i] = []string{cells[c.at]}
 		if !t.mapped {
@@ -179,12 +190,15 @@ func (r *reader) files(t *table, file mapping, line int, cells []string) {
 		if lists[i] = elements(cells[c.at]); i == 0 {
 			n = len(lists[0])
 		} else if len(lists[i]) != 0 && len(lists[i]) != n {
-			r.fail(line, fmt.Errorf("the number of elements of %s is %d, but that of %s is %d: download the list again", c.shown, len(lists[i]), file[0].shown, n))
+			r.fail(line, fmt.Errorf(
+				"the number of elements of %s is %d, but that of %s is %d: download the list again",
+				c.shown, len(lists[i]), file[0].shown, n))
 			return
 		}
 	}
 	for k := 0; k < n && !r.done; k++ {
-		item, err := Item{Line: line}, error(nil)
+		item := Item{Line: line}
+		var err error
 		for i, c := range file {
 			if err == nil && k < len(lists[i]) && (lists[i][k] != "" || t.mapped && i == 0) {
 				err = inField(c.shown, c.tell(&item, lists[i][k]))
@@ -228,7 +242,8 @@ func (r *reader) record() ([]string, error) {
 }
 
 var errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/path"}`)
-var errNotArray = errors.New("the list has neither a JSON array nor digests: write [ before the first object")
+var errNotArray = errors.New(
+	"the list has neither a JSON array nor digests: write [ before the first object")
 
 // readJSON reads a document. After a fault in the syntax nothing can be understood.
 func (r *reader) readJSON() {
@@ -243,7 +258,8 @@ func (r *reader) readJSON() {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the JSON ends too early: download the list again")
 	case !errors.Is(err, errTooMuch) && !errors.Is(err, errNotArray): // without the text
-		err = errors.New("is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
+		err = errors.New(
+			"is not JSON: write each object as {\"url\": \"ftp://host/path\"}, with a comma between two")
 	}
 	r.fail(r.in.n, err)
 }
@@ -340,7 +356,8 @@ func (r *reader) object(line int, text string) {
 		case string, json.Number:
 			cells[c.at] = fmt.Sprint(value)
 		default:
-			r.fail(line, fmt.Errorf("%s is neither a string nor a number: write it as a string", c.shown))
+			r.fail(line, fmt.Errorf(
+				"%s is neither a string nor a number: write it as a string", c.shown))
 			return
 		}
 	}

@@ -3,15 +3,14 @@ package fetch
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -67,16 +66,24 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTimeout: a silent server costs a minute, but not this test.
+// TestTranscript: the whole dialogue, as one text that is the same in each run.
+func TestTranscript(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/motd": "hello"}, ModTime: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+	c := ftpexec.Client{MaxIdle: -1}
+	if _, err := Motd(t.Context(), &c, s.URL("/motd")); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/motd.txt")
+	if got := s.Transcript(); got != string(want) || err != nil {
+		t.Errorf("got\n%s\n%v, want\n%s", got, err, want)
+	}
+}
+
+// TestTimeout: a silent server is waited for no longer than Timeout.
 func TestTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network := ftptest.NewNetwork()
-		s := network.NewScript(t, testserver.Honest("hello").With("RETR", testserver.End(testserver.Stalled)))
-		c := ftpexec.Client{MaxIdle: -1, Dial: network.Dial}
-		start := time.Now()
-		_, err := Motd(t.Context(), &c, s.URL("/motd"))
-		if took := time.Since(start); !errors.Is(err, ftpexec.ErrTimeout) || took != time.Minute {
-			t.Errorf("got %v after %v", err, took)
-		}
-	})
+	s := testserver.New(t, nil, testserver.Honest("hello").With("RETR", testserver.End(testserver.Stalled)))
+	c := ftpexec.Client{MaxIdle: -1, Timeout: 100 * time.Millisecond}
+	if _, err := Motd(t.Context(), &c, s.URL("/motd")); !errors.Is(err, ftpexec.ErrTimeout) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -11,20 +11,19 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/internal/drain"
 )
 
-// readOver is how many bytes are read and dropped, rather than giving up a transfer and its connection: a new connection
-// takes some six round trips.
-const readOver = 256 << 10
-
+// file is an open file or directory.
 type file struct {
 	info   *info
 	ctx    context.Context // Close ends it with fs.ErrClosed
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex // held during a call
-	next   int64      // where the next Read begins
-	size   int64      // -1 if unknown
+	closed bool
+	next   int64 // where the next Read begins
+	size   int64 // -1 if unknown
 	first  *ftpexec.Response
 	given  bool          // bytes of first have been returned: those of another transfer must be of the same file
 	joined bool          // those of another have been, too
@@ -42,7 +41,7 @@ func (f *file) call(op string, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := fs.ErrClosed
-	if context.Cause(f.ctx) != fs.ErrClosed {
+	if !f.closed {
 		err = do()
 	}
 	return failed(op, f.info.path, err)
@@ -54,13 +53,17 @@ func (f *file) Stat() (fs.FileInfo, error) {
 
 // Close ends a call that is under way.
 func (f *file) Close() (err error) {
-	if context.Cause(f.ctx) == fs.ErrClosed {
+	if !f.mu.TryLock() {
+		f.cancel(fs.ErrClosed)
+		f.mu.Lock()
+	}
+	defer f.mu.Unlock()
+	if f.closed {
 		err = failed("close", f.info.path, fs.ErrClosed)
 	}
-	f.cancel(fs.ErrClosed)
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.closed = true
 	f.giveUp()
+	f.cancel(fs.ErrClosed)
 	return err
 }
 
@@ -115,11 +118,19 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 // Seek sends nothing. It fails with io.SeekEnd if the server has not told the size.
 func (f *file) Seek(offset int64, whence int) (at int64, err error) {
 	err = f.call("seek", func() error {
-		start, ok := map[int]int64{io.SeekStart: 0, io.SeekCurrent: f.next, io.SeekEnd: f.size}[whence]
-		if at = start + offset; !ok || start < 0 || at < 0 {
-			at = 0
+		start := int64(-1)
+		switch whence {
+		case io.SeekStart:
+			start = 0
+		case io.SeekCurrent:
+			start = f.next
+		case io.SeekEnd:
+			start = f.size
+		}
+		if start < 0 || start+offset < 0 {
 			return fs.ErrInvalid
 		}
+		at = start + offset
 		f.next = at
 		return nil
 	})
@@ -135,41 +146,65 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil): // REST beyond the end is no way to learn about the end
 		return 0, cmp.Or(f.end, io.EOF)
 	}
-	if err = f.moveTo(off); err == nil && f.whole != nil {
+	return f.fetch(p, off)
+}
+
+// fetch reads bytes at off from a transfer, or from the file if all of it is at hand.
+func (f *file) fetch(p []byte, off int64) (n int, err error) {
+	err = f.moveTo(off)
+	if err == nil && f.whole != nil {
 		return copy(p, f.whole[off:]), nil
-	} else if err == nil {
+	}
+	if err == nil {
 		n, err = f.body.Read(p)
 		f.at += int64(n)
 		f.given = f.given || n > 0
 	}
-	if err == nil && f.at == f.size { // Read again, so that the server's confirmation comes with the last bytes
-		more := 0
-		more, err = io.ReadFull(f.body, make([]byte, 1))
-		f.at += int64(more)
-	}
-	switch {
-	case f.size >= 0 && f.at > f.size && (err == nil || err == io.EOF):
-		err = ftpexec.ErrChanged
-	case err == io.EOF && f.at < f.size:
-		err = ftpexec.ErrTruncated
-	case err == io.EOF && f.joined:
-		err = f.same()
-	}
-	if f.end = nil; err == io.EOF || f.size > 0 {
+	err = f.confirmed(err)
+	f.end = nil
+	if err == io.EOF || f.size > 0 {
 		f.end = err
 	}
 	if err != nil {
 		f.giveUp()
 	}
 	if n > 0 && err == io.EOF {
-		err = nil
+		return n, nil
 	}
-	return n, err
+	return f.held(n, off, err), err
+}
+
+// held returns how many of n bytes at off Read returns with err: not the last of the file, because whoever has that, as from
+// io.ReadFull, need not look at err.
+func (f *file) held(n int, off int64, err error) int {
+	if err == nil || err == io.EOF || f.size < 0 {
+		return n
+	}
+	return int(min(int64(n), max(0, f.size-1-off)))
+}
+
+// confirmed returns what err, of a Read of body, means. At the end of the file it reads again, so that the server's
+// confirmation comes with the last bytes.
+func (f *file) confirmed(err error) error {
+	if err == nil && f.at == f.size {
+		more := 0
+		more, err = io.ReadFull(f.body, make([]byte, 1))
+		f.at += int64(more)
+	}
+	switch {
+	case f.size >= 0 && f.at > f.size && (err == nil || err == io.EOF):
+		return ftpexec.ErrChanged
+	case err == io.EOF && f.at < f.size:
+		return ftpexec.ErrTruncated
+	case err == io.EOF && f.joined:
+		return f.same()
+	}
+	return err
 }
 
 // moveTo makes body one that is at off. It reads what is left of a transfer if that is little.
 func (f *file) moveTo(off int64) error {
-	if gap := off - f.at; f.body != nil && gap > 0 && gap <= readOver {
+	if gap := off - f.at; f.body != nil && gap > 0 && gap <= drain.Over {
 		n, err := io.CopyN(io.Discard, f.body, gap)
 		f.at += n
 		if err != nil { // io.EOF: the file ends before off
@@ -179,9 +214,7 @@ func (f *file) moveTo(off int64) error {
 	if f.whole != nil || f.body != nil && f.at == off {
 		return nil
 	}
-	if f.body != nil && f.size >= 0 && f.size-f.at <= readOver {
-		_, _ = io.Copy(io.Discard, f.body) // if it fails, the next transfer has a new connection
-	}
+	f.giveUp()
 	if f.small() && !f.info.exact() {
 		return f.keep()
 	}
@@ -189,7 +222,7 @@ func (f *file) moveTo(off int64) error {
 }
 
 // small reports whether the file can still be kept as a whole.
-func (f *file) small() bool { return !f.given && f.size > 0 && f.size <= readOver }
+func (f *file) small() bool { return !f.given && f.size > 0 && f.size <= drain.Over }
 
 // errUndated means that nothing would show whether another transfer brings the same file: as in package download, that takes
 // its size and time.
@@ -198,7 +231,6 @@ var errUndated = fmt.Errorf("the server does not tell the file's size and time, 
 
 // begin starts a transfer at off. The file must be the one of which bytes have been returned.
 func (f *file) begin(off int64) error {
-	f.giveUp()
 	if f.given && (f.size < 0 || f.first.ModTime.IsZero()) {
 		return errUndated
 	}
@@ -210,7 +242,6 @@ func (f *file) begin(off int64) error {
 	f.at = off
 	f.joined = f.given
 	if f.small() && r.ModTime.IsZero() { // MLST tells the time, but no transfer has it
-		_, _ = io.Copy(io.Discard, f.body)
 		f.giveUp()
 		return f.keep()
 	}
@@ -254,9 +285,10 @@ func (f *file) same() error {
 	return cmp.Or(err, io.EOF)
 }
 
-// giveUp ends the transfer. The connection goes with it, unless the transfer is over.
+// giveUp ends the transfer. The connection goes with it, unless little is left.
 func (f *file) giveUp() {
 	if f.body != nil {
+		_ = drain.Short(f.body, f.size, f.at)
 		f.body.Close()
 		f.body = nil
 	}

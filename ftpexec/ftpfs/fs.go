@@ -27,11 +27,12 @@ import (
 // implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5), or
 // drops up to 256 KiB that come before it. Calls for one file run one after another; Close ends them. The last bytes, and
 // [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error the next Read
-// tries again. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged]. It is that
+// tries again, from the last byte too. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged]. It is that
 // too if another transfer is needed, and the server does not tell both: nothing would show whether it brings the same file.
 // A file of at most 256 KiB without a time is therefore read whole by its first Read.
 //
-// A file holds a connection from its first Read to its last byte or Close. If [ftpexec.Client.MaxConns] are in use, a call
+// A file holds a connection from its first Read to its last byte or Close. Close reads up to 256 KiB that are left, for at
+// most a second, and else closes the connection. If [ftpexec.Client.MaxConns] are in use, a call
 // that needs one more waits until one is free, its file is closed or the context of New ends: for ever, if it waits for
 // files that the same goroutine keeps half read.
 //
@@ -63,8 +64,16 @@ func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 	if !root.IsDir() {
 		return nil, &ftpexec.Error{Op: "open", URL: root.Redacted(), Err: syscall.ENOTDIR, Hint: `end the URL in "/"`}
 	}
+	if ctx == nil {
+		return nil, errNoContext
+	}
 	return &FS{cmp.Or(c, new(ftpexec.Client)), ctx, root.Child("", "")}, nil
 }
+
+var errNoContext = fmt.Errorf("%w: no context: write context.Background()", fs.ErrInvalid)
+
+// WithContext returns d with ctx in place of the context of New, say that of a request. It shares the connections of d.
+func (d *FS) WithContext(ctx context.Context) *FS { return &FS{d.client, ctx, d.root} }
 
 // Open opens the named file or directory.
 func (d *FS) Open(name string) (fs.File, error) {
@@ -171,6 +180,7 @@ func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 // Glob is as [fs.Glob], and leaves out what cannot be listed.
 func (d *FS) Glob(pattern string) ([]string, error) { return fs.Glob(lenient{d}, pattern) }
 
+// lenient lists a directory without the entries that are not understood.
 type lenient struct{ fs.StatFS } // without the Glob of FS
 
 func (l lenient) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -183,6 +193,12 @@ func (l lenient) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // url returns the URL of a name, written like that of a file. "." is the root.
 func (d *FS) url(name string) (*urlparse.URL, error) {
+	switch {
+	case d.root == nil:
+		return nil, fmt.Errorf("%w: no file system: write ftpfs.New", fs.ErrInvalid)
+	case d.ctx == nil:
+		return nil, errNoContext
+	}
 	if !fs.ValidPath(name) || strings.ContainsAny(name, "\r\n\x00") { // what no command can carry
 		return nil, fs.ErrInvalid
 	}
@@ -253,19 +269,21 @@ func (d *FS) list(name string) (list []*info, odd, err error) {
 
 // failed returns err as an error of io/fs, unless it is one already.
 func failed(op, name string, err error) error {
-	var e *ftpexec.Error
-	switch known := errors.As(err, &e); {
+	e, known := errors.AsType[*ftpexec.Error](err)
+	switch {
 	case err == nil || err == io.EOF || errors.As(err, new(*fs.PathError)):
 		return err
 	case known && e.Stage == "transfer" && e.Hint != "": // it is about URLs
 		plain := *e
-		plain.Hint, err = "", &plain
+		plain.Hint = ""
+		err = &plain
 	case known && e.Stage == "directory" && e.Code == 550 && !errors.Is(e, fs.ErrPermission):
 		err = fmt.Errorf("%w%.0w", err, fs.ErrNotExist)
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
+// info is what is known about a file or directory. It is its entry in a directory too.
 type info struct {
 	fsys *FS
 	path string // in fsys

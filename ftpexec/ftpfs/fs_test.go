@@ -1,6 +1,7 @@
 package ftpfs_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -234,4 +235,64 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func count(lines []string, line string) int {
 	return len(slices.DeleteFunc(lines, func(l string) bool { return l != line }))
+}
+
+// WithContext ends the calls of one FS and of its files, and leaves the other alone. The two share connections.
+func TestWithContext(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: fsTree})
+	d := openFS(t, new(ftpexec.Client), s.URL("/pub/"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	other := d.WithContext(ctx)
+	f := must.Get(other.Open("motd"))(t)
+	if got, err := other.ReadFile("motd"); string(got) != "hello\n" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	cancel()
+	_, err := other.ReadFile("motd")
+	_, rerr := f.Read(make([]byte, 1))
+	if !errors.Is(err, context.Canceled) || !errors.Is(rerr, context.Canceled) {
+		t.Errorf("after the end of the context: ReadFile %v, Read %v", err, rerr)
+	}
+	must.Do(t, f.Close())
+	if got, err := d.ReadFile("motd"); string(got) != "hello\n" || err != nil {
+		t.Errorf("with the first context: got %q, %v", got, err)
+	}
+}
+
+// Arguments that are nil or empty, and an FS that New has not made, are errors.
+func TestNothing(t *testing.T) {
+	d := openFS(t, new(ftpexec.Client), "ftp://127.0.0.1:1/")
+	var none context.Context
+	for what, made := range map[string]*ftpfs.FS{"zero": {}, "no context": d.WithContext(none)} {
+		_, open := made.Open("f")
+		_, stat := made.Stat("f")
+		_, lstat := made.Lstat("f")
+		_, self := made.Lstat(".")
+		_, link := made.ReadLink("f")
+		_, file := made.ReadFile("f")
+		_, dir := made.ReadDir(".")
+		names, glob := made.Glob("*")
+		for i, err := range []error{open, stat, lstat, self, link, file, dir} {
+			if !errors.Is(err, fs.ErrInvalid) || !errors.As(err, new(*fs.PathError)) {
+				t.Errorf("%s, method %d: got %v", what, i, err)
+			}
+		}
+		if len(names) > 0 || glob != nil { // it ignores errors
+			t.Errorf("%s: Glob: %q, %v", what, names, glob)
+		}
+	}
+	if _, err := ftpfs.New(none, nil, "ftp://h/"); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("no context: %v", err)
+	}
+	for _, url := range []string{"", "/", "ftp:", "ftp:///", "ftp://h/f", "http://h/", "ftp://h/;type=i"} {
+		if _, err := ftpfs.New(t.Context(), nil, url); err == nil {
+			t.Errorf("%q: no error", url)
+		}
+	}
+	for _, name := range []string{"", "/", "..", "a/../b", "a\x00", "a\n", "a//b", "/a"} {
+		if _, err := d.Open(name); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
 }

@@ -13,19 +13,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"mime"
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/lazy"
-	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -33,10 +30,17 @@ import (
 // each. The zero value is ready to use.
 //
 // GET of a file sends what [ftpexec.Client.Do] sends. A range is 206, or 416 beyond the end. The file comes whole, with 200,
-// if Range has several, its size is unknown, its type is ASCII, the server refuses REST, or If-Range is not the date of
-// Last-Modified, or that is less than a day ago; other preconditions are ignored. The last Read of a Body fails if the transfer was short; Close before
-// the end of the file closes the connection. GET of a directory (a URL that ends in "/" or ";type=d") is its names, one on
-// each line. HEAD sends what [ftpexec.Client.Stat] sends.
+// if Range has several, its size is unknown, its type is ASCII, the server refuses REST, If-Range is not the date of
+// Last-Modified, or that is less than a day ago. GET of a directory (a URL that ends in "/" or ";type=d") is its names, one
+// on each line. HEAD sends what [ftpexec.Client.Stat] sends.
+//
+// Preconditions hold for the time of a file (RFC 9110 section 13): the answer is 412, or 304 without a transfer. As there are
+// no entity tags, If-Match and If-None-Match match only with "*". With If-Unmodified-Since that cannot be compared the file
+// comes whole.
+//
+// A Body of a known length returns its last byte only after the server has confirmed that the transfer is complete; the last
+// Read fails if it is not. Close, or the end of the request's context between two Reads, reads up to 256 KiB that are left,
+// for at most a second, and else closes the connection.
 //
 // A refusal by the server is a Response whose body is the error in one line: 401 asks for another login (Basic), 403 is
 // access denied or TLS required, 404 no such file or directory, 503 too many connections or another reply 4yz, and 502
@@ -55,7 +59,10 @@ type Transport struct {
 }
 
 // RoundTrip answers req. Any number of goroutines may call it.
-func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req == nil {
+		return nil, errors.New("ftphttp: no request")
+	}
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
@@ -63,32 +70,61 @@ func (t *Transport) RoundTrip(req *http.Request) (r *http.Response, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, c, isHead := req.Context(), cmp.Or(t.Client, &t.own), req.Method == http.MethodHead
+	r, err := answer(t.client(), req, u)
+	status := statusOf(err)
 	switch {
-	case !isHead && req.Method != http.MethodGet && req.Method != "":
-		r = message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD\n")
-		r.Header.Set("Allow", "GET, HEAD")
-	case isHead:
-		r, err = head(ctx, c, u)
-	case u.IsDir():
-		r, err = list(ctx, c, u)
-	default:
-		r, err = get(ctx, c, u, req.Header.Get("Range"), req.Header.Values("If-Range"))
-	}
-	switch status := statusOf(err); {
 	case status != 0:
 		r = message(status, err.Error()+"\n")
-		if status == http.StatusUnauthorized {
-			r.Header.Set("WWW-Authenticate", `Basic realm="`+u.Address()+`"`)
-		}
 	case err != nil:
 		return nil, err
 	}
-	r.Request = req
-	if isHead {
+	if status == http.StatusUnauthorized {
+		r.Header.Set("WWW-Authenticate", `Basic realm="`+u.Address()+`"`)
+	}
+	if req.Method == http.MethodHead {
 		r.Body = http.NoBody
 	}
+	r.Request = req
 	return r, nil
+}
+
+// CloseIdleConnections closes the connections that the Client keeps for further requests, with QUIT. An [http.Client] of
+// which t is the Transport calls it; an [http.Transport] with which t is registered does not.
+func (t *Transport) CloseIdleConnections() { t.client().CloseIdleConnections() }
+
+func (t *Transport) client() *ftpexec.Client { return cmp.Or(t.Client, &t.own) }
+
+// answer returns the response to req. An error that has a status is one too.
+func answer(c *ftpexec.Client, req *http.Request, u *urlparse.URL) (r *http.Response, err error) {
+	ctx := req.Context()
+	isGet := req.Method == http.MethodGet || req.Method == ""
+	if !isGet && req.Method != http.MethodHead {
+		return notAllowed(), nil
+	}
+	if !isGet || conditional(req.Header) && !u.IsDir() { // most conditions are there to save a transfer
+		r, err = head(ctx, c, u)
+		r = judged(r, req.Header)
+		if !isGet || err == nil && r.StatusCode != http.StatusOK || err != nil && !refused(err) {
+			return r, err
+		}
+	}
+	r, err = whole(ctx, c, u, req.Header)
+	return judged(r, req.Header), err
+}
+
+// whole returns the response to GET, as if nothing but a Range were asked.
+func whole(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, asked http.Header) (*http.Response, error) {
+	if u.IsDir() {
+		return list(ctx, c, u)
+	}
+	return get(ctx, c, u, asked)
+}
+
+// notAllowed returns the response to a method that FTP does not have.
+func notAllowed() *http.Response {
+	r := message(http.StatusMethodNotAllowed, "an FTP URL allows GET and HEAD\n")
+	r.Header.Set("Allow", "GET, HEAD")
+	return r
 }
 
 // odd matches the octets that a URL has only escaped, and "?", which ends a path for net/url.
@@ -116,100 +152,26 @@ func requested(req *http.Request) (*urlparse.URL, error) {
 	return u, u.Check()
 }
 
+// head asks about a file or a directory. If the server tells no size of a file, it may be a directory, which GET does not
+// find.
 func head(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
 	e, err := c.Stat(ctx, u)
-	if err == nil && u.IsDir() && !e.Mode.IsDir() {
-		return message(http.StatusNotFound, u.Redacted()+": not a directory\n"), nil
-	}
-	return respond(http.StatusOK, u, e.Size, e.ModTime, nil), err
-}
-
-// rangeOf returns the part of a file that Range asks for: from first up to end, or the last -first bytes if first is
-// negative. Without an end it is all of it, because Range is to be ignored.
-func rangeOf(field string) (first, end int64) {
-	text, known := strings.CutPrefix(field, "bytes=")
-	from, to, one := strings.Cut(text, "-")
-	a, noFirst := position(from)
-	b, noLast := position(to)
-	switch {
-	case !known || !one:
-	case from == "" && noLast == nil:
-		return -b, 0
-	case to == "" && noFirst == nil:
-		return a, math.MaxInt64
-	case noFirst == nil && noLast == nil && a <= b:
-		return a, b + 1
-	}
-	return 0, 0
-}
-
-// position reads a number of Range. One that is too large for a file counts as the largest, with room for the byte after it.
-func position(digits string) (int64, error) {
-	n, err := strconv.ParseUint(digits, 10, 63)
-	if errors.Is(err, strconv.ErrRange) {
-		err = nil
-	}
-	return int64(min(n, math.MaxInt64-1)), err
-}
-
-// get answers a GET of a file, or of the part that the fields Range and If-Range ask for. It asks for the part before it
-// knows the size, which saves a round trip.
-func get(ctx context.Context, c *ftpexec.Client, u *urlparse.URL, part string, dates []string) (*http.Response, error) {
-	first, end := rangeOf(part)
-	refused := func(err error) bool {
-		return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrNoRestart)
-	}
-	if first < 0 {
-		e, err := c.Stat(ctx, u)
-		if err != nil && !refused(err) {
-			return nil, err
-		}
-		end = max(0, e.Size) // 0: the server may send the file all the same
-		first = max(0, end+first)
-	}
-	from := first
-	r, err := c.Do(ctx, &ftpexec.Request{URL: u, Offset: from})
-	if from > 0 && refused(err) { // as some servers do beyond the end
-		from = 0
-		r, err = c.Do(ctx, &ftpexec.Request{URL: u})
-	}
 	if err != nil {
 		return nil, err
 	}
-	a := respond(http.StatusOK, u, r.Size, r.ModTime, r.Body)
-	switch ranged := end > 0 && r.Size > 0 && (dates == nil || strong(dates, r.ModTime)); {
-	case ranged && first >= r.Size:
-		r.Body.Close()
-		a = message(http.StatusRequestedRangeNotSatisfiable, "the file has "+printable.Count(r.Size, "byte", "bytes")+"\n")
-		a.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", r.Size))
-	case ranged && first == from:
-		end = min(end, r.Size)
-		a = respond(http.StatusPartialContent, u, end-from, r.ModTime, r.Body)
-		a.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, end-1, r.Size))
-		if end < r.Size {
-			a.Body = body{io.LimitReader(r.Body, end-from), r.Body}
-		}
-	case from > 0:
-		r.Body.Close()
-		return get(ctx, c, u, "", nil)
+	if u.IsDir() && !e.Mode.IsDir() {
+		return message(http.StatusNotFound, u.Redacted()+": not a directory\n"), nil
 	}
-	return a, nil
-}
-
-// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may not be that of
-// this machine, and some servers tell their local time.
-const settled = 24 * time.Hour
-
-// strong reports whether If-Range has a date that shows that the file is the one that the client knows (RFC 9110 section
-// 13.1.5): the file's time, if that is a strong validator. A file may change twice in a second, so it is one only if the time
-// was long ago when it was told (section 8.8.2.2).
-func strong(dates []string, modTime time.Time) bool {
-	return !modTime.IsZero() && time.Since(modTime) >= settled && slices.Equal(dates, []string{modTime.UTC().Format(http.TimeFormat)})
-}
-
-type body struct {
-	io.Reader
-	io.Closer
+	if !u.IsDir() && e.Size < 0 {
+		found, err := c.Stat(ctx, u.Child("", ""))
+		switch {
+		case found.Mode.IsDir():
+			return message(http.StatusNotFound, u.Redacted()+": a directory\n"), nil
+		case err != nil && statusOf(err) == 0:
+			return nil, err
+		}
+	}
+	return respond(http.StatusOK, u, e.Size, e.ModTime, http.NoBody), nil
 }
 
 func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
@@ -242,10 +204,15 @@ func respond(status int, u *urlparse.URL, length int64, modTime time.Time, conte
 	if length >= 0 {
 		r.Header.Set("Content-Length", strconv.FormatInt(length, 10))
 	}
+	modified(r, modTime)
+	return r
+}
+
+// modified adds the time of a file, unless it is unknown.
+func modified(r *http.Response, modTime time.Time) {
 	if !modTime.IsZero() {
 		r.Header.Set("Last-Modified", modTime.UTC().Format(http.TimeFormat))
 	}
-	return r
 }
 
 // statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
@@ -253,6 +220,8 @@ func statusOf(err error) int {
 	e := (*ftpexec.Error)(nil)
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
+	case is(context.Canceled), is(context.DeadlineExceeded): // the reply that came last decides nothing
+		return 0
 	case !errors.As(err, &e) || e.Code == 0 && !is(ftpexec.ErrNoCredentials), is(ftpexec.ErrProtocol), is(ftpexec.ErrTruncated): // that follows a 331 or 332
 		return 0
 	case is(ftpexec.ErrTLSRequired):
@@ -261,7 +230,7 @@ func statusOf(err error) int {
 		return http.StatusServiceUnavailable
 	case is(ftpexec.ErrLogin), is(ftpexec.ErrNoCredentials): // with a password too: another one may be right
 		return http.StatusUnauthorized
-	case is(fs.ErrNotExist), e.Code == 550 && e.Stage == "directory" && !is(fs.ErrPermission):
+	case is(fs.ErrNotExist), is(ftpexec.ErrIsDirectory), e.Code == 550 && e.Stage == "directory" && !is(fs.ErrPermission):
 		return http.StatusNotFound
 	case is(fs.ErrPermission), e.Code == 550 && e.Stage == "transfer":
 		return http.StatusForbidden

@@ -173,6 +173,10 @@ var hints = []struct {
 	{is(download.ErrResume), "--overwrite, without -c or -N, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
 	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
+	{func(err error) bool {
+		return errors.Is(err, ftpexec.ErrIsDirectory) && errors.Is(err, ftpexec.ErrRefused)
+	},
+		`End the URL in "/" to list it; -r fetches what is in it`},
 	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},
 	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{as[*tls.CertificateVerificationError], "--cacert FILE trusts the authority in FILE"},
@@ -181,6 +185,8 @@ var hints = []struct {
 	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
 	{is(syscall.EADDRNOTAVAIL), "--ip names no address of this machine"},
 	{is(ftpexec.ErrNoCredentials), "--password-stdin or ~/.netrc"},
+	{is(urlparse.ErrPort), "FTPFETCH_WITHOUT=portcheck allows it, if an FTP server is there"},
+	{is(urlparse.ErrScheme), "for another scheme use curl"},
 }
 
 // hint returns what the user of this command line may have expected of a URL that failed, or "".

@@ -202,7 +202,7 @@ var misfits = []misfit{
 	{args: "-j 2 URL/d/same URL/e/same", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
 	{args: "-r -d m URL/m/", hint: "has a name that ftpfetch gives its own files: --reject leaves it out", then: []string{"+--reject .ftpfetch-*"}},
-	{args: "URL/d", hint: `End the URL in "/"`, then: []string{"URL/d=>URL/d/"}},
+	{args: "URL/d", hint: `End the URL in "/" to list it; -r fetches what is in it`, then: []string{"URL/d=>URL/d/", "+-r"}},
 
 	// URLs
 	{args: "URL/;type=i", hint: "write ;type=d to list the directory", then: []string{";type=i=>;type=d"}},

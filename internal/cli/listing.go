@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,77 +49,6 @@ func (r *run) plan(u *urlparse.URL, tree bool) error {
 	return err
 }
 
-// compare compares entries by the order of --sort. Of what is equal the names decide.
-func compare(by string, a, b ftpexec.Entry) int {
-	order := 0
-	switch by {
-	case "time":
-		order = b.ModTime.Compare(a.ModTime)
-	case "size":
-		order = cmp.Compare(b.Size, a.Size)
-	}
-	return cmp.Or(order, cmp.Compare(a.Name, b.Name))
-}
-
-// listDir writes a directory to w, an entry a line: the names, escaped on a terminal, or with -l all that is told. What it
-// tries again has written nothing. It goes on after a line that cannot be read, and returns the last such error at the end.
-func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
-	return r.again(ctx, func() error {
-		out := bufio.NewWriter(w)
-		entries, sort := r.source.List, "none"
-		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" is NLST
-			entries = r.source.Entries
-			sort = cmp.Or(r.Sort, "name")
-		}
-		var odd error
-		var all []*kept
-		var block []kept // of many: a million in one would be copied whenever there are more
-		for e, err := range entries(ctx, u) {
-			if errors.Is(err, ftpexec.ErrLine) {
-				r.print.Failed(u.Redacted(), odd, "") // nothing, if it is nil
-				odd = err
-				continue
-			}
-			if sort != "none" && err == nil {
-				if len(block) == cap(block) {
-					block = make([]kept, 0, 4096)
-				}
-				block = append(block, kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local})
-				all = append(all, &block[len(block)-1])
-			} else if err == nil {
-				_, err = out.Write(r.lineOf(e, terminal))
-			}
-			if err != nil {
-				return errors.Join(err, out.Flush())
-			}
-		}
-		slices.SortStableFunc(all, func(a, b *kept) int { return compare(sort, a.entry(), b.entry()) })
-		r.dated = r.print.Room(columnsOf(all))
-		for _, k := range all {
-			e := k.entry()
-			if r.JSON {
-				e.URL = u.Child(path.Base(e.Name), map[bool]urlparse.Typecode{true: urlparse.TypeDir}[e.Mode.IsDir()])
-			}
-			_, _ = out.Write(r.lineOf(e, terminal)) // Flush returns the error
-		}
-		return errors.Join(out.Flush(), odd)
-	})
-}
-
-// kept is what is kept of an entry, and nothing of the line that the server sent: there may be a million.
-type kept struct {
-	name, target string
-	size         int64
-	time         time.Time
-	precision    time.Duration
-	mode         fs.FileMode
-	perm, local  bool
-}
-
-func (k *kept) entry() ftpexec.Entry {
-	return ftpexec.Entry{Name: k.name, Target: k.target, Size: k.size, ModTime: k.time, Precision: k.precision, Mode: k.mode, HasPerm: k.perm, Local: k.local}
-}
-
 // noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
 func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error {
 	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Stage != "directory" || u.IsDir() {
@@ -130,7 +57,11 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	if _, serr := r.source.Stat(ctx, u); serr != nil {
 		return err
 	}
-	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", map[bool]string{true: "--json", false: "-l"}[r.JSON])
+	flag := "-l"
+	if r.JSON {
+		flag = "--json"
+	}
+	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", flag)
 }
 
 // lineOf returns the line for an entry. Bytes in names of JSON that are not UTF-8 become U+FFFD; the URL names it exactly.
@@ -177,6 +108,7 @@ type row struct {
 	Local     bool   `json:"local,omitempty"`     // the zone is not known
 	Mode      string `json:"mode,omitempty"`      // permissions in octal digits
 	Target    string `json:"target,omitempty"`
+	Error     string `json:"error,omitempty"` // a line that cannot be read, and why
 }
 
 func rowOf(e ftpexec.Entry) row {
@@ -237,6 +169,7 @@ func timeOf(e ftpexec.Entry) string {
 	return cmp.Or(e.ModTime.Format(form), "-")
 }
 
+// listing is a Source that prints entries of the directories that it lists.
 type listing struct {
 	download.Source
 	run *run

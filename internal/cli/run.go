@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -157,6 +158,7 @@ type run struct {
 	shown *show.Run
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
+	bare  sync.Once    // says that a listing has names alone
 	lost  int64        // URLs that were not even tried
 }
 

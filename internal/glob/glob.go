@@ -19,7 +19,8 @@ import (
 // Check returns an error if a pattern is malformed.
 func Check(p string) error {
 	if !doublestar.ValidatePattern(p) {
-		return errors.New(`close the bracket or brace, or write "\" before it if it stands for itself`)
+		return errors.New(
+			`close the bracket or brace, or write "\" before it if it stands for itself`)
 	}
 	return nil
 }
@@ -34,8 +35,8 @@ func Match(patterns []string, file string, dir bool) bool {
 			return matches(p, file)
 		}
 		found := dir && matches(of, file)
-		for up := strings.LastIndexByte(file, '/'); up > 0 && !found; up = strings.LastIndexByte(file[:up], '/') {
-			found = matches(of, file[:up])
+		for up := path.Dir(file); up != "." && up != "/" && !found; up = path.Dir(up) {
+			found = matches(of, up)
 		}
 		return found
 	})
@@ -64,6 +65,7 @@ func Level(pattern string, depth int) (part string, last bool) {
 // Guesses are patterns that somebody may have meant by others, the likeliest first.
 type Guesses []guess
 
+// guess is a pattern, and how many files it matches.
 type guess struct {
 	pattern string
 	files   int64
@@ -123,9 +125,10 @@ func (g Guesses) Advice() string {
 
 // Choice is something that a URL with patterns in its path stands for.
 type Choice struct {
-	URL     string // of a file; or of the directory in which Pattern chooses
-	Pattern string // of a path below the directory, decoded: each of its segments is a pattern of names; "" for the URL itself
-	Dirs    int    // how many of the last directories of URL are the work of patterns
+	URL string // of a file; or of the directory in which Pattern chooses
+	// of a path below the directory, decoded: each of its segments is a pattern of names; "" for the URL itself
+	Pattern string
+	Dirs    int // how many of the last directories of URL are the work of patterns
 }
 
 const mostChoices = 100_000
@@ -157,7 +160,8 @@ func Choices(text string) (choices []Choice, err error) {
 		chosen = dirs
 	}
 	for _, path := range paths {
-		choices = append(choices, Choice{scheme + "://" + host + "/" + path, pattern, max(0, dirs-chosen)})
+		choices = append(choices,
+			Choice{scheme + "://" + host + "/" + path, pattern, max(0, dirs-chosen)})
 	}
 	return choices, err
 }
@@ -167,7 +171,8 @@ var percent = lazy.Regexp(`%([0-9A-Fa-f]{2})?`)
 
 // wild reports whether servers must be asked what a segment names.
 func wild(segment string) bool {
-	return strings.ContainsAny(segment, "*?[{") && strings.ContainsAny(list().ReplaceAllString(segment, ""), "*?[{")
+	return strings.ContainsAny(segment, "*?[{") &&
+		strings.ContainsAny(list().ReplaceAllString(segment, ""), "*?[{")
 }
 
 func written(text string) ([]string, error) {
@@ -190,7 +195,8 @@ func written(text string) ([]string, error) {
 }
 
 func tooMany(s string) error {
-	return fmt.Errorf("%s stands for more than %d names: write -i with a list of URLs", s, mostChoices)
+	return fmt.Errorf("%s stands for more than %d names: write -i with a list of URLs", s,
+		mostChoices)
 }
 
 // members returns what a list stands for. The numbers of a range have as many digits as its first one.
@@ -236,9 +242,11 @@ func decoded(segments []string) (string, error) {
 			b, _ := hex.DecodeString(code[1:])
 			switch {
 			case len(b) == 0:
-				err = fmt.Errorf(`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, segment)
+				err = fmt.Errorf(
+					`the pattern %s has a "%%" that is not followed by two hexadecimal digits: write %%25 for a "%%" itself`, segment)
 			case b[0] == '/':
-				err = fmt.Errorf("the pattern %s has %%2F: write it as a segment of its own, as in ftp://host/%%2F/*.gz", segment)
+				err = fmt.Errorf(
+					"the pattern %s has %%2F: write it as a segment of its own, as in ftp://host/%%2F/*.gz", segment)
 			case strings.IndexByte(`*?[]{}\!-^,`, b[0]) >= 0: // what was encoded stands for itself
 				return `\` + string(b)
 			}
@@ -248,7 +256,8 @@ func decoded(segments []string) (string, error) {
 		case err != nil:
 			return "", err
 		case segment == "**":
-			return "", errors.New("** means nothing in a URL: leave out --glob, and write -r with --accept")
+			return "", errors.New(
+				"** means nothing in a URL: leave out --glob, and write -r with --accept")
 		case strings.Contains(segment, ";type="):
 			return "", errors.New("a pattern has no ;type=: write --type a, i or guess")
 		case bad != nil:

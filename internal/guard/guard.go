@@ -1,5 +1,6 @@
 // Package guard keeps a panic in a goroutine of the library from ending the program that the library is part of: nobody else
-// can recover there. A panic in the caller's own goroutine goes to the caller, as everywhere in Go.
+// can recover there. A panic in the caller's own goroutine goes to the caller, as everywhere in Go. It also has the error for
+// a context that has ended.
 package guard
 
 import (
@@ -18,7 +19,8 @@ func Do(f func() error) (err error) {
 		if value := recover(); value != nil {
 			_, frames, _ := strings.Cut(string(debug.Stack()), "\npanic(")
 			lines := strings.Split(frames, "\n")
-			err = fmt.Errorf("%w: %v (%s)", ErrPanic, value, strings.TrimSpace(lines[min(3, len(lines)-1)]))
+			place := strings.TrimSpace(lines[min(3, len(lines)-1)])
+			err = fmt.Errorf("%w: %v (%s)", ErrPanic, value, place)
 		}
 	}()
 	return f()

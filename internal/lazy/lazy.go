@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Regexp compiles a regular expression when it is first used: there are dozens of them, of which a run needs few, and which take
-// milliseconds.
+// Regexp compiles a regular expression when it is first used. There are dozens of them, which take milliseconds, and a run
+// needs few.
 func Regexp(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

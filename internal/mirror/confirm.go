@@ -25,15 +25,17 @@ const rounds = 3
 // inquiry asks the server whether it still has files.
 type inquiry struct {
 	*Source
-	empty   bool  // a tree may have become empty
-	strange error // there are files that did not come from the login directory that the server has now
+	empty bool // a tree may have become empty
+	// there are files that did not come from the login directory that the server has now
+	strange error
 }
 
 // confirm returns the files that the server denies in every round.
 func (q *inquiry) confirm(ctx context.Context, lost []missing) ([]missing, error) {
 	for range rounds {
 		q.CloseIdleConnections()
-		places := make(map[string][]missing) // by the directory that lacks them, and by what it lacks
+		// by the directory that lacks them, and by what it lacks
+		places := make(map[string][]missing)
 		for _, m := range lost {
 			place := string(m.in.Key()) + string(m.kind())
 			places[place] = append(places[place], m)
@@ -61,7 +63,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 	login, witness, err := q.again(ctx, in, names)
 	witness = cmp.Or(witness, lost[0].witness)
 	if err == nil && witness == nil && !q.empty {
-		err = errors.New("the tree on the server has become empty: --max-delete all deletes its files here too")
+		err = errors.New(
+			"the tree on the server has become empty: --max-delete all deletes its files here too")
 	}
 	if err != nil {
 		return nil, err
@@ -70,7 +73,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 	if err == nil && witness != nil {
 		err = q.testify(ctx, witness)
 	}
-	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/") // no URL leads from the login directory
+	// no URL leads from the login directory
+	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/")
 	for _, m := range lost {
 		switch {
 		case !denied[m.name]:
@@ -86,7 +90,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 
 // again lists a directory, which must still lack the names. It returns the directory after the login, and a file that is
 // there, or nil.
-func (q *inquiry) again(ctx context.Context, in *urlparse.URL, names map[string]string) (login string, file *urlparse.URL, err error) {
+func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
+	names map[string]string) (login string, file *urlparse.URL, err error) {
 	o := ftpexec.Early{Login: func(dir string) { login = dir }}
 	for e, err := range q.Server.EntriesEarly(ctx, in, o) {
 		if err != nil {
@@ -94,7 +99,8 @@ func (q *inquiry) again(ctx context.Context, in *urlparse.URL, names map[string]
 		}
 		name := path.Base(e.Name)
 		if _, back := names[localfile.Key(name)]; back {
-			return "", nil, fmt.Errorf("%s: of two listings only the second has %s", in.Redacted(), name)
+			return "", nil,
+				fmt.Errorf("%s: of two listings only the second has %s", in.Redacted(), name)
 		}
 		if e.Mode.IsRegular() {
 			file = e.URL
@@ -114,7 +120,8 @@ func (q *inquiry) testify(ctx context.Context, witness *urlparse.URL) error {
 
 // denied returns the names in a directory, all of files or all of directories, about which the server says, word for word,
 // what it says about a name that nobody has: a server has many reasons for a 550, and few have words of their own for each.
-func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Typecode, names []string) (map[string]bool, error) {
+func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Typecode,
+	names []string) (map[string]bool, error) {
 	nobody := rand.Text()
 	names = slices.Insert(names, 0, nobody)
 	var urls []*urlparse.URL
@@ -132,7 +139,8 @@ func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Ty
 		if name == nobody {
 			usual = said
 		}
-		denied[name] = said != "" && said == strings.ReplaceAll(usual, nobody, localfile.Segment(name))
+		denied[name] = said != "" &&
+			said == strings.ReplaceAll(usual, nobody, localfile.Segment(name))
 	}
 	return denied, nil
 }

@@ -20,8 +20,9 @@ import (
 
 // Deletion says how to delete.
 type Deletion struct {
-	Root   *os.Root          // the output directory
-	Most   int               // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
+	Root *os.Root // the output directory
+	// how many files may be deleted; math.MaxInt: any number, also if the server has no file left
+	Most   int
 	Backup bool              // they are moved to a new directory in .ftpfetch-trash instead
 	Dry    bool              // nothing is deleted, only told
 	Tell   func(name string) // is called with the path below Root of each file
@@ -71,7 +72,8 @@ func byPath(a, b missing) int { return cmp.Compare(a.path, b.path) }
 func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 	trash := ""
 	if d.Backup {
-		trash = ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405.000000000Z") // no other run has it
+		// no other run has it
+		trash = ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405.000000000Z")
 	}
 	var dirs disk.Dirs // of the backups
 	for _, m := range lost {
@@ -80,7 +82,8 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 		}
 		if !d.Dry {
 			if err := m.remove(d.Root, trash, &dirs); err != nil {
-				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted", err)
+				return localfile.Failure(filepath.Join(d.Root.Name(), m.path), "cannot be deleted",
+					err)
 			}
 		}
 		d.Tell(m.path)

@@ -48,9 +48,10 @@ type Source struct {
 	Filter
 	Trees []batch.Task // of which files may be deleted
 
-	left    atomic.Int64 // files that are not wanted
-	mu      sync.Mutex
-	seen    map[uint64]struct{}   // the keys of all entries, and with the name "." of the directories that were listed whole
+	left atomic.Int64 // files that are not wanted
+	mu   sync.Mutex
+	// the keys of all entries, and with the name "." of the directories that were listed whole
+	seen    map[uint64]struct{}
 	witness map[int]*urlparse.URL // of each of Trees, a file that is there
 }
 
@@ -70,7 +71,8 @@ func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpex
 
 // EntriesEarly lists a directory. It asks for the times that the listing tells too roughly to decide. With a Filter it
 // tells no entry early.
-func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, o ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
+func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL,
+	o ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
 	if s.Filter != (Filter{}) {
 		o.Entry = nil
 	}
@@ -106,13 +108,15 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, o ftpexec.
 }
 
 // sharpen yields the entries that are wanted by the times that the server tells when asked.
-func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry, yield func(ftpexec.Entry, error) bool) {
+func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry,
+	yield func(ftpexec.Entry, error) bool) {
 	urls := make([]*urlparse.URL, len(rough))
 	for i, e := range rough {
 		urls[i] = e.URL
 	}
 	for told, err := range s.StatAll(ctx, urls) {
-		if err != nil && !errors.Is(err, ftpexec.ErrNotFound) && !errors.Is(err, ftpexec.ErrRefused) {
+		if err != nil && !errors.Is(err, ftpexec.ErrNotFound) &&
+			!errors.Is(err, ftpexec.ErrRefused) {
 			yield(ftpexec.Entry{}, err)
 			return
 		}
@@ -130,7 +134,8 @@ func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry, yield func(
 // unsure reports whether the time of an entry is told too roughly to decide: the clocks of two places may be a day apart.
 func (s *Source) unsure(e ftpexec.Entry) bool {
 	near := func(t time.Time) bool { return e.ModTime.Sub(t).Abs() < 48*time.Hour }
-	return e.ModTime.IsZero() || (e.Local || e.Precision > time.Second) && (near(s.NewerThan) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
+	return e.ModTime.IsZero() || (e.Local || e.Precision > time.Second) &&
+		(near(s.NewerThan) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
 }
 
 // wants reports whether a file is old and new enough. One of which no time is known may still be in the making.

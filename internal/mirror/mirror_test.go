@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -33,6 +34,7 @@ type stand struct {
 	*testing.T
 	server  *testserver.Server
 	files   afero.Fs
+	top     string // the path of the tree on the server; "" is /t/
 	fetched string // the directory with all of it
 	network *ftptest.Network
 	fault   atomic.Pointer[func(*testserver.Conn) testserver.Action]
@@ -72,7 +74,7 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	d.Tell = func(name string) { deleted = append(deleted, name) }
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
-	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + "/t/"))(s)
+	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
 	source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
 	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
@@ -169,6 +171,32 @@ func TestDelete(t *testing.T) {
 				t.Errorf("moved to %q", trash)
 			}
 		})
+	}
+}
+
+// TestDeleteLast deletes the last file of a directory, and a file of the login directory: other files of the tree are there.
+func TestDeleteLast(t *testing.T) {
+	s := newStand(t)
+	must.Do(t, s.files.Remove("/t/c/4"))
+	dir := s.again()
+	want := []string{"5", "a/d/6", "a/d/e/7", "a/sp ace", "c/4"}
+	deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 9})
+	if err != nil || !slices.Equal(deleted, want) {
+		t.Errorf("deleted %q, %v, want %q", deleted, err, want)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "c")); err != nil {
+		t.Errorf("a directory that the server still has: %v", err)
+	}
+	s.top = "/"
+	must.Do(t, afero.WriteFile(s.files, "/0", nil, 0o644)) // an empty file proves as much as another
+	must.Do(t, afero.WriteFile(s.files, "/z", nil, 0o644))
+	dir = t.TempDir()
+	for _, want := range [][]string{nil, {"z"}} {
+		deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 9})
+		if err != nil || !slices.Equal(deleted, want) {
+			t.Errorf("from the login directory: deleted %q, %v, want %q", deleted, err, want)
+		}
+		_ = s.files.Remove("/z")
 	}
 }
 

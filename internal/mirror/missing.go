@@ -34,7 +34,8 @@ func (m *missing) kind() urlparse.Typecode {
 // missing returns the file that r is about, if it is one of a tree and the listings of all trees lack it.
 func (s *Source) missing(r ledger.Record) (m missing) {
 	for i, t := range s.Trees {
-		below, covers := strings.CutPrefix(r.Local(), strings.TrimPrefix(path.Clean(t.Path)+"/", "./"))
+		below, covers := strings.CutPrefix(r.Local(),
+			strings.TrimPrefix(path.Clean(t.Path)+"/", "./"))
 		if !covers {
 			continue
 		}
@@ -81,7 +82,8 @@ func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
 
 // find reports whether the file is here as the ledger says, and notes from which login directory it came.
 func (m *missing) find(root *os.Root, l *ledger.Ledger) bool {
-	for dir := path.Dir(m.path); dir != "."; dir = path.Dir(dir) { // below a link is another file, which the server may have
+	// below a link is another file, which the server may have
+	for dir := path.Dir(m.path); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
 			return false
 		}

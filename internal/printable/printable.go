@@ -59,7 +59,9 @@ func JSON(v any) []byte {
 
 // Size returns a number of bytes as people read it, in binary units and with at most one decimal: 512 B, 6.7 MiB, 108 MiB.
 func Size[N int64 | float64](octets N) string {
-	n, unit, digits := float64(octets), 0, 1
+	n := float64(octets)
+	unit := 0
+	digits := 1
 	for ; n >= 1023.5 && unit < 4; unit++ {
 		n /= 1024
 	}

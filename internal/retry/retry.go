@@ -77,6 +77,7 @@ func (r *Retrier) fail(n int64) int {
 var Wait = Sleep
 
 // Again waits and returns nil if err, before which the last try brought n bytes, is worth another try; else it returns err.
+// If ctx ends, an [ftpexec.Error] keeps all but its reason, which is the end of ctx.
 // Progress resets the count. The wait is about 1 s, twice as long each time, at most about 60 s. It varies by half, so
 // that many clients do not return at the same moment.
 func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
@@ -88,14 +89,29 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	case try > r.Retries:
 		return err
 	case ctx.Err() != nil:
-		return context.Cause(ctx) // the end of ctx is the reason, not err
+		return ended(ctx, err)
 	}
 	mean := min(time.Second<<min(try-1, 6), time.Minute)
 	wait := mean/2 + rand.N(mean)
 	if r.Tell != nil {
 		r.Tell(err, try, wait)
 	}
-	return Wait(ctx, wait)
+	if stop := Wait(ctx, wait); stop == nil || ctx.Err() == nil {
+		return stop
+	}
+	return ended(ctx, err)
+}
+
+// ended returns err with the end of ctx as its reason.
+func ended(ctx context.Context, err error) error {
+	last, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok {
+		return context.Cause(ctx)
+	}
+	e := *last
+	e.Err = guard.Stop(ctx)
+	e.Hint = ""
+	return &e
 }
 
 // Known marks an error as one that may pass, or may not, whatever the error says.
@@ -145,8 +161,8 @@ func NoService(err error) bool {
 	if !ok || localfile.Failed(err) {
 		return false
 	}
-	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
-		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
+	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 || errors.Is(err, ftpexec.ErrConnect) ||
+		errors.Is(err, ftpexec.ErrTimeout) || errors.Is(err, ftpexec.ErrLost)
 }
 
 // Sleep waits for d, or until ctx ends.
@@ -162,8 +178,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Every calls f at each interval, and starts no goroutine before the first interval has passed. stop ends that, and waits for
-// f to return. If f panics, stop does: f may be a function of the caller, and stop is in the caller's goroutine.
+// Every calls f at each interval, and starts no goroutine before the first interval has passed. stop ends that, and waits
+// for f to return. If f panics, stop panics: f may be a function of the caller, and stop is in the caller's goroutine.
 func Every(interval time.Duration, f func()) (stop func()) {
 	var calling sync.Mutex
 	var timer *time.Timer

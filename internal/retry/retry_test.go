@@ -124,15 +124,22 @@ func TestNoProgress(t *testing.T) {
 	})
 }
 
-// TestEnded checks that the reason why a context has ended counts, before and during a wait.
+// TestEnded checks that the reason why a context has ended counts, before and during a wait, and that the rest of the last
+// error stays.
 func TestEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("why")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Millisecond, func() { cancel(why) })
 		for range 2 {
-			if err := New(Policy{}).Again(ctx, lost, 0); err != why {
+			refused := fmt.Errorf("wrapped: %w", &ftpexec.Error{Stage: "connect", Op: "connect", URL: "ftp://h/f", Code: 421, Reply: "421 later", Hint: "wait", Err: ftpexec.ErrTooMany})
+			r := New(Policy{})
+			err := r.Again(ctx, refused, 0)
+			if !errors.Is(err, why) || !errors.Is(err, context.Canceled) || err.Error() != "ftp://h/f: why (421 later)" || r.temporary(err) {
 				t.Errorf("got %v", err)
+			}
+			if err := r.Again(ctx, &Known{Err: errors.New("other"), Passes: true}, 0); err != why {
+				t.Errorf("an error of another kind: got %v", err)
 			}
 		}
 		if err := Sleep(ctx, 0); err != why {

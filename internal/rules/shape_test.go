@@ -23,8 +23,8 @@ type shape struct {
 	bare    int // types without a comment
 }
 
-// most is the shape that the product may have. The numbers only go down: who mends a place lowers them.
-var most = shape{tangled: 22, long: 1, idle: 8, mapped: 7, bare: 29}
+// most is the shape that the product may have. The tangled function is statusOf of ftphttp, a switch that is a table.
+var most = shape{tangled: 1}
 
 // outside matches what is no part of the product.
 var outside = regexp.MustCompile(`^internal/(bench|interop|release|rules|throwaway)|proxytest|^cmd/ftpfetch-|_test\.go$`)
@@ -46,9 +46,6 @@ func TestShape(t *testing.T) {
 	t.Logf("%+v", got)
 	if got.tangled > most.tangled || got.long > most.long || got.idle > most.idle || got.mapped > most.mapped || got.bare > most.bare {
 		t.Errorf("%+v, at most %+v", got, most)
-	}
-	if got.tangled+5 < most.tangled || got.idle+5 < most.idle || got.bare+5 < most.bare {
-		t.Errorf("%+v: lower what is allowed, %+v, so that it stays so", got, most)
 	}
 }
 

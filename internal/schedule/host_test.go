@@ -223,3 +223,65 @@ func TestFinders(t *testing.T) {
 		t.Errorf("order %v, want %v", order, want)
 	}
 }
+
+// TestSearchBegins checks how many connections are tried after the first: twice as many, or fewer where files are large.
+func TestSearchBegins(t *testing.T) {
+	for _, tt := range []struct {
+		far        bool
+		files      int
+		bytes      int64
+		base, step int
+	}{
+		{files: 1, base: first, step: first},
+		{files: 1, bytes: 100 * perFile, base: first, step: first},
+		{bytes: 1, base: first, step: 1 + first/4},
+		{far: true, bytes: 1, base: 2 * first},
+		{far: true, files: 2, bytes: 2 * perFile, base: 2 * first, step: 2 * first},
+		{far: true, files: 2, bytes: 2*perFile + 1, base: 2 * first, step: first},
+	} {
+		var s Search
+		if tt.far {
+			s.Far()
+		}
+		s.Begin(1000, tt.files, tt.bytes)
+		if want := utility(1000, tt.base); s.base != tt.base || s.step != tt.step || s.utility != want {
+			t.Errorf("%+v: %+v, want the utility %f", tt, s, want)
+		}
+	}
+}
+
+// TestSearchRests checks when the search tries another number after it has found one: in the eighth period, or when what
+// comes in has changed clearly, but never in the first; and which number that is.
+func TestSearchRests(t *testing.T) {
+	const reward = 1e6
+	for _, tt := range []struct {
+		base, from int // from is how many periods it has rested
+		gain       float64
+		step       int
+	}{
+		{base: 16, from: 0},
+		{base: 16, from: 0, gain: 1},
+		{base: 16, from: 1},
+		{base: 16, from: rests - 2},
+		{base: 16, from: rests - 1, step: 5},
+		{base: 16, from: 1, gain: 3 * band},
+		{base: 16, from: 1, gain: 5 * band, step: 5},
+		{base: 16, from: 1, gain: -5 * band, step: 5},
+		{base: most, from: rests - 1, step: -1 - most/4},
+	} {
+		s := Search{base: tt.base, utility: utility(reward, tt.base), rested: tt.from}
+		told := s.Observe(reward*math.Exp(tt.gain), true, true)
+		rested := tt.from + 1
+		if tt.step != 0 {
+			rested = 0
+		}
+		if !told || s.step != tt.step || s.rested != rested || s.base != tt.base {
+			t.Errorf("%+v: %+v, told %v", tt, s, told)
+		}
+	}
+	s := Search{base: 16, step: -5, utility: utility(reward, 16)}
+	s.Observe(reward*math.Exp(-5*math.Log(price)), true, true)
+	if s.base != 11 || s.step != -1-11/4 {
+		t.Errorf("after a smaller number of the same utility: %+v", s)
+	}
+}

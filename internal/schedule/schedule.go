@@ -18,10 +18,13 @@ import (
 
 // Options limits a run.
 type Options struct {
-	Jobs     int          // tokens in use at once, of all hosts together; 0 means that [Search] finds the number
-	PerHost  int          // tokens in use at once for each host; 0 means no limit
-	Patience int          // how many times in a row a host may refuse every connection before the run gives it up
-	Without  int          // the most jobs that need no token: those of hosts that were given up, and those that have given theirs back
+	// tokens in use at once, of all hosts together; 0 means that [Search] finds the number
+	Jobs    int
+	PerHost int // tokens in use at once for each host; 0 means no limit
+	// how many times in a row a host may refuse every connection before the run gives it up
+	Patience int
+	// the most jobs that need no token: those of hosts that were given up, and those that have given theirs back
+	Without  int
 	Received func() int64 // how many bytes have come in so far; needed only if Jobs is 0
 	// Full, if not nil, is called when a host has refused a connection and is not given up, with the number that it is
 	// believed to bear; 0 means that it refused the only one, and that the run pauses. It must not call the scheduler.
@@ -54,6 +57,7 @@ type Verdict struct {
 	err  error
 }
 
+// verdict is the kind of a Verdict.
 type verdict int
 
 const (
@@ -85,12 +89,17 @@ func (v Verdict) Then(host string) Verdict { v.next = host; return v }
 
 // Run runs the jobs of source, and those that they add, until there are no more or ctx ends; then it waits for those that
 // are running. It reads source only a bounded number of jobs ahead.
-func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]], do func(context.Context, *Turn[T]) Verdict) {
+func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]],
+	do func(context.Context, *Turn[T]) Verdict) {
 	ctx, end := context.WithCancel(ctx)
-	s := &scheduler[T]{Options: o, ctx: ctx, do: do, hosts: make(map[string]*host[T]), launched: make(chan *Turn[T]), feeding: true}
+	s := &scheduler[T]{
+		Options: o, ctx: ctx, do: do, feeding: true,
+		hosts: make(map[string]*host[T]), launched: make(chan *Turn[T]),
+	}
 	s.changed.L = &s.mu
 	s.mu.Lock()
-	s.limit, s.alarm = s.search.Connections(), time.AfterFunc(tick, s.look)
+	s.limit = s.search.Connections()
+	s.alarm = time.AfterFunc(tick, s.look)
 	s.mu.Unlock()
 	context.AfterFunc(ctx, s.look)
 	for job := range source {
@@ -187,14 +196,15 @@ func (s *scheduler[T]) push(job Job[T], front bool) {
 	if h.queued() == 0 {
 		s.ring = append(s.ring, h)
 	}
-	q, at := &h.jobs, 0
+	q := &h.jobs
 	if job.Finds {
 		q = &h.finders
 	}
-	if !front {
-		at = len(*q)
+	if front {
+		*q = slices.Insert(*q, 0, job)
+	} else {
+		*q = append(*q, job)
 	}
-	*q = slices.Insert(*q, at, job)
 	s.queued++
 }
 
@@ -295,7 +305,8 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 }
 
 func (s *scheduler[T]) refused(h *host[T], err error) {
-	if ceiling := h.full(err, s.Patience); s.Full != nil && h.givenUp == nil {
+	ceiling := h.full(err, s.Patience)
+	if s.Full != nil && h.givenUp == nil {
 		s.Full(h.name, ceiling)
 	}
 }

@@ -346,3 +346,39 @@ func TestLast(t *testing.T) {
 		}
 	}, func(_ context.Context, turn *Turn[int]) Verdict { ended <- turn.Spare(3); return Done })
 }
+
+// TestInARow checks that a host is given up only for failures in a row: a job that it serves ends the row, and a refusal
+// because it is full ends that of jobs that it does not serve.
+func TestInARow(t *testing.T) {
+	full := Full(errTooMany)
+	bad := Unusable(errTooMany)
+	for _, tt := range []struct {
+		verdicts []Verdict
+		given    bool
+	}{
+		{[]Verdict{bad, bad, Done, bad, bad, Done}, false},
+		{[]Verdict{bad, bad, full, bad, bad, Done}, false},
+		{[]Verdict{full, full, Done, full, full, Done}, false},
+		{[]Verdict{Done, bad, bad, bad, Done}, true},
+		{[]Verdict{full, full, full, Done}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			next := 0
+			given := false
+			jobs := slices.Repeat([]Job[int]{{Host: "h"}}, len(tt.verdicts))
+			Run(t.Context(), Options{Jobs: 1, Patience: 2}, slices.Values(jobs), func(_ context.Context, turn *Turn[int]) Verdict {
+				if turn.GivenUp != nil {
+					given = true
+				}
+				if next == len(tt.verdicts) || turn.GivenUp != nil {
+					return Untouched
+				}
+				next++
+				return tt.verdicts[next-1]
+			})
+			if given != tt.given {
+				t.Errorf("%v: given up %v", tt.verdicts, given)
+			}
+		})
+	}
+}

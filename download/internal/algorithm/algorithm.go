@@ -20,12 +20,17 @@ var algorithms = []struct {
 	make        func() hash.Hash
 }{
 	{"sha512", "sha2512", sha512.New},
-	{"blake2b", "blake2b512", func() hash.Hash { h, _ := blake2b.New512(nil); return h }}, // it refuses only long keys
+	{"blake2b", "blake2b512", newBlake2b},
 	{"sha256", "sha2256", sha256.New},
 	{"sha1", "", sha1.New},
 	{"md5", "", md5.New},
 	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
 	{"bsdsum", "", func() hash.Hash { return new(bsd) }},
+}
+
+func newBlake2b() hash.Hash {
+	h, _ := blake2b.New512(nil) // it refuses only long keys
+	return h
 }
 
 // Names returns the names of all algorithms, strongest first.
@@ -88,7 +93,8 @@ func (b *bsd) Write(p []byte) (int, error) {
 }
 
 func (b *bsd) Sum(p []byte) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(p, b.sum), uint32((b.n+1023)/1024))
+	p = binary.BigEndian.AppendUint16(p, b.sum)
+	return binary.BigEndian.AppendUint32(p, uint32((b.n+1023)/1024))
 }
 
 func (b *bsd) Reset()         { *b = bsd{} }

@@ -6,10 +6,12 @@ package decide
 import (
 	"fmt"
 	"time"
+
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // rules are asked in this order. The first that knows what to do decides.
-var rules = []func(*Facts) (Answer, bool){
+var rules = []func(*Facts) Answer{
 	(*Facts).nothingThere,
 	(*Facts).unexpectedSize,
 	(*Facts).recorded,
@@ -23,7 +25,7 @@ var rules = []func(*Facts) (Answer, bool){
 // Next says what to do with the file that f is about. It ends: each Ask is for a fact that f lacks.
 func Next(f *Facts) Answer {
 	for _, rule := range rules {
-		if a, decided := rule(f); decided {
+		if a := rule(f); a.Do != Undecided {
 			return a
 		}
 	}
@@ -32,133 +34,137 @@ func Next(f *Facts) Answer {
 
 var undecided = Answer{}
 
-func (f *Facts) nothingThere() (Answer, bool) {
+// nothingThere fetches the file if there is none, or if what is there does not matter.
+func (f *Facts) nothingThere() Answer {
 	switch {
 	case f.Here == Nothing:
-		return f.fetch(f.Overwrite, false), true
+		return f.fetch(f.Overwrite, false)
 	case f.Overwrite && !f.Newer:
-		return f.fetch(true, false), true
+		return f.fetch(true, false)
 	}
-	return undecided, false
+	return undecided
 }
 
 // unexpectedSize refuses a file that is not as long as the caller expects, unless a flag lets it be updated.
-func (f *Facts) unexpectedSize() (Answer, bool) {
+func (f *Facts) unexpectedSize() Answer {
 	if !f.differs(f.Want) || f.Newer || f.Continue {
-		return undecided, false
+		return undecided
 	}
 	if f.Skip {
-		return f.otherSize(OtherSize), true
+		return f.otherSize(OtherSize)
 	}
-	return f.otherSize(Other), true
+	return f.otherSize(Other)
 }
 
 func (f *Facts) otherSize(cause Cause) Answer {
-	return refuse(cause, fmt.Sprintf("exists with %d bytes, not the expected %d", f.Local.Size, f.Want))
+	why := fmt.Sprintf("exists with %d bytes, not the expected %d", f.Local.Size, f.Want)
+	return refuse(cause, why)
 }
 
 // recorded leaves a file that an earlier run has fetched, if nothing that is known speaks against it.
-func (f *Facts) recorded() (Answer, bool) {
+func (f *Facts) recorded() Answer {
 	known := f.known()
 	switch {
 	case f.Record == NoRecord, f.Record == Fetched && f.Verify, f.Here != Regular, f.Pieces != "":
-		return undecided, false
+		return undecided
 	case f.differs(known.Size), f.differs(f.Want), f.newerThanLocal(known):
-		return undecided, false
-	case f.Newer && !f.Given && (known.Size < 0 || known.Time.IsZero()): // only the server knows whether its file is newer
-		return undecided, false
+		return undecided
+	case f.Newer && !f.Given && !known.complete(): // only the server knows which is newer
+		return undecided
 	}
-	return Answer{Do: Leave, Why: LeftThere}, true
+	return Answer{Do: Leave, Why: LeftThere}
 }
 
 // digest decides by the digest that the caller has given, and by any that is wrong.
-func (f *Facts) digest() (Answer, bool) {
+func (f *Facts) digest() Answer {
 	switch {
 	case f.Digest == Wrong:
 		return f.wrongDigest()
 	case !f.Given:
-		return undecided, false
+		return undecided
 	case f.Digest == Right:
-		return f.leave(LeftThere), true
+		return f.leave(LeftThere)
 	case f.differs(f.known().Size) && !f.Skip: // so the digest differs too
-		return undecided, false
+		return undecided
 	case f.Continue && f.known().Size < 0 && !f.Asked: // it may be the start of the file
-		return Answer{Do: AskServer}, true
+		return Answer{Do: AskServer}
 	}
-	return Answer{Do: AskDigest}, true
+	return Answer{Do: AskDigest}
 }
 
-func (f *Facts) wrongDigest() (Answer, bool) {
+// wrongDigest decides about what is there with another digest.
+func (f *Facts) wrongDigest() Answer {
 	switch {
 	case f.Newer:
 		a := f.fetch(true, false)
 		a.Note = "fetching it again"
-		return a, true
+		return a
 	case f.Continue && f.Local.Size < f.known().Size:
-		return undecided, false // it may be the start of the file
+		return undecided // it may be the start of the file
 	case f.Given && !f.Skip && !f.Continue:
-		return refuse(Other, "exists with another digest"), true
+		return refuse(Other, "exists with another digest")
 	}
-	return refuse(Mismatch, "exists with another digest"), true
+	return refuse(Mismatch, "exists with another digest")
 }
 
-func (f *Facts) skip() (Answer, bool) {
+// skip leaves whatever is there.
+func (f *Facts) skip() Answer {
 	if !f.Skip {
-		return undecided, false
+		return undecided
 	}
-	return f.leave(LeftExists), true
+	return f.leave(LeftExists)
 }
 
 // inPieces refuses a file that another program has not finished, although it has its full size from the start.
-func (f *Facts) inPieces() (Answer, bool) {
+func (f *Facts) inPieces() Answer {
 	if f.Pieces == "" {
-		return undecided, false
+		return undecided
 	}
 	why := "lacks pieces, as " + f.Pieces + " tells"
 	if f.Newer || f.Continue {
-		return refuse(NoStart, why), true
+		return refuse(NoStart, why)
 	}
-	return refuse(Other, why), true
+	return refuse(Other, why)
 }
 
-// newer decides by the server's time and size. With Continue a shorter file that is no older may be the start.
-func (f *Facts) newer() (Answer, bool) {
+// newer decides by the server's time and size. With Continue a shorter file that is not older may be the start.
+func (f *Facts) newer() Answer {
 	known := f.known()
 	switch {
 	case !f.Newer:
-		return undecided, false
+		return undecided
 	case f.Here == Dangling:
-		return refuse(Exists, "leads to nothing"), true
+		return refuse(Exists, "leads to nothing")
 	case f.differs(known.Size) && !f.Continue:
-		return f.fetch(true, false), true
-	case !f.Asked && (known.Size < 0 || known.Time.IsZero()):
-		return Answer{Do: AskServer}, true
+		return f.fetch(true, false)
+	case !f.Asked && !known.complete():
+		return Answer{Do: AskServer}
 	case known.Time.IsZero():
 		a := f.fetch(true, false)
 		a.Note = "the server does not report the file's time: retrieving it"
-		return a, true
+		return a
 	case f.newerThanLocal(known):
-		return f.fetch(true, false), true
+		return f.fetch(true, false)
 	case !f.differs(known.Size):
-		return f.leave(LeftOlder), true
-	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // only the server can say where to resume
-		return f.fetch(true, false), true
+		return f.leave(LeftOlder)
+	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // the server must say where to resume
+		return f.fetch(true, false)
 	}
-	return undecided, false
+	return undecided
 }
 
 // resume takes what is there for the start of the server's file, if Continue is set and nothing speaks against it.
-func (f *Facts) resume() (Answer, bool) {
+func (f *Facts) resume() Answer {
 	why := ""
 	switch {
 	case !f.Continue:
-		return undecided, false
+		return undecided
 	case f.Text || f.Here != Regular:
 		why = "only a regular file can be resumed, and not as text (;type=a)"
 	case !f.Ours:
 		why = "cannot be resumed: it belongs to another user"
 	case !f.Asked:
-		return Answer{Do: AskServer}, true
+		return Answer{Do: AskServer}
 	case f.Server.Size < 0:
 		why = "cannot be resumed: the server does not report the file's size"
 	case f.Local.Size > f.Server.Size:
@@ -166,11 +172,11 @@ func (f *Facts) resume() (Answer, bool) {
 	case f.newerThanLocal(f.known()):
 		why = "is older than the server's file, which has changed since"
 	case f.Local.Size == f.Server.Size:
-		return f.leave(LeftThere), true
+		return f.leave(LeftThere)
 	default:
-		return f.fetch(true, true), true
+		return f.fetch(true, true)
 	}
-	return refuse(NoStart, why), true
+	return refuse(NoStart, why)
 }
 
 // compare decides without a flag: what is there stays, and it is good if it has the size and time of the server's file.
@@ -186,12 +192,13 @@ func (f *Facts) compare() Answer {
 	case known.Size < 0:
 		return refuse(Exists, LeftExists)
 	case known.Size != f.Local.Size:
-		return refuse(Exists, fmt.Sprintf("differs from the server's: %d bytes there, %d here", known.Size, f.Local.Size))
+		why := fmt.Sprintf("differs from the server's: %d bytes there, %d here", known.Size, f.Local.Size)
+		return refuse(Exists, why)
 	case known.Time.IsZero():
 		return refuse(Exists, "has the size of the server's, which tells no time")
 	case f.newerThanLocal(known):
 		return refuse(Exists, "is older than the server's, and of the same size")
-	case f.Local.Time.Sub(known.Time) > Slack:
+	case f.Local.Time.Sub(known.Time) > localfile.Slack:
 		return refuse(Other, "is newer than the server's, and of the same size")
 	}
 	return f.leave(LeftThere)
@@ -210,7 +217,7 @@ func (f *Facts) leave(why string) Answer {
 
 func refuse(cause Cause, why string) Answer { return Answer{Do: Refuse, Cause: cause, Why: why} }
 
-// fetch fetches the file: from the part, or from what is there if that may be its start, or anew.
+// fetch fetches the file: from the part, or from what is there if start says that it may be the start, or from nothing.
 func (f *Facts) fetch(replace, start bool) Answer {
 	if !f.Part.Claimed {
 		return Answer{Do: AskPart}
@@ -275,4 +282,6 @@ func (f *Facts) Newest() time.Time { return f.known().Time }
 func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }
 
 // newerThanLocal reports whether s is newer than what is there. An unknown time is not.
-func (f *Facts) newerThanLocal(s Stamp) bool { return s.Time.After(f.Local.Time.Add(Slack)) }
+func (f *Facts) newerThanLocal(s Stamp) bool {
+	return s.Time.After(f.Local.Time.Add(localfile.Slack))
+}

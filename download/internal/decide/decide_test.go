@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 )
 
@@ -92,7 +93,7 @@ func worlds(f func(world)) {
 
 // worldsOfFiles goes through what the file here and that of the server are, and who says so.
 func worldsOfFiles(w world, f func(world)) {
-	each([]int64{50, 100, 150}, func(local int64) {
+	each([]int64{0, 50, 100, 150}, func(local int64) {
 		each([]time.Duration{-time.Hour, -time.Second / 2, 0, time.Hour}, func(age time.Duration) {
 			w.Local = Stamp{local, serverTime.Add(age)}
 			each([]Stamp{{100, serverTime}, {100, time.Time{}}, {-1, serverTime}, Unknown}, func(server Stamp) {
@@ -148,8 +149,8 @@ func (w *world) broken(a Answer, ends bool) string {
 	compared := w.Digest == Right
 	recorded := w.Record != NoRecord
 	known := w.known()
-	newer := known.Time.Sub(w.Local.Time) > Slack
-	older := !known.Time.IsZero() && w.Local.Time.Sub(known.Time) > Slack
+	newer := known.Time.Sub(w.Local.Time) > localfile.Slack
+	older := !known.Time.IsZero() && w.Local.Time.Sub(known.Time) > localfile.Slack
 	otherSize := !w.Text && known.Size >= 0 && known.Size != w.Local.Size
 	leaves := a.Do == Leave
 	fetches := a.Do == Fetch

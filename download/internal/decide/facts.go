@@ -10,7 +10,7 @@ type Facts struct {
 	Here   Here   // what is at the path,
 	Local  Stamp  // its size and time, links followed
 	Ours   bool   // and this user owns it
-	Pieces string // a file beside it with which another program says that pieces are missing; "" if there is none
+	Pieces string // another program's file beside it, which says that pieces are missing; or ""
 
 	Want   int64 // the size that the caller expects; -1 if it expects none
 	Listed Stamp // what the listing of the directory says exactly
@@ -37,11 +37,11 @@ type Stamp struct {
 	Time time.Time
 }
 
+// complete reports whether both are known.
+func (s Stamp) complete() bool { return s.Size >= 0 && !s.Time.IsZero() }
+
 // Unknown is a Stamp that says nothing.
 var Unknown = Stamp{Size: -1}
-
-// Slack is how much of a second some file systems lose. A difference of times up to it is none.
-const Slack = time.Second - 1
 
 // Here is what is at the path.
 type Here int
@@ -90,7 +90,8 @@ type Do int
 
 // After an Ask the caller fills in the fact and calls Next again.
 const (
-	Leave     Do = iota // what is there stays, and that is a success
+	Undecided Do = iota // of a rule: ask the next one
+	Leave               // what is there stays, and that is a success
 	Refuse              // it stays, and that is an error
 	Fetch               // the file
 	AskServer           // find out Server
@@ -102,7 +103,7 @@ const (
 // Answer is what Next says.
 type Answer struct {
 	Do    Do
-	Why   string // of Leave and Refuse, and of Fetch if the part is given up: in words that follow the path
+	Why   string // of Leave, Refuse and, if the part is given up, Fetch: in words that follow the path
 	Cause Cause  // of Refuse
 
 	Replace bool   // Fetch may replace what is there

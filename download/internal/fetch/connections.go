@@ -16,11 +16,13 @@ import (
 // minSegment is the fewest bytes that are worth a connection of their own.
 const minSegment = 1 << 20
 
-type fleet struct {
+// connections fetch the pieces of one file at the same time.
+type connections struct {
 	*transfer
-	pieces         chan partfile.Span      // not yet taken by a connection; it has room for all
-	cancel         context.CancelCauseFunc // with an error that makes the other connections pointless
-	useful, failed atomic.Int32            // connections that brought bytes, and that ended with an error
+	pieces chan partfile.Span      // not yet taken by a connection; it has room for all
+	cancel context.CancelCauseFunc // with an error that makes the other connections pointless
+	useful atomic.Int32            // connections that brought bytes
+	failed atomic.Int32            // connections that ended with an error
 }
 
 // parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first missing
@@ -31,26 +33,27 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { resp.Body.Close() })()
 	pieces := split(s.Done.Missing(s.Size), t.segments)
-	f := &fleet{transfer: t, pieces: make(chan partfile.Span, len(pieces)), cancel: cancel}
+	c := &connections{transfer: t, pieces: make(chan partfile.Span, len(pieces)), cancel: cancel}
 	var others sync.WaitGroup
 	for i, x := range pieces[1:] {
-		if i < t.segments-1 {
-			others.Go(func() {
-				if err := guard.Do(func() error { return f.work(ctx, true, nil, x) }); errors.Is(err, guard.ErrPanic) {
-					cancel(err)
-				}
-			})
-		} else {
-			f.pieces <- x
+		if i >= t.segments-1 {
+			c.pieces <- x
+			continue
 		}
+		others.Go(func() {
+			err := guard.Do(func() error { return c.work(ctx, true, nil, x) })
+			if errors.Is(err, guard.ErrPanic) {
+				cancel(err)
+			}
+		})
 	}
-	err := f.work(ctx, false, resp, pieces[0])
+	err := c.work(ctx, false, resp, pieces[0])
 	others.Wait()
 	if fatal := context.Cause(ctx); fatal != nil {
 		t.segments = 1
 		return fatal
 	}
-	if useful := int(f.useful.Load()); f.failed.Load() > 0 && useful < t.segments {
+	if useful := int(c.useful.Load()); c.failed.Load() > 0 && useful < t.segments {
 		t.segments = max(1, useful)
 		t.note(fmt.Sprintf("continuing with at most %d connections", t.segments))
 	}
@@ -59,41 +62,47 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 
 // work fetches x and then one piece after another, over one connection at a time. After a failure it continues as long as
 // each try brings bytes. resp has been opened for x, or is nil.
-func (f *fleet) work(ctx context.Context, further bool, resp *ftpexec.Response, x partfile.Span) error {
+func (c *connections) work(ctx context.Context, further bool, resp *ftpexec.Response, x partfile.Span) error {
 	useful := false
 	for {
-		n, err := int64(0), error(nil)
-		if resp == nil {
-			resp, err = f.open(ctx, further, f.part.Snapshot(), x.Start)
-		}
-		if err == nil {
-			n, err = f.fetch(ctx, resp, x, nil)
-			resp.Body.Close()
-		}
+		n, err := c.piece(ctx, further, resp, x)
 		resp = nil
 		if n > 0 && !useful {
 			useful = true
-			f.useful.Add(1)
+			c.useful.Add(1)
 		}
 		if err != nil {
-			f.pieces <- partfile.Span{Start: x.Start + n, End: x.End}
-		}
-		if err != nil && n > 0 {
-			err = f.retry.Again(ctx, err, n)
+			c.pieces <- partfile.Span{Start: x.Start + n, End: x.End}
+			if n > 0 {
+				err = c.retry.Again(ctx, err, n)
+			}
 		}
 		if err != nil {
-			f.failed.Add(1)
-			if _, over := errors.AsType[*anew](err); over || errors.Is(err, localfile.ErrLocal) {
-				f.cancel(err)
+			c.failed.Add(1)
+			if _, over := errors.AsType[*restart](err); over || errors.Is(err, localfile.ErrLocal) {
+				c.cancel(err)
 			}
 			return err
 		}
 		select {
-		case x = <-f.pieces:
+		case x = <-c.pieces:
 		default:
 			return nil
 		}
 	}
+}
+
+// piece fetches x, from resp if that is not nil, and returns how many bytes of it have come.
+func (c *connections) piece(ctx context.Context, further bool, resp *ftpexec.Response, x partfile.Span) (int64, error) {
+	if resp == nil {
+		var err error
+		resp, err = c.open(ctx, further, c.part.Snapshot(), x.Start)
+		if err != nil {
+			return 0, err
+		}
+	}
+	defer resp.Body.Close()
+	return c.fetch(ctx, resp, x, nil)
 }
 
 // split cuts s into about n pieces of about the same length, but none shorter than minSegment. A server may say any length:

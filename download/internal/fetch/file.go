@@ -75,19 +75,22 @@ func (f *file) run(ctx context.Context) (r Result, err error) {
 
 // look fills in the facts that need neither the server nor the part.
 func (f *file) look() {
-	f.facts = decide.Facts{Flags: f.Flags, Text: f.text(), Want: -1, Listed: f.Listed, Given: f.Sum.Algorithm != ""}
+	f.facts = decide.Facts{
+		Flags: f.Flags, Text: f.text(), Given: f.Sum.Algorithm != "",
+		Want: -1, Listed: decide.Unknown,
+	}
 	if f.Size != nil {
 		f.facts.Want = *f.Size
 	}
-	if f.Relist == nil {
-		f.facts.Listed = decide.Unknown
+	if f.Relist != nil {
+		f.facts.Listed = f.Listed
 	}
 	if f.to.Info == nil {
 		return
 	}
 	f.facts.Here = decide.Regular
 	f.facts.Ours = disk.Ours(f.to.Info)
-	for _, suffix := range []string{".aria2", ".lftp-pget-status"} { // whose files have their full size from the start
+	for _, suffix := range otherParts {
 		if _, err := os.Lstat(f.to.Path + suffix); err == nil {
 			f.facts.Pieces = f.to.Path + suffix
 		}
@@ -105,6 +108,9 @@ func (f *file) look() {
 	}
 	f.facts.Local = decide.Stamp{Size: f.local.Size(), Time: f.local.ModTime()}
 }
+
+// otherParts are the suffixes of files beside an unfinished one, from programs that give that its full size at once.
+var otherParts = []string{".aria2", ".lftp-pget-status"}
 
 // record looks up what an earlier run has recorded of what is there. What the server says meanwhile may be newer.
 func (f *file) record() {
@@ -143,20 +149,21 @@ func (f *file) find(ctx context.Context, what decide.Do) (err error) {
 // compare compares the digest of what is there, which stays.
 func (f *file) compare(ctx context.Context) error {
 	check, err := f.expected(ctx)
-	if err == nil && check == nil { // a list of digests in a tree, for which there is none
-		f.facts.Digest = decide.Right
-		return nil
+	f.facts.Digest = decide.Right
+	if err != nil || check == nil { // nil: a list of digests in a tree, for which there is none
+		return err
 	}
+	f.reading(f.to.Path, f.facts.Local.Size)
+	there, err := f.to.Open()
 	if err != nil {
 		return err
 	}
+	defer there.Close()
 	check.reset()
-	f.reading(f.to.Path, f.facts.Local.Size)
-	if err := f.to.Copy(ctx, check); err != nil {
+	if err = check.reach(ctx, there, f.facts.Local.Size); err != nil {
 		return err
 	}
 	f.mismatch = check.compare(&f.has)
-	f.facts.Digest = decide.Right
 	if f.mismatch != nil {
 		f.facts.Digest = decide.Wrong
 	}
@@ -214,7 +221,7 @@ func (f *file) leave(why string) (Result, error) {
 		r.Verified = f.recorded.Verified
 		r.Checked = f.recorded.Checked
 	}
-	return r, f.to.Settle()
+	return r, f.to.FlushName()
 }
 
 // causes are the errors that the causes of a refusal stand for.
@@ -308,7 +315,7 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 		}
 	}
 	err = t.part.Publish(last)
-	if errors.Is(err, fs.ErrExist) && !f.Newer && !f.Continue { // it has appeared meanwhile, and may be as good
+	if errors.Is(err, fs.ErrExist) && !f.Newer && !f.Continue { // a file has appeared, and may be as good
 		if f.Skip {
 			t.part.Discard()
 		}

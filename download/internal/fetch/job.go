@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"reflect"
 	"sync"
 	"time"
 
@@ -41,8 +42,7 @@ var (
 	ErrUnverified = errors.New("nothing to verify the file with")
 )
 
-// Options is what download.Options says, without its functions. Both packages that call this one fill it in, and a test in
-// each holds that they pass every field on.
+// Options are the fields of download.Options that are not functions, by the same names.
 type Options struct {
 	decide.Flags
 	Retries      int
@@ -51,7 +51,18 @@ type Options struct {
 	Size         *int64
 	Sum          digest.Sum
 	Limit        *rate.Limiter
-	Checkpoint   time.Duration // time between two journals; 0 means checkpointInterval
+}
+
+// OptionsOf copies the fields of a download.Options by their names. Package download imports this one, which therefore
+// cannot name the type.
+func OptionsOf(from any) (o Options) {
+	to := reflect.ValueOf(&o).Elem()
+	for _, f := range reflect.VisibleFields(to.Type()) {
+		if !f.Anonymous {
+			to.FieldByIndex(f.Index).Set(reflect.ValueOf(from).FieldByName(f.Name))
+		}
+	}
+	return o
 }
 
 // Result is a download.Result.
@@ -92,17 +103,21 @@ type Job struct {
 	Place  *partfile.Place // where the file is to be; it has been looked at
 	Lists  *sums.Cache     // of the lists of digests that files of the run have needed
 
+	Checkpoint time.Duration // time between two journals; 0 means checkpointInterval
+
 	// One of many.
-	Many   bool                                             // a connection that a crowded server refuses is not retried here
-	Listed decide.Stamp                                     // what the listing of the file's directory says exactly
-	Relist func(context.Context) (size int64, err error)    // lists it again; nil if the file was not listed
-	Record func(newest time.Time, info fs.FileInfo) *Record // of a file that is there; nil if there is none
+	Many   bool         // a connection that a crowded server refuses is not retried here
+	Listed decide.Stamp // what the listing of the file's directory says exactly
+	// Relist lists the directory again. It is nil if the file was not listed.
+	Relist func(context.Context) (size int64, err error)
+	// Record returns the record of a file that is there, or nil if there is none that is newer than newest.
+	Record func(newest time.Time, info fs.FileInfo) *Record
 
 	// What the caller is told.
 	Begin    func() error       // the server is needed from now on; an error ends the fetch
 	Further  func() int         // how many connections a file may have besides the first
 	Refused  func(error)        // a further connection was refused because there are too many
-	Follows  func() bool        // whether another file of the same server follows: see ftpexec.Request.More
+	Follows  func() bool        // whether another file of the server follows: see ftpexec.Request.More
 	Arrived  func()             // all bytes are there, and what follows does not need the server
 	Verified func(Result) error // a file that is left alone had its digest compared
 	Commit   func(Result) error // see download.Options
@@ -121,8 +136,8 @@ type job struct {
 	begun   bool
 	sought  bool   // a digest to compare was looked for,
 	check   *check // and this is it; nil if there is none
-	reports bool   // there are Progress events,
-	quiet   func() // which this ends
+	reports bool   // there are Progress events
+	quiet   func() // ends them
 }
 
 func newJob(from Job) *job {
@@ -142,7 +157,8 @@ func newJob(from Job) *job {
 	j.retry = retry.New(retry.Policy{
 		Retries: j.Retries, Connect: j.RetryConnect, ReturnCrowded: j.Many,
 		Tell: func(err error, try int, wait time.Duration) {
-			j.tell(Event{Err: err, Text: fmt.Sprintf("%d of %d", try, retry.Count(j.Retries)), Wait: wait})
+			which := fmt.Sprintf("%d of %d", try, retry.Count(j.Retries))
+			j.tell(Event{Err: err, Text: which, Wait: wait})
 		},
 	})
 	return j
@@ -194,23 +210,19 @@ func (j *job) begin() error {
 	return j.Begin()
 }
 
-// stat asks the server for its file's size and time. If the server refuses to tell anything nothing is known: only RETR
+// ask asks the server for its file's size and time. If the server refuses to tell anything nothing is known: only RETR
 // shows whether there is a file.
-func (j *job) stat(ctx context.Context) (decide.Stamp, error) {
-	info, err := j.Source.Stat(ctx, j.URL)
-	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "transfer" && e.Code == 550 {
-		return decide.Unknown, nil
-	}
-	return decide.Stamp{Size: info.Size, Time: info.ModTime}, err
-}
-
-// ask is stat with retries.
 func (j *job) ask(ctx context.Context) (said decide.Stamp, err error) {
 	if err := j.begin(); err != nil {
 		return said, err
 	}
 	err = j.retry.Do(ctx, func() error {
-		said, err = j.stat(ctx)
+		info, err := j.Source.Stat(ctx, j.URL)
+		said = decide.Stamp{Size: info.Size, Time: info.ModTime}
+		if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "transfer" && e.Code == 550 {
+			said = decide.Unknown
+			return nil
+		}
 		return err
 	})
 	return said, err
@@ -223,11 +235,12 @@ func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.Cont
 // sized returns an error if something has n bytes, which may be unknown, and Options.Size says another number.
 func (j *job) sized(what string, n int64) error {
 	if want := j.Size; want != nil && n >= 0 && n != *want && !j.text() {
-		return because(ftpexec.ErrChanged, "%s %d bytes, not the expected %d", what, n, *want)
+		return errorf(ftpexec.ErrChanged, "%s %d bytes, not the expected %d", what, n, *want)
 	}
 	return nil
 }
 
-func because(cause error, format string, args ...any) error {
+// errorf returns an error with this cause and text. The local side is not at fault.
+func errorf(cause error, format string, args ...any) error {
 	return &localfile.Error{Reason: fmt.Sprintf(format, args...), Err: cause, Elsewhere: true}
 }

@@ -29,8 +29,10 @@ func (t *transfer) open(ctx context.Context, further bool, s partfile.State, sta
 	if further && t.Refused != nil && errors.Is(err, ftpexec.ErrTooMany) {
 		t.Refused(err)
 	}
-	if e, ok := errors.AsType[*ftpexec.Error](err); from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !(ok && e.Code/100 == 4) {
-		err = errNoRestart // after 4yz it may still support REST
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	mayPass := ok && e.Code/100 == 4 // the server may still support REST
+	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass {
+		err = errNoRestart
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +54,8 @@ func (t *transfer) open(ctx context.Context, further bool, s partfile.State, sta
 // unlike returns an error if a file of this size and time is not the one that s has bytes of. It may pass if the server
 // does not report what it reported before: it may be busy. The second time that counts.
 func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error {
-	why, omits := "", size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
+	why := ""
+	omits := size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
 	switch {
 	case s.Size < 0:
 	case omits && !t.server.omitted.Swap(true):
@@ -69,12 +72,14 @@ func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error
 	if why == "" {
 		return nil
 	}
-	return &anew{why, true}
+	return &restart{why, true}
 }
 
-var errOmitted = because(ftpexec.ErrChanged, "the server no longer reports the file's size and time, so nothing shows that it is the same file")
+// errOmitted means that the file may have changed.
+var errOmitted = errorf(ftpexec.ErrChanged,
+	"the server no longer reports the file's size and time, so nothing shows that it is the same file")
 
-// compare reads the bytes of a lap from resp and compares them with what is there, or will be.
+// compare reads the bytes of a lap from resp and compares them with the part, as soon as that has them.
 func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
 	b, err := readLap(resp, lap.Len())
 	if err != nil {
@@ -83,6 +88,7 @@ func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
 	return misplaced(t.part.Expect(lap.Start, b))
 }
 
+// readLap reads n bytes.
 func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	_, err := io.ReadFull(resp.Body, b)
@@ -92,6 +98,7 @@ func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
 	return b, err
 }
 
+// misplaced says what errors of the part mean for the transfer.
 func misplaced(err error) error {
 	switch {
 	case errors.Is(err, partfile.ErrDiffers):
@@ -107,13 +114,14 @@ func (t *transfer) same(ctx context.Context) error {
 	if t.responses < 2 {
 		return nil
 	}
-	now, err := t.stat(ctx)
+	now, err := t.ask(ctx)
 	if err != nil {
 		return err
 	}
 	s := t.part.Snapshot()
 	err = t.unlike(s, now.Size, now.Time)
-	if _, over := err.(*anew); over && (now.Size < 0 || now.Time.IsZero() && !s.ModTime.IsZero()) {
+	_, over := err.(*restart)
+	if over && (now.Size < 0 || now.Time.IsZero() && !s.ModTime.IsZero()) {
 		return errOmitted // the bytes stay: a later run may find that they are right
 	}
 	return err
@@ -127,14 +135,19 @@ func (t *transfer) asListed(ctx context.Context) error {
 	if t.Relist == nil || t.text() || s.Size >= 0 {
 		return nil
 	}
-	size, err := t.Listed.Size, error(nil)
+	size := t.Listed.Size
 	if size >= 0 && size != got {
+		var err error
 		size, err = t.Relist(ctx)
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil || size < 0 || size == got {
-		return err
+	if size < 0 || size == got {
+		return nil
 	}
-	return &anew{fmt.Sprintf("%d bytes came, but the listing of its directory says %d", got, size), true}
+	why := fmt.Sprintf("%d bytes came, but the listing of its directory says %d", got, size)
+	return &restart{why, true}
 }
 
 // fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is
@@ -144,7 +157,8 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 	if err != nil {
 		return 0, err
 	}
-	body, tail := io.Reader(resp.Body), x.End == resp.Size
+	tail := x.End == resp.Size
+	var body io.Reader = resp.Body
 	if !tail {
 		body = io.LimitReader(body, x.Len())
 	}

@@ -31,26 +31,25 @@ type sink struct {
 
 // pump copies body to its end. In the simple case, all of an unencrypted response into a file, bytes go straight there: see
 // [ftpexec.Response].Body.
-func (w *sink) pump(body io.Reader) (err error) {
-	if _, whole := body.(io.WriterTo); whole && w.limit == nil {
-		if file, ok := w.to.(*os.File); ok && w.check == nil {
-			_, err = io.Copy(file, body)
-			_, system := errors.AsType[*fs.PathError](err)
-			if _, server := errors.AsType[*ftpexec.Error](err); system && !server { // the file's own error, not yet marked
-				err = localfile.Failure(w.path, "cannot be written", err)
-			}
-			return err
+func (w *sink) pump(body io.Reader) error {
+	_, whole := body.(io.WriterTo)
+	file, isFile := w.to.(*os.File)
+	if whole && isFile && w.check == nil && w.limit == nil {
+		_, err := io.Copy(file, body)
+		_, system := errors.AsType[*fs.PathError](err)
+		_, server := errors.AsType[*ftpexec.Error](err)
+		if system && !server { // the file's own error, not yet marked
+			err = localfile.Failure(w.path, "cannot be written", err)
 		}
-		_, err = io.Copy(w, body) // with a buffer of the body's
 		return err
 	}
-	size := float64(bufferSize)
+	size := bufferSize
 	if w.limit != nil { // bytes of a tenth of a second, so that data flows evenly
-		size = min(size, max(512, float64(w.limit.Limit()/10)))
+		size = int(min(bufferSize, max(512, w.limit.Limit()/10)))
 	}
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
-	_, err = io.CopyBuffer(w, struct{ io.Reader }{body}, buffer[:int(size)])
+	_, err := io.CopyBuffer(w, struct{ io.Reader }{body}, buffer[:size])
 	return err
 }
 

@@ -2,13 +2,14 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
-	"time"
 
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/retry"
 )
@@ -23,7 +24,7 @@ func To(ctx context.Context, from Job, w io.Writer, path string) (r Result, err 
 		s.out = sink{ctx: ctx, to: s, path: path, limit: j.Limit, check: check}
 		err = s.run(ctx)
 	}
-	r = Result{Size: s.n.Load(), ModTime: s.modTime}
+	r = Result{Size: s.n.Load(), ModTime: s.has.Time}
 	if err == nil {
 		err = j.sized("what arrived has", r.Size)
 	}
@@ -36,13 +37,12 @@ func To(ctx context.Context, from Job, w io.Writer, path string) (r Result, err 
 // stream is a transfer that can resume but not start over.
 type stream struct {
 	*job
-	w       io.Writer
-	out     sink
-	n       atomic.Int64 // bytes written
-	lap     []byte       // the last of them
-	size    atomic.Int64
-	modTime time.Time
-	pieces  int // responses
+	w      io.Writer
+	out    sink
+	n      atomic.Int64 // bytes written
+	lap    []byte       // the last of them
+	has    decide.Stamp // the server's file
+	pieces int          // responses
 }
 
 func (s *stream) run(ctx context.Context) error {
@@ -55,11 +55,8 @@ func (s *stream) run(ctx context.Context) error {
 			return nil
 		case err == nil:
 			now, err := s.ask(ctx)
-			if err == nil {
-				err = s.same(now.Size, now.Time)
-			}
-			return err
-		case s.n.Load() > 0 && (s.text() || s.size.Load() < 0 || !s.dated(s.modTime)):
+			return cmp.Or(err, s.same(now))
+		case s.n.Load() > 0 && (s.text() || s.has.Size < 0 || !s.dated(s.has.Time)):
 			return err // it cannot be resumed
 		}
 		if err := s.retry.Again(ctx, err, s.n.Load()-begun); err != nil {
@@ -68,48 +65,49 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// same returns an error if a file of this size and time is not the one that w has the start of.
-func (s *stream) same(size int64, modTime time.Time) error {
-	if size == s.size.Load() && modTime.Equal(s.modTime) {
+// same returns an error if the server's file is not the one that w has the start of.
+func (s *stream) same(now decide.Stamp) error {
+	if now.Size == s.has.Size && now.Time.Equal(s.has.Time) {
 		return nil
 	}
-	return because(ftpexec.ErrChanged, "the file has changed on the server, and a part of it has already been written")
+	return errorf(ftpexec.ErrChanged,
+		"the file has changed on the server, and a part of it has already been written")
 }
 
 // piece writes what is missing, as far as one response brings it.
 func (s *stream) piece(ctx context.Context) error {
-	begun := s.n.Load()
-	resp, err := s.Source.Do(ctx, &ftpexec.Request{URL: s.URL, Offset: begun - int64(len(s.lap)), More: s.Follows})
+	from := s.n.Load() - int64(len(s.lap))
+	resp, err := s.Source.Do(ctx, &ftpexec.Request{URL: s.URL, Offset: from, More: s.Follows})
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	s.retry.Reached.Store(true)
-	err = s.sized("the server's file has", resp.Size)
-	if err == nil && begun > 0 {
-		err = s.same(resp.Size, resp.ModTime)
+	now := decide.Stamp{Size: resp.Size, Time: resp.ModTime}
+	err = s.sized("the server's file has", now.Size)
+	if err == nil && s.lap != nil {
+		err = s.same(now)
 	}
 	if err != nil {
 		return err
 	}
 	s.pieces++
-	s.size.Store(resp.Size)
-	s.modTime = resp.ModTime
-	s.report(func() (done, total int64) { return s.n.Load(), s.size.Load() })
+	s.has = now
+	s.report(func() (done, total int64) { return s.n.Load(), now.Size })
 	b, err := readLap(resp, int64(len(s.lap)))
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may do better
-		return &retry.Known{Err: because(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
+		return &retry.Known{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
 	err = s.out.pump(resp.Body)
 	n := s.n.Load()
-	if err == nil && resp.Size >= 0 && n != resp.Size {
-		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, resp.Size)
+	if err == nil && now.Size >= 0 && n != now.Size {
+		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, now.Size)
 	}
-	if errors.Is(err, ftpexec.ErrTruncated) && resp.Size >= 0 && n >= resp.Size {
-		return &retry.Known{Err: err} // everything or too much is written: a retry has nothing to do
+	if errors.Is(err, ftpexec.ErrTruncated) && now.Size >= 0 && n >= now.Size {
+		return &retry.Known{Err: err} // at least everything is written: a retry has nothing to do
 	}
 	return err
 }

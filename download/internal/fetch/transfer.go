@@ -17,6 +17,7 @@ import (
 // maxChanges is how often a transfer starts over because the server's file has changed; then comes ftpexec.ErrChanged.
 const maxChanges = 3
 
+// transfer brings the bytes that the part lacks.
 type transfer struct {
 	*job
 	part     *partfile.Part
@@ -39,23 +40,25 @@ type tally struct {
 	confirmed bool  // the server has confirmed the end of the file
 }
 
-// anew ends a try. The next one follows at once, and starts over.
-type anew struct {
+// restart is the error of a try after which the next one follows at once, and starts over.
+type restart struct {
 	why     string
-	changed bool // the server's file has, or else the server cannot start in the middle of one
+	changed bool // the server's file has; else the server cannot start in the middle of a file
 }
 
-func (a *anew) Error() string { return a.why }
+func (r *restart) Error() string { return r.why }
 
 // errNoRestart means that the server turned out not to support REST.
-var errNoRestart = &anew{why: "the server cannot start in the middle of a file"}
+var errNoRestart = &restart{why: "the server cannot start in the middle of a file"}
 
 // errMisplaced means that two responses differ about the same bytes.
-var errMisplaced = &anew{why: "the server does not start where it is asked to, or its file has changed"}
+var errMisplaced = &restart{
+	why: "the server does not start where it is asked to, or its file has changed",
+}
 
-// errBeyond means that a response from the middle went on after the file's end: what came like it cannot be trusted,
-// not even if all bytes are the same.
-var errBeyond = &anew{why: "the server does not start where it is asked to"}
+// errBeyond means that a response from the middle went on after the file's end. Then no response from the middle can be
+// trusted, not even if all bytes are the same.
+var errBeyond = &restart{why: "the server does not start where it is asked to"}
 
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
@@ -68,7 +71,7 @@ func (t *transfer) run(ctx context.Context) error {
 			return failed
 		}
 		n, _ := t.count()
-		if over, ok := errors.AsType[*anew](err); ok {
+		if over, ok := errors.AsType[*restart](err); ok {
 			err = t.learn(over)
 		} else {
 			err = t.retry.Again(ctx, err, n-high)
@@ -80,18 +83,20 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 }
 
+// count returns how many bytes are there, and how many the file has, or -1.
 func (t *transfer) count() (done, total int64) {
 	s := t.part.Snapshot()
 	return s.Done.Octets(), s.Size
 }
 
 // learn prepares for the try after one that ended with over.
-func (t *transfer) learn(over *anew) error {
+func (t *transfer) learn(over *restart) error {
 	if over.changed {
 		t.stale = over.why
 		t.server.changes++
 		if t.server.changes > maxChanges {
-			return because(ftpexec.ErrChanged, "the file changes on the server while it is read: %s", over.why)
+			const what = "the file changes on the server while it is read"
+			return errorf(ftpexec.ErrChanged, "%s: %s", what, over.why)
 		}
 		return nil
 	}
@@ -103,7 +108,7 @@ func (t *transfer) learn(over *anew) error {
 	if err := t.keeps(over.why); err != nil {
 		return err
 	}
-	return t.restart(over.why) // not later: the journal vouches for bytes that may be wrong
+	return t.startOver(over.why) // not later: the journal vouches for bytes that may be wrong
 }
 
 // try fetches the gaps in the part, in order, and finds out at the end whether they were of one file.
@@ -149,12 +154,14 @@ func (t *transfer) forgo() (why string, err error) {
 	return why, t.keeps(why)
 }
 
-func (t *transfer) restart(why string) error {
+// startOver gives up all bytes that are there.
+func (t *transfer) startOver(why string) error {
 	t.note(why + ": starting over")
 	if t.check != nil {
 		t.check.reset()
 	}
-	t.stale, t.tally = "", tally{}
+	t.stale = ""
+	t.tally = tally{}
 	return t.part.Reset()
 }
 
@@ -182,7 +189,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	}
 	defer resp.Body.Close()
 	if why != "" {
-		if err := t.restart(why); err != nil {
+		if err := t.startOver(why); err != nil {
 			return err
 		}
 	}
@@ -193,7 +200,8 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	}
 	t.part.Know(resp.Size, resp.ModTime)
 	t.report(t.count)
-	if t.segments > 1 && t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime) {
+	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime)
+	if t.segments > 1 && divisible {
 		return t.parallel(ctx, resp)
 	}
 	if gap.End < 0 {
@@ -211,7 +219,7 @@ func (t *transfer) keeps(why string) error {
 	if t.part.Snapshot().Adopted == 0 {
 		return nil
 	}
-	return because(ErrResume, "%s: %s", t.part.Path, why)
+	return errorf(ErrResume, "%s: %s", t.part.Path, why)
 }
 
 // damaged tells that some blocks of a part do not match their journal.

@@ -55,7 +55,8 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	}
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
-	_, err := io.CopyBuffer(c, io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, c.at, n-c.at), buffer[:])
+	rest := io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, c.at, n-c.at)
+	_, err := io.CopyBuffer(c, rest, buffer[:])
 	if err == nil && c.at != n {
 		err = fmt.Errorf("%w after %d bytes", io.ErrUnexpectedEOF, c.at)
 	}
@@ -64,23 +65,29 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 
 // same reports whether f has the n bytes that the digest covers.
 func (c *check) same(ctx context.Context, f *os.File, n int64) bool {
-	other := newCheck(c.want, c.from)
 	info, err := f.Stat()
-	return err == nil && info.Size() == n && other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
+	if err != nil || info.Size() != n {
+		return false
+	}
+	other := newCheck(c.want, c.from)
+	return other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
 }
 
 // compare writes to r what the digest is and what it was compared with. The error is [ErrDigest] if it is another.
 func (c *check) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.String() == c.want.String() {
-		r.Verified, r.Checked, r.Sum = c.from, time.Now().UTC(), got
+		r.Verified = c.from
+		r.Checked = time.Now().UTC()
+		r.Sum = got
 		return nil
 	}
-	return because(ErrDigest, "%s is %x, not %x (%s)", got.Algorithm, got.Digest, c.want.Digest, c.from)
+	return errorf(ErrDigest, "%s is %x, not %x (%s)",
+		got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
-// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence: no run
-// resumes from it.
+// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence: no
+// run resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
 		return err
@@ -98,7 +105,7 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	case before:
 		kept = "the same bytes came before: the digest or the server's file is wrong; " + kept
 	}
-	return because(ErrDigest, "%v; %s", err, kept)
+	return errorf(ErrDigest, "%v; %s", err, kept)
 }
 
 // expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers. It is
@@ -125,7 +132,8 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	case !j.Verify:
 		return nil, nil
 	case j.text():
-		return nil, because(ErrUnverified, "ASCII type (;type=a) changes bytes, so the file cannot be verified")
+		return nil, errorf(ErrUnverified,
+			"ASCII type (;type=a) changes bytes, so the file cannot be verified")
 	}
 	if err := j.begin(); err != nil {
 		return nil, err
@@ -139,30 +147,25 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	}
 	aList := j.Relist != nil && sums.Is(j.URL.Name) // in a tree, which needs no digest itself
 	if c == nil && err == nil && !aList {
-		err = because(ErrUnverified, "there is no list of digests beside the file or above, and the server computes none")
+		err = errorf(ErrUnverified,
+			"there is no list of digests beside the file or above, and the server computes none")
 	}
 	return c, err
 }
 
-// mostUp is how many directories above that of a file may have the list with its digest.
+// mostUp is how many directories above a file's own are searched for a list with its digest.
 const mostUp = 2
 
 // listed looks in the lists beside the file, or so many directories up, strongest algorithm first.
 func (j *job) listed(ctx context.Context, up int) (*check, error) {
-	dir, name := *j.URL, j.URL.Name
-	dir.Name = ""
-	dir.Type = urlparse.TypeImage
-	for range up {
-		last := len(dir.Dirs) - 1
-		if last < 0 || strings.Contains(dir.Dirs[last], "/") {
-			return nil, nil
-		}
-		name = dir.Dirs[last] + "/" + name
-		dir.Dirs = dir.Dirs[:last]
+	dir, name, ok := above(j.URL, up)
+	if !ok {
+		return nil, nil
 	}
 	there := j.names(ctx, dir)
 	listing := up > 0 || there.Has(name) // vsftpd lists nothing of a directory that it may not read
-	names := []string{name}              // also with directories above the list in front, if that can be no path below it
+	// A list may also have directories above it in a path, if that cannot be a path below it.
+	names := []string{name}
 	for i := len(dir.Dirs) - 1; i >= 0 && listing && !there.Has(dir.Dirs[i]); i-- {
 		names = append(names, strings.TrimPrefix(dir.Dirs[i], "/")+"/"+names[len(names)-1])
 	}
@@ -174,21 +177,44 @@ func (j *job) listed(ctx context.Context, up int) (*check, error) {
 		sum, err := j.lookUp(ctx, dir, list, names)
 		switch {
 		case err == nil:
-			from := sum.Algorithm + " in " + strings.Repeat("../", up) + list.File
-			if sum.Algorithm == "bsdsum" {
-				from += ", which is weak: 16 bits"
-			}
-			return newCheck(sum, from), nil
+			return newCheck(sum, described(sum, up, list)), nil
 		case ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, sums.ErrNotListed):
 		case errors.Is(err, sums.ErrTooLarge), errors.Is(err, sums.ErrAmbiguous):
-			return nil, because(ErrUnverified, "%s: %v", list.File, err)
+			return nil, errorf(ErrUnverified, "%s: %v", list.File, err)
 		default:
 			return nil, fmt.Errorf("%s: %w", list.File, err)
 		}
 	}
 	return nil, nil
+}
+
+// above returns the directory so many directories above the one of a file, and the file's path from there. It returns false
+// if there is none.
+func above(u *urlparse.URL, up int) (dir urlparse.URL, name string, ok bool) {
+	dir = *u
+	name = u.Name
+	dir.Name = ""
+	dir.Type = urlparse.TypeImage
+	for range up {
+		last := len(dir.Dirs) - 1
+		if last < 0 || strings.Contains(dir.Dirs[last], "/") {
+			return dir, name, false
+		}
+		name = dir.Dirs[last] + "/" + name
+		dir.Dirs = dir.Dirs[:last]
+	}
+	return dir, name, true
+}
+
+// described says where a digest is from, for Result.Verified.
+func described(sum digest.Sum, up int, list sums.List) string {
+	from := sum.Algorithm + " in " + strings.Repeat("../", up) + list.File
+	if sum.Algorithm == "bsdsum" {
+		from += ", which is weak: 16 bits"
+	}
+	return from
 }
 
 // names returns the names in a directory: none if the server does not list it, so that the lists are asked for by name.
@@ -207,8 +233,8 @@ func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 	return names
 }
 
-// lookUp returns the digest of a file that a list has under one of the names. A list that was cut short does not count, and one that the server
-// does not send has no digests.
+// lookUp returns the digest that a list has for a file under one of the names. A list that was cut short does not count,
+// and one that the server does not send has no digests.
 func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names []string) (digest.Sum, error) {
 	digests, err := j.Lists.Get(u.String(), func() (d *sums.Digests, err error) {
 		err = j.retry.Do(ctx, func() error {
@@ -220,7 +246,8 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 			d, err = list.Read(resp.Body, names[0])
 			return err
 		})
-		if e, ok := errors.AsType[*ftpexec.Error](err); ok && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)) {
+		e, ok := errors.AsType[*ftpexec.Error](err)
+		if ok && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)) {
 			return new(sums.Digests), nil
 		}
 		return d, err
@@ -231,11 +258,14 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 	return digests.Find(names...)
 }
 
-// computed asks the server to compute a digest, of all but blake2b, which no FTP command computes.
+// computed asks the server to compute a digest with any algorithm but blake2b, for which there is no FTP command.
 func (j *job) computed(ctx context.Context) (*check, error) {
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5", "crc32"} {
 		var d []byte
-		err := j.retry.Do(ctx, func() (err error) { d, err = j.Source.Hash(ctx, j.URL, a); return err })
+		err := j.retry.Do(ctx, func() (err error) {
+			d, err = j.Source.Hash(ctx, j.URL, a)
+			return err
+		})
 		switch {
 		case err == nil:
 			return newCheck(digest.Sum{Algorithm: a, Digest: d}, a+" from the server"), nil

@@ -50,7 +50,7 @@ func TestJournalNumbers(t *testing.T) {
 					if s.Size < 0 || s.Done.End() > s.Size || s.Adopted < 0 || s.Adopted > s.Done.Head() || s.Done.Octets()+missing.Octets() != s.Size || missing.Octets() < 0 {
 						t.Errorf("size %s, adopted %s, [%s, %s): %+v", size, adopted, start, end, s)
 					}
-					if good := s.Blocks.sound(strings.NewReader("contents")); good.spans().End() > 8 {
+					if good, _ := s.Blocks.sound(strings.NewReader("contents")); good.spans().End() > 8 {
 						t.Errorf("[%s, %s) of 8 bytes are sound: %v", start, end, good)
 					}
 				}

@@ -16,14 +16,16 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 )
 
-const journalVersion = 4
-const maxJournal = 4 << 20 // bytes: a block has some 50, and there are a few thousand
+const (
+	journalVersion = 4
+	maxJournal     = 4 << 20 // bytes: a block takes some 50, and there are a few thousand
+)
 
-// State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal,
-// which docs/download.md describes.
+// State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal, which
+// docs/download.md describes.
 type State struct {
 	Version int       `json:"ftpfetch"`
-	URL     string    `json:"url"`               // whose bytes they are: the text of its urlparse.Key
+	URL     string    `json:"url"`               // where the bytes come from: the text of its urlparse.Key
 	Size    int64     `json:"size"`              // bytes of the whole file; -1 if unknown
 	ModTime time.Time `json:"modified,omitzero"` // the source's, UTC; zero if unknown
 	Adopted int64     `json:"adopted,omitempty"` // bytes at the start that another program brought
@@ -49,7 +51,8 @@ func parseJournal(data []byte) (State, error) {
 		}
 		at = x.End
 	}
-	s.ModTime, s.Done = s.ModTime.UTC(), s.Blocks.spans()
+	s.ModTime = s.ModTime.UTC()
+	s.Done = s.Blocks.spans()
 	if s.Size < 0 || s.URL == "" || at > s.Size || s.Adopted < 0 || s.Adopted > s.Done.Head() {
 		return State{}, errJournal
 	}
@@ -64,14 +67,13 @@ func (p *Place) readJournal() (State, error) {
 	}
 	defer f.Close()
 	if info, err := disk.Stat(f); err == nil && !disk.Ours(info) {
-		return State{}, &fs.PathError{Op: "open", Path: p.shown(p.journal), Err: errors.New("it belongs to another user")}
+		theirs := errors.New("it belongs to another user")
+		return State{}, &fs.PathError{Op: "open", Path: p.shown(p.journal), Err: theirs}
 	}
-	data, err := io.ReadAll(io.NewSectionReader(disk.Reader{Ctx: context.Background(), F: f}, 0, maxJournal+1))
-	switch {
-	case err != nil:
+	in := disk.Reader{Ctx: context.Background(), F: f}
+	data, err := io.ReadAll(io.NewSectionReader(in, 0, maxJournal)) // a longer one has no end, and is damaged
+	if err != nil {
 		return State{}, err
-	case len(data) > maxJournal:
-		return State{}, errJournal
 	}
 	return parseJournal(data)
 }
@@ -102,19 +104,17 @@ func (p *Part) removeJournal() error {
 	return failure(p.shown(p.journal), "cannot be removed", err)
 }
 
-// Intact compares the bytes that the journal has vouched for: another program may have written to the part since. A later run
-// resumes from those that are right.
+// Intact compares the part with the blocks of the journal: another program may have written to the part since. A later run
+// resumes from the blocks that are right.
 func (p *Part) Intact(ctx context.Context) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	for _, x := range p.blocks {
-		now := block{Span: Span{x.Start, x.Start}}
-		switch err := now.read(disk.Reader{Ctx: ctx, F: p.f}, x.End); {
-		case err == io.EOF, err == io.ErrUnexpectedEOF, err == nil && now != x:
-			return changed(p.Name(), "no longer holds what was written")
-		case err != nil:
-			return cmp.Or(context.Cause(ctx), failure(p.Name(), "cannot be read", err))
-		}
+	good, err := p.blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
+	switch {
+	case err != nil:
+		return cmp.Or(context.Cause(ctx), failure(p.Name(), "cannot be read", err))
+	case len(good) < len(p.blocks):
+		return changed(p.Name(), "no longer holds what was written")
 	}
 	return nil
 }
@@ -190,20 +190,25 @@ func (x *block) read(r io.ReaderAt, end int64) error {
 	return nil
 }
 
-// sound returns those of b whose bytes r still has.
-func (b blocks) sound(r io.ReaderAt) (good blocks) {
+// sound returns the blocks whose bytes r still has. The error is about bytes that cannot be read.
+func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
 	for _, x := range b {
 		now := block{Span: Span{x.Start, x.Start}}
-		if err := now.read(r, x.End); err == nil && now == x {
+		failed := now.read(r, x.End)
+		switch {
+		case failed == nil && now == x:
 			good = append(good, x)
+		case failed != nil && failed != io.EOF && failed != io.ErrUnexpectedEOF:
+			err = cmp.Or(err, failed)
 		}
 	}
-	return good
+	return good, err
 }
 
 // Span is the range of bytes [start, end).
 type Span struct{ Start, End int64 }
 
+// Len returns the number of bytes.
 func (s Span) Len() int64 { return s.End - s.Start }
 
 // Spans are in order. None is empty, and no two touch or overlap.

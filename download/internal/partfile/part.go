@@ -3,9 +3,7 @@ package partfile
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -54,12 +52,13 @@ func (p *Part) Name() string { return p.shown(p.partial) }
 // File returns the part's own file, to read it.
 func (p *Part) File() *os.File { return p.f }
 
-// Check reads the bytes that Left claims and removes the blocks from it that have changed. The error is the cause of the end
-// of ctx.
+// Check reads the bytes that Left claims, and removes the blocks that have changed from Left. The error is the cause of
+// the end of ctx.
 func (p *Part) Check(ctx context.Context) error {
-	good := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f})
+	good, _ := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f}) // what cannot be read is fetched again
 	if ctx.Err() == nil {
-		p.Left.Blocks, p.Left.Done = good, good.spans()
+		p.Left.Blocks = good
+		p.Left.Done = good.spans()
 	}
 	return context.Cause(ctx)
 }
@@ -94,11 +93,14 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 		return cmp.Or(context.Cause(ctx), failure(p.Name(), "cannot be written", err))
 	}
 	p.copied = was
-	p.state.Size, p.state.ModTime, p.state.Adopted = size, modTime, was.Size()
+	p.state.Size = size
+	p.state.ModTime = modTime
+	p.state.Adopted = was.Size()
 	p.state.Done = Spans{}.Add(Span{0, was.Size()})
 	return nil
 }
 
+// same reports whether a file has not changed.
 func same(now, was fs.FileInfo) bool {
 	return os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
 }
@@ -147,7 +149,10 @@ func (p *Part) Reset() error {
 	p.state = State{URL: p.state.URL, Size: -1}
 	p.laps = nil
 	p.mu.Unlock()
-	p.blocks, p.copied, p.Left, p.LeftErr = nil, nil, State{}, nil
+	p.blocks = nil
+	p.copied = nil
+	p.Left = State{}
+	p.LeftErr = nil
 	return cmp.Or(p.removeJournal(), p.truncate())
 }
 
@@ -157,22 +162,27 @@ func (p *Part) truncate() error {
 
 // Checkpoint flushes the part to disk, and only then claims its bytes in the journal. If the journal cannot be written,
 // the next run merely fetches those bytes again. If the bytes do not reach the disk, the run ends: see Health.
-func (p *Part) Checkpoint() (err error) {
+func (p *Part) Checkpoint() error {
 	p.writing.Lock() // no bytes are given up between the snapshot and the journal
 	defer p.writing.Unlock()
 	s := p.Snapshot()
-	if err = p.Health(); err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) {
+	err := p.Health()
+	if err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) {
 		return err
 	}
-	if err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()); err != nil { // a part that was removed needs no journal
+	err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()) // a removed part needs no journal
+	if err != nil {
 		return err
 	}
-	if s.Blocks, err = p.blocks.cover(disk.Reader{Ctx: context.Background(), F: p.f}, s.Done, blockFor(s.Size)); err != nil {
+	in := disk.Reader{Ctx: context.Background(), F: p.f}
+	s.Blocks, err = p.blocks.cover(in, s.Done, blockFor(s.Size))
+	if err != nil {
 		return failure(p.Name(), "cannot be read", err)
 	}
 	p.blocks = s.Blocks
 	p.journaled = true
-	if err = p.writeJournal(s); err == nil {
+	err = p.writeJournal(s)
+	if err == nil {
 		p.claimed = s.Done
 	}
 	return err
@@ -201,8 +211,9 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	defer p.Close()
 	s := p.Snapshot()
 	switch {
-	case p.placed, !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // what an earlier run has left
-	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target still has those
+	case p.placed:
+	case !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // what an earlier run has left stays
+	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target has them
 		p.Discard()
 	default:
 		_ = p.Checkpoint()
@@ -227,162 +238,6 @@ func (p *Part) Close() {
 	_ = p.f.Close()
 }
 
-// Again calls f again while it returns ErrMoved, a few times: another run is at work.
-func (p *Place) Again(f func() error) error {
-	for range 16 {
-		if err := f(); !errors.Is(err, ErrMoved) {
-			return err
-		}
-	}
-	return busy(p.shown(p.partial))
-}
-
-// Claim locks the part, or makes an empty one, for the bytes of url, and finds out what an earlier run has left in it.
-// Leave must be called. The error is ErrMoved if the target is no longer the one that Look has found.
-func (p *Place) Claim(url string) (*Part, error) {
-	part := &Part{Place: p, state: State{URL: url, Size: -1}}
-	err := p.Again(part.open)
-	if err != nil {
-		return nil, err
-	}
-	if err = p.unchanged(); err == nil {
-		err = part.look()
-	}
-	switch {
-	case err == nil:
-		return part, nil
-	case part.info.Size() == 0: // it is new, or another run that has made it does not get it any more
-		part.Discard()
-	}
-	part.Close()
-	return nil, err
-}
-
-// unchanged returns ErrMoved if the target is no longer the one that Look has found: another run has ended meanwhile.
-func (p *Place) unchanged() error {
-	now, err := p.dir.Lstat(p.target)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return failure(p.Path, "cannot be examined", err)
-	case (err == nil) != (p.Info != nil), err == nil && !os.SameFile(now, p.Info):
-		return ErrMoved
-	}
-	return nil
-}
-
-// open opens the part and locks it. The error is ErrMoved if that must be tried again, because another run has renamed or
-// removed the part or its directory.
-func (p *Part) open() (err error) {
-	if err = p.enter(); err == nil {
-		p.f, err = p.dir.Create(p.partial, os.O_RDWR, 0o666)
-	}
-	p.created = err == nil
-	switch {
-	case p.created:
-	case errors.Is(err, fs.ErrExist):
-		p.f, err = p.dir.Open(p.partial, os.O_RDWR)
-	case errors.Is(err, fs.ErrNotExist) && p.root != nil:
-		p.leave(true)
-		made, failed := p.group.Dirs.Make(p.root, p.path)
-		p.made = append(p.made, made...)
-		if failed == nil && len(made) == 0 && p.entered { // it was there all the time, and takes no files, as /proc
-			failed = failure(p.Name(), "cannot be created", err)
-		}
-		p.entered = true
-		return cmp.Or(failed, ErrMoved)
-	case p.dir == nil:
-		return err
-	default:
-		return failure(p.Name(), "cannot be created", err)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return ErrMoved
-	case errors.Is(err, disk.ErrNotRegular):
-		return refuse(p.Name(), "is in the way, and is no regular file: remove it, or choose another place", nil)
-	case err != nil && !errors.Is(err, ErrMoved):
-		return failure(p.Name(), "cannot be opened", err)
-	case err == nil:
-		err = p.hold()
-	}
-	if err != nil {
-		p.Close()
-	}
-	return err
-}
-
-// hold locks the opened part. It refuses what belongs to another user: that may hold anything. Where there are no locks the
-// part gets a name of this run alone.
-func (p *Part) hold() error {
-	taken, locked := disk.Lock(p.f)
-	if taken && p.group.Attempt == "" {
-		return busy(p.Name())
-	} else if taken { // by one of the same name
-		p.names = namesOf(p.target, rand.Text())
-		p.alone = true
-		return ErrMoved
-	}
-	var err error
-	if p.info, err = disk.Stat(p.f); err != nil {
-		return failure(p.Name(), "cannot be examined", err)
-	}
-	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it meanwhile
-		err = p.ours()
-	}
-	switch {
-	case errors.Is(err, errReplaced):
-		return ErrMoved
-	case err != nil:
-		return err
-	case !p.created && !disk.Ours(p.info):
-		return refuse(p.Name(), "is in the way, and belongs to another user: remove it, or choose another place", nil)
-	case disk.Links(p.info) > 1: // a killed run was about to give it its name
-		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
-	case !locked && !p.alone:
-		if p.created {
-			_ = p.dir.Remove(p.partial)
-		}
-		p.names = namesOf(p.target, rand.Text())
-		p.alone = true
-		return ErrMoved
-	}
-	return nil
-}
-
-// look finds out what the part holds. Without a journal that is nothing.
-func (p *Part) look() (err error) {
-	p.Left, err = p.readJournal()
-	missing := errors.Is(err, fs.ErrNotExist)
-	if !missing && errors.As(err, new(*fs.PathError)) {
-		return failure(p.shown(p.journal), "cannot be read", err)
-	}
-	p.journaled = !missing || !p.created // or a killed run may have begun to write one
-	has, claims := p.info.Size(), p.Left.Done.End()
-	switch {
-	case !missing && err != nil:
-		p.LeftErr = err
-	case claims > has:
-		p.LeftErr = fmt.Errorf("it has %d bytes, but its journal claims %d", has, claims)
-	case claims == 0 && has > 0:
-		return p.truncate()
-	}
-	return nil
-}
-
-// find examines the part by its name, which must still refer to the open file.
-func (p *Part) find() (fs.FileInfo, error) {
-	info, err := p.dir.Lstat(p.partial)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, p.info) {
-		return nil, refuse(p.Name(), errReplaced.Error(), errReplaced)
-	}
-	return info, failure(p.Name(), "cannot be examined", err)
-}
-
-func (p *Part) ours() error {
-	_, err := p.find()
-	return err
-}
-
 // Like gives the part the permissions of the file that it will replace, so that a private file stays private. Until the
 // file has its name its owner can write to it: later runs open it again.
 func (p *Part) Like(replaced fs.FileInfo) error {
@@ -390,9 +245,12 @@ func (p *Part) Like(replaced fs.FileInfo) error {
 		return nil
 	}
 	p.like = replaced
-	return p.permit(replaced.Mode().Perm() | 0o600)
+	return p.permit(replaced.Mode().Perm() | ownerWrites)
 }
 
+const ownerWrites fs.FileMode = 0o600
+
 func (p *Part) permit(mode fs.FileMode) error {
-	return failure(p.Name(), "cannot take the permissions of the file that it replaces", disk.Chmod(p.f, mode))
+	const what = "cannot take the permissions of the file that it replaces"
+	return failure(p.Name(), what, disk.Chmod(p.f, mode))
 }

@@ -1,5 +1,5 @@
-// Package partfile keeps the bytes of a file on the disk until it is whole. It knows of no server: who writes brings the
-// bytes of spans in any order.
+// Package partfile keeps the bytes of a file on the disk until it is whole. It knows of no server: its callers write spans
+// of bytes in any order.
 //
 // A [Place] is a target with the names beside it. Place.Claim locks NAME.ftpfetch.part and finds out what is in it. The
 // [Part] counts what arrives, writes the journal, and keeps what a later run can resume from. A [Group] gives files their
@@ -8,11 +8,8 @@ package partfile
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -57,31 +54,32 @@ type Place struct {
 	made    []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path, below root or anywhere if that is nil, and looks at it. The caller closes it.
+// Find returns the place of the target at path, below root or anywhere if that is nil, and looks at it. The caller closes
+// it.
 func (g *Group) Find(root *os.Root, path string) (*Place, error) {
-	p := &Place{group: g, root: root}
 	switch {
 	case path == "":
 		return nil, refuse("", "no file name given", localfile.ErrName)
 	case root != nil && !filepath.IsLocal(path):
-		return nil, refuse(path, "leads out of "+root.Name()+": write a path relative to it, without \"..\"", localfile.ErrName)
+		why := "leads out of " + root.Name() + ": write a path relative to it, without \"..\""
+		return nil, refuse(path, why, localfile.ErrName)
 	case os.IsPathSeparator(path[len(path)-1]):
 		return nil, refuse(path, "names a directory, not a file", localfile.ErrName)
 	}
 	dir, name := filepath.Split(path)
+	dir = cmp.Or(dir, ".")
+	ownIn := name
 	if root != nil {
-		path = filepath.Clean(path)
-		p.path, name = filepath.Dir(path), filepath.Base(path)
-	} else if p.path = cmp.Or(dir, "."); name == "." || name == ".." {
-		return nil, refuse(path, "is a directory", localfile.ErrName)
+		ownIn = filepath.Clean(path)
+		dir = filepath.Dir(path)
+		name = filepath.Base(path)
 	}
-	p.Path = filepath.Join(disk.Below(root, p.path), name)
-	p.names = namesOf(name, g.Attempt)
-	own := name
-	if root != nil {
-		own = path
+	p := &Place{group: g, root: root, path: dir, names: namesOf(name, g.Attempt)}
+	p.Path = filepath.Join(disk.Below(root, dir), name)
+	if name == "." || name == ".." {
+		return nil, refuse(p.Path, "is a directory", localfile.ErrName)
 	}
-	if why := localfile.Own(own); why != "" {
+	if why := localfile.Own(ownIn); why != "" {
 		return nil, refuse(p.Path, why, localfile.ErrName)
 	}
 	if err := p.Look(); err != nil {
@@ -91,15 +89,16 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	return p, nil
 }
 
-// Settle makes sure that the target, which stays, has its name on the disk.
-func (p *Place) Settle() error {
+// FlushName makes sure that the target, which stays, has its name on the disk.
+func (p *Place) FlushName() error {
 	err := p.enter() // a download that refused the target has closed the directory
 	if err == nil {
-		err = p.dir.Settle()
+		err = p.dir.FlushRecent()
 	}
 	return err
 }
 
+// enter opens the directory, unless it is open.
 func (p *Place) enter() (err error) {
 	if p.dir == nil {
 		p.dir, err = p.group.Dirs.Enter(p.root, p.path)
@@ -126,9 +125,12 @@ func (p *Place) Close(failed bool) {
 // Look examines the target. It refuses what no download can replace.
 func (p *Place) Look() error {
 	p.Info = nil
-	if err := p.enter(); p.root != nil && errors.Is(err, fs.ErrNotExist) {
+	err := p.enter()
+	switch {
+	case err == nil:
+	case p.root != nil && errors.Is(err, fs.ErrNotExist):
 		return nil // Claim makes the directory
-	} else if err != nil {
+	default:
 		return err
 	}
 	info, err := p.dir.Lstat(p.target)
@@ -139,11 +141,14 @@ func (p *Place) Look() error {
 		return failure(p.Path, "cannot be examined", err)
 	}
 	p.Info = info
-	if disk.Links(p.Info) > 1 {
-		if err := p.separate(); err != nil {
-			return err
-		}
+	if disk.Links(info) > 1 {
+		err = p.separate()
 	}
+	return cmp.Or(err, p.replaceable())
+}
+
+// replaceable refuses a target that no download can replace.
+func (p *Place) replaceable() error {
 	mode := p.Info.Mode() // a dangling link counts as a file
 	if mode&fs.ModeSymlink != 0 {
 		if followed, err := p.Stat(); err == nil {
@@ -186,29 +191,15 @@ func (p *Place) Stat() (fs.FileInfo, error) {
 	})
 }
 
-// Size returns the size of the target, or 0 if it is a link to nowhere.
-func (p *Place) Size() int64 {
-	info, err := p.Stat()
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// Copy copies the target, or what it leads to, to w.
-func (p *Place) Copy(ctx context.Context, w io.Writer) error {
+// Open opens the target, or what it leads to, to read it.
+func (p *Place) Open() (*os.File, error) {
 	f, err := disk.Call("open", p.Path, func() (*os.File, error) {
 		if p.root == nil {
 			return os.Open(p.Path)
 		}
 		return p.root.Open(filepath.Join(p.path, p.target))
 	})
-	if err != nil {
-		return failure(p.Path, "cannot be opened", err)
-	}
-	defer f.Close()
-	_, err = io.Copy(w, io.NewSectionReader(disk.Reader{Ctx: ctx, F: f}, 0, math.MaxInt64))
-	return cmp.Or(context.Cause(ctx), failure(p.Path, "cannot be read", err))
+	return f, failure(p.Path, "cannot be opened", err)
 }
 
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
@@ -221,6 +212,7 @@ const (
 	badSuffix     = ".ftpfetch.bad"
 )
 
+// names are the names of a target and of the files beside it, in its directory.
 type names struct {
 	target  string
 	partial string // the bytes so far
@@ -232,5 +224,8 @@ type names struct {
 // namesOf returns the names that belong to a target, for one run alone if run is not "".
 func namesOf(name, run string) names {
 	stem := localfile.Beside(name, run)
-	return names{name, stem + partSuffix, stem + journalSuffix, stem + freshSuffix, localfile.Beside(name, "") + badSuffix}
+	return names{
+		target: name, partial: stem + partSuffix, journal: stem + journalSuffix, fresh: stem + freshSuffix,
+		bad: localfile.Beside(name, "") + badSuffix,
+	}
 }

@@ -29,7 +29,7 @@ const (
 var (
 	ErrNotListed = errors.New("no digest is listed for the file")          // a list has none
 	ErrAmbiguous = errors.New("different digests are listed for the file") // a list has two
-	ErrTooLarge  = errors.New("too large for a list of digests")           // a list exceeds MaxLine or MaxList
+	ErrTooLarge  = errors.New("too large for a list of digests")           // it exceeds MaxLine or MaxList
 )
 
 // List is a file on the server that may hold the digest of another one in the same directory.
@@ -59,7 +59,9 @@ func Beside(name string) (lists []List) {
 // Is reports whether a file has the name of a list.
 func Is(name string) bool {
 	ext := path.Ext(name)
-	return slices.ContainsFunc(Beside(""), func(l List) bool { return l.File == name || !l.Whole && l.File == ext })
+	return slices.ContainsFunc(Beside(""), func(l List) bool {
+		return l.File == name || !l.Whole && l.File == ext
+	})
 }
 
 // Digests are the digests of one list, by the names of their files.
@@ -124,7 +126,7 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 // Only digests of the list's algorithm count. If that is "", the line tells it by name, or by the length of its digest if
 // that is one of md5, sha1 and sha256, and the strongest digest of the file wins.
 //
-// Errors are [ErrTooLarge] and those of r.
+// Errors are [ErrTooLarge] and the errors of r.
 func (l List) Read(r io.Reader, name string) (*Digests, error) {
 	in := &io.LimitedReader{R: r, N: MaxList + 1}
 	text := bufio.NewScanner(in)
@@ -211,7 +213,7 @@ func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 	return name, sum, ok && err == nil
 }
 
-// escapes decodes those of coreutils in a name, unmarked removes them.
+// escapes decodes the escapes of coreutils in a name, and unmarked removes them.
 var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
 var unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
 
@@ -223,10 +225,10 @@ func tagged(text string) (algo, name, digits string) {
 		return "", "", ""
 	}
 	m := withTag().FindStringSubmatch(text)
-	if m == nil || algorithm.Named(m[1]) == "" { // a plain name may look like the end of a tagged line
+	if m == nil {
 		return "", "", ""
 	}
-	return algorithm.Named(m[1]), m[2], m[3]
+	return algorithm.Named(m[1]), m[2], m[3] // no algorithm: a plain name may look like the end of a tagged line
 }
 
 // blocks reads what BSD's sum(1) prints: "12345 67 name".

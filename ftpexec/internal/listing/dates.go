@@ -1,9 +1,12 @@
 package listing
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"example.com/ftpfetch/internal/lazy"
 )
 
 const day = 24 * time.Hour
@@ -91,24 +94,12 @@ func secondsIn(text string) time.Duration {
 }
 
 // number returns the value of one to four digits, or -1.
-func number(text string) (n int) {
-	if text == "" || len(text) > 4 {
+func number(text string) int {
+	if text == "" || len(text) > 4 || strings.Trim(text, "0123456789") != "" {
 		return -1
 	}
-	for i := range len(text) {
-		if text[i] < '0' || text[i] > '9' {
-			return -1
-		}
-		n = n*10 + int(text[i]-'0')
-	}
+	n, _ := strconv.Atoi(text)
 	return n
-}
-
-func year(text string) int {
-	if len(text) != 4 {
-		return -1
-	}
-	return number(text)
 }
 
 // century returns the year that two to four digits mean: from 1970 on, and "103" for 2003, as some OS/2 servers write.
@@ -131,43 +122,22 @@ func monthOf(text string) int {
 	return month(text)
 }
 
-// order says whether the month or the day comes first in a date.
-type order int
-
-// The orders of dates that end in the year.
-const (
-	unsure order = iota
-	monthFirst
-	dayFirst
-)
-
-// calendar returns the day that the parts of a date mean, "2006", "1" and "2" or in another order. It returns month 0 if
-// nothing tells the order.
-func calendar(a, b, c string, o order) (y, mon, dom int) {
+// calendar returns the day that the parts of a date mean, "2006", "1" and "2" or in another order: a dot between them is
+// European, and american says what else is. It returns month 0 if nothing tells the order.
+func calendar(a, separator, b, c string, american bool) (y, mon, dom int) {
 	if number(a) > 31 || len(a) == 4 {
 		return century(a), monthOf(b), number(c)
 	}
 	y = century(c)
+	dotted := separator == "."
 	switch first, second := monthOf(a), monthOf(b); {
-	case number(a) < 0, second > 12, o == monthFirst && first <= 12:
+	case number(a) < 0, second > 12, american && !dotted && first <= 12:
 		return y, first, number(b)
-	case number(b) < 0, first > 12, first == second, o == dayFirst:
+	case number(b) < 0, first > 12, first == second, dotted:
 		return y, second, number(a)
 	}
 	return y, 0, 0
 }
-
-// orderBy returns the order that a separator stands for: a dot is European. otherwise is that of another one.
-func orderBy(separator string, otherwise order) order {
-	if separator == "." {
-		return dayFirst
-	}
-	return otherwise
-}
-
-// layouts are the orders in which ls writes a date in words: the month, the day, the year, y if one space stands before it and
-// N if it has a mark, and the time of day, S if it has seconds. A longer one comes before one that it begins with.
-var layouts = []string{"MDSY", "MDyC", "MDC", "MDY", "DMyC", "DMC", "DMY", "NMDC", "NMD"}
 
 // date is what some words of a line say about a time.
 type date struct {
@@ -176,149 +146,111 @@ type date struct {
 	short bool // it has no time of day, and one space before the year: servers may pad it on the right
 }
 
-// part is what a word may be in a date; -1 or 0 if it is not that.
+// orders matches the kinds of words of a date, in the orders in which ls and servers write them.
+var orders = lazy.Regexp(`^(?:MDS[YyN]|(?:MD|DM)(?:y?[CS]|[YyN])|NMD[CS]?|ASZ|A[CS]?|B[CSYyN])`)
+
+// part is a word of a date, and what it tells. Its kind is M for a month, D for a day, Y for a year, y if one space stands
+// before that and N if it has a mark, C for a time of day, S for one with seconds, A for all of a day, "2006-01-02", B for a
+// month and day, "01-02", and Z for a zone, "+0100".
 type part struct {
-	month, dom, year int
+	kind             byte
+	year, month, dom int // -1, 0 and 0 if not told
 	clock
-	near, marked bool // one space stands before it; it is not only a number
+	zone time.Duration
 }
 
 // partOf returns what a word may be. If any is set, one that is not known and has no digit may be a month.
-func partOf(text string, any bool) part {
-	p := part{dom: -1, year: -1}
-	if digits := text[0] >= '0' && text[0] <= '9'; !digits || text[len(text)-1] >= utf8.RuneSelf {
-		p.month = month(text)
-		if any && p.month == 0 && !strings.ContainsAny(text, "0123456789") {
-			p.month = -1
-		}
-	} else if text[0] >= '0' && text[0] <= '9' {
-		p.clock = clockIn(text)
+func partOf(text string, near, any bool) part {
+	p := part{year: -1, clock: clockIn(text)}
+	plain := text
+	if text[len(text)-1] >= utf8.RuneSelf {
+		plain = words().units.Replace(text)
 	}
-	plain := plain(text)
-	p.marked = plain != text
-	p.dom = number(plain)
-	p.year = year(plain)
+	plain = strings.TrimRight(plain, "., ")
+	n := number(plain)
+	if n < 0 || plain != text {
+		p.month = month(text)
+	}
+	switch {
+	case p.unit > 0 && p.unit < time.Minute:
+		p.kind = 'S'
+	case p.unit != 0:
+		p.kind = 'C'
+	case p.month > 0, any && !strings.ContainsAny(text, "0123456789"):
+		p.kind = 'M'
+	case len(plain) == 4 && n >= 0:
+		p.year = n
+		p.kind = 'Y'
+		if near {
+			p.kind = 'y'
+		} else if plain != text {
+			p.kind = 'N'
+		}
+	case len(plain) < 3 && n >= 0:
+		p.dom = n
+		p.kind = 'D'
+	default:
+		p.numeric(plain)
+	}
 	return p
 }
 
-// plain returns a word without the marks of a year or day at its end.
-func plain(text string) string {
-	if text[len(text)-1] >= utf8.RuneSelf {
-		text = words().units.Replace(text)
+// numeric reads a word of several numbers, or a zone.
+func (p *part) numeric(text string) {
+	if text == "" || strings.IndexByte("+-0123456789", text[0]) < 0 {
+		return
 	}
-	return strings.TrimRight(text, "., ")
-}
-
-// partsOf returns what the first words may be.
-func partsOf(all []word, any bool) (parts [4]part) {
-	for i := range parts {
-		parts[i] = part{dom: -1, year: -1}
-		if i < len(all) {
-			parts[i] = partOf(all[i].text, any)
-			parts[i].near = i > 0 && all[i].start == all[i-1].end+1
-		}
+	f := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("-/. ", r) })
+	zone, err := time.Parse("-0700", text)
+	switch {
+	case err == nil:
+		_, offset := zone.Zone()
+		p.zone = time.Duration(offset) * time.Second
+		p.kind = 'Z'
+	case len(f) == 3:
+		p.year, p.month, p.dom = calendar(f[0], text[len(f[0]):len(f[0])+1], f[1], f[2], false)
+		p.kind = 'A'
+	case len(f) == 2:
+		p.month = monthOf(f[0])
+		p.dom = number(f[1])
+		p.kind = 'B'
 	}
-	return parts
-}
-
-// fits reports whether p can be what a letter of layouts means.
-func (p part) fits(letter rune) bool {
-	switch letter {
-	case 'M':
-		return p.month != 0
-	case 'D':
-		return p.dom >= 0 && p.dom < 100
-	case 'y':
-		return p.year >= 0 && p.near
-	case 'N':
-		return p.year >= 0 && p.marked
-	case 'Y':
-		return p.year >= 0
-	case 'S':
-		return p.unit != 0 && p.unit < time.Minute
-	}
-	return p.unit != 0
 }
 
 // dateIn reads the date at the beginning of words. If any is set, its month may be a word that is not known, and its day one
 // that there is not.
-func dateIn(all []word, any bool, now time.Time) date {
-	if first := partOf(all[0].text, any); first.month == 0 && first.dom < 0 && strings.Trim(all[0].text[:1], "0123456789") != "" {
-		return date{}
-	}
-	parts := partsOf(all, any)
-	for _, layout := range layouts {
-		if d := dateBy(layout, parts, now); d.words > 0 {
+func dateIn(all []word, any bool, now time.Time) (d date) {
+	var parts [4]part
+	var kinds [4]byte
+	for i := range min(len(all), len(parts)) {
+		near := i > 0 && all[i].start == all[i-1].end+1
+		parts[i] = partOf(all[i].text, near, any)
+		kinds[i] = parts[i].kind
+		if kinds[0] == 0 {
 			return d
 		}
 	}
-	return numericDate(all, parts, any, now)
-}
-
-// dateBy reads a date of a layout.
-func dateBy(layout string, parts [4]part, now time.Time) (d date) {
-	var p part
-	p.year = -1
-	for i, letter := range layout {
-		switch at := parts[i]; {
-		case !at.fits(letter):
-			return date{}
-		case letter == 'M':
-			p.month = at.month
-		case letter == 'D':
-			p.dom = at.dom
-		case letter == 'Y', letter == 'y', letter == 'N':
-			p.year = at.year
-			d.short = at.near && i > 0
-		default:
-			p.clock = at.clock
-		}
+	d.words = len(orders().Find(kinds[:]))
+	sum := part{year: -1}
+	for _, p := range parts[:d.words] {
+		sum.year = max(sum.year, p.year)
+		sum.month += p.month
+		sum.dom += p.dom
+		sum.since += p.since
+		sum.unit += p.unit
+		sum.zone += p.zone
+		d.short = d.short || p.kind == 'y' || p.kind == 'A'
+		d.utc = p.kind == 'Z'
 	}
-	d.words = len(layout)
-	if p.year < 0 {
-		d.stamp = p.lately(p.month, p.dom, now)
-	} else {
-		d.stamp = p.at(p.year, p.month, p.dom)
+	d.short = d.short && sum.unit == 0
+	s := sum.at(sum.year, sum.month, sum.dom)
+	if sum.year < 0 && kinds[0] != 'A' {
+		s = sum.lately(sum.month, sum.dom, now)
 	}
-	d.short = d.short && p.unit == 0
-	return d
-}
-
-// numericDate reads a date in one word, "2006-01-02" or "02.01.2006", with or without a time of day, and the forms of GNU ls:
-// "01-02 15:04", "2006-01-02 15:04:05.123456789 +0100". "01-02 2006" is of others.
-func numericDate(all []word, parts [4]part, any bool, now time.Time) (d date) {
-	f := strings.FieldsFunc(words().units.Replace(all[0].text), func(r rune) bool { return strings.ContainsRune("-/. ", r) })
-	c := parts[1].clock
-	switch {
-	case len(f) == 2 && c.unit != 0:
-		d = date{stamp: c.lately(monthOf(f[0]), number(f[1]), now), words: 2}
-	case len(f) == 2 && parts[1].year >= 0:
-		d = date{stamp: c.at(parts[1].year, monthOf(f[0]), number(f[1])), words: 2, short: parts[1].near}
-	}
-	if len(f) != 3 {
-		return d.valid(any)
-	}
-	y, mon, dom := calendar(f[0], f[1], f[2], orderBy(all[0].text[len(f[0]):len(f[0])+1], unsure))
-	if c.unit == 0 {
-		return date{stamp: c.at(y, mon, dom), words: 1, short: true}.valid(any)
-	}
-	d = date{stamp: c.at(y, mon, dom), words: 2}.valid(any)
-	if len(all) < 3 || c.unit >= time.Minute {
-		return d
-	}
-	if zone, err := time.Parse("-0700", all[2].text); err == nil {
-		_, offset := zone.Zone()
-		d.t = d.t.Add(-time.Duration(offset) * time.Second)
-		d.utc = true
-		d.words = 3
-	}
-	return d
-}
-
-// valid returns d, or no date if there is no such day, unless any is set.
-func (d date) valid(any bool) date {
-	if d.unit == 0 && !any {
+	if s.unit == 0 && kinds[0] < 'C' && !any { // digits that are no date
 		return date{}
 	}
+	d.t = s.t.Add(-sum.zone)
+	d.unit = s.unit
 	return d
 }

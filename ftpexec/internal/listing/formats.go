@@ -16,7 +16,8 @@ type format struct {
 	under   string // what the heading says; "" if there need not be one
 	columns []column
 	pattern func() *regexp.Regexp // of all columns; nil if read finds them
-	// read gets what the pattern has found. It returns an error if that is no entry, or the line has another format.
+	// read gets what the pattern has found. It returns an error if that is no entry, or the line has another format. It is item
+	// if the pattern says all.
 	read func(r *Reader, found []string) (Item, error)
 }
 
@@ -37,7 +38,27 @@ func in(name, under string, read func(*Reader, []string) (Item, error), columns 
 	if text != "^" {
 		f.pattern = lazy.Regexp(text + "$")
 	}
+	if read == nil {
+		f.read = func(_ *Reader, found []string) (Item, error) { return f.item(found), nil }
+	}
 	return f
+}
+
+// item returns what the groups of the pattern tell that have the names of parts of an item.
+func (f *format) item(found []string) Item {
+	part := func(name string) string {
+		if i := f.pattern().SubexpIndex(name); i > 0 {
+			return found[i]
+		}
+		return ""
+	}
+	item := Item{Name: part("name") + part("version"), Size: size(part("size"))}
+	item.Doubt = strings.HasPrefix(item.Name, " ")
+	if part("dir") != "" {
+		item.Mode = fs.ModeDir
+	}
+	clockIn(part("time")).at(century(part("year")), monthOf(part("month")), number(part("day"))).on(&item)
+	return item
 }
 
 // formats are the formats of LIST, the most common ones first. No line has two of them.
@@ -50,26 +71,30 @@ var formats = []*format{
 		"a name", `( +)([^ ].*)`),
 	in("EPLF", "", eplf, "a mark", `\+`, "facts", `([^\t]*)\t`, "a name", `(?s:(.*))`),
 	vms,
-	in("z/OS data sets", "", dataSet, "a volume and attributes", ` *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS) +))`,
+	in("z/OS data sets", "", dataSet, "a volume and attributes", ` *\S+ +(?:Tape +|\S+ +(?:VSAM +|(?:\d{4}/\d\d/\d\d|\*\*NONE\*\*) .* (PS|PO|PO-E|PS-E|DA|VS|IS|NONE|PATH|HFS|\?+) +))`,
 		"a name", `('?[^ ']+'?)`),
 	in("z/OS data sets", "", dataSet,
 		"a state", ` *(Migrated|ARCIVE|Pseudo Directory|GDG|\S+ +Not Mounted|(?:\S+ +)?Error determining attributes)[ \t]`,
 		"a name", `.*?([^\s']+'?)`),
-	in("z/OS members", "", member, "a name and a version", ` *(\S{1,8}) +\d\d\.\d\d +`,
-		"dates", `\d{4}/\d\d/\d\d +(\d{4})/(\d\d)/(\d\d) +(\d\d:\d\d(?::\d\d)?)`,
-		"sizes", `(?: +\d+){3}`, "a user", ` +\S+ *`),
-	in("z/OS members", "VV.MM", plainMember, "a name", ` *([A-Z$#@][A-Z0-9$#@]{0,7}) *`),
-	in("z/OS load modules", "", plainMember, "a name, a size and a place", ` *(\S{1,8}) +[0-9A-F]{6,8} +[0-9A-F]{6} +`,
+	in("z/OS members", "", nil, "a name and a version", ` *(?P<name>\S{1,8}) +\d\d\.\d\d +`,
+		"dates", `\d{4}/\d\d/\d\d +(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) +(?P<time>\d\d:\d\d(?::\d\d)?)`,
+		"sizes", `(?: +\d+){3}`, "a user", `(?: +\S+)? *`),
+	in("z/OS members", "VV.MM", nil, "a name", ` *(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7}) *`),
+	in("z/OS load modules", "", nil, "a name, a size and a place", ` *(?P<name>\S{1,8}) +[0-9A-F]{6,8} +[0-9A-F]{6} +`,
 		"attributes", `(?:\S.* )?`, "modes", `(?:24|31|64|ANY|MIN) +(?:24|31|64|ANY) *`),
 	in("z/OS jobs", "", job, "a job", ` *\S{1,8} +(?:JOB|TSU|STC|J0|T0|S0)\d{5,} +`, "a state", `(?:\S+ +)?(?:INPUT|ACTIVE|OUTPUT|HELD)\b.*`),
 	in("IBM i", "", ibmi, "a type", ` *(?:[^ *\d][^ *]* +)?`+
-		`(?:(?:(\d+) +)?(\d\d)([-/.])(\d\d)[-/.](\d\d) +(\d\d[:.]\d\d[:.]\d\d) +)?\*([A-Z]+) +`, "a name", `(\S.*?)/? *`),
-	in("OS/2", "", os2, "a date", ` *(\d+) +(?:(DIR)\b)?[ A-Z]* (\d\d)-(\d\d)-(\d{2,3}) +(\d\d:\d\d)  ?`, "a name", `(.+)`),
+		`(?:(?:(\d+) +)?(\d{2,4})([-/.])(\d\d)[-/.](\d{2,4}) +(\d\d[:.]\d\d[:.]\d\d) +)?\*([A-Z]+) +`, "a name", `(\S.*?)/? *`),
+	in("OS/2", "", nil, "a date", ` *(?P<size>\d+) +(?P<dir>DIR\b)?[ A-Z]* `+
+		`(?P<month>\d\d)-(?P<day>\d\d)-(?P<year>\d{2,3}) +(?P<time>\d\d:\d\d)  ?`, "a name", `(?P<name>.+)`),
 	in("z/VM", "", zvm, "a name, a type, a format and sizes", ` *(\S{1,8}) +(\S{1,8}) +(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
 		"a date", `(\d{1,4})[-/](\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`, "an owner", `(?: +\S+)? *`),
-	in("HP NonStop", "", nonStop, "a name, a code, a size and a date", ` *([A-Za-z][A-Za-z0-9]{0,7}) +(?:O +)?\d+[A-Z+]? +(\d+) +(\d{1,2})-([A-Za-z]{3})-(\d{2,4}) +(\d\d:\d\d:\d\d) +`, "an owner", `\d+, *\d+ +`, "rights", `"[-A-Za-z*]*" *`),
-	in("VxWorks", "", vxWorks, "a size and a date", ` *(\d+) +([A-Z][a-z]{2})-(\d\d)-(\d{4}) +(\d\d:\d\d:\d\d) +`,
-		"a name", `(\S.*?)(?: +<(DIR)>)? *`),
+	in("HP NonStop", "", nil, "a name, a code, a size and a date", ` *(?P<name>[A-Za-z][A-Za-z0-9]{0,7}) +(?:O +)?\d+[A-Z+]? +(?P<size>\d+) +`+
+		`(?P<day>\d{1,2})-(?P<month>[A-Za-z]{3})-(?P<year>\d{2,4}) +(?P<time>\d\d:\d\d:\d\d) +`,
+		"an owner", `\d+, *\d+ +`, "rights", `"[-A-Za-z*]*" *`),
+	in("VxWorks", "", nil, "a size and a date", ` *(?P<size>\d+) +`+
+		`(?P<month>[A-Za-z]{3})-(?P<day>\d\d)-(?P<year>\d{4}) +(?P<time>\d\d:\d\d:\d\d) +`,
+		"a name", `(?P<name>\S.*?)(?: +<(?P<dir>DIR)>)? *`),
 }
 
 // ls finds its columns itself: there may be millions of lines.
@@ -77,10 +102,11 @@ const lsName = "ls -l"
 
 var ls = in(lsName, "", unix)
 
-// vms is the format of VMS. Its sizes are in blocks or KB. What follows the date, or the reason why there is none, may be
+// vms is the format of VMS. CWD does not take the .DIR;1 of a directory. Its sizes are in blocks or KB. What follows the date, or the reason why there is none, may be
 // missing.
-var vms = in("VMS", "", openVMS, "a name with a version", `([^\s;]+)(;\d+)\s+`, "a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
-	`(\d{1,2})-([^\s\d-]+)-(\d{4})(?:\s+(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`, "an end", `.*`)
+var vms = in("VMS", "", nil, "a name with a version", `(?P<name>[^\s;]+?)(?:(?P<dir>(?i:\.DIR);\d+)|(?P<version>;\d+))\s+`,
+	"a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
+		`(?P<day>\d{1,2})-(?P<month>[^\s\d-]+)-(?P<year>\d{4})(?:\s+(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`, "an end", `.*`)
 
 // dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name". The year may have four digits, and then it
 // may come first.
@@ -98,9 +124,17 @@ func dos(r *Reader, m []string) (Item, error) {
 	default:
 		item.Mode = fs.ModeIrregular
 	}
-	y, mon, dom := calendar(m[1], m[3], m[4], orderBy(m[2], monthFirst))
+	y, mon, dom := calendar(m[1], m[2], m[3], m[4], true)
 	clockIn(m[5]+m[6]+m[7]).at(y, mon, dom).on(&item)
 	item.Name, item.Doubt = r.align(m[0], len(m[0])-len(m[11]), len(m[10])-gap)
+	item.Doubt = item.Doubt || gap == 1 && len(m[9]) < 4 && ofSize().MatchString(item.Name)
+	if name, target, ok := strings.Cut(item.Name, " ["); ok && item.Mode == fs.ModeSymlink && strings.Contains(target, `\`) {
+		item.Name = name
+		item.Target = strings.TrimSuffix(target, "]")
+	}
+	if strings.Contains(item.Name, `\`) {
+		return item, errName
+	}
 	return item, nil
 }
 
@@ -149,43 +183,5 @@ func eplf(_ *Reader, m []string) (Item, error) {
 	if item.Mode.Type() == fs.ModeIrregular {
 		return item, ErrNoEntry
 	}
-	return item, nil
-}
-
-// openVMS reads a line of VMS, "NAME.TXT;1  10/12  2-JAN-2006 15:04:05  [OWNER]  (RWED,RWED,RE,)".
-func openVMS(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[1] + m[2], Size: -1}
-	if stem := len(m[1]) - len(".DIR"); stem > 0 && strings.EqualFold(m[1][stem:], ".DIR") { // which CWD does not take
-		item.Name = m[1][:stem]
-		item.Mode = fs.ModeDir
-	}
-	clockIn(m[6]).at(year(m[5]), month(m[4]), number(m[3])).on(&item)
-	return item, nil
-}
-
-// os2 reads a line of the server of OS/2, "  1123      A    04-23-103   10:57  name".
-func os2(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[7], Size: size(m[1])}
-	if m[2] != "" {
-		item.Mode = fs.ModeDir
-	}
-	clockIn(m[6]).at(century(m[5]), number(m[3]), number(m[4])).on(&item)
-	return item, nil
-}
-
-// nonStop reads a line of HP NonStop's Guardian, `FILE1  101  2048 12-Jan-06 13:33:48 255,255 "NUNU"`.
-func nonStop(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[1], Size: size(m[2])}
-	clockIn(m[6]).at(century(m[5]), month(m[4]), number(m[3])).on(&item)
-	return item, nil
-}
-
-// vxWorks reads a line of VxWorks, "  512  Jan-01-1998  15:04:05   name  <DIR>".
-func vxWorks(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[6], Size: size(m[1])}
-	if m[7] != "" {
-		item.Mode = fs.ModeDir
-	}
-	clockIn(m[5]).at(year(m[4]), month(m[2]), number(m[3])).on(&item)
 	return item, nil
 }

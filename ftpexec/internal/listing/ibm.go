@@ -18,17 +18,6 @@ func dataSet(_ *Reader, m []string) (Item, error) {
 	return item, nil
 }
 
-// member reads a line about a member of a partitioned data set of z/OS. The sizes count records.
-func member(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[1], Size: -1}
-	clockIn(m[5]).at(year(m[2]), number(m[3]), number(m[4])).on(&item)
-	return item, nil
-}
-
-// plainMember reads a line about a member that has no statistics, or about a load module. The size of one is not that of the
-// file.
-func plainMember(_ *Reader, m []string) (Item, error) { return Item{Name: m[1], Size: -1}, nil }
-
 // job reads a line about a job of the z/OS spool.
 func job(*Reader, []string) (Item, error) { return Item{}, errJob }
 
@@ -36,7 +25,7 @@ func job(*Reader, []string) (Item, error) { return Item{}, errJob }
 // so one that makes sense in two ways is not taken. A *FILE may hold members or be a file.
 func ibmi(r *Reader, m []string) (Item, error) {
 	item := Item{Name: m[8], Size: -1}
-	y, mon, dom := calendar(m[2], m[4], m[5], orderBy(m[3], unsure))
+	y, mon, dom := calendar(m[2], m[3], m[4], m[5], false)
 	clockIn(strings.ReplaceAll(m[6], ".", ":")).at(y, mon, dom).on(&item)
 	switch m[7] {
 	case "DIR", "DDIR", "LIB", "FLR":
@@ -79,7 +68,7 @@ func zvm(_ *Reader, m []string) (Item, error) {
 		item.Name = m[1]
 		item.Mode = fs.ModeDir
 	}
-	y, mon, dom := calendar(m[3], m[4], m[5], monthFirst)
+	y, mon, dom := calendar(m[3], "", m[4], m[5], true)
 	clockIn(m[6]).at(y, mon, dom).on(&item)
 	return item, nil
 }

@@ -5,7 +5,10 @@ package listing
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"time"
+
+	"example.com/ftpfetch/internal/lazy"
 )
 
 // Item is what a line tells about one entry of a directory.
@@ -24,7 +27,30 @@ type Item struct {
 	Target string // of a symbolic link; "" if not told
 	Unique string // the MLSD fact unique, or the EPLF fact i; "" if not told
 
-	Doubt bool // nothing shows which of the spaces before Name belong to it
+	Doubt bool // nothing shows where Name begins and ends
+}
+
+// What may stand before a name: the zone or the half of the day of a time, and a part or the unit of a size.
+var (
+	zone   = lazy.Regexp(`^(?:[AP]M|[A-Z]{1,4}T|UTC|[-+]\d\d:?\d\d) +`)
+	ofSize = lazy.Regexp(`^(?:\d{3}|[KMG]?B) +`)
+)
+
+// Shorten takes from a name in doubt what may not belong to it. It returns false if there is nothing like that.
+func (item *Item) Shorten() bool {
+	before := item.Name
+	switch {
+	case zone().MatchString(before):
+		item.Name = zone().ReplaceAllString(before, "")
+		item.Time = time.Time{}
+		item.Precision = 0
+	case ofSize().MatchString(before):
+		item.Name = ofSize().ReplaceAllString(before, "")
+		item.Size = -1
+	case item.marked():
+		item.Name = strings.TrimSuffix(before, "*")
+	}
+	return item.Name != before
 }
 
 // The errors of MLSD and LIST.

@@ -22,21 +22,27 @@ type Reader struct {
 	refused int             // how many lines could not be read
 
 	surveys bool
-	gaps    [2]int // the fewest spaces too many before a name: as a rule, and after a short date
-	column  int    // the first one in which a name of DOS begins
-	there   int    // how many names begin there
-	wide    bool   // there may be more or fewer spaces around a name than belong to it
+	survey
+}
+
+// survey is what all lines show together.
+type survey struct {
+	gaps   [2]int // the fewest spaces too many before a name: as a rule, and after a short date
+	column int    // the first one in which a name of DOS begins
+	there  int    // how many names begin there
+	wide   bool   // there may be more or less around a name than belongs to it
 }
 
 // NewReader returns a Reader for the listing of a directory that has this name. A time without a year is the last such
 // time before now. The Reader looks at all lines first, for what decides about single ones. Without lines it reads each
 // as if it stood alone.
 func NewReader(lines []string, dir string, now time.Time) *Reader {
-	r := &Reader{dir: dir, now: now, files: make(map[string]bool), gaps: [2]int{0, 1}}
+	r := &Reader{dir: dir, now: now, files: make(map[string]bool), survey: survey{gaps: [2]int{0, 1}}}
 	if len(lines) == 0 {
 		return r
 	}
-	s := &Reader{dir: dir, now: now, files: r.files, gaps: [2]int{math.MaxInt, math.MaxInt}, surveys: true}
+	s := &Reader{dir: dir, now: now, files: r.files, surveys: true}
+	s.gaps = [2]int{math.MaxInt, math.MaxInt}
 	for i, line := range lines {
 		_, err := s.LIST(line)
 		if i == 1 && s.heading == "" && sumOrPath().MatchString(lines[0]) && (s.last == ls || isSum(line)) && !errors.Is(err, ErrUnknown) {
@@ -46,14 +52,11 @@ func NewReader(lines []string, dir string, now time.Time) *Reader {
 	for file := range r.files {
 		r.files[file] = false
 	}
-	r.gaps = s.gaps
-	r.column = s.column
-	r.there = s.there
-	r.wide = s.wide
+	r.survey = s.survey
 	return r
 }
 
-// Wide reports whether a name may have spaces around it, or seem to.
+// Wide reports whether a name may have spaces around it, or seem to, or be in doubt.
 func (r *Reader) Wide() bool { return r.wide }
 
 // LIST reads the next line, in whichever format it has.
@@ -105,7 +108,7 @@ func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	if err != nil {
 		return Item{}, err, err == ErrNoEntry || err == errJob || err == errName
 	}
-	r.wide = r.wide || strings.HasSuffix(item.Name, " ")
+	r.wide = r.wide || item.Doubt || strings.Trim(item.Name, " ") != item.Name
 	return item, nil, true
 }
 
@@ -120,7 +123,6 @@ func (r *Reader) unpad(name string, short bool) (_ string, doubt bool) {
 	}
 	switch {
 	case r.surveys:
-		r.wide = r.wide || extra > 0
 		r.gaps[kind] = min(r.gaps[kind], extra)
 	case extra > 0 && short && r.gaps[kind] > 0:
 		return name[1:], false

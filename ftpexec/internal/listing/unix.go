@@ -7,6 +7,9 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
+// mode matches the type, and three times three permissions.
+var mode = lazy.Regexp(`^[-bcdlpsDL](?:[-r][-w][-xsStTlL]){3}..`)
+
 // oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
 var oddMode = lazy.Regexp(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
@@ -37,10 +40,11 @@ func unix(r *Reader, m []string) (Item, error) {
 	}
 	item.Name, item.Doubt = r.unpad(item.Name, d.short)
 	length := size(all[i-1].text)
-	if i > 1 && strings.HasSuffix(all[i-2].text, ",") { // the two numbers of a device
+	if i > 1 && strings.HasSuffix(all[i-2].text, ",") || i > 4 && number(all[i-2].text) >= 0 { // of a device, or "12 345"
 		length = -1
 	}
 	item.setSize(length)
+	item.Doubt = item.Doubt || d.unit < day && zone().MatchString(item.Name) || item.marked()
 	if item.Mode.IsDir() {
 		item.Name = strings.TrimSuffix(item.Name, ".DIR;1") // VMS
 	}
@@ -48,6 +52,11 @@ func unix(r *Reader, m []string) (Item, error) {
 		return item, broken{lsName, "a name", len(line)}
 	}
 	return item, nil
+}
+
+// marked reports whether the name may end in the mark of a program, which ls -F writes.
+func (item *Item) marked() bool {
+	return item.Mode.IsRegular() && item.Mode&0o111 != 0 && strings.HasSuffix(item.Name, "*")
 }
 
 // findDate returns the date in a line, and which word it begins with. The size stands before it: a group may run into that. A
@@ -58,7 +67,12 @@ func (r *Reader) findDate(all []word) (int, date) {
 		if last := before[len(before)-1]; last < '0' || last > '9' && !humanSize().MatchString(before) {
 			continue
 		}
-		if d := dateIn(all[i:], false, r.now); d.words > 0 {
+		d := dateIn(all[i:], false, r.now)
+		switch next := i + d.words; {
+		case d.words == 0:
+		case i == 1 && next < len(all) && dateIn(all[next:], false, r.now).words > 0: // of an owner "may", or in the name
+			return 0, date{}
+		default:
 			return i, d
 		}
 	}
@@ -75,7 +89,7 @@ func (r *Reader) findDate(all []word) (int, date) {
 // takeMode takes the mode at the beginning of a line, and returns what follows it: "" if there is no mode. NetWare pads the
 // names, so that they stand in a column.
 func (item *Item) takeMode(line string) (rest string, padded bool) {
-	if isMode(line) {
+	if mode().MatchString(line) {
 		item.Mode = kinds[line[0]] | letters(line[1:10])
 		item.HasPerm = true
 		if strings.IndexByte(".+@", line[10]) >= 0 {
@@ -91,19 +105,6 @@ func (item *Item) takeMode(line string) (rest string, padded bool) {
 		return line[len(m[0])-1:], m[2] != ""
 	}
 	return "", false
-}
-
-// isMode reports whether a line begins as ls -l does: with a type, and with three times three permissions.
-func isMode(line string) bool {
-	if len(line) < 12 || strings.IndexByte("-bcdlpsDL", line[0]) < 0 {
-		return false
-	}
-	for i, letter := range []byte(line[1:10]) {
-		if allowed := [3]string{"r", "w", "xsStTlL"}[i%3]; letter != '-' && strings.IndexByte(allowed, letter) < 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // setSize takes the size that ls shows. That of a symbolic link is the length of its target.

@@ -37,9 +37,7 @@ var words = sync.OnceValue(func() vocabulary {
 		case len(cells) == 12:
 			for i, cell := range cells {
 				for _, word := range strings.Fields(cell) {
-					name := octets(word)
-					v.months[name] = i + 1
-					v.months[strings.ToUpper(name[:1])+name[1:]] = i + 1
+					v.months[octets(word)] = i + 1
 				}
 			}
 		}

@@ -23,13 +23,16 @@ import (
 	"example.com/ftpfetch/internal/network/tcp"
 )
 
+// DialFunc opens a connection, as [net.Dialer.DialContext] does.
+type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
 // Config configures a Conn. It must not be changed while in use.
 type Config struct {
 	Host    string // the name or address to resolve, and the name that a certificate must be for
 	Address string // host:port of the control connection
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial    DialFunc
 	Direct  bool // Dial is a net.Dialer with its defaults
-	Proxied bool // Dial goes through a proxy: the connections have its address, and Host leads to the server
+	Proxied bool // Dial goes through a proxy, whose address the connections have
 
 	ImplicitTLS bool        // TLS from the first byte
 	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
@@ -57,6 +60,7 @@ type Conn struct {
 	silent     bool   // nothing has been sent since the last reply came
 	out        []Line // sent and not answered
 	flightSize int    // commands in the last flight
+	timers     bool   // the connections of Dial know no deadlines
 
 	dataTLS      *tls.Config  // for data connections; nil: unencrypted
 	listener     net.Listener // active mode: where the server connects to next
@@ -94,17 +98,20 @@ func (c *Conn) Begin(ctx context.Context) (stop func()) {
 func (c *Conn) Connect() (r Reply, err error) {
 	var conn net.Conn
 	err = c.setUp("no connection", func(ctx context.Context) (err error) {
-		conn, err = c.cfg.Dial(ctx, "tcp", c.cfg.Address)
+		conn, err = opened(c.cfg.Dial(ctx, "tcp", c.cfg.Address))
 		return err
 	})
 	if err == nil {
+		c.timers = conn.SetReadDeadline(time.Time{}) != nil
+		conn = c.bounded(conn)
 		through := ""
 		if c.cfg.Proxied {
 			through = c.cfg.Address + " through the proxy at "
 		}
 		c.Note("connected to " + through + conn.RemoteAddr().String())
 		if c.cfg.ImplicitTLS {
-			if conn, err = c.handshake(conn); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			conn, err = c.handshake(conn)
+			if IsOneOf(err, io.EOF, syscall.ECONNRESET) {
 				err = fmt.Errorf("%w%.0w", err, ErrLost) // as before a greeting
 			}
 		}
@@ -142,7 +149,9 @@ func (c *Conn) adopt(conn net.Conn) error {
 		conn.Close()
 		return net.ErrClosed
 	}
-	c.conn, c.br, c.quickAck = conn, bufio.NewReader(conn), tcp.QuickAck(conn)
+	c.conn = conn
+	c.br = bufio.NewReader(conn)
+	c.quickAck = tcp.QuickAck(conn)
 	return nil
 }
 
@@ -245,7 +254,9 @@ func (c *Conn) Quit() {
 func (c *Conn) Close() {
 	c.mu.Lock()
 	c.closed = true
-	conn, data, stopConnect := c.conn, c.data, c.stopConnect
+	conn := c.conn
+	data := c.data
+	stopConnect := c.stopConnect
 	c.mu.Unlock()
 	if stopConnect != nil {
 		stopConnect()
@@ -258,13 +269,22 @@ func (c *Conn) Close() {
 	}
 }
 
-// IPv4 reports whether the control connection is over IPv4, which PASV and PORT require. Through a proxy it assumes
-// IPv4 unless the host is an IPv6 address.
+// IPv4 reports whether the control connection is over IPv4, which PASV and PORT require. If only the other end of a
+// proxy or tunnel knows, IPv4 assumes so unless the host is an IPv6 address.
 func (c *Conn) IPv4() bool {
-	if c.cfg.Proxied {
+	switch {
+	case c.conn == nil:
+		return false
+	case c.remote():
 		return !strings.Contains(c.cfg.Host, ":")
 	}
-	return c.conn != nil && c.RemoteAddr().IP.To4() != nil
+	return c.RemoteAddr().IP.To4() != nil
+}
+
+// remote reports whether the address of the control connection is not the server's: a proxy has it, or it is none of TCP.
+func (c *Conn) remote() bool {
+	ip := c.RemoteAddr().IP
+	return c.cfg.Proxied || ip == nil || ip.IsUnspecified()
 }
 
 // RemoteAddr returns the server's address, or the proxy's.
@@ -279,9 +299,7 @@ func tcpAddr(a net.Addr) *net.TCPAddr {
 
 // read reads one reply within limit and traces it. It returns 421 as an error.
 func (c *Conn) read(limit time.Duration) (Reply, error) {
-	if err := c.setReadDeadline(limit); err != nil {
-		return Reply{}, err
-	}
+	c.setReadDeadline(limit)
 	if c.silent && c.br.Buffered() == 0 {
 		c.quickAck()
 	}
@@ -302,14 +320,15 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	return r, nil
 }
 
-// setReadDeadline bounds the next read. The bound is short if the data connection has failed.
-func (c *Conn) setReadDeadline(limit time.Duration) error {
+// setReadDeadline bounds the next read. The bound is short if the data connection has failed. If the connection has ended,
+// the read tells.
+func (c *Conn) setReadDeadline(limit time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dataErr != nil {
 		limit = min(limit, grace(c.dataErr))
 	}
-	return c.conn.SetReadDeadline(time.Now().Add(limit))
+	_ = c.conn.SetReadDeadline(time.Now().Add(limit))
 }
 
 // late returns the error for a reply that did not come within limit.

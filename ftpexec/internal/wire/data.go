@@ -30,9 +30,9 @@ type Data struct {
 	net.Conn // nil until ready
 	control  *Conn
 	cancel   context.CancelFunc
-	asked    context.Context    // for TLS: ends when the command of the transfer has been sent, which lets TLS start
+	asked    context.Context    // for TLS: ends when RETR or a listing has been sent, which lets TLS start
 	sent     context.CancelFunc // ends asked
-	socket   chan struct{}      // closed when there is a socket to connect, perhaps after ready; nil if that is not told
+	socket   chan struct{}      // closed when there is a socket to connect, perhaps after ready; may be nil
 	ready    chan struct{}      // closed when Conn, raw and err are set
 	err      error
 	raw      net.Conn // the TCP connection under Conn, if open is set
@@ -57,41 +57,61 @@ const graceAfterFinal = 5 * time.Second
 // lineCost is the memory, in bytes, that a line of a listing takes beyond its text.
 const lineCost = 32
 
-// openData starts to open a data connection with open, which may close socket before it is open. The end of ctx closes it.
-func (c *Conn) openData(ctx context.Context, socket chan struct{}, open func(context.Context) (net.Conn, error)) *Data {
+// openData starts to open a data connection with dial, which may close socket before it is open. The end of ctx closes it.
+func (c *Conn) openData(ctx context.Context, socket chan struct{}, dial dialing) *Data {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &Data{control: c, cancel: cancel, sent: func() {}, socket: socket, ready: make(chan struct{}), stall: c.cfg.Timeout,
-		pace: pace{rate: c.cfg.MinRate, over: c.cfg.RateTime}}
+	d := &Data{
+		control: c,
+		cancel:  cancel,
+		sent:    func() {},
+		socket:  socket,
+		ready:   make(chan struct{}),
+		stall:   c.cfg.Timeout,
+		pace:    pace{rate: c.cfg.MinRate, over: c.cfg.RateTime},
+	}
 	if c.dataTLS != nil {
 		d.asked, d.sent = context.WithCancel(ctx)
 	}
 	go func() {
 		defer close(d.ready)
-		opening, stop := context.WithCancel(ctx)
-		timeout := time.AfterFunc(c.cfg.ConnectTimeout, stop) // the dialer would set a deadline of ctx on the socket, which costs more
-		d.err = guard.Do(func() (err error) { d.raw, err = open(opening); return err })
-		timeout.Stop()
-		if d.err != nil && ctx.Err() == nil && opening.Err() != nil {
-			d.err = os.ErrDeadlineExceeded
-		}
-		stop()
+		d.err = d.dial(ctx, dial)
 		d.open.Store(d.err == nil)
-		if d.err == nil {
-			if d.Conn = d.raw; d.asked != nil {
-				d.err = guard.Do(func() error { return d.secure(ctx, c.dataTLS) })
-			}
-			return
-		}
-		if errors.Is(d.err, syscall.ECONNRESET) { // it was open for a moment
-			d.err = because(ErrLost, d.err)
-		} else {
-			d.err = &DataDialError{because(ErrConnect, d.err)}
-		}
-		if ctx.Err() == nil { // otherwise the data connection is not wanted any more
+		switch {
+		case d.err == nil && d.asked != nil:
+			d.err = guard.Do(func() error { return d.secure(ctx, c.dataTLS) })
+		case d.err != nil && ctx.Err() == nil: // otherwise the data connection is not wanted any more
 			c.dataFailed(d.err)
 		}
 	}()
 	return d
+}
+
+// dialing opens a data connection.
+type dialing = func(context.Context) (net.Conn, error)
+
+// dial opens the TCP connection within the connect timeout.
+func (d *Data) dial(ctx context.Context, dial dialing) error {
+	opening, stop := context.WithCancel(ctx)
+	defer stop()
+	// The dialer would set a deadline of ctx on the socket, which costs more.
+	timeout := time.AfterFunc(d.control.cfg.ConnectTimeout, stop)
+	err := guard.Do(func() (err error) {
+		d.raw, err = opened(dial(opening))
+		return err
+	})
+	timeout.Stop()
+	if err != nil && ctx.Err() == nil && opening.Err() != nil {
+		err = os.ErrDeadlineExceeded
+	}
+	switch {
+	case err == nil:
+		d.raw = d.control.bounded(d.raw)
+		d.Conn = d.raw
+		return nil
+	case errors.Is(err, syscall.ECONNRESET): // it was open for a moment
+		return because(ErrLost, err)
+	}
+	return &DataDialError{because(ErrConnect, err)}
 }
 
 // secure starts TLS on the connection. Only the timeout of Read bounds it: a server may take long before its 150 and may
@@ -161,7 +181,8 @@ func (d *Data) failed(err error) error {
 		return nil
 	}
 	err = d.Reason(err)
-	none := !d.open.Load() && !localfile.Failed(err) || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
+	none := !d.open.Load() && !localfile.Failed(err)
+	none = none || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
 	if d.finished && d.listing && d.read == 0 && none {
 		d.ended = true
 		return io.EOF
@@ -185,9 +206,10 @@ func (d *Data) TCP() *net.TCPConn {
 	return whole
 }
 
-// ExtendBy sets the read deadline to t from now, or to when the server must have sent enough.
-func (d *Data) ExtendBy(t time.Duration) error {
-	return d.Conn.SetReadDeadline(time.Now().Add(min(t, d.pace.left())))
+// ExtendBy sets the read deadline to t from now, or to when the server must have sent enough. If the connection has ended,
+// the next read tells: it may have brought all data before.
+func (d *Data) ExtendBy(t time.Duration) {
+	_ = d.Conn.SetReadDeadline(time.Now().Add(min(t, d.pace.left())))
 }
 
 // Slow counts n bytes, for which the wait was so long. It returns an error if the server is slower than the least rate.
@@ -224,7 +246,8 @@ func (d *Data) wait() error {
 		return d.err
 	}
 	d.waiting = time.Now()
-	return d.ExtendBy(d.Patience())
+	d.ExtendBy(d.Patience())
+	return nil
 }
 
 // Close closes the connection, or stops opening it.
@@ -266,7 +289,8 @@ func (p *pace) count(n int64, waited time.Duration) error {
 		p.bytes = 0
 		p.waited = 0
 	case p.waited >= p.over:
-		return fmt.Errorf("%w: %d bytes in %s, fewer than %d per second", ErrTimeout, p.bytes, lasting(p.over), p.rate)
+		return fmt.Errorf("%w: %d bytes in %s, fewer than %d per second",
+			ErrTimeout, p.bytes, lasting(p.over), p.rate)
 	}
 	return nil
 }
@@ -298,7 +322,9 @@ func (c *Conn) Secure() bool { return c.dataTLS != nil }
 // want data connections to resume the control connection's session.
 func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
 	secure := tls.Client(conn, c.cfg.TLSConfig)
-	err := c.setUp("no TLS handshake", func(ctx context.Context) error { return handshakeError(secure.HandshakeContext(ctx)) })
+	err := c.setUp("no TLS handshake", func(ctx context.Context) error {
+		return handshakeError(secure.HandshakeContext(ctx))
+	})
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -314,7 +340,8 @@ func handshakeError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &cert):
-		return fmt.Errorf("certificate not trusted%.0w: %s%.0w", ErrTLS, strings.TrimPrefix(cert.Err.Error(), "x509: "), err)
+		why := strings.TrimPrefix(cert.Err.Error(), "x509: ")
+		return fmt.Errorf("certificate not trusted%.0w: %s%.0w", ErrTLS, why, err)
 	}
 	return because(ErrTLS, withAlert(err))
 }

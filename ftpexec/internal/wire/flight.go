@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -42,9 +43,11 @@ func (c *Conn) Send(flight ...Line) error {
 	if c.br.Buffered() > 0 {
 		return c.fail(errStray)
 	}
-	c.out, c.flightSize = flight, len(flight)
+	c.out = flight
+	c.flightSize = len(flight)
 	err := c.write(flight)
-	if err == nil && c.data != nil && slices.ContainsFunc(flight, func(l Line) bool { return l.Transfer }) {
+	transfers := func(l Line) bool { return l.Transfer }
+	if err == nil && c.data != nil && slices.ContainsFunc(flight, transfers) {
 		c.data.sent()
 	}
 	return c.fail(c.lost(err))
@@ -63,13 +66,14 @@ func (c *Conn) write(flight []Line) error {
 		c.trace(mark, line.Shown)
 		mark = ">>"
 	}
-	err := c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
+	_ = c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
 	c.silent = false
-	if err == nil {
-		_, err = c.conn.Write(text)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	_, err := c.conn.Write(text)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return timedOut("command not accepted", c.cfg.Timeout)
+	case errors.Is(err, io.EOF): // a tunnel
+		return io.ErrUnexpectedEOF
 	}
 	return err
 }
@@ -149,7 +153,8 @@ func (c *Conn) OpenData(port int) (*Data, error) {
 	select {
 	case <-d.socket:
 	case <-d.ready:
-		if localfile.Failed(d.err) { // no RETR without a socket: the server would wait for a connection that cannot come
+		// No RETR without a socket: the server would wait for a connection that cannot come.
+		if localfile.Failed(d.err) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.data = nil
@@ -168,10 +173,11 @@ func (c *Conn) startData(port int) (*Data, error) {
 		return nil, ErrLost
 	}
 	host, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String())
-	if c.cfg.Proxied { // only the proxy knows the address
+	if c.remote() {
 		host = c.cfg.Host
 	}
-	dial, socket := c.cfg.Dial, chan struct{}(nil)
+	dial := c.cfg.Dial
+	var socket chan struct{}
 	if c.cfg.Direct && c.listener == nil {
 		socket = make(chan struct{})
 		dial = dialer(socket)
@@ -190,7 +196,7 @@ func (c *Conn) startData(port int) (*Data, error) {
 
 // dialer returns a function that dials a data connection and closes socket when there is one to connect. It sends no
 // keep-alives: a data connection is never idle for long.
-func dialer(socket chan struct{}) func(ctx context.Context, network, address string) (net.Conn, error) {
+func dialer(socket chan struct{}) DialFunc {
 	var once sync.Once
 	made := func(string, string, syscall.RawConn) error {
 		once.Do(func() { close(socket) })

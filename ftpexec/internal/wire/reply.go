@@ -53,13 +53,15 @@ func (r Reply) opens() bool { return r.Code == 227 || r.Code == 229 }
 // String returns the code and the last line that says something, for an error message: some servers end every reply of
 // several lines in "End". The caller escapes it for a terminal.
 func (r Reply) String() string {
-	text, last := "", r.Text
+	text := ""
+	last := r.Text
 	if i := strings.LastIndexByte(last, '\n'); i >= 0 {
 		text = last[:i]
 		last = last[i+1:]
 	}
 	if text != "" && strings.EqualFold(strings.Trim(last, " ."), "end") {
-		last = strings.TrimPrefix(text[strings.LastIndexByte(text, '\n')+1:], fmt.Sprintf("%03d-", r.Code))
+		last = text[strings.LastIndexByte(text, '\n')+1:]
+		last = strings.TrimPrefix(last, fmt.Sprintf("%03d-", r.Code))
 	}
 	return fmt.Sprintf("%03d %s", r.Code, last)
 }
@@ -75,16 +77,20 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 		return Reply{}, err
 	}
 	code, err := strconv.Atoi(line[:min(3, len(line))])
-	if err != nil || code < 100 || code > 599 || strings.Trim(line[3:min(4, len(line))], " -") != "" { // RFC 959 section 4.2
-		return Reply{}, senseless("it does not start with three digits from 100 to 599, and a space or hyphen", mask(line))
+	// RFC 959 section 4.2
+	if err != nil || code < 100 || code > 599 || strings.Trim(line[3:min(4, len(line))], " -") != "" {
+		const reason = "it does not start with three digits from 100 to 599, and a space or hyphen"
+		return Reply{}, senseless(reason, mask(line))
 	}
-	lines, left := []string{cutCode(line)}, maxReply-len(line)
+	lines := []string{cutCode(line)}
+	left := maxReply - len(line)
 	for more := len(line) > 3 && line[3] == '-'; more; lines = append(lines, line) {
 		if line, err = readLine(r, left); err != nil {
 			return Reply{}, err
 		}
 		left -= len(line) + 1
-		if end := strconv.Itoa(code); line == end || strings.HasPrefix(line, end+" ") { // some servers send the code alone
+		end := strconv.Itoa(code)
+		if line == end || strings.HasPrefix(line, end+" ") { // some servers send the code alone
 			line = cutCode(line)
 			more = false
 		}
@@ -145,7 +151,8 @@ func (s *Secrets) Add(secret string) {
 	used = append(slices.DeleteFunc(used, func(known string) bool { return known == secret }), secret)
 	used = used[max(0, len(used)-maxSecrets):]
 	s.used = func() []string { return used }
-	longest := slices.SortedStableFunc(slices.Values(used), func(a, b string) int { return len(b) - len(a) })
+	byLength := func(a, b string) int { return len(b) - len(a) }
+	longest := slices.SortedStableFunc(slices.Values(used), byLength)
 	var pairs []string
 	for _, secret := range longest { // one may contain another
 		pairs = append(pairs, secret, stars)
@@ -236,22 +243,35 @@ func explain(err error) error {
 	switch {
 	case err == nil || err == io.EOF || IsOneOf(err, ErrConnect, ErrLost, ErrTimeout, ErrProtocol, ErrTLS):
 		return err
-	case errors.As(err, &dns) && shortageIn(dns) != nil:
-		return fmt.Errorf("%w: %w%.0w", ErrConnect, shortageIn(dns), err)
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("%w%.0w", ErrResolve, err)
-	case errors.As(err, &dns) && !dns.IsTimeout:
-		return fmt.Errorf("%w: %s%.0w", ErrResolve, dns.Err, err)
+	case errors.As(err, &dns) && unresolved(dns, err) != nil:
+		return unresolved(dns, err)
 	case errors.Is(err, net.ErrClosed): // by this package
 		return ErrLost
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case IsOneOf(err, io.ErrUnexpectedEOF, io.ErrClosedPipe):
 		return fmt.Errorf("%w%.0w", ErrLost, err)
-	case errors.As(err, &op) && op.Op == "dial" && plain(err) != syscall.ECONNRESET: // which follows a connection that was accepted
+	case errors.As(err, &op) && ofTLS(op):
+		return handshakeError(err)
+	// ECONNRESET follows a connection that was accepted
+	case errors.As(err, &op) && op.Op == "dial" && plain(err) != syscall.ECONNRESET:
 		return because(ErrConnect, err)
 	case errors.As(err, &op):
-		return because(ErrLost, withAlert(err))
+		return because(ErrLost, err)
 	}
 	return err
+}
+
+// unresolved returns why a name has no address, or nil after a timeout, which is one of the connection.
+func unresolved(dns *net.DNSError, err error) error {
+	shortage := shortageIn(dns)
+	switch {
+	case shortage != nil:
+		return fmt.Errorf("%w: %w%.0w", ErrConnect, shortage, err)
+	case dns.IsNotFound:
+		return fmt.Errorf("%w%.0w", ErrResolve, err)
+	case !dns.IsTimeout:
+		return fmt.Errorf("%w: %s%.0w", ErrResolve, dns.Err, err)
+	}
+	return nil
 }
 
 // shortageIn returns the shortage that kept a name from being resolved, or nil. A DNSError has it only as text.
@@ -282,6 +302,6 @@ func plain(err error) error {
 
 func disconnected(err error) bool {
 	var op *net.OpError
-	return IsOneOf(err, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE) ||
-		errors.As(err, &op) && !IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed)
+	return IsOneOf(err, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE) ||
+		errors.As(err, &op) && !ofTLS(op) && !IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed)
 }

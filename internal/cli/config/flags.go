@@ -22,6 +22,7 @@ import (
 
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/lazy"
@@ -30,6 +31,7 @@ import (
 )
 
 // helpText is the help: its beginning, what only -h prints then, and what only --help prints, the one table of the flags.
+// FORMS stands for the forms of lists, which package manifest knows.
 //
 //go:embed help.txt
 var helpText string
@@ -41,7 +43,7 @@ func Text(print string) string {
 	case "short":
 		return parts[0] + parts[1]
 	case "help":
-		return parts[0] + parts[2]
+		return withForms(parts[0] + parts[2])
 	case "version":
 		of := "" // between releases with the time and the commit
 		if info, ok := debug.ReadBuildInfo(); ok {
@@ -54,7 +56,11 @@ func Text(print string) string {
 	}
 	_, script, _ := strings.Cut(completions, "--- "+print+"\n")
 	script, _, _ = strings.Cut(script, "--- ")
-	return script
+	return withForms(script)
+}
+
+func withForms(text string) string {
+	return strings.ReplaceAll(text, "FORMS", strings.Join(manifest.Formats(), " "))
 }
 
 // completions are the scripts for shells, each after a line with its name. TestCompletions makes them from the help.
@@ -117,6 +123,7 @@ func (l *line) readers() map[string]func(string) error {
 	return map[string]func(string) error{
 		"input":       readList(&l.Input),
 		"manifest":    readList(&l.Manifest),
+		"format":      into(&l.Reading.Format, oneOf(manifest.Formats())),
 		"shard":       into(&l.Reading.Shard, readShard),
 		"depth":       into(&l.Tree.Depth, whole(1, 0)),
 		"jobs":        into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
@@ -197,15 +204,25 @@ func into[T any](to *T, read func(string) (T, error)) func(string) error {
 // default read as "".
 func (f *flag) read(s string) (string, error) {
 	words := strings.Split(f.value, "|")
-	switch last := len(words) - 1; {
-	case last == 0:
+	if len(words) == 1 {
 		return readName(s)
-	case !slices.Contains(words, s):
-		return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
-	case s == "off", s == "auto":
-		return "", nil
 	}
-	return s, nil
+	word, err := oneOf(words)(s)
+	if word == "off" || word == "auto" {
+		word = ""
+	}
+	return word, err
+}
+
+// oneOf returns what reads one of some words.
+func oneOf(words []string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		last := len(words) - 1
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
+		}
+		return s, nil
+	}
 }
 
 // readList returns what reads the name of a list. The second of two lists would silently replace the first.

@@ -21,9 +21,11 @@ import (
 )
 
 const (
-	places   = 64                     // waiters that are served in turn; any others compete for the last place
-	poll     = 50 * time.Millisecond  // between two looks at a file that another run has locked
-	settling = 250 * time.Millisecond // how long a server may still count a connection that was closed
+	// waiters that are served in turn; any others compete for the last place
+	places = 64
+	poll   = 50 * time.Millisecond // between two looks at a file that another run has locked
+	// how long a server may still count a connection that was closed
+	settling = 250 * time.Millisecond
 )
 
 // silence is for how long a waiter may make no sign until those behind it pass it: it may be stopped (SIGSTOP), and has no
@@ -61,7 +63,8 @@ type share struct {
 
 // admit waits for a slot: first for one place in the queue after another, down to the first, and there for a free slot.
 func (s *share) admit(ctx context.Context, address string) (release func(), err error) {
-	name := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Replace(strings.ToLower(address), ".:", ":", 1))))
+	key := strings.Replace(strings.ToLower(address), ".:", ":", 1)
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
 	w := &wait{share: s, address: address, name: filepath.Join(s.dir, name), since: time.Now()}
 	defer func() { w.place.Close() }()
 	for at := places; at > 0 && err == nil; at-- {
@@ -104,21 +107,9 @@ func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File
 	var signed time.Time
 	for looks := 0; ; looks++ {
 		for i := first; i <= last; i++ {
-			f, err := os.OpenFile(fmt.Sprint(w.name, kind, i), os.O_RDWR|os.O_CREATE, 0o600)
-			if err != nil {
-				return nil, localfile.Failure(w.name, "cannot be opened", err)
-			}
-			taken, locked := disk.Lock(f)
-			if locked && (kind == ".place" || settled(f)) {
-				return f, nil
-			}
-			passed := taken && kind == ".place" && looks > 0 && age(f) > silence
-			f.Close()
-			switch {
-			case !taken && !locked:
-				return nil, localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)
-			case passed:
-				return nil, nil
+			f, silent, err := w.try(kind, i)
+			if f != nil || err != nil || silent && looks > 0 {
+				return f, err
 			}
 		}
 		if w.place != nil && time.Since(signed) > silence/4 {
@@ -132,6 +123,25 @@ func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File
 	}
 }
 
+// try locks a file, and returns nil if another run has it: silent says that this waits in the queue and makes no sign.
+func (w *wait) try(kind string, i int) (locked *os.File, silent bool, err error) {
+	f, err := os.OpenFile(fmt.Sprint(w.name, kind, i), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, false, localfile.Failure(w.name, "cannot be opened", err)
+	}
+	queue := kind == ".place"
+	taken, mine := disk.Lock(f)
+	if mine && (queue || settled(f)) {
+		return f, false, nil
+	}
+	silent = taken && queue && age(f) > silence
+	f.Close()
+	if !taken && !mine {
+		err = localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)
+	}
+	return nil, silent, err
+}
+
 // tell says how long this wait has lasted and which processes have the connections, if it is time to.
 func (w *wait) tell() {
 	w.mu.Lock()
@@ -141,7 +151,8 @@ func (w *wait) tell() {
 		return
 	}
 	w.next = time.Now().Add(max(waited, time.Minute))
-	text := "waiting for a shared connection to " + w.address + ", " + printable.Duration(waited) + " so far"
+	text := fmt.Sprintf("waiting for a shared connection to %s, %s so far",
+		w.address, printable.Duration(waited))
 	for i := range w.most {
 		f, err := os.Open(fmt.Sprint(w.name, ".slot", i+1))
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -138,6 +139,116 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
+// TestDirectory checks where the files are: in the user's own directory for such things, or else below the directory for
+// temporary files, which all users have, in one that only this user can change.
+func TestDirectory(t *testing.T) {
+	own := t.TempDir()
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	for _, tt := range []struct {
+		mode os.FileMode
+		in   string
+	}{{0o700, own}, {0o770, temporary}, {0o700, own}} {
+		must.Do(t, os.Chmod(own, tt.mode))
+		t.Setenv("XDG_RUNTIME_DIR", own)
+		var c ftpexec.Client
+		dirs := must.Get(Share(&c, most, nil))(t)
+		if filepath.Dir(dirs[0]) != tt.in || c.MaxConns != most {
+			t.Errorf("mode %v: the files are in %s, want %s; %d connections", tt.mode, dirs, tt.in, c.MaxConns)
+		}
+	}
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	file := filepath.Join(temporary, "file")
+	must.Do(t, os.WriteFile(file, nil, 0o600))
+	t.Setenv("TMPDIR", file)
+	if _, err := Share(new(ftpexec.Client), most, nil); !errors.Is(err, localfile.ErrLocal) {
+		t.Errorf("a file in place of the directory for temporary files: %v", err)
+	}
+}
+
+// TestPlacesAreGivenBack checks that a run which has a slot, or gave up, has no place in the queue.
+func TestPlacesAreGivenBack(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	admit, dir := open(1)
+	defer must.Get(admit(t.Context(), address))(t)()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*poll)
+	defer cancel()
+	if _, err := admit(ctx, address); err == nil {
+		t.Error("two have the only slot")
+	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "*.place*")))(t)
+	for _, name := range files {
+		if !free(name, 0) {
+			t.Errorf("%s is locked", filepath.Base(name))
+		}
+	}
+	if len(files) != places {
+		t.Errorf("there are %d places, want %d", len(files), places)
+	}
+}
+
+// TestWhoHasIt checks that the file of a slot names the process that has it, and nobody afterwards, and that who waits for
+// longer than a second is told so.
+func TestWhoHasIt(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	told := make(chan string, 1)
+	var c ftpexec.Client
+	dirs := must.Get(Share(&c, 1, func(text string) { told <- text }))(t)
+	release := must.Get(c.Admit(t.Context(), address))(t)
+	slot := must.Get(filepath.Glob(filepath.Join(dirs[0], "*.slot1")))(t)[0]
+	holder := func() int {
+		f := must.Get(os.Open(slot))(t)
+		defer f.Close()
+		pid, _ := read(f)
+		return pid
+	}
+	if pid := holder(); pid != os.Getpid() {
+		t.Errorf("the slot names process %d, want %d", pid, os.Getpid())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() {
+		if _, err := c.Admit(ctx, address); err == nil {
+			t.Error("two have the only slot")
+		}
+	})
+	got := <-told
+	begins := "waiting for a shared connection to " + address + ", "
+	ends := fmt.Sprintf(" so far; process %d has one", os.Getpid())
+	if !strings.HasPrefix(got, begins) || !strings.HasSuffix(got, ends) {
+		t.Errorf("got %q, want %q and %q", got, begins, ends)
+	}
+	cancel()
+	all.Wait()
+	release()
+	if pid := holder(); pid != 0 {
+		t.Errorf("after its end the slot names process %d", pid)
+	}
+}
+
+// TestSign checks that who waits makes a sign again and again, so that nobody takes it for stopped.
+func TestSign(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	before := silence
+	silence = 500 * time.Millisecond
+	t.Cleanup(func() { silence = before })
+	admit, dir := open(1)
+	release := must.Get(admit(t.Context(), address))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*silence)
+	_, err := admit(ctx, address)
+	cancel()
+	if err == nil {
+		t.Fatal("two have the only slot")
+	}
+	place := must.Get(filepath.Glob(filepath.Join(dir, "*.place1")))(t)[0]
+	f := must.Get(os.Open(place))(t)
+	defer f.Close()
+	if a := age(f); a > 2*silence {
+		t.Errorf("the last sign is %v old", a)
+	}
+	release()
+}
+
 // TestShare refuses a directory that others can write to, and a file system without locks.
 func TestShare(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
@@ -148,6 +259,20 @@ func TestShare(t *testing.T) {
 	if disk.Fault = nil; !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, localfile.ErrLocal) {
 		t.Errorf("without locks: %v", err)
 	}
+	disk.Fault = func(call, path string) error {
+		if call == "write" && strings.Contains(path, ".slot") {
+			return os.ErrInvalid
+		}
+		return nil
+	}
+	_, err = admit(t.Context(), address)
+	disk.Fault = nil
+	if !errors.Is(err, os.ErrInvalid) || !errors.Is(err, localfile.ErrLocal) {
+		t.Errorf("with a slot that cannot be written: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*settling)
+	defer cancel()
+	must.Get(admit(ctx, address))(t)()
 	for _, change := range []func() error{
 		func() error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o770)) },
 		func() error { return os.Symlink(".", dir) },
@@ -167,6 +292,11 @@ func TestRecord(t *testing.T) {
 	texts := []string{of(0) + of(0), of(1) + "x", of(12345678901), "process -000000001\n", strings.Repeat("x", 200), "\x00", strings.Repeat("\x00", len(of(0))), strings.ToUpper(of(0)), of(0), of(int64(os.Getpid()))}
 	for n := range of(7) {
 		texts = append(texts, of(7)[:n])
+	}
+	for _, pid := range []int64{0, 1, math.MaxInt32} { // or else what is left of a longer one would follow a shorter one
+		if len(of(pid)) != len(of(7)) {
+			t.Errorf("%q is not as long as %q", of(pid), of(7))
+		}
 	}
 	for _, text := range texts {
 		f := must.Get(os.Create(filepath.Join(t.TempDir(), "slot")))(t)

@@ -14,9 +14,9 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// Dirs are the directories that are open, which all who work in them share. It is safe for concurrent use.
+// Dirs are the open directories, which all their users share. It is safe for concurrent use.
 type Dirs struct {
-	Keep int // how many stay open that nobody is in
+	Keep int // how many stay open without a user
 
 	mu    sync.Mutex
 	open  map[string]*Dir
@@ -30,14 +30,15 @@ type fresh struct {
 	path string
 }
 
-// Enter opens a directory, below root or anywhere if that is nil, or shares it. Leave must be called.
+// Enter opens a directory, below root or anywhere if that is nil, or shares it. The caller must call Leave.
 func (s *Dirs) Enter(root *os.Root, path string) (*Dir, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.open[path]
 	if d == nil {
 		var err error
-		if d, err = open(root, path); err != nil {
+		d, err = open(root, path)
+		if err != nil {
 			return nil, NoDirectory(Below(root, path), err)
 		}
 		s.trim(s.Keep - 1)
@@ -64,7 +65,7 @@ func (s *Dirs) Leave(d *Dir, gone bool) {
 	s.trim(s.Keep)
 }
 
-// trim closes directories that nobody is in until there are at most n.
+// trim closes directories without a user until there are at most n.
 func (s *Dirs) trim(n int) {
 	for path, d := range s.open {
 		if len(s.open) > max(0, n) && d.users == 0 {
@@ -80,46 +81,42 @@ func (s *Dirs) trim(n int) {
 // Close flushes the names of new directories and closes all. The error is also about directories whose names do not lead to
 // what was found in them.
 func (s *Dirs) Close() error {
-	err := s.Settle()
+	err := s.FlushNew()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trim(0)
 	return cmp.Or(s.err, err)
 }
 
-// Fresh says that there may be new directories in one, whose names are not on the disk before Settle.
+// Fresh says that there may be new directories in one, whose names are not on the disk before FlushNew.
 func (s *Dirs) Fresh(root *os.Root, path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fresh = append(s.fresh, fresh{root, path})
 }
 
-// Settle flushes the names of new directories. Those that are gone need none.
-func (s *Dirs) Settle() (err error) {
+// FlushNew flushes the names of new directories. Directories that are gone need no flush.
+func (s *Dirs) FlushNew() (err error) {
 	s.mu.Lock()
 	all := s.fresh
 	s.fresh = nil
 	s.mu.Unlock()
 	for _, x := range all {
-		if derr := s.settle(x.root, x.path); derr != nil && !errors.Is(derr, fs.ErrNotExist) {
+		d, failed := s.Enter(x.root, x.path)
+		if failed == nil {
+			failed = d.FlushRecent()
+			s.Leave(d, false)
+		}
+		if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			s.Fresh(x.root, x.path)
-			err = cmp.Or(err, derr)
+			err = cmp.Or(err, failed)
 		}
 	}
 	return err
 }
 
-func (s *Dirs) settle(root *os.Root, path string) error {
-	d, err := s.Enter(root, path)
-	if err != nil {
-		return err
-	}
-	defer s.Leave(d, false)
-	return d.Settle()
-}
-
-// Make makes a directory, and what is missing between it and the root. Settle flushes their names. It returns
-// those that it has made, also with an error. That is ErrMoved if another run has removed a directory meanwhile.
+// Make makes a directory, and what is missing between it and the root. FlushNew flushes their names. It returns the
+// directories that it has made, also with an error. That is ErrMoved if another run has removed a directory meanwhile.
 func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 	parent := "."
 	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
@@ -129,15 +126,8 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 		switch {
 		case err == nil:
 			made = append(made, dir)
-		case errors.Is(err, fs.ErrExist): // another run has made it, or it is a link to nowhere
-			info, serr := Call("stat", Below(root, dir), func() (fs.FileInfo, error) { return root.Stat(dir) })
-			if serr == nil && !info.IsDir() {
-				serr = syscall.ENOTDIR
-			}
-			err = NoDirectory(Below(root, dir), serr)
-			if _, lerr := root.Lstat(dir); errors.Is(lerr, fs.ErrNotExist) {
-				err = ErrMoved
-			}
+		case errors.Is(err, fs.ErrExist):
+			err = whatIsThere(root, dir)
 		case errors.Is(err, fs.ErrNotExist) && parent != ".": // else the root itself has been removed
 			err = ErrMoved
 		default:
@@ -151,11 +141,26 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 	return made, err
 }
 
+// whatIsThere returns nil for a directory that another run has made, and else an error: for a file, or a link to nowhere.
+func whatIsThere(root *os.Root, dir string) error {
+	info, err := Call("stat", Below(root, dir), func() (fs.FileInfo, error) { return root.Stat(dir) })
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if _, gone := root.Lstat(dir); errors.Is(gone, fs.ErrNotExist) {
+		return ErrMoved
+	}
+	return NoDirectory(Below(root, dir), err)
+}
+
 // Unmake removes directories that Make has made, as far as they are empty.
 func Unmake(root *os.Root, made []string) {
 	for _, dir := range slices.Backward(made) {
 		info, err := root.Lstat(dir)
-		if err != nil || !info.IsDir() || Do("rmdir", Below(root, dir), func() error { return root.Remove(dir) }) != nil {
+		if err != nil || !info.IsDir() {
+			break
+		}
+		if Do("rmdir", Below(root, dir), func() error { return root.Remove(dir) }) != nil {
 			break
 		}
 	}

@@ -119,12 +119,12 @@ type Dir struct {
 	self    *os.File // for what a Root lacks
 	path    string
 	users   int
-	relied  atomic.Bool  // files in it have been told to be there,
-	lost    atomic.Bool  // and its name leads elsewhere since
-	flushed atomic.Int64 // names that are older than this are on the disk (Unix, ns)
+	relied  atomic.Bool  // the run has said that files are in it
+	lost    atomic.Bool  // its name leads elsewhere since
+	flushed atomic.Int64 // names from before this time are on the disk (Unix, ns)
 }
 
-// written is how long a system takes at most to write names to the disk that nobody flushes: they take a minute.
+// written is more than the time after which a system writes names to the disk without a flush, which is about a minute.
 const written = time.Hour
 
 // open opens a directory: below root, or anywhere if that is nil.
@@ -133,7 +133,10 @@ func open(root *os.Root, path string) (d *Dir, err error) {
 	d.flushed.Store(time.Now().Add(-written).UnixNano())
 	if root == nil {
 		d.root, err = os.OpenRoot(path)
-	} else if d.root, err = root.OpenRoot(path); err != nil {
+	} else {
+		d.root, err = root.OpenRoot(path)
+	}
+	if err != nil && root != nil {
 		if info, serr := root.Stat(path); serr == nil && !info.IsDir() {
 			err = syscall.ENOTDIR
 		}
@@ -141,7 +144,8 @@ func open(root *os.Root, path string) (d *Dir, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.self, err = d.root.Open("."); err != nil {
+	d.self, err = d.root.Open(".")
+	if err != nil {
 		d.close()
 	}
 	return d, err
@@ -154,24 +158,16 @@ func (d *Dir) close() {
 
 func (d *Dir) shown(name string) string { return filepath.Join(d.root.Name(), name) }
 
-// in makes a call about a name in a directory. Only a test looks at the whole path.
-func in[T any](d *Dir, call, name string, f func() (T, error)) (T, error) {
-	path := ""
-	if Fault != nil {
-		path = d.shown(name)
-	}
-	return Call(call, path, f)
-}
-
+// do makes a call about a name in the directory.
 func (d *Dir) do(call, name string, f func(string) error) error {
-	_, err := in(d, call, name, func() (struct{}, error) { return struct{}{}, f(name) })
-	return err
+	return Do(call, d.shown(name), func() error { return f(name) })
 }
 
 // Lstat examines what has a name.
-func (d *Dir) Lstat(name string) (info fs.FileInfo, err error) {
-	if info, err = in(d, "lstat", name, func() (fs.FileInfo, error) { return d.root.Lstat(name) }); err == nil {
-		os.SameFile(info, info) // Windows would look up later which file it is, under a name that may stand for another by then
+func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
+	info, err := Call("lstat", d.shown(name), func() (fs.FileInfo, error) { return d.root.Lstat(name) })
+	if err == nil {
+		os.SameFile(info, info) // Windows finds out which file it is only now, and later another may have the name
 	}
 	return info, err
 }
@@ -182,7 +178,9 @@ func (d *Dir) Create(name string, flag int, mode fs.FileMode) (*os.File, error) 
 }
 
 func (d *Dir) open(name string, flag int, mode fs.FileMode) (*os.File, error) {
-	return in(d, "open", name, func() (*os.File, error) { return d.root.OpenFile(name, flag|noFollow, mode) })
+	return Call("open", d.shown(name), func() (*os.File, error) {
+		return d.root.OpenFile(name, flag|noFollow, mode)
+	})
 }
 
 // Write makes a file that holds b and is on the disk, in place of one that a killed run may have left. If that fails there
@@ -196,18 +194,22 @@ func (d *Dir) Write(name string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	if err = d.do("write", name, func(string) error { _, err := f.Write(b); return err }); err == nil {
+	err = d.do("write", name, func(string) error {
+		_, err := f.Write(b)
+		return err
+	})
+	if err == nil {
 		err = Flush(f)[0]
 	}
-	err = errors.Join(err, faulty("close", f.Name()), f.Close()) // the error of Close may be that of an earlier write
+	// Close may return the error of an earlier write.
+	err = errors.Join(err, faulty("close", f.Name()), f.Close())
 	if err != nil {
 		_ = d.Remove(name)
 	}
 	return err
 }
 
-// Open opens a regular file. It does not follow a symbolic link: an [os.Root] would, but only to a file inside, which is
-// not the one that Lstat saw.
+// Open opens a regular file. It does not follow a symbolic link, as an [os.Root] would, if only to a file inside.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	info, err := d.Lstat(name)
 	if err != nil {
@@ -247,8 +249,8 @@ func (d *Dir) Rename(from, to string) error {
 	return d.do("rename", from, func(string) error { return d.root.Rename(from, to) })
 }
 
-// RenameNew gives a file a name that is free. The error is fs.ErrExist if it is taken: renameat2 and a hard link can tell.
-// moved reports whether the file has the new name, with an error besides the old one.
+// RenameNew gives a file a name that is free. The error is fs.ErrExist if the name is taken: renameat2 and link find that
+// out. moved reports whether the file has the new name; with an error it then has the old one too.
 func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 	err = d.do("renameat2", from, func(string) error { return d.renameNew(from, to) })
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -260,7 +262,7 @@ func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 	if _, lerr := d.Lstat(to); lerr == nil {
 		return false, fs.ErrExist
 	}
-	err = d.Rename(from, to) // there are no hard links (FAT): a file that appears in between is lost
+	err = d.Rename(from, to) // there are no hard links (FAT): a file that appears meanwhile is lost
 	return err == nil, err
 }
 
@@ -283,9 +285,9 @@ func (d *Dir) Flush() error {
 	return nil
 }
 
-// Settle is for files that have been in the directory before: it flushes their names if they may be new. The run that gave
-// them may have been killed just then, or have had an error.
-func (d *Dir) Settle() error {
+// FlushRecent flushes the names of files that were there before, if the names may be new: the run that gave them may have
+// been killed just then, or its flush may have failed.
+func (d *Dir) FlushRecent() error {
 	d.relied.Store(true)
 	info, err := Stat(d.self)
 	if err != nil || info.ModTime().UnixNano() < d.flushed.Load() {
@@ -297,14 +299,14 @@ func (d *Dir) Settle() error {
 // Named returns an error if the directory's name no longer leads to it: its files are not where they are said to be.
 func (d *Dir) Named() error {
 	path := d.shown("")
-	now, err := in(d, "stat", "", func() (fs.FileInfo, error) { return os.Stat(path) })
+	now, err := Call("stat", path, func() (fs.FileInfo, error) { return os.Stat(path) })
 	self, serr := d.self.Stat()
 	err = cmp.Or(err, serr)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(now, self) {
-		err = &localfile.Error{Path: path, Reason: "was renamed or removed while files were saved in it: run the command again"}
-	} else {
-		err = localfile.Failure(path, "cannot be examined", err)
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	if gone || err == nil && !os.SameFile(now, self) {
+		const why = "was renamed or removed while files were saved in it: run the command again"
+		err = &localfile.Error{Path: path, Reason: why}
 	}
 	d.lost.Store(err != nil)
-	return err
+	return localfile.Failure(path, "cannot be examined", err)
 }

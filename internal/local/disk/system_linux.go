@@ -32,7 +32,9 @@ func Room() error {
 	space := unix.Rlimit{Cur: unix.RLIM_INFINITY}
 	_ = unix.Getrlimit(unix.RLIMIT_AS, &space)
 	if space.Cur < addressSpace {
-		return &localfile.Error{Reason: "the process may have too little address space: allow it 3 GiB (ulimit -v 3145728), which it does not fill"}
+		const why = "the process may have too little address space: " +
+			"allow it 3 GiB (ulimit -v 3145728), which it does not fill"
+		return &localfile.Error{Reason: why}
 	}
 	a, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	b, berr := unix.Eventfd(0, unix.EFD_CLOEXEC)

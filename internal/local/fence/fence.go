@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -18,17 +17,20 @@ const (
 	toRead  landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSReadDir
 	toWrite                      = toRead | toFile | ll.AccessFSMakeReg | ll.AccessFSMakeDir |
 		ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSRefer
-	toFile landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate // also to a file itself
+	// also to a file itself
+	toFile landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
 )
 
-// needed holds where the resolver, crypto/x509 and package time look while the program runs. In /etc files are replaced,
-// so a rule for each file would not do; /lib and /usr hold the modules of the C library, /nix and /gnu what the links in
-// /etc lead to.
-var needed = []string{"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificates", "/nix/store", "/gnu/store"}
+// needed are the directories that the resolver, crypto/x509 and package time read while the program runs. In /etc files are
+// replaced, so a rule for each file would not do. /lib and /usr hold the modules of the C library, and links in /etc lead to
+// /nix and /gnu.
+var needed = []string{
+	"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificates", "/nix/store", "/gnu/store",
+}
 
-// Confine fences the process: it can write below dirs, and to those of files that are devices or FIFOs, and remove
-// directories in parents. All else that it reads must be open. Confine returns a note about what it has done, or "" on a
-// system without a fence.
+// Confine fences the process. From then on it can write below dirs, write to devices and FIFOs among files, and remove
+// directories in parents. All else that it reads must be open already. Confine returns a note about what it has done, or ""
+// on a system without a fence.
 func Confine(dirs, files, parents []string) (note string) {
 	if runtime.GOOS != "linux" {
 		return ""
@@ -45,13 +47,18 @@ func Confine(dirs, files, parents []string) (note string) {
 			}
 		}
 	}
-	allow(toRead, slices.Concat(needed, []string{os.Getenv("SSL_CERT_FILE")}, filepath.SplitList(os.Getenv("SSL_CERT_DIR")))...)
+	allow(toRead, needed...)
+	allow(toRead, os.Getenv("SSL_CERT_FILE"))
+	allow(toRead, filepath.SplitList(os.Getenv("SSL_CERT_DIR"))...)
 	if conf, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
 		allow(toRead, filepath.Dir(conf))
 	}
 	for _, path := range files {
 		path, err := filepath.EvalSymlinks(path)
-		if info, serr := os.Stat(path); err == nil && serr == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 			allow(toFile, path)
 		}
 	}

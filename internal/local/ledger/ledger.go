@@ -32,19 +32,21 @@ const Name = ".ftpfetch-ledger"
 type Record struct {
 	Path     string    `json:"path"`               // below the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
-	URL      string    `json:"url"`                // the text of its key, or what urlparse.KeyOf makes one of
+	URL      string    `json:"url"`                // urlparse.KeyOf makes a key of it
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
 	Verified string    `json:"verified,omitempty"` // what the digest was compared with
 	Checked  time.Time `json:"checked,omitzero"`   // when
-	Login    string    `json:"login,omitempty"`    // of a file of a tree: the directory after the login then, by PWD; "" if unknown
+	Login    string    `json:"login,omitempty"`    // of a tree: the directory after the login, by PWD; "" if unknown
 }
 
 // Of returns the record of a file that came from u.
 func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
-	out := Record{Path: item.Path, URL: string(u.Key()), Size: r.Size, Modified: r.ModTime.UTC(), Sum: r.Sum.String(),
-		Verified: r.Verified, Checked: r.Checked}
+	out := Record{
+		Path: item.Path, URL: string(u.Key()), Size: r.Size, Modified: r.ModTime.UTC(),
+		Sum: r.Sum.String(), Verified: r.Verified, Checked: r.Checked,
+	}
 	if !utf8.ValidString(item.Path) {
 		out.Raw = []byte(item.Path)
 	}
@@ -59,9 +61,10 @@ func (r Record) Local() string {
 	return r.Path
 }
 
-// about reports whether r is about the file that item names and info describes, and is of no time before newest.
+// about reports whether r is about the file that item names and info describes, and is not older than newest.
 func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
-	if r.Local() != item.Path || r.Size != info.Size() || r.Modified.Sub(info.ModTime()).Abs() >= Slack {
+	same := r.Size == info.Size() && localfile.SameTime(r.Modified, info.ModTime())
+	if r.Local() != item.Path || !same {
 		return false
 	}
 	if item.Sum.Algorithm != "" {
@@ -80,55 +83,47 @@ func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 // reads all of them when it starts. A ledger is safe for concurrent use.
 type Ledger struct {
 	root    *os.Root
-	names   [2]string  // of the ledger to which the run adds: the second if the first is not believed
-	Ignored []string   // names of ledgers that are not believed
-	index   []position // of the records at the start, ordered by hash
+	names   []string // of the ledger to which the run adds: the second if the first is not believed
+	Ignored []string // names of ledgers that are not believed
 
 	mu    sync.Mutex
 	files []*os.File        // all ledgers, to read
-	own   *os.File          // that to which the run adds; nil: none so far
+	own   *os.File          // the ledger to which the run adds; nil: none so far
 	mine  int               // its place in files
 	added []byte            // lines for it that are not written yet
 	end   int64             // how far it was read
-	late  map[uint64]uint64 // the records read since, in place of those of index
+	last  map[uint64]uint64 // where the last record of a path is, by the hash of the path: see load
 }
 
-// position is where the last record of a path is, which is read when needed: a ledger of a million files takes little memory.
-type position struct {
-	hash uint64 // of the path
-	at   uint64 // the file, and in the lower offsetBits the offset in it
-}
-
+// offsetBits is how many bits of a place in last are the offset in a file. The others are the place of the file in files.
 const offsetBits = 48
 
 const maxRecord = 256 << 10
 
-// Slack is how much of a second some file systems lose.
-const Slack = time.Second - 1
-
-// Open opens all ledgers under root. It believes only those that this user owns and no other may write. The one called
+// Open opens all ledgers under root. It believes only ledgers that this user owns and no other may write. The one called
 // name appears with its first record. The caller closes the ledger.
 func Open(root *os.Root, name string) (*Ledger, error) {
-	l := &Ledger{root: root, names: [...]string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}, late: make(map[uint64]uint64)}
+	l := &Ledger{root: root, last: make(map[uint64]uint64)}
+	l.names = []string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
-		if uerr := l.use(n, func(_ Record, p position) { l.index = append(l.index, p) }); errors.Is(uerr, errForeign) {
+		failed := l.use(n)
+		if errors.Is(failed, errForeign) {
 			l.Ignored = append(l.Ignored, n)
 		} else {
-			err = cmp.Or(err, uerr)
+			err = cmp.Or(err, failed)
 		}
 	}
-	slices.SortFunc(l.index, func(a, b position) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(b.at, a.at)) })
-	l.index = slices.CompactFunc(l.index, func(a, b position) bool { return a.hash == b.hash }) // the last record of each path
 	if err != nil {
 		l.Close()
 	}
 	return l, localfile.Failure(name, "the ledger cannot be used", err)
 }
 
-// use opens and reads one of the ledgers. If it is that of this run, the run adds to it.
-func (l *Ledger) use(name string, add func(Record, position)) error {
-	flag, mine := os.O_RDONLY, l.own == nil && slices.Contains(l.names[:], name)
+// use opens and reads one of the ledgers. If it is the one of this run, the run adds to it.
+func (l *Ledger) use(name string) error {
+	flag := os.O_RDONLY
+	mine := l.own == nil && slices.Contains(l.names, name)
 	if mine {
 		flag = os.O_RDWR | os.O_APPEND
 	}
@@ -138,13 +133,15 @@ func (l *Ledger) use(name string, add func(Record, position)) error {
 	}
 	l.files = append(l.files, f)
 	n := len(l.files) - 1
-	end, err := l.load(n, 0, add)
+	end, err := l.load(n, 0, nil)
 	if !mine {
 		return err
 	}
-	if info, serr := f.Stat(); err == nil && serr == nil && info.Size() > end { // a killed run left a line unfinished
-		if _, err = f.WriteString("\n"); err == nil {
-			end, err = l.load(n, end, add)
+	info, serr := f.Stat()
+	if err == nil && serr == nil && info.Size() > end { // a killed run left a line unfinished
+		_, err = f.WriteString("\n")
+		if err == nil {
+			end, err = l.load(n, end, nil)
 		}
 	}
 	l.own = f
@@ -155,22 +152,34 @@ func (l *Ledger) use(name string, add func(Record, position)) error {
 
 // begin opens the ledger to which the run adds, or makes it. If others own all of its names, nothing is remembered.
 func (l *Ledger) begin(create bool) error {
-	for i := 0; l.own == nil && i < len(l.names); i++ {
-		name, err := l.names[i], error(nil)
-		if create {
-			var f *os.File
-			if f, err = l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
-				f.Close()
-			}
+	for _, name := range l.names {
+		if l.own != nil {
+			break
 		}
-		if err == nil || errors.Is(err, fs.ErrExist) {
-			err = l.use(name, func(_ Record, p position) { l.late[p.hash] = p.at })
+		var err error
+		if create {
+			err = touch(l.root, name)
+		}
+		if err == nil {
+			err = l.use(name)
 		}
 		if err != nil && !errors.Is(err, errForeign) && (create || !errors.Is(err, fs.ErrNotExist)) {
 			return localfile.Failure(name, "the ledger cannot be used", err)
 		}
 	}
 	return nil
+}
+
+// touch makes an empty file, unless there is one.
+func touch(root *os.Root, name string) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return f.Close()
 }
 
 var errForeign = errors.New("not believed")
@@ -195,9 +204,9 @@ func open(root *os.Root, name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// load reads l.files[n] from at on, and returns where its last line ends. Lines that are not records, such as an
-// unfinished last one, do not count.
-func (l *Ledger) load(n int, at int64, add func(Record, position)) (end int64, err error) {
+// load reads l.files[n] from at on, and returns where its last line ends. It remembers where the records are, or calls f
+// with them if that is not nil. Lines that are not records, such as an unfinished last one, do not count.
+func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -206,7 +215,11 @@ func (l *Ledger) load(n int, at int64, add func(Record, position)) (end int64, e
 		}
 		var r Record
 		if err == nil && line[0] == '{' && json.Unmarshal(line, &r) == nil {
-			add(r, position{l.key(r.Local()), uint64(n)<<offsetBits | uint64(at)})
+			if f != nil {
+				f(r)
+			} else {
+				l.last[key(r.Local())] = uint64(n)<<offsetBits | uint64(at)
+			}
 		}
 		at += int64(len(line))
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -218,7 +231,7 @@ func (l *Ledger) load(n int, at int64, add func(Record, position)) (end int64, e
 // Each calls f with all records that were there when the ledger was opened, older ones of the same path too.
 func (l *Ledger) Each(f func(Record)) error {
 	for n := range l.files {
-		if _, err := l.load(n, 0, func(r Record, _ position) { f(r) }); err != nil {
+		if _, err := l.load(n, 0, f); err != nil {
 			return localfile.Failure(l.files[n].Name(), "the ledger cannot be read", err)
 		}
 	}
@@ -231,32 +244,29 @@ func (l *Ledger) Refresh() error {
 	defer l.mu.Unlock()
 	err := l.begin(false)
 	if err == nil && l.own != nil {
-		l.end, err = l.load(l.mine, l.end, func(_ Record, p position) { l.late[p.hash] = p.at })
+		l.end, err = l.load(l.mine, l.end, nil)
 	}
 	return err
 }
 
 var seed = maphash.MakeSeed()
 
-func (l *Ledger) key(path string) uint64 { return maphash.String(seed, path) }
+func key(path string) uint64 { return maphash.String(seed, path) }
 
-// Find returns the record of a file that is there, if it is of no time before newest.
+// Find returns the record of a file that is there, if it is not older than newest.
 func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r Record, ok bool) {
-	key := l.key(item.Path)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.late[key]
+	at, ok := l.last[key(item.Path)]
 	if !ok {
-		var i int
-		if i, ok = slices.BinarySearchFunc(l.index, key, func(p position, hash uint64) int { return cmp.Compare(p.hash, hash) }); !ok {
-			return r, false
-		}
-		at = l.index[i].at
+		return r, false
 	}
 	in := io.NewSectionReader(l.files[at>>offsetBits], int64(at&(1<<offsetBits-1)), maxRecord)
 	line, err := bufio.NewReaderSize(in, 1<<10).ReadBytes('\n')
-	ok = err == nil && json.Unmarshal(line, &r) == nil && r.about(item, newest, info) && disk.Ours(info)
-	return r, ok
+	if err != nil || json.Unmarshal(line, &r) != nil {
+		return r, false
+	}
+	return r, r.about(item, newest, info) && disk.Ours(info)
 }
 
 // Add adds a record. It counts once Flush has put it on the disk.
@@ -271,7 +281,8 @@ func (l *Ledger) Add(r Record) error {
 // Flush puts the records on the disk, all of them or, with an error, any.
 func (l *Ledger) Flush() error {
 	l.mu.Lock()
-	own, lines := l.own, l.added
+	own := l.own
+	lines := l.added
 	l.added = nil
 	if own == nil {
 		l.mu.Unlock()
@@ -282,7 +293,8 @@ func (l *Ledger) Flush() error {
 		l.added = []byte("\n")
 	}
 	l.mu.Unlock()
-	return localfile.Failure(own.Name(), "the ledger cannot be written", cmp.Or(err, disk.Flush(own)[0]))
+	err = cmp.Or(err, disk.Flush(own)[0])
+	return localfile.Failure(own.Name(), "the ledger cannot be written", err)
 }
 
 // Close closes the ledger.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -45,9 +46,17 @@ func Own(path string) string {
 	return ""
 }
 
+// Slack is how much of a second some file systems lose. Two times that differ by no more are the same.
+const Slack = time.Second - 1
+
+// SameTime reports whether two times of a file are the same, but for what a file system loses.
+func SameTime(a, b time.Time) bool { return a.Sub(b).Abs() <= Slack }
+
+// attempt is the key of a context's attempt.
 type attempt struct{}
 
-// WithAttempt returns a context for one of several attempts at the same files at once. Its name is in those of their parts.
+// WithAttempt returns a context for one of several attempts at the same files at once. Their parts have its name in their
+// names.
 func WithAttempt(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, attempt{}, name)
 }
@@ -58,6 +67,7 @@ func Attempt(ctx context.Context) string {
 	return name
 }
 
+// report is the key of a context's report.
 type report struct{}
 
 // WithReport returns a context for a run that writes a report to a file meanwhile.
@@ -118,7 +128,7 @@ func Unusable(name string) string {
 	case goos != "windows":
 		return ""
 	// Windows would take the name for a device, a stream or another directory, or silently change it
-	case strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }):
+	case strings.ContainsFunc(name, barred):
 		return "holds a character that Windows does not allow in a name"
 	case strings.HasSuffix(name, "."), strings.HasSuffix(name, " "):
 		return "ends in a dot or a space, which Windows drops"
@@ -127,6 +137,9 @@ func Unusable(name string) string {
 	}
 	return ""
 }
+
+// barred reports whether Windows allows no such character in a name.
+func barred(r rune) bool { return r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
 
 // CheckPath checks a path from outside. It stays below its directory as long as no symbolic link leads out of it.
 func CheckPath(path string) error {
@@ -160,20 +173,24 @@ func Cause(err error) error {
 // Failed reports whether err came from this machine, not from the network or the server: it has too little of something,
 // or does not have the address to connect from. Where connect(2) finds no free port, one may be free soon.
 func Failed(err error) bool {
-	call := (*os.SyscallError)(nil)
-	return slices.ContainsFunc(Shortages, func(s error) bool { return errors.Is(err, s) }) || errors.As(err, &call) && call.Syscall == "bind"
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "bind" {
+		return true
+	}
+	return slices.ContainsFunc(Shortages, func(s error) bool { return errors.Is(err, s) })
 }
 
-// Shortages are the errors of a system call for which this process or this system has too little of something. The last
-// two are WSAEMFILE and WSAENOBUFS of Windows.
-var Shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.Errno(10024), syscall.Errno(10055)}
+// Shortages are the errors of a system call for which this process or this system has too little of something.
+var Shortages = []error{
+	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+	syscall.Errno(10024), syscall.Errno(10055), // WSAEMFILE and WSAENOBUFS of Windows
+}
 
 // ErrLocal is every [Error] of the local side. The others tell causes apart.
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
 	ErrTaken = errors.New("another file of the run has the path")
-	ErrOther = fmt.Errorf("%w", fs.ErrExist) // and is not the one to retrieve; the Reason says what to do
+	ErrOther = fmt.Errorf("%w", fs.ErrExist) // and is not the file to retrieve; the Reason says what to do
 )
 
 // Error says why something failed, unless the transfer itself failed.
@@ -192,7 +209,10 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Reason
 }
 
-func (e *Error) Unwrap() error        { return e.Err }
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports that e is an [ErrLocal], if the local side is at fault.
 func (e *Error) Is(target error) bool { return target == ErrLocal && !e.Elsewhere }
 
 // Failure wraps a system error in an [Error] about path: its Reason is what, such as "cannot be written", and why, without
@@ -201,8 +221,8 @@ func Failure(path, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if said, ok := err.(*Error); ok {
-		return said
+	if _, said := err.(*Error); said {
+		return err
 	}
 	return &Error{Path: path, Reason: what + ": " + Cause(err).Error(), Err: err}
 }

@@ -12,11 +12,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +23,6 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/network/proxy"
-	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -83,6 +80,9 @@ func try[T any](ctx context.Context, s *Source, u *urlparse.URL, ftp, get func()
 // Do is as [ftpexec.Client.Do]. By GET it always fails with [ftpexec.ErrNoRestart] if there is an offset: squid answers
 // with the right header, and then passes over the offset twice.
 func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+	if req == nil {
+		return s.Client.Do(ctx, req)
+	}
 	return try(ctx, s, req.URL, func() (*ftpexec.Response, error) { return s.Client.Do(ctx, req) },
 		func() (*ftpexec.Response, error) {
 			if req.Offset != 0 {
@@ -122,27 +122,42 @@ func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([
 // StatAll is as [ftpexec.Client.StatAll].
 func (s *Source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
 	return func(yield func(ftpexec.Entry, error) bool) {
-		if len(urls) > 0 && !s.byGet(urls[0]) {
+		rest := urls
+		if len(rest) > 0 && !s.byGet(rest[0]) {
 			for e, err := range s.Client.StatAll(ctx, urls) {
-				if s.learn(urls[0], err) {
+				if s.learn(rest[0], err) {
 					break
 				}
-				urls = urls[1:]
+				rest = rest[1:]
 				if !yield(e, err) {
 					return
 				}
 			}
 		}
-		for _, u := range urls {
-			if ctx.Err() != nil || !s.byGet(u) || !yield(s.Stat(ctx, u)) {
+		for _, u := range rest {
+			if !s.byGet(urls[0]) { // an error of FTP has ended it
+				return
+			}
+			e, err := s.statAs(ctx, urls[0], u)
+			if !yield(e, err) || err != nil && ctx.Err() != nil {
 				return
 			}
 		}
 	}
 }
 
+// statAs asks about u if it has the server and login of first.
+func (s *Source) statAs(ctx context.Context, first, u *urlparse.URL) (ftpexec.Entry, error) {
+	if u == nil || !first.SameLogin(u) {
+		return ftpexec.Entry{}, s.fail(ctx, u, "", errOther)
+	}
+	return s.Stat(ctx, u)
+}
+
+var errOther = errors.New("the URL names another server or login than the first one")
+
 func (s *Source) mayGet(u *urlparse.URL) bool {
-	return u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
+	return u != nil && u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
 }
 
 func (s *Source) byGet(u *urlparse.URL) bool {
@@ -211,9 +226,9 @@ func (s *Source) send(ctx context.Context, method string, u *urlparse.URL, leave
 		return nil, s.unanswered(ctx, u, err)
 	}
 	s.trace("<", strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))))
-	if stage, reason, meaning := judge(a); meaning != nil {
+	if v := judge(a); v.meaning != nil {
 		a.Body.Close()
-		return nil, s.fail(ctx, u, stage, s.via.Refusal(a.StatusCode, reason, meaning))
+		return nil, s.fail(ctx, u, v.stage, s.via.Refusal(a.StatusCode, v.reason, v.meaning))
 	}
 	if method == http.MethodGet && s.Notice != nil {
 		s.noticed.Do(s.Notice)
@@ -251,7 +266,10 @@ func (s *Source) trace(mark, text string) {
 // CONNECT, and its answer to GET may mean that it fetches no files itself, the server was not reached: tinyproxy, which
 // knows no FTP, answers with 500 or 503, or not at all.
 func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err error) error {
-	e := &ftpexec.Error{Stage: stage, Op: "GET", URL: u.Redacted(), Err: err}
+	e := &ftpexec.Error{Stage: stage, Op: "GET", Err: err}
+	if u != nil {
+		e.URL = u.Redacted()
+	}
 	refusal := s.refusal.Load()
 	answer, ok := errors.AsType[*proxy.Error](err)
 	switch {
@@ -259,14 +277,18 @@ func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err er
 		e.Err = context.Cause(ctx)
 	case refusal == nil:
 	case errors.Is(err, ErrFilesOnly), errors.Is(err, ErrWithheld):
-		e.Stage, e.Op, e.Err = "connect", "connect", fmt.Errorf("%w; %w", refusal, err)
+		e.Stage = "connect"
+		e.Op = "connect"
+		e.Err = fmt.Errorf("%w; %w", refusal, err)
 	case ok && (answer.Status == 0 || answer.Status == 403 || answer.Status/100 == 5 || errors.Is(err, proxy.ErrRefused)):
 		told := *answer
 		told.Reason = refusal.Reason + "; " + answer.Reason
 		if answer.Status == 403 {
 			told.Err = proxy.ErrRefused
 		}
-		e.Stage, e.Op, e.Err = "connect", "connect", &told
+		e.Stage = "connect"
+		e.Op = "connect"
+		e.Err = &told
 	}
 	return e
 }
@@ -289,92 +311,4 @@ func (s *Source) unanswered(ctx context.Context, u *urlparse.URL, err error) err
 		err = s.via.Refusal(0, "its answer is not HTTP", proxy.ErrRefused)
 	}
 	return s.fail(ctx, u, "connect", err)
-}
-
-// judge returns what the answer means if it does not hold the file; else meaning is nil.
-func judge(a *http.Response) (stage string, reason string, meaning error) {
-	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
-	ext := strings.ToLower(path.Ext(strings.TrimSuffix(a.Request.URL.Opaque, ";type=i")))
-	listing := kind == "text/html" && a.Header.Get("Last-Modified") == "" && ext != ".html" && ext != ".htm"
-	switch status := a.StatusCode; {
-	case status == 400, status == 405, status == 407, status == 501:
-		return "connect", "it does not fetch ftp URLs itself", proxy.ErrRefused
-	case status == 401:
-		return "login", "the server refuses the login", ftpexec.ErrLogin
-	case status == 403:
-		return "transfer", "it refuses to fetch the file, or the server does", ftpexec.ErrRefused
-	case status == 404, status == 410:
-		return "transfer", "not found", ftpexec.ErrNotFound
-	case status == 408, status == 504:
-		return "transfer", "the server does not answer in time", ftpexec.ErrTimeout
-	case status == 429:
-		return "transfer", "it has too many requests", ftpexec.ErrTooMany
-	case status/100 == 3:
-		return "transfer", "it names another address, which is not followed", ftpexec.ErrRefused
-	case status/100 == 5:
-		return "transfer", "it cannot fetch the file now", ftpexec.ErrConnect
-	case status != 200:
-		return "transfer", "its answer makes no sense", ftpexec.ErrProtocol
-	case listing || a.Header.Get("X-Squid-Error") != "": // squid marks its pages
-		return "transfer", "it sends a page of its own, not the file: the URL may name a directory", ftpexec.ErrNotFound
-	case a.Request.Method == http.MethodGet && a.ContentLength < 0 && len(a.TransferEncoding) == 0:
-		return "transfer", "it tells neither the length of the file nor its end, so nothing would show that the file is complete", ftpexec.ErrProtocol
-	}
-	return stage, "", nil
-}
-
-// body is the Body of a Response. One goroutine reads it; any may close it.
-type body struct {
-	io.ReadCloser // ends with io.EOF only where the proxy said that it would
-	source        *Source
-	ctx           context.Context
-	url           *urlparse.URL
-	leave         func() // the proxy needs its connection to the server no more
-	n             int64  // bytes that came
-	err           error  // how reading ended: io.EOF or an *ftpexec.Error
-
-	// Of the default Client.MinRate, 10200 bytes in ten minutes; a higher one does not hold for GET. The time begins
-	// again whenever so many have come.
-	enough int64
-	waited time.Duration
-}
-
-func (b *body) Close() error {
-	defer b.leave()
-	return b.ReadCloser.Close()
-}
-
-func (b *body) Read(p []byte) (n int, err error) {
-	if b.err != nil || len(p) == 0 {
-		return 0, b.err
-	}
-	wait := b.source.http.ResponseHeaderTimeout
-	timer := time.AfterFunc(wait, func() { b.Close() })
-	began := time.Now()
-	n, err = b.ReadCloser.Read(p)
-	b.n += int64(n)
-	b.waited += time.Since(began)
-	if b.n >= b.enough {
-		b.enough = b.n + 10200
-		b.waited = 0
-	}
-	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate.Bytes < 0)
-	came := printable.Count(b.n, "byte", "bytes")
-	switch {
-	case err == nil && inTime:
-		return n, nil
-	case err == io.EOF:
-		b.err = err
-		b.leave()
-		return n, err
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, came)
-	case !inTime:
-		err = fmt.Errorf("%w: no data for %v, or fewer than 17 bytes per second", ftpexec.ErrTimeout, wait)
-	default:
-		err = fmt.Errorf("%w: after %s", ftpexec.ErrLost, came)
-	}
-	b.err = b.source.fail(b.ctx, b.url, "transfer", err)
-	b.Close()
-	return n, b.err
 }

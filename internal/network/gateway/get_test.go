@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,39 @@ func TestStatAll(t *testing.T) {
 				t.Errorf("CONNECT is refused with %d, %d times: got %q, want %q", status, tunnels, got, want)
 			}
 		}
+	}
+}
+
+// TestStatAllErrors: each URL that is asked about has an entry or an error that names it, after the end of the context and
+// for another server too.
+func TestStatAllErrors(t *testing.T) {
+	k := newKit(t, proxytest.Options{}, serving("contents"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	urls := []*urlparse.URL{urlOf(t, "ftp://h/f"), urlOf(t, "ftp://other/f"), urlOf(t, "ftps://h/f"), nil, urlOf(t, "ftp://h/g"), urlOf(t, "ftp://h/h"), urlOf(t, "ftp://h/i")}
+	var got []string
+	for e, err := range k.StatAll(ctx, urls) {
+		if failed, ok := errors.AsType[*ftpexec.Error](err); ok {
+			got = append(got, "error "+failed.URL)
+		} else {
+			got = append(got, e.URL.String())
+		}
+		if len(got) == 5 {
+			cancel()
+		}
+	}
+	want := []string{"ftp://h/f", "error ftp://other/f", "error ftps://h/f", "error ", "ftp://h/g", "error ftp://h/h"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = nil
+	for _, err := range k.StatAll(ctx, urls[4:]) {
+		if failed, ok := errors.AsType[*ftpexec.Error](err); ok && errors.Is(err, context.Canceled) {
+			got = append(got, failed.URL)
+		}
+	}
+	if !slices.Equal(got, []string{"ftp://h/g"}) {
+		t.Errorf("after the end of the context: errors for %q", got)
 	}
 }
 

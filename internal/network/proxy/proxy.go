@@ -6,7 +6,6 @@ package proxy
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -39,8 +38,9 @@ var (
 type Error struct {
 	Proxy  string // as [Proxy.String] shows it; "" if its URL is malformed
 	Reason string
-	Status int   // of the proxy's HTTP answer; 0 if there is none
-	Err    error // what it means: one of the sentinels of this package, or another's if the proxy was to do more than connect
+	Status int // of the proxy's HTTP answer; 0 if there is none
+	// what it means: one of the sentinels of this package, or another's if the proxy was to do more than connect
+	Err error
 }
 
 // Error returns one line.
@@ -58,7 +58,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type Proxy struct {
 	url     *url.URL                         // with a port, and no path
 	hosts   func(*url.URL) (*url.URL, error) // from NO_PROXY; nil: the proxy is for every host
-	RootCAs *x509.CertPool                   // for https proxies; nil means the system's certificate authorities
+	RootCAs *x509.CertPool                   // for https proxies; nil means those of the system
 }
 
 // defaultPorts has the schemes and the port of each if the URL has none.
@@ -74,13 +74,13 @@ func Parse(text string) (*Proxy, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		// err quotes the text, which may hold a password.
-		return nil, malformed("write socks5://host:port or http://host:port, and bytes such as / : @ in a password as %2F %3A %40")
+		return nil, malformed("write socks5://host:port or http://host:port, " +
+			"and bytes such as / : @ in a password as %2F %3A %40")
 	}
 	port, known := defaultPorts[u.Scheme]
 	port = cmp.Or(u.Port(), port)
-	user := u.User.Username()
-	password, _ := u.User.Password()
-	p := &Proxy{url: &url.URL{Scheme: u.Scheme, User: u.User, Host: net.JoinHostPort(u.Hostname(), port)}}
+	host := net.JoinHostPort(u.Hostname(), port)
+	p := &Proxy{url: &url.URL{Scheme: u.Scheme, User: u.User, Host: host}}
 	n, err := net.LookupPort("tcp", port)
 	switch {
 	case !known:
@@ -91,12 +91,25 @@ func Parse(text string) (*Proxy, error) {
 		return nil, malformed("nothing may follow the host and port")
 	case err != nil || n == 0:
 		return nil, malformed("its port must be from 1 to 65535")
-	case u.User != nil && !p.HTTP() && (user == "" || len(user) > 255 || len(password) > 255):
-		return nil, malformed("SOCKS5 takes a user of 1 to 255 bytes and a password of at most 255")
-	case p.HTTP() && strings.Contains(user, ":"):
-		return nil, malformed("HTTP takes no user with a colon")
+	}
+	if err := p.checkLogin(); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// checkLogin returns an error if the protocol cannot carry the user and password.
+func (p *Proxy) checkLogin() error {
+	user := p.url.User.Username()
+	password, _ := p.url.User.Password()
+	long := user == "" || len(user) > 255 || len(password) > 255
+	switch {
+	case p.HTTP() && strings.Contains(user, ":"):
+		return malformed("HTTP takes no user with a colon")
+	case p.url.User != nil && !p.HTTP() && long:
+		return malformed("SOCKS5 takes a user of 1 to 255 bytes and a password of at most 255")
+	}
+	return nil
 }
 
 func malformed(reason string) error { return &Error{Reason: reason, Err: ErrURL} }
@@ -211,7 +224,8 @@ func (p *Proxy) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	}
 	conn.Close()
 	reason := innermost(err).Error()
-	if cert := (*tls.CertificateVerificationError)(nil); errors.As(err, &cert) { // its text has the names in the certificate
+	// Its text has the names in the certificate.
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		reason = "its certificate is not trusted, or for another host"
 	}
 	return nil, cmp.Or(ctx.Err(), error(p.Refusal(0, "TLS handshake failed: "+reason, ErrRefused)))
@@ -237,7 +251,12 @@ func (p *Proxy) askSOCKS(conn net.Conn, network, address string) error {
 
 // askHTTP asks an HTTP proxy to connect conn to address (RFC 9110 section 9.3.6).
 func (p *Proxy) askHTTP(conn net.Conn, _, address string) error {
-	r := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: p.Header()}
+	r := &http.Request{
+		Method: http.MethodConnect,
+		URL:    &url.URL{Opaque: address},
+		Host:   address,
+		Header: p.Header(),
+	}
 	if err := r.Write(conn); err != nil {
 		return p.Refusal(0, "cannot send the request: "+innermost(err).Error(), ErrRefused)
 	}
@@ -256,7 +275,8 @@ func (p *Proxy) Header() http.Header {
 	h := http.Header{"User-Agent": {"ftpfetch"}}
 	if u := p.url.User; u != nil {
 		password, _ := u.Password()
-		h.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
+		login := base64.StdEncoding.EncodeToString([]byte(u.Username() + ":" + password))
+		h.Set("Proxy-Authorization", "Basic "+login)
 	}
 	return h
 }
@@ -266,21 +286,23 @@ const MaxHeader = 16 << 10
 
 // finalStatus reads answers up to the first that is not 1xx, byte by byte: the server beyond may have spoken already.
 func finalStatus(conn io.Reader) (int, error) {
-	var header []byte
+	text := ""
 	last := 0 // where the last answer begins
-	for one := make([]byte, 1); len(header) < MaxHeader; {
+	for one := make([]byte, 1); len(text) < MaxHeader; {
 		if _, err := io.ReadFull(conn, one); err != nil {
 			return 0, errors.New("no answer: " + innermost(err).Error())
 		}
-		header = append(header, one...)
-		if !bytes.HasSuffix(header, []byte("\n\r\n")) && !bytes.HasSuffix(header, []byte("\n\n")) && (len(header) != 5 || string(header) == "HTTP/") {
+		text += string(one)
+		ends := strings.HasSuffix(text, "\n\r\n") || strings.HasSuffix(text, "\n\n")
+		if other := len(text) == 5 && text != "HTTP/"; !ends && !other {
 			continue
 		}
-		a, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(header[last:])), &http.Request{Method: http.MethodConnect})
+		answer := bufio.NewReader(strings.NewReader(text[last:]))
+		a, err := http.ReadResponse(answer, &http.Request{Method: http.MethodConnect})
 		if err != nil { // it quotes the proxy
 			return 0, errors.New("its answer is not HTTP")
 		}
-		last = len(header)
+		last = len(text)
 		if a.StatusCode/100 != 1 {
 			return a.StatusCode, nil
 		}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"crypto/tls"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/ftpfetch/internal/printable"
+)
+
+//go:embed page
+var pages embed.FS
+
+// board serves what status tells by HTTP, to look at: a page, its events, metrics and reports.
+type board struct {
+	f     *fleet
+	token string // that who asks must have; "": only this machine can ask
+
+	mu     sync.Mutex
+	sums   map[string]*sum // by job
+	states []*state
+	at     time.Time // of states
+}
+
+const (
+	mostShown = 50 // jobs
+	glance    = time.Second
+	cookie    = "fleet"
+)
+
+// serveBoard serves a board until ctx ends. Anywhere but on loopback it speaks TLS and wants the token.
+func (h *hub) serveBoard(ctx context.Context, address string) (stop func(), at string, err error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, "", usage("--http %s: %v", shown(address), err)
+	}
+	b := &board{sums: make(map[string]*sum)}
+	scheme := "http"
+	if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		b.token = h.join.Token
+		scheme = "https"
+		l = tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}})
+	}
+	if b.f, err = h.join.open(ctx, "board", 0, func() {}); err != nil {
+		l.Close()
+		return nil, "", err
+	}
+	s := &http.Server{
+		Handler: b.handler(), ReadHeaderTimeout: asking,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = s.Serve(l) // until it is closed
+	}()
+	return func() {
+		s.Close()
+		<-served
+		b.f.Close()
+	}, scheme + "://" + l.Addr().String() + "/", nil
+}
+
+func (b *board) handler() http.Handler {
+	files, _ := fs.Sub(pages, "page")
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(files))
+	mux.HandleFunc("GET /events", b.events)
+	mux.HandleFunc("GET /metrics", b.metrics)
+	mux.HandleFunc("GET /report/{job}", b.report)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		if b.admits(w, r) {
+			mux.ServeHTTP(w, r)
+		} else {
+			text := "write the token of the JOIN file: /?token=TOKEN, or Authorization: Bearer TOKEN"
+			http.Error(w, text, http.StatusForbidden)
+		}
+	})
+}
+
+// admits reports whether a request is from one who may look. On loopback that is who asks for this machine by its address:
+// a page elsewhere, whose name leads here, does not.
+func (b *board) admits(w http.ResponseWriter, r *http.Request) bool {
+	if b.token == "" {
+		host, _, err := net.SplitHostPort(r.Host)
+		return err == nil && isLoopback(host)
+	}
+	given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if c, err := r.Cookie(cookie); err == nil && given == "" {
+		given = c.Value
+	}
+	if query := r.URL.Query().Get("token"); query != "" {
+		given = query
+		http.SetCookie(w, &http.Cookie{
+			Name: cookie, Value: query, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		})
+	}
+	return subtle.ConstantTimeCompare([]byte(given), []byte(b.token)) == 1
+}
+
+// look returns the states of the last jobs, the newest first, as they were a moment ago.
+func (b *board) look(ctx context.Context) ([]*state, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.at) < glance {
+		return b.states, nil
+	}
+	jobs, err := b.f.jobsNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states := []*state{}
+	for _, j := range jobs[:min(len(jobs), mostShown)] {
+		t := b.sums[j.ID]
+		if t == nil {
+			t = new(sum)
+			b.sums[j.ID] = t
+		}
+		if err = t.read(ctx, b.f, j.ID); err != nil {
+			return nil, err
+		}
+		s, err := b.f.look(ctx, j, t)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, s)
+	}
+	b.states = states
+	b.at = time.Now()
+	return states, nil
+}
+
+// events sends the states as server-sent events, as often as they may have changed.
+func (b *board) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	out := http.NewResponseController(w)
+	for {
+		states, err := b.look(r.Context())
+		if err == nil {
+			_, err = fmt.Fprintf(w, "data: %s\n", printable.JSON(states)) // which ends in a line end
+		}
+		if err = errors.Join(err, out.Flush()); err != nil || !wait(r.Context(), glance) {
+			return // the page asks again
+		}
+	}
+}
+
+// metrics writes the states for Prometheus, in its text format.
+func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
+	states, err := b.look(r.Context())
+	if err != nil {
+		http.Error(w, "the fleet's server does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	fmt.Fprint(w, "# TYPE ftpfetch_fleet_files gauge\n")
+	for _, s := range states {
+		for name, n := range map[string]int64{"all": s.Files, "complete": s.Complete, "failed": s.Failed} {
+			fmt.Fprintf(w, "ftpfetch_fleet_files{job=%q,outcome=%q} %d\n", s.ID, name, n)
+		}
+	}
+	fmt.Fprint(w, "# TYPE ftpfetch_fleet_bytes gauge\n")
+	for _, s := range states {
+		fmt.Fprintf(w, "ftpfetch_fleet_bytes{job=%q} %d\n", s.ID, s.Bytes)
+	}
+	if len(states) == 0 {
+		return
+	}
+	s := states[0] // what is not about jobs is the same in all
+	fmt.Fprintf(w, "# TYPE ftpfetch_fleet_workers gauge\nftpfetch_fleet_workers %d\n", s.Workers)
+	fmt.Fprintf(w, "# TYPE ftpfetch_fleet_bytes_per_second gauge\nftpfetch_fleet_bytes_per_second %d\n", s.Rate)
+	fmt.Fprint(w, "# TYPE ftpfetch_fleet_slots gauge\n")
+	for _, h := range s.Hosts {
+		fmt.Fprintf(w, "ftpfetch_fleet_slots{host=%q,egress=%q} %d\n", h.Host, h.Egress, h.Slots)
+	}
+	fmt.Fprint(w, "# TYPE ftpfetch_fleet_cap gauge\n")
+	for _, h := range s.Hosts {
+		fmt.Fprintf(w, "ftpfetch_fleet_cap{host=%q,egress=%q} %d\n", h.Host, h.Egress, h.Cap)
+	}
+}
+
+// report sends the report of a job, one JSON object a line.
+func (b *board) report(w http.ResponseWriter, r *http.Request) {
+	j, err := b.f.find(r.Context(), r.PathValue("job"))
+	if err != nil {
+		http.Error(w, "there is no such job", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+j.ID+`.ndjson"`)
+	err = b.f.outcomes(r.Context(), j.ID, func(s stored) error {
+		_, err := w.Write(printable.JSON(s.Row))
+		return err
+	})
+	if err != nil {
+		panic(http.ErrAbortHandler) // so that what was sent is not taken for all
+	}
+}

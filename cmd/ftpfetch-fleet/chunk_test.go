@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+)
+
+// TestSplit has attempts at a chunk that do not know of each other. What one has given away is in no other's result.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	s, srv := newStand(t), newFTP(t, 6, 9, testserver.Options{})
+	w := s.worker("w")
+	j := &job{ID: "abcdefgh", State: "ready", Files: 6, Chunks: 1}
+	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
+	must.Do(t, w.meet(t.Context(), host{srv.Addr(), 2}))
+	attempt := func() (*chunk, *outcome) {
+		c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
+		for i := range 6 {
+			c.Items = append(c.Items, item1(t, srv, i))
+		}
+		return c, newOutcome(w, c)
+	}
+	complete := func(c *chunk, o *outcome) {
+		for at := range c.Items {
+			if !c.given[at] {
+				o.count(at, tally{Ended: 1, Complete: 1})
+			}
+		}
+	}
+	frozen, old := attempt()
+	c, o := attempt()
+	if !w.split(c, []piece{{Items: []int{4, 5}}}) || !w.split(c, []piece{{Items: []int{1}, Not: []string{"x"}}, {Items: []int{3}}}) {
+		t.Fatal("not split")
+	}
+	complete(frozen, old)
+	if w.publish(frozen, old) {
+		t.Error("an attempt that knows of no split has a result")
+	}
+	late, _ := attempt()
+	if done := must.Get(w.known(late))(t); done || len(late.given) != 4 || !w.sendPieces(late) {
+		t.Errorf("known: %v, given %v", done, late.given)
+	}
+	complete(c, o)
+	if !w.publish(c, o) {
+		t.Error("no result")
+	}
+	if done := must.Get(w.known(frozen))(t); !done {
+		t.Error("the result is not known")
+	}
+	s.starts("a", t.TempDir(), "", 2)
+	if got := facts(s.want(0, "wait", "--json")); got != "done 6 6 0 0" {
+		t.Error(got)
+	}
+	for _, line := range srv.Commands() {
+		if line == "RETR 000000" || line == "RETR 000002" {
+			t.Errorf("fetched again: %s", line)
+		}
+	}
+}
+
+// TestLanes has lists that all lanes must have files of: each transfer waits until there is one on every lane.
+func TestLanes(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]bool{"a list": false, "one chunk": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const files, lanes = 200, 8
+			s := newStand(t)
+			all, open := gate()
+			defer open()
+			srv := newFTP(t, files, lanes, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+				if c.Verb == "RETR" {
+					<-all
+				}
+				return nil
+			}})
+			if !one {
+				s.want(0, "add", "--per-host", fmt.Sprint(lanes), srv.list(t, files))
+			} else {
+				w := s.worker("sends")
+				j := &job{ID: "abcdefgh", State: "ready", Files: files, Chunks: 1}
+				must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
+				must.Do(t, w.meet(t.Context(), host{srv.Addr(), lanes}))
+				c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
+				for i := range files {
+					c.Items = append(c.Items, item1(t, srv, i))
+				}
+				s.send(w.fleet, c, func(*nats.Msg) {})
+			}
+			for i := range 4 {
+				s.starts(fmt.Sprint("w", i), t.TempDir(), "", 2)
+			}
+			eventually(t, "a transfer on each lane", func() bool { return srv.files.Load() >= lanes })
+			open()
+			if got := facts(s.want(0, "wait", "--json")); got != fmt.Sprintf("done %d %d 0 0", files, files) {
+				t.Error(got)
+			}
+			if srv.peak.Load() != lanes || srv.refused.Load() > 0 {
+				t.Errorf("%d connections, %d refused", srv.peak.Load(), srv.refused.Load())
+			}
+		})
+	}
+}
+
+// TestFeed checks how many files a lane has in advance, and that others get the rest.
+func TestFeed(t *testing.T) {
+	tasks := make([]batch.Task, 40)
+	for i := range tasks {
+		tasks[i].Line = i + 1
+	}
+	f := newFeed(tasks)
+	f.begun = time.Now().Add(time.Hour) // nothing is known of the time
+	for i := range 2 {
+		if got, ok := f.next(t.Context()); !ok || got.Line != i+1 {
+			t.Fatalf("got %+v", got)
+		}
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if got, ok := f.next(ended); ok {
+		t.Errorf("a third one: %+v", got)
+	}
+	f.end()
+	if got, ok := f.next(t.Context()); !ok || got.Line != 3 {
+		t.Errorf("got %+v", got)
+	}
+	if got := f.take(); len(got) != 37 || got[0] != 3 {
+		t.Errorf("taken are %v", got)
+	}
+	if _, ok := f.next(t.Context()); ok {
+		t.Error("something is left")
+	}
+	f.ended = 4000
+	f.begun = time.Now().Add(-time.Minute)
+	if n := f.ahead(); n != 16 {
+		t.Errorf("%d in advance of small files", n)
+	}
+}
+
+// TestTerms names what of ftpfetch's options travels, and what does not. A new option must be in one of the lists.
+func TestTerms(t *testing.T) {
+	stays := map[string]string{
+		"Root": "the worker's", "Segments": "refused by add", "Limit": "refused by add", "Size": "of the item", "Sum": "of the item",
+		"Events": "set by batch", "Commit": "set by batch", "Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's",
+		"Each": "looked at by itself",
+	}
+	travels := reflect.TypeFor[terms]()
+	for _, options := range []reflect.Type{reflect.TypeFor[download.Options](), reflect.TypeFor[batch.Options]()} {
+		for field := range options.Fields() {
+			_, ok := travels.FieldByName(field.Name)
+			if field.IsExported() && ok == (stays[field.Name] != "") {
+				t.Errorf("%v.%s: does it travel?", options, field.Name)
+			}
+		}
+	}
+	var o batch.Options
+	for field := range travels.Fields() {
+		v := reflect.ValueOf(&o.Each).Elem().FieldByName(field.Name)
+		if !v.IsValid() {
+			v = reflect.ValueOf(&o).Elem().FieldByName(field.Name)
+		}
+		if v.Kind() == reflect.Bool {
+			v.SetBool(true)
+		} else {
+			v.SetInt(7)
+		}
+	}
+	sent := termsOf(o)
+	arrived := reflect.ValueOf(sent.each(nil))
+	for field := range travels.Fields() {
+		if reflect.ValueOf(sent).FieldByName(field.Name).IsZero() {
+			t.Errorf("%s is not sent", field.Name)
+		}
+		if v := arrived.FieldByName(field.Name); v.IsValid() && v.IsZero() {
+			t.Errorf("%s does not arrive", field.Name)
+		}
+	}
+}

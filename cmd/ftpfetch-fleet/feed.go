@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"example.com/ftpfetch/download/batch"
+)
+
+// feed hands the files of a chunk to its lane, few in advance: what is not handed out can become another lane's.
+type feed struct {
+	mu    sync.Mutex
+	left  []batch.Task
+	out   int // that are handed out and have not ended
+	ended int
+	begun time.Time
+	wake  chan struct{}
+}
+
+func newFeed(left []batch.Task) *feed {
+	return &feed{left: left, begun: time.Now(), wake: make(chan struct{}, 1)}
+}
+
+// ahead is how many files the lane may have: two, or as many as have taken a quarter of a second, but not very many.
+func (f *feed) ahead() int {
+	const least, most = 2, 16
+	took := time.Since(f.begun)
+	return int(min(most, max(least, time.Duration(f.ended)*time.Second/4/max(took, 1))))
+}
+
+func (f *feed) tasks(ctx context.Context) iter.Seq[batch.Task] {
+	return func(yield func(batch.Task) bool) {
+		for t, ok := f.next(ctx); ok && yield(t); t, ok = f.next(ctx) {
+		}
+	}
+}
+
+func (f *feed) next(ctx context.Context) (t batch.Task, ok bool) {
+	for ctx.Err() == nil {
+		f.mu.Lock()
+		none := len(f.left) == 0
+		if ok = !none && f.out < f.ahead(); ok {
+			t = f.left[0]
+			f.left = f.left[1:]
+			f.out++
+		}
+		f.mu.Unlock()
+		if ok || none {
+			return t, ok
+		}
+		select {
+		case <-f.wake:
+		case <-ctx.Done():
+		}
+	}
+	return t, false
+}
+
+// end notes that a file has ended.
+func (f *feed) end() {
+	f.mu.Lock()
+	f.out--
+	f.ended++
+	f.mu.Unlock()
+	f.ring()
+}
+
+func (f *feed) ring() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take takes what is not handed out from the lane, and returns the places in the chunk.
+func (f *feed) take() (places []int) {
+	f.mu.Lock()
+	for _, t := range f.left {
+		places = append(places, t.Line-1)
+	}
+	f.left = nil
+	f.mu.Unlock()
+	f.ring()
+	return places
+}

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/urlparse"
+)
+
+const (
+	mostBad  = 3               // refused logins of a worker to a host and user
+	comeBack = 5 * time.Minute // until a host that did not answer is tried again
+	mostTold = 256             // hosts that a pulse names
+	mostWhys = 3               // of which it says why they were left
+)
+
+// doubt is how long no worker can use a host before its files fail. A variable for tests.
+var doubt = time.Minute
+
+// agreed is how many workers must fail to fetch a file before it fails, if the server does not say no. There may be fewer.
+const agreed = 3
+
+// door is the login of a user to a host. Until one was let in, one lane at a time tries.
+type door struct {
+	open atomic.Bool
+	turn chan struct{} // holds who tries
+	bad  atomic.Int64
+}
+
+// departure is why a worker does not use a host, or is not some user there.
+type departure struct {
+	cause error
+	at    time.Time
+}
+
+// gates are the hosts that a worker has met.
+type gates struct {
+	mu     sync.Mutex
+	doors  map[string]*door     // by host and user
+	left   map[string]departure // by host and user, or by host if it serves no user
+	served map[string]bool      // hosts that have let in some user
+	lost   map[string]verdict
+	peers  census
+}
+
+// census is how many workers there were lately. After the server was away it does not know all of them at once.
+type census struct {
+	n  int
+	at time.Time
+}
+
+// workers returns the largest number of workers in the last minute, of which now are there.
+func (g *gates) workers(now int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now >= g.peers.n || time.Since(g.peers.at) > time.Minute {
+		g.peers = census{now, time.Now()}
+	}
+	return g.peers.n
+}
+
+// verdict is whether a host is hopeless, for a while.
+type verdict struct {
+	is bool
+	at time.Time
+}
+
+func newGates() *gates {
+	return &gates{
+		doors: make(map[string]*door), left: make(map[string]departure), served: make(map[string]bool),
+		lost: make(map[string]verdict),
+	}
+}
+
+func doorKey(u *urlparse.URL) string { return hostKey(u.Address()) + " " + u.User.Username() }
+
+func (g *gates) door(u *urlparse.URL) *door {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.doors[doorKey(u)]
+	if d == nil {
+		d = &door{turn: make(chan struct{}, 1)}
+		g.doors[doorKey(u)] = d
+	}
+	return d
+}
+
+// gone returns why this worker does not ask for a URL, or nil.
+func (g *gates) gone(u *urlparse.URL) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, key := range []string{hostKey(u.Address()), doorKey(u)} {
+		if d, ok := g.left[key]; ok {
+			return &retry.Known{Err: d.cause} // nothing tries again
+		}
+	}
+	return nil
+}
+
+// away returns why this worker leaves a host to others: it does not answer, or lets nobody in whom the worker could be.
+func (g *gates) away(host string) (departure, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d, ok := g.left[host]; ok && time.Since(d.at) > comeBack {
+		delete(g.left, host)
+	}
+	for key, d := range g.left {
+		if at, _, user := strings.Cut(key, " "); at == host && !(user && g.served[host]) {
+			return d, true
+		}
+	}
+	return departure{}, false
+}
+
+func isLogin(err error) bool {
+	return errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
+}
+
+// depart leaves a host, or is a user of it no more, for all lanes of this worker.
+func (w *worker) depart(u *urlparse.URL, cause error) {
+	key := hostKey(u.Address())
+	if isLogin(cause) {
+		key = doorKey(u)
+	}
+	w.gates.mu.Lock()
+	_, before := w.gates.left[key]
+	if !before {
+		w.gates.left[key] = departure{cause, time.Now()}
+	}
+	w.gates.mu.Unlock()
+	switch {
+	case before:
+	case w.json:
+		w.log.Warn("this worker leaves a host to others", "host", u.Address(), "cause", show.OneLine(cause.Error()))
+	default:
+		w.line("this worker leaves the files of %s to others: %v", u.Address(), cause)
+	}
+}
+
+// visit is a request to a host.
+type visit struct {
+	w     *worker
+	url   *urlparse.URL
+	door  *door
+	leave func() // lets the next one try
+}
+
+// enter waits until a request may be made.
+func (w *worker) enter(ctx context.Context, u *urlparse.URL) (*visit, error) {
+	v := &visit{w: w, url: u, door: w.gates.door(u), leave: func() {}}
+	if !v.door.open.Load() {
+		select {
+		case v.door.turn <- struct{}{}:
+			v.leave = sync.OnceFunc(func() { <-v.door.turn })
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	if err := w.gates.gone(u); err != nil {
+		v.leave()
+		return nil, err
+	}
+	return v, nil
+}
+
+// in notes that the login is complete: the transfer may begin much later.
+func (v *visit) in() {
+	v.door.open.Store(true)
+	v.w.gates.mu.Lock()
+	v.w.gates.served[hostKey(v.url.Address())] = true
+	v.w.gates.mu.Unlock()
+	v.leave()
+}
+
+func (v *visit) ended(err error) {
+	defer v.leave()
+	server, _ := errors.AsType[*ftpexec.Error](err)
+	switch {
+	case errors.Is(err, ftpexec.ErrNoCredentials), errors.Is(err, ftpexec.ErrLogin) && v.door.bad.Add(1) >= mostBad:
+		v.w.depart(v.url, err)
+	case errors.Is(err, ftpexec.ErrLogin):
+		v.door.open.Store(false)
+	case err == nil, server != nil && (server.Stage == "directory" || server.Stage == "transfer"):
+		v.in()
+	}
+}
+
+// aboutHost reports whether an error says that this worker cannot use a host, whichever file it wants.
+func aboutHost(err error) bool {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	return isLogin(err) || ok && (e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
+		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTLS))
+}
+
+// urlOf returns the URL that an error is about, or u: a file may have several.
+func urlOf(err error, u *urlparse.URL) *urlparse.URL {
+	if e, ok := errors.AsType[*ftpexec.Error](err); ok {
+		if other, uerr := urlparse.Parse(e.URL); uerr == nil {
+			return other
+		}
+	}
+	return u
+}
+
+// pulses returns those of all workers, by their keys.
+func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
+	all, err := readAll(ctx, f.workers, jetstream.AllKeys)
+	pulses := make(map[string]pulse)
+	for key, e := range all {
+		var p pulse
+		if json.Unmarshal(e.Value(), &p) == nil {
+			pulses[key] = p
+		}
+	}
+	return pulses, err
+}
+
+// agrees reports whether a file fails: enough workers could not fetch it, this one included, or all that use its host. When
+// this one has just begun, others may be about to.
+func (w *worker) agrees(c *chunk) bool {
+	host := hostKey(c.Host)
+	pulses, err := w.pulses(w.ctx)
+	if err != nil || len(pulses) == 0 {
+		return false
+	}
+	could := w.gates.workers(len(pulses))
+	for name, p := range pulses {
+		if slices.Contains(p.Left, host) && name != keyOf(w.name) {
+			could--
+		}
+	}
+	not := len(c.Not)
+	if !slices.Contains(c.Not, w.name) {
+		not++
+	}
+	if not < agreed && time.Since(w.born) < w.doubt {
+		return false
+	}
+	return not >= min(agreed, max(1, could))
+}
+
+// hopeless reports whether no worker can use a host that this one has left a while ago: all have left it, or enough, and
+// none has been served.
+func (w *worker) hopeless(host string) bool {
+	d, ok := w.gates.away(host)
+	if !ok || time.Since(d.at) < w.doubt {
+		return false
+	}
+	w.gates.mu.Lock()
+	v := w.gates.lost[host]
+	w.gates.mu.Unlock()
+	if time.Since(v.at) < slotTTL/2 {
+		return v.is
+	}
+	pulses, err := w.pulses(w.ctx)
+	if err != nil {
+		return false
+	}
+	left := 0
+	served := false
+	for _, p := range pulses {
+		if slices.Contains(p.Left, host) {
+			left++
+		}
+		served = served || slices.Contains(p.Served, host)
+	}
+	all := w.gates.workers(len(pulses))
+	v = verdict{left > 0 && (left >= all || left >= agreed && !served), time.Now()}
+	w.gates.mu.Lock()
+	w.gates.lost[host] = v
+	w.gates.mu.Unlock()
+	return v.is
+}
+
+// says fills what a pulse says of hosts.
+func (g *gates) says(p *pulse) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for key, d := range g.left {
+		host, _, user := strings.Cut(key, " ")
+		if !(user && g.served[host]) && !slices.Contains(p.Left, host) && len(p.Left) < mostTold {
+			p.Left = append(p.Left, host)
+		}
+		if len(p.Why) < mostWhys {
+			p.Why = append(p.Why, d.cause.Error())
+		}
+	}
+	for host := range g.served {
+		if len(p.Served) < mostTold && !slices.Contains(p.Left, host) {
+			p.Served = append(p.Served, host)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/internal/cli/report"
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
+)
+
+// outcome is what became of the files of a chunk, over all tries.
+type outcome struct {
+	w      *worker
+	c      *chunk
+	rows   bytes.Buffer
+	report *report.File
+	done   []*tally     // of each item; nil: it has no outcome yet
+	noted  map[int]bool // the places of what could not be fetched in this try, although the server did not say no
+	tally  tally        // of all
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	rounds int
+	sizes  map[*batch.Task]int64 // of what has come
+
+	sharing sync.Mutex // held while others are given files
+	feed    *feed      // of this try
+	shut    bool       // nothing is given any more
+}
+
+// tally counts the files of a chunk, or of a job.
+type tally struct {
+	Ended    int64 `json:"ended"` // files
+	Complete int64 `json:"complete"`
+	Before   int64 `json:"before"` // of those that are complete
+	Failed   int64 `json:"failed"`
+	Bytes    int64 `json:"bytes"`
+	Code     int   `json:"code"` // the exit code of the first failure
+	// By counts the failed files by exit code, host and worker, with a space between.
+	By      map[string]int64 `json:"by,omitempty"`
+	Rest    int              `json:"rest,omitempty"`    // chunks that have come of this one: it is no result
+	Retried int64            `json:"retried,omitempty"` // failed files so far that count no more
+	Lost    int64            `json:"lost,omitempty"`    // failed files that cannot be tried again
+}
+
+func newOutcome(w *worker, c *chunk) *outcome {
+	o := &outcome{
+		w: w, c: c, done: make([]*tally, len(c.Items)), noted: make(map[int]bool), sizes: make(map[*batch.Task]int64),
+	}
+	o.report, _ = report.Create("-", w.where, &o.rows)
+	return o
+}
+
+// left returns the files that have no outcome yet. One that this worker cannot read fails. The Line of a task is its place
+// in the chunk, from 1 on. Of files with the same path only the first is tried.
+func (o *outcome) left() *feed {
+	o.sharing.Lock()
+	defer o.sharing.Unlock()
+	var left []batch.Task
+	met := make(map[string]bool)
+	for at, i := range o.c.Items {
+		key := localfile.Key(i.path())
+		if o.done[at] != nil || o.c.given[at] || met[key] {
+			continue
+		}
+		m, err := i.unpack()
+		if err != nil {
+			o.fail(at, fmt.Errorf("this worker cannot read what add has sent, use one version of ftpfetch-fleet: %w", err))
+			continue
+		}
+		met[key] = true
+		m.Line = at + 1
+		left = append(left, batch.Task{Item: m})
+	}
+	o.feed = newFeed(left)
+	return o.feed
+}
+
+// fail is the outcome of a file that was not tried.
+func (o *outcome) fail(at int, err error) {
+	text, code := cli.Explain(err)
+	i := o.c.Items[at]
+	row := report.Row{
+		Version: 1, Line: i.Line, Path: filepath.Join(o.w.where, i.path()),
+		Status: "failed", Error: show.OneLine(text), Code: code,
+	}
+	if len(i.URLs) > 0 {
+		row.URL = i.URLs[0]
+	}
+	o.keep(at, func() { _ = o.report.Write(row) }) // to memory
+	o.tellFailed(at, text)
+	o.count(at, tally{Ended: 1, Failed: 1, Code: code})
+}
+
+func (o *outcome) tellFailed(at int, cause string) {
+	c := o.c
+	o.w.log.Warn("a file has failed", "job", c.Job, "chunk", c.ID, "host", c.Host,
+		"file", c.Items[at].path(), "cause", show.OneLine(cause))
+}
+
+// stored is a row in a result: one of the report, and the item of a file that has failed.
+type stored struct {
+	report.Row
+	Item *item `json:"item,omitempty"`
+}
+
+// keep adds the item of a file that has failed to the row that write writes.
+func (o *outcome) keep(at int, write func()) {
+	from := o.rows.Len()
+	write()
+	s := stored{Item: &o.c.Items[at]}
+	if json.Unmarshal(o.rows.Bytes()[from:], &s.Row) == nil {
+		o.rows.Truncate(from)
+		o.rows.Write(printable.JSON(s))
+	}
+}
+
+// unreadable is the outcome of a chunk of which only the number of its files can be read.
+func (o *outcome) unreadable(err error) {
+	n := o.c.files
+	text := fmt.Sprintf("a worker cannot read the %d files of a chunk, use one version of ftpfetch-fleet: %v", n, err)
+	_ = o.report.Write(report.Row{Version: 1, Status: "failed", Error: show.OneLine(text), Code: exitOther})
+	o.tally = tally{Ended: n, Failed: n, Code: exitOther, Lost: n, By: map[string]int64{o.by(exitOther): n}}
+	o.w.files.Add(n)
+	o.w.failed.Add(n)
+}
+
+func (o *outcome) by(code int) string {
+	return fmt.Sprintf("%d %s %s", code, cmp.Or(o.c.Host, "-"), keyOf(o.w.name))
+}
+
+// count notes the outcome of a file.
+func (o *outcome) count(at int, t tally) {
+	if t.Failed > 0 {
+		t.By = map[string]int64{o.by(t.Code): t.Failed}
+	}
+	o.done[at] = &t
+	o.tally.join(t)
+	o.w.files.Add(t.Ended)
+	o.w.failed.Add(t.Failed)
+}
+
+// twice gives a file that a chunk names twice its outcome a second time: package batch tells only of the first.
+func (o *outcome) twice() {
+	first := make(map[string]*tally)
+	for at, i := range o.c.Items {
+		if t := o.done[at]; t != nil {
+			first[localfile.Key(i.path())] = t
+		}
+	}
+	for at, i := range o.c.Items {
+		if t := first[localfile.Key(i.path())]; o.done[at] == nil && !o.c.given[at] && t != nil {
+			o.count(at, tally{Ended: 1, Complete: t.Complete, Before: t.Complete, Failed: t.Failed, Code: t.Code})
+		}
+	}
+}
+
+// missing returns how many files have no outcome, and are to have one here.
+func (o *outcome) missing() (n int) {
+	o.sharing.Lock()
+	defer o.sharing.Unlock()
+	for at, t := range o.done {
+		if t == nil && !o.c.given[at] {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *outcome) event(e batch.Event) {
+	if e.Task == nil {
+		return
+	}
+	if e.Kind != download.Ended {
+		if o.w.tell(e); e.Kind == download.Progress {
+			o.w.bytes.Add(max(0, e.Done-o.sizes[e.Task]))
+			o.sizes[e.Task] = e.Done
+		}
+		return
+	}
+	delete(o.sizes, e.Task)
+	at := e.Task.Line - 1
+	defer o.feed.end()
+	if why := o.passes(at, e); why != nil || o.noted[at] {
+		if why != nil {
+			o.end(why)
+		}
+		return
+	}
+	text, code := cli.Explain(e.Err)
+	e.Task.Line = o.c.Items[at].Line
+	t := tally{Ended: 1, Failed: 1, Code: code}
+	if e.Err == nil {
+		t = tally{Ended: 1, Complete: 1, Bytes: e.Result.Size}
+		_ = o.report.Add(e, "", 0) // to memory
+	} else {
+		o.keep(at, func() { _ = o.report.Add(e, show.OneLine(text), code) })
+		o.tellFailed(at, text)
+	}
+	o.w.tell(e)
+	if e.Result.Left != "" {
+		t.Before = 1
+	}
+	o.count(at, t)
+}
+
+// passes returns why a failure is not the file's, and ends the try: the machine's disk is full, the host serves nobody for
+// a while, or not this worker. Other failures that the server has not caused it notes.
+func (o *outcome) passes(at int, e batch.Event) error {
+	err := e.Err
+	_, givenUp := errors.AsType[*schedule.GivenUp](err)
+	switch {
+	case err == nil || o.ctx.Err() != nil:
+		return nil
+	case isDisk(err):
+		o.w.line("%v", err)
+		return errLocal
+	case isLogin(err), givenUp, retry.NoService(err), aboutHost(err):
+		return o.unserved(at, urlOf(err, e.Task.URLs[0]), err)
+	}
+	o.noted[at] = isHere(err) && !o.w.agrees(o.c)
+	return nil
+}
+
+// unserved is passes for a URL that this worker is not served.
+func (o *outcome) unserved(at int, u *urlparse.URL, err error) error {
+	gone := o.w.gates.gone(u) != nil
+	if !gone && o.rounds < mostRounds {
+		return errGone
+	}
+	if !gone && aboutHost(err) {
+		o.w.depart(u, err)
+	}
+	host := hostKey(o.c.Host)
+	switch _, away := o.w.gates.away(host); {
+	case o.w.hopeless(host): // the file fails
+	case away:
+		return errLeft
+	default:
+		o.noted[at] = !o.w.agrees(o.c)
+	}
+	return nil
+}
+
+// isDisk reports whether an error is one that this machine has with any file.
+func isDisk(err error) bool {
+	local, _ := errors.AsType[*localfile.Error](err)
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return localfile.Failed(err) || local != nil && strings.HasPrefix(filepath.Base(local.Path), ledgerName)
+}
+
+// isHere reports whether an error is one of this machine's disk, and not of the name that the list gives the file.
+func isHere(err error) bool {
+	local, ok := errors.AsType[*localfile.Error](err)
+	return ok && !local.Elsewhere && !errors.Is(err, localfile.ErrName) && !errors.Is(err, fs.ErrExist)
+}

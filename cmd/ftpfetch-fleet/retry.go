@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/printable"
+)
+
+// listed is a file of a list in NDJSON, as docs/manifests.md has it.
+type listed struct {
+	URLs     []string `json:"urls"`
+	Path     string   `json:"path"`
+	Size     *int64   `json:"size,omitempty"`
+	Checksum string   `json:"checksum,omitempty"`
+}
+
+// writeItem writes a file for a list. JSON has no other text than UTF-8.
+func (c *command) writeItem(i *item) error {
+	if i.Raw != nil {
+		c.line("warning: the path %q is not UTF-8 and cannot be in the list: retry knows it", i.Raw)
+		return nil
+	}
+	_, err := c.out.Write(printable.JSON(listed{i.URLs, i.Path, i.Size, i.Sum}))
+	return err
+}
+
+// retryLanes cuts what is retried: if it is cut again, because the first one was killed, the chunks are the same.
+const retryLanes = 8
+
+// retryJob puts the failed files of a job back. What counts them no more is recorded first, and only then the chunks are
+// sent: if that is not completed, another retry sends them again.
+func retryJob(ctx context.Context, c *command, f *fleet) error {
+	j, err := f.find(ctx, c.operand())
+	if err != nil {
+		return err
+	}
+	s := new(sum)
+	if err = s.read(ctx, f, j.ID); err != nil {
+		return err
+	}
+	n := len(s.retried)
+	marks := append(append([]uint64{0}, s.retried...), math.MaxUint64)
+	over := s.over(j)
+	switch {
+	case j.State != "ready":
+		return usage("job %s is %s: add its list again", j.ID, j.State)
+	case over && s.Failed == s.Lost:
+		return usage("no file of job %s can be retried", j.ID)
+	case !over && n == 0:
+		return usage("job %s is not done: retry it then", j.ID)
+	case !over: // the last retry may not have sent all
+		n--
+	}
+	tasks, err := f.failures(ctx, j.ID, marks[n], marks[n+1])
+	if err != nil {
+		return err
+	}
+	prefix := fmt.Sprintf("r%d-", n+1)
+	p, err := new(job).measure(tasks, retryLanes)
+	if err == nil && over {
+		err = f.recordRetry(ctx, j, tasks, p, prefix)
+	}
+	if err == nil {
+		_, err = f.sendAll(ctx, &j, tasks, p, prefix)
+	}
+	if err == nil {
+		c.line("%s of job %s tried again", printable.Count(int64(len(slices.Collect(tasks))), "file is", "files are"), j.ID)
+	}
+	return err
+}
+
+func (f *fleet) recordRetry(ctx context.Context, j job, tasks iter.Seq[batch.Task], p plan, prefix string) error {
+	counted := new(job)
+	for _, err := range counted.chunks(tasks, p, j.Terms, prefix) {
+		if err != nil {
+			return err
+		}
+	}
+	sum, _ := json.Marshal(tally{Retried: counted.Files, Rest: counted.Chunks})
+	msg := &nats.Msg{
+		Subject: "results." + j.ID + "." + strings.TrimSuffix(prefix, "-"), Header: nats.Header{tallyHeader: {string(sum)}},
+	}
+	_, err := f.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
+	if isWrongSequence(err) {
+		return usage("job %s is retried already", j.ID)
+	}
+	return err
+}
+
+// failures returns the files that have failed between two places of the stream.
+func (f *fleet) failures(ctx context.Context, id string, from, to uint64) (iter.Seq[batch.Task], error) {
+	var tasks []batch.Task
+	err := f.rows(ctx, id, func(at uint64, s stored) error {
+		if s.Item == nil || at <= from || at >= to {
+			return nil
+		}
+		m, err := s.Item.unpack()
+		if err != nil {
+			return usage("this program cannot read what add has sent, use one version of ftpfetch-fleet: %v", err)
+		}
+		tasks = append(tasks, batch.Task{Item: m})
+		return nil
+	})
+	return slices.Values(tasks), err
+}

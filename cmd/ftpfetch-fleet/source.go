@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/urlparse"
+)
+
+// source is the Client of a lane. It notes when a server has too many connections, and has no method that does not: none
+// is promoted.
+type source struct {
+	hand *hand
+	end  context.CancelCauseFunc // of the try
+}
+
+func (o *source) Do(ctx context.Context, req *ftpexec.Request) (r *ftpexec.Response, err error) {
+	err = o.ask(ctx, req.URL, func() (err error) {
+		r, err = o.hand.client.Do(ctx, req)
+		return err
+	})
+	return r, err
+}
+
+func (o *source) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, err error) {
+	err = o.ask(ctx, u, func() (err error) {
+		e, err = o.hand.client.Stat(ctx, u)
+		return err
+	})
+	return e, err
+}
+
+func (o *source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (sum []byte, err error) {
+	err = o.ask(ctx, u, func() (err error) {
+		sum, err = o.hand.client.Hash(ctx, u, algorithm)
+		return err
+	})
+	return sum, err
+}
+
+// ask makes a request when the host may be asked.
+func (o *source) ask(ctx context.Context, u *urlparse.URL, request func() error) error {
+	v, err := o.hand.w.enter(ctx, u)
+	if err != nil {
+		return err
+	}
+	o.hand.visit.Store(v)
+	err = request()
+	v.ended(err)
+	return o.judge(ctx, u, err)
+}
+
+func (o *source) List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	return o.listing(ctx, u, o.hand.client.List(ctx, u))
+}
+
+func (o *source) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	return o.listing(ctx, u, o.hand.client.Entries(ctx, u))
+}
+
+func (o *source) listing(
+	ctx context.Context, u *urlparse.URL, all iter.Seq2[ftpexec.Entry, error],
+) iter.Seq2[ftpexec.Entry, error] {
+	return func(yield func(ftpexec.Entry, error) bool) {
+		v, err := o.hand.w.enter(ctx, u)
+		if err != nil {
+			yield(ftpexec.Entry{}, err)
+			return
+		}
+		o.hand.visit.Store(v)
+		defer v.leave()
+		for e, err := range all {
+			v.ended(err)
+			if !yield(e, o.judge(ctx, u, err)) {
+				return
+			}
+		}
+	}
+}
+
+// CloseIdleConnections gives back the slots of connections without work, except the lane's own.
+func (o *source) CloseIdleConnections() { o.hand.client.CloseIdleConnections() }
+
+// judge lowers the ceiling of a server that is full. If that is the lane's own, the try ends, and the slot is released first.
+func (o *source) judge(ctx context.Context, u *urlparse.URL, err error) error {
+	switch host := hostKey(u.Address()); {
+	case !errors.Is(err, ftpexec.ErrTooMany):
+	case host == o.hand.host:
+		o.end(errFull)
+	default:
+		o.hand.w.lower(ctx, host)
+	}
+	return err
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Headers of what is recorded of a chunk: who has recorded it, and what was given away.
+const (
+	byHeader    = "Fleet-By"
+	splitHeader = "Fleet-Split"
+)
+
+// chain is what is recorded of a chunk, under its subject of the results: any number of splits, and at the end its result.
+// Whoever adds to the chain must know its end, so a worker that was frozen cannot bring a result for files that its chunk
+// has given away.
+type chain struct {
+	end    uint64       // the sequence of the last record; 0: there is none
+	given  map[int]bool // the places of items that are other chunks' now
+	unsent []piece      // those of the last split that may not be in the queue
+}
+
+// piece is what becomes a chunk of its own.
+type piece struct {
+	Items []int    `json:"items"` // their places in the chunk
+	Not   []string `json:"not,omitempty"`
+}
+
+// split is the record of one.
+type split struct {
+	Given  []int   `json:"given"` // by all splits of the chunk so far
+	Pieces []piece `json:"pieces"`
+}
+
+// known reports whether a chunk has a result. If not, it takes from the chunk what that has given away.
+func (w *worker) known(c *chunk) (bool, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, asking)
+	defer cancel()
+	last, err := w.results.GetLastMsgForSubject(ctx, subject(c))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil
+	}
+	if err != nil || last.Header.Get(splitHeader) == "" {
+		return err == nil, err
+	}
+	var s split
+	if err = json.Unmarshal([]byte(last.Header.Get(splitHeader)), &s); err != nil {
+		return false, err
+	}
+	c.end = last.Sequence
+	c.give(s)
+	return false, nil
+}
+
+func (c *chunk) give(s split) {
+	c.given = make(map[int]bool)
+	for _, at := range s.Given {
+		c.given[at] = true
+	}
+	c.unsent = s.Pieces
+}
+
+// split makes chunks of their own of pieces of a chunk. It reports whether the chunk has given them away.
+func (w *worker) split(c *chunk, pieces []piece) bool {
+	if !w.sendPieces(c) {
+		return false
+	}
+	var s split
+	for at := range c.given {
+		s.Given = append(s.Given, at)
+	}
+	for _, p := range pieces {
+		s.Given = append(s.Given, p.Items...)
+	}
+	s.Pieces = pieces
+	slices.Sort(s.Given)
+	text, _ := json.Marshal(s)
+	sum, _ := json.Marshal(tally{Rest: len(pieces)})
+	if !w.record(c, &nats.Msg{Header: nats.Header{tallyHeader: {string(sum)}, splitHeader: {string(text)}}}) {
+		return false
+	}
+	c.give(s)
+	w.sendPieces(c) // if that fails it is tried again before the chunk gets its result
+	return true
+}
+
+// sendPieces sends what may not have been sent. A chunk that is there twice has one result all the same.
+func (w *worker) sendPieces(c *chunk) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
+	defer cancel()
+	for len(c.unsent) > 0 {
+		p := c.unsent[0]
+		child := &chunk{Job: c.Job, ID: c.ID + "-" + strconv.Itoa(p.Items[0]+1), Host: c.Host, Terms: c.Terms, Not: p.Not}
+		for _, at := range p.Items {
+			if at < 0 || at >= len(c.Items) {
+				return false
+			}
+			child.Items = append(child.Items, c.Items[at])
+		}
+		if w.send(ctx, child) != nil {
+			return false
+		}
+		c.unsent = c.unsent[1:]
+	}
+	return true
+}
+
+// record adds to the chain of a chunk. It does not end with the slot, but with the worker, some time later. It reports
+// whether the record is there, or another attempt's result.
+func (w *worker) record(c *chunk, msg *nats.Msg) bool {
+	me := rand.Text()
+	msg.Subject = subject(c)
+	msg.Header.Set(byHeader, me)
+	for ended := 0; ended < 3; { // tries after the worker was told to end
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
+		added, err := w.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(c.end))
+		if err == nil {
+			c.end = added.Sequence
+		} else if isWrongSequence(err) { // another attempt was first, or the answer to an earlier try was lost
+			var last *jetstream.RawStreamMsg
+			if last, err = w.results.GetLastMsgForSubject(ctx, subject(c)); err == nil {
+				mine := last.Header.Get(byHeader) == me
+				if mine {
+					c.end = last.Sequence
+				}
+				cancel()
+				return mine || last.Header.Get(splitHeader)+msg.Header.Get(splitHeader) == "" // two results
+			}
+		}
+		cancel()
+		if err == nil {
+			return true
+		}
+		if !wait(w.ctx, time.Second/2) {
+			ended++
+			time.Sleep(time.Second / 2)
+		}
+	}
+	return false
+}
+
+func isWrongSequence(err error) bool {
+	bad, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && bad.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+}
+
+// mostPieces is how many chunks the rest of one becomes when lanes have nothing to do.
+const mostPieces = 16
+
+// share gives what the lane has not begun to lanes that have nothing to do.
+func (w *worker) share(c *chunk, o *outcome) {
+	o.sharing.Lock()
+	defer o.sharing.Unlock()
+	if o.feed == nil || o.shut {
+		return
+	}
+	rest := o.feed.take()
+	if len(rest) == 0 {
+		return
+	}
+	var pieces []piece
+	for some := range slices.Chunk(rest, (len(rest)+mostPieces-1)/mostPieces) {
+		pieces = append(pieces, piece{Items: some, Not: c.Not})
+	}
+	w.split(c, pieces) // else this lane tries them once more
+}

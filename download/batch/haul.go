@@ -1,0 +1,147 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/glob"
+)
+
+// haul is what the listings of a tree have shown. If no file of it is fetched, that is a failure unless there is none.
+type haul struct {
+	mu       sync.Mutex
+	wanted   int64 // files that are fetched, without those that links name in vain
+	lost     bool  // something failed, which is told
+	named    bool  // something matches Tree.Names
+	shown    bool  // there is something
+	rejected bool  // something matches Tree.Reject
+	unwanted int64 // files that Tree.Reject leaves, but no pattern chooses
+	links    int64 // and special files
+	deeper   int64 // directories below Tree.Depth
+}
+
+func (j *job) note(change func(h *haul)) {
+	h := j.dir.haul
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(h)
+}
+
+// leave counts an entry that is not wanted.
+func (j *job) leave(e ftpexec.Entry) {
+	below := path.Join(j.dir.below, e.Name)
+	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
+	j.note(func(h *haul) {
+		switch {
+		case h.wanted > 0:
+		case glob.Match(j.Tree.Reject, below, e.Mode == fs.ModeDir):
+			h.rejected = true
+		case e.Mode != 0, pattern != "" && !last:
+		case pattern != "" && h.named && !glob.Match([]string{pattern}, below, false):
+		default:
+			h.unwanted++
+		}
+	})
+}
+
+func (t *Tree) patterns() []string {
+	if len(t.Accept) == 0 && t.Names != "" {
+		return []string{t.Names}
+	}
+	return t.Accept
+}
+
+// barren is the error of a tree of which no file is fetched although there is something in it.
+type barren string
+
+func (e barren) Error() string        { return string(e) }
+func (e barren) Is(target error) bool { return target == ftpexec.ErrNotFound }
+
+// wanting says why no file of the tree t is fetched, or returns nil if the server has none.
+func (b *engine) wanting(h *haul, t *Tree) error {
+	flat := h.deeper > 0 && t.flat()
+	text := h.why(t)
+	switch {
+	case text == "" || h.wanted > 0 || h.lost:
+		return nil
+	case flat && h.unwanted == 0 && h.named:
+		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
+	}
+	advice := ""
+	for _, p := range t.patterns() {
+		advice = cmp.Or(advice, b.idle[p].Advice())
+	}
+	text += advice
+	if h.deeper > 0 && !flat {
+		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
+	}
+	return barren(text)
+}
+
+// why says why no file of the tree t is fetched, or returns "" if it has none.
+func (h *haul) why(t *Tree) string {
+	switch {
+	case t.Names != "" && !h.named:
+		return "nothing matches " + t.Names
+	case h.unwanted > 0:
+		return "nothing matches " + strings.Join(t.patterns(), " or ")
+	case h.rejected:
+		return "--reject leaves no file of it"
+	case h.deeper > 0:
+		return "no file"
+	case h.links > 0 && t.FollowLinks:
+		return "only links, which lead to no file in it"
+	case h.links > 0:
+		return "only links (--follow-links fetches what they lead to inside it)"
+	}
+	return ""
+}
+
+// flat reports whether no directory that matches Names is read.
+func (t *Tree) flat() bool { return t.Names != "" && t.Depth == 1+strings.Count(t.Names, "/") }
+
+func (h *haul) unread(t *Tree) string {
+	if t.flat() {
+		return fmt.Sprintf(
+			"directories that match are not fetched: %d (-r fetches what is in them)", h.deeper)
+	}
+	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
+}
+
+// hauls tells of each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
+func (b *engine) hauls(ctx context.Context) {
+	source, leaves := b.src.(interface{ LeftOut() int64 }) // of its listings, which it tells itself
+	told := ctx.Err() != nil
+	for _, j := range b.trees {
+		h := j.dir.haul
+		err := b.wanting(h, j.Tree)
+		told = told || h.lost || err != nil
+		what := ""
+		switch {
+		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
+		case err != nil:
+			b.reject(j, false, err)
+		case h.deeper > 0:
+			what = h.unread(j.Tree)
+		case h.wanted > 0 || h.lost:
+		case j.Tree.Names != "":
+			what = "no file in what matches " + j.Tree.Names
+		case h.shown:
+			what = "no file in it"
+		default:
+			what = "empty"
+		}
+		if what != "" {
+			b.note(pause, j.url().Redacted()+": "+what)
+		}
+	}
+	if !told {
+		b.tellIdle()
+	}
+}

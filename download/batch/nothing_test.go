@@ -1,0 +1,72 @@
+package batch_test
+
+import (
+	"context"
+	"iter"
+	"net"
+	"os"
+	"slices"
+	"testing"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/urlparse"
+)
+
+// TestNothing gives Run what is nil, empty or contradictory: that is an error of the run, or of the task alone, and never
+// a panic.
+func TestNothing(t *testing.T) {
+	root := must.Get(os.OpenRoot(t.TempDir()))(t)
+	defer root.Close()
+	u := must.Get(urlparse.Parse("ftp://127.0.0.1:1/d/f"))(t)
+	dir := must.Get(urlparse.Parse("ftp://127.0.0.1:1/d/"))(t)
+	if batch.Tasks(nil) != nil {
+		t.Error("there are tasks of nothing")
+	}
+	one := func(task batch.Task) iter.Seq[batch.Task] { return slices.Values([]batch.Task{task}) }
+	item := func(path string, urls ...*urlparse.URL) manifest.Item { return manifest.Item{URLs: urls, Path: path} }
+	client := &ftpexec.Client{}
+	good := batch.Options{Each: download.Options{Root: root, Retries: -1}}
+	for _, tt := range []struct {
+		what  string
+		src   download.Source
+		tasks iter.Seq[batch.Task]
+		o     func(o *batch.Options)
+		fine  bool // nothing was asked for
+	}{
+		{what: "no source", tasks: one(batch.Task{Item: item("f", u)})},
+		{what: "no sequence", src: client, fine: true},
+		{what: "an empty sequence", src: client, tasks: slices.Values([]batch.Task(nil)), fine: true},
+		{what: "an empty task", src: client, tasks: one(batch.Task{})},
+		{what: "no URL", src: client, tasks: one(batch.Task{Item: item("f")})},
+		{what: "a URL that is nil", src: client, tasks: one(batch.Task{Item: item("f", nil)})},
+		{what: "a second URL that is nil", src: client, tasks: one(batch.Task{Item: item("f", u, nil)})},
+		{what: "an empty URL", src: client, tasks: one(batch.Task{Item: item("f", &urlparse.URL{})})},
+		{what: "no path", src: client, tasks: one(batch.Task{Item: item("", u)})},
+		{what: "a tree without URL", src: client, tasks: one(batch.Task{Tree: &batch.Tree{}})},
+		{what: "a tree with an empty URL", src: client, tasks: one(batch.Task{Item: item("", &urlparse.URL{}), Tree: &batch.Tree{}})},
+		{what: "a tree for a writer", src: client, tasks: one(batch.Task{Item: item("", dir), Tree: &batch.Tree{}, Writer: os.Stderr})},
+		{what: "a directory as a file", src: client, tasks: one(batch.Task{Item: item("f", dir)})},
+		{what: "fewer than no jobs", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Jobs = -1 }},
+		{what: "fewer than none for each host", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.PerHost = -1 }},
+		{what: "too many segments", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Each.Segments = 65 }},
+		{what: "a timeout that is over", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Timeout = -1 }},
+		{what: "a ledger elsewhere", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Ledger = "../x" }},
+		{what: "a ledger that is not read", src: client, o: func(o *batch.Options) { o.Ledger = "x" }},
+		{what: "contradictory options", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Each.Skip = true; o.Each.Overwrite = true }},
+		{what: "a Dial that returns nothing", src: &ftpexec.Client{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, nil }},
+			tasks: one(batch.Task{Item: item("f", u)})},
+	} {
+		o := good
+		if tt.o != nil {
+			tt.o(&o)
+		}
+		totals, err := batch.Run(t.Context(), tt.src, tt.tasks, o)
+		if (err == nil) != tt.fine || totals.Complete > 0 {
+			t.Errorf("%s: %+v, %v", tt.what, totals, err)
+		}
+	}
+}

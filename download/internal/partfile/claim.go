@@ -1,0 +1,192 @@
+package partfile
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"example.com/ftpfetch/internal/local/disk"
+)
+
+// Again calls f again while it returns ErrMoved, a few times: another run is at work.
+func (p *Place) Again(f func() error) error {
+	for range 16 {
+		if err := f(); !errors.Is(err, ErrMoved) {
+			return err
+		}
+	}
+	return busy(p.shown(p.partial))
+}
+
+// Claim locks the part, or makes an empty one, for the bytes of url, and finds out what an earlier run has left in it. The
+// caller must call Leave. The error is ErrMoved if the target is no longer the file that Look has found.
+func (p *Place) Claim(url string) (*Part, error) {
+	part := &Part{Place: p, state: State{URL: url, Size: -1}}
+	err := p.Again(part.open)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.unchanged(); err == nil {
+		err = part.look()
+	}
+	switch {
+	case err == nil:
+		return part, nil
+	case part.info.Size() == 0: // it is new; another run that made it cannot lock it any more
+		part.Discard()
+	}
+	part.Close()
+	return nil, err
+}
+
+// unchanged returns ErrMoved if the target is no longer the file that Look has found: another run has ended meanwhile.
+func (p *Place) unchanged() error {
+	now, err := p.dir.Lstat(p.target)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return failure(p.Path, "cannot be examined", err)
+	case (err == nil) != (p.Info != nil), err == nil && !os.SameFile(now, p.Info):
+		return ErrMoved
+	}
+	return nil
+}
+
+// open opens the part and locks it. The error is ErrMoved if the caller must try again, because another run has renamed or
+// removed the part or its directory.
+func (p *Part) open() error {
+	err := p.enter()
+	if err == nil {
+		p.f, err = p.dir.Create(p.partial, os.O_RDWR, 0o666)
+	}
+	p.created = err == nil
+	switch {
+	case p.created:
+	case errors.Is(err, fs.ErrExist):
+		err = p.openExisting()
+	case errors.Is(err, fs.ErrNotExist) && p.root != nil:
+		err = p.makeDir(err)
+	default:
+		err = failure(p.Name(), "cannot be created", err)
+	}
+	if err != nil {
+		return err
+	}
+	if err = p.hold(); err != nil {
+		p.Close()
+	}
+	return err
+}
+
+// openExisting opens the part that an earlier run, or another one, has made.
+func (p *Part) openExisting() (err error) {
+	p.f, err = p.dir.Open(p.partial, os.O_RDWR)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ErrMoved
+	case errors.Is(err, disk.ErrNotRegular):
+		return p.inTheWay("is not a regular file")
+	}
+	return failure(p.Name(), "cannot be opened", err)
+}
+
+// makeDir makes the directory, without which the part could not be made, as missing says. It returns ErrMoved then.
+func (p *Part) makeDir(missing error) error {
+	p.leave(true)
+	made, err := p.group.Dirs.Make(p.root, p.path)
+	p.made = append(p.made, made...)
+	if err == nil && len(made) == 0 && p.entered { // it was there, and takes no files, as /proc
+		err = failure(p.Name(), "cannot be created", missing)
+	}
+	p.entered = true
+	return cmp.Or(err, ErrMoved)
+}
+
+// hold locks the opened part. It refuses a part of another user, who may have written anything. If the system has no locks,
+// the part gets a name of this run alone, and so it does if another attempt of the same name has the lock.
+func (p *Part) hold() error {
+	taken, locked := disk.Lock(p.f)
+	switch {
+	case taken && p.group.Attempt == "":
+		return busy(p.Name())
+	case !locked && !p.alone:
+		p.renounce(taken)
+		return ErrMoved
+	}
+	var err error
+	p.info, err = p.stat()
+	if err != nil {
+		return err
+	}
+	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it
+		err = p.ours()
+	}
+	switch {
+	case errors.Is(err, errReplaced):
+		return ErrMoved
+	case err != nil:
+		return err
+	case !p.created && !disk.Ours(p.info):
+		return p.inTheWay("belongs to another user")
+	case disk.Links(p.info) > 1: // a killed run was about to give it its name
+		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
+	}
+	return nil
+}
+
+// renounce gives up the part, which another attempt may have taken, for one with a name of this run alone.
+func (p *Part) renounce(taken bool) {
+	if p.created && !taken {
+		_ = p.dir.Remove(p.partial)
+	}
+	p.names = namesOf(p.target, rand.Text())
+	p.alone = true
+}
+
+func (p *Part) inTheWay(why string) error {
+	return refuse(p.Name(), "is in the way, and "+why+": remove it, or choose another place", nil)
+}
+
+// stat examines the open part.
+func (p *Part) stat() (fs.FileInfo, error) {
+	info, err := disk.Stat(p.f)
+	return info, failure(p.Name(), "cannot be examined", err)
+}
+
+// look finds out what the part holds. Without a journal that is nothing.
+func (p *Part) look() (err error) {
+	p.Left, err = p.readJournal()
+	missing := errors.Is(err, fs.ErrNotExist)
+	if !missing && errors.As(err, new(*fs.PathError)) {
+		return failure(p.shown(p.journal), "cannot be read", err)
+	}
+	p.journaled = !missing || !p.created // or a killed run may have begun to write one
+	has := p.info.Size()
+	claims := p.Left.Done.End()
+	switch {
+	case !missing && err != nil:
+		p.LeftErr = err
+	case claims > has:
+		p.LeftErr = fmt.Errorf("it has %d bytes, but its journal claims %d", has, claims)
+	case claims == 0 && has > 0:
+		return p.truncate()
+	}
+	return nil
+}
+
+// find examines the part by its name, which must still refer to the open file.
+func (p *Part) find() (fs.FileInfo, error) {
+	info, err := p.dir.Lstat(p.partial)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, p.info) {
+		return nil, refuse(p.Name(), errReplaced.Error(), errReplaced)
+	}
+	return info, failure(p.Name(), "cannot be examined", err)
+}
+
+// ours returns an error if the part's name no longer refers to the open file.
+func (p *Part) ours() error {
+	_, err := p.find()
+	return err
+}

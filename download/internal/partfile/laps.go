@@ -1,0 +1,56 @@
+package partfile
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+
+	"example.com/ftpfetch/internal/local/disk"
+)
+
+// lap holds bytes of the file that a response had beside its own.
+type lap struct {
+	Span
+	b []byte
+}
+
+// Expect compares b with the bytes of the file from start on: now, or as soon as all of them are there. The error is then
+// ErrDiffers.
+func (p *Part) Expect(start int64, b []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.laps = append(p.laps, lap{Span{start, start + int64(len(b))}, b})
+	return p.agree(p.state.Done)
+}
+
+// agree compares the laps that lie in done. The caller must hold mu.
+func (p *Part) agree(done Spans) (err error) {
+	p.laps = slices.DeleteFunc(p.laps, func(x lap) bool {
+		there := func(y Span) bool { return y.Start <= x.Start && x.End <= y.End }
+		if !slices.ContainsFunc(done, there) {
+			return x.Len() <= 0
+		}
+		b := make([]byte, len(x.b))
+		in := io.NewSectionReader(disk.Reader{Ctx: context.Background(), F: p.f}, x.Start, x.Len())
+		if _, rerr := io.ReadFull(in, b); rerr != nil {
+			err = failure(p.Name(), "cannot be read", rerr)
+		} else if !bytes.Equal(b, x.b) {
+			err = ErrDiffers
+		}
+		return true
+	})
+	return err
+}
+
+// After returns what there already is from end on, but at most n bytes.
+func (p *Part) After(end, n int64) Span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, x := range p.state.Done {
+		if x.Start <= end && end < x.End {
+			return Span{end, min(x.End, end+n)}
+		}
+	}
+	return Span{}
+}

@@ -1,0 +1,100 @@
+// Command gateway shows an FTP directory in a web browser, none of which has opened ftp URLs since 2021. After
+// "go run ./examples/gateway ftp://ftp.example.org/pub/" it is at http://127.0.0.1:8021/.
+package main
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"html/template"
+	"io"
+	"io/fs"
+	"log"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/ftpfs"
+)
+
+//go:embed page.html
+var text string
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"link": link}).Parse(text))
+
+func link(name string) string { return (&url.URL{Path: "./" + name}).String() } // from the page of its directory
+
+func main() {
+	tree, err := ftpfs.New(context.Background(), &ftpexec.Client{MaxConns: 8, MaxIdle: 8}, strings.Join(os.Args[1:], " "))
+	if err != nil {
+		log.Fatal("usage: gateway ftp://HOST/DIRECTORY/: ", err)
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:8021", gateway(tree))) // for this machine alone
+}
+
+// gateway answers requests for the files and directories of a tree, and for nothing above it: a name with ".." is none.
+func gateway(tree *ftpfs.FS) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f, err := tree.WithContext(r.Context()).Open(cmp.Or(strings.Trim(r.URL.Path, "/"), "."))
+		if err == nil {
+			defer f.Close()
+			err = serve(w, r, f)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
+			http.Error(w, err.Error(), http.StatusNotFound)
+		default:
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		}
+	}
+}
+
+// serve answers with a file, or a range of it, or with a page that lists a directory.
+func serve(w http.ResponseWriter, r *http.Request, f fs.File) error {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir() && strings.HasSuffix(r.URL.Path, "/"):
+		return list(w, r, f.(fs.ReadDirFile))
+	case info.IsDir():
+		w.Header().Set("Location", link(info.Name())+"/")
+		w.WriteHeader(http.StatusFound)
+		return nil
+	}
+	w.Header().Set("Content-Security-Policy", "sandbox") // a page from there is no page of this site
+	w.Header().Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(info.Name())), "application/octet-stream"))
+	if info.Size() >= 0 {
+		http.ServeContent(w, r, "", info.ModTime(), f.(io.ReadSeeker))
+	} else if _, err := io.Copy(w, f); err != nil {
+		panic(http.ErrAbortHandler) // so that nobody takes what came for all of it
+	}
+	return nil
+}
+
+// list answers with a page, ordered by the query: "size", "time", or else by name.
+func list(w http.ResponseWriter, r *http.Request, dir fs.ReadDirFile) error {
+	entries, err := dir.ReadDir(-1)
+	if err != nil && !errors.Is(err, ftpexec.ErrLine) { // one that cannot be shown
+		return err
+	}
+	var infos []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			infos = append(infos, info)
+		}
+	}
+	switch r.URL.RawQuery {
+	case "size":
+		slices.SortStableFunc(infos, func(a, b fs.FileInfo) int { return cmp.Compare(b.Size(), a.Size()) })
+	case "time":
+		slices.SortStableFunc(infos, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	}
+	return page.Execute(w, map[string]any{"Path": r.URL.Path, "Entries": infos})
+}

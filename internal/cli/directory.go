@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+// compare compares entries by the order of --sort. Of what is equal the names decide.
+func compare(by string, a, b ftpexec.Entry) int {
+	order := 0
+	switch by {
+	case "time":
+		order = b.ModTime.Compare(a.ModTime)
+	case "size":
+		order = cmp.Compare(b.Size, a.Size)
+	}
+	return cmp.Or(order, cmp.Compare(a.Name, b.Name))
+}
+
+// listDir writes a directory to w, an entry a line: the names, escaped on a terminal, or with -l all that is told. What it
+// tries again has written nothing.
+func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
+	return r.again(ctx, func() error {
+		d := directory{run: r, u: u, out: bufio.NewWriter(w), terminal: terminal, sort: "none", told: true}
+		entries := r.source.List
+		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" is NLST
+			entries = r.source.Entries
+			d.sort = cmp.Or(r.Sort, "name")
+			d.told = false
+		}
+		for e, err := range entries(ctx, u) {
+			if err = d.take(e, err); err != nil {
+				return errors.Join(err, d.out.Flush())
+			}
+		}
+		return d.end()
+	})
+}
+
+// directory is a directory that is being listed.
+type directory struct {
+	run      *run
+	u        *urlparse.URL
+	out      *bufio.Writer
+	terminal bool
+	sort     string
+	all      []*kept
+	block    []kept // of many: a million in one would be copied whenever there are more
+	odd      int    // lines that cannot be read
+	names    int    // of entries
+	told     bool   // more than names, or no more was asked for
+}
+
+// take writes an entry, or keeps it if it is to be sorted. It goes on after a line that cannot be read.
+func (d *directory) take(e ftpexec.Entry, err error) error {
+	switch {
+	case errors.Is(err, ftpexec.ErrLine):
+		d.odd++
+		d.run.print.Failed(d.u.Redacted(), err, "")
+		if d.run.JSON {
+			text, _ := Explain(err)
+			_, err = d.out.Write(printable.JSON(row{URL: d.u.Redacted(), Error: text}))
+			return err
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	d.names++
+	d.told = d.told || e.Mode != fs.ModeIrregular || e.Size >= 0 || e.Precision > 0
+	if d.sort == "none" {
+		_, err = d.out.Write(d.run.lineOf(e, d.terminal))
+		return err
+	}
+	if len(d.block) == cap(d.block) {
+		d.block = make([]kept, 0, 4096)
+	}
+	k := kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local}
+	d.block = append(d.block, k)
+	d.all = append(d.all, &d.block[len(d.block)-1])
+	return nil
+}
+
+// end writes what is to be sorted. It returns an error if lines could not be read, and says once a run if there are only names.
+func (d *directory) end() error {
+	slices.SortStableFunc(d.all, func(a, b *kept) int { return compare(d.sort, a.entry(), b.entry()) })
+	d.run.dated = d.run.print.Room(columnsOf(d.all))
+	for _, k := range d.all {
+		e := k.entry()
+		if d.run.JSON {
+			kind := urlparse.Typecode("")
+			if e.Mode.IsDir() {
+				kind = urlparse.TypeDir
+			}
+			e.URL = d.u.Child(path.Base(e.Name), kind)
+		}
+		_, _ = d.out.Write(d.run.lineOf(e, d.terminal)) // Flush returns the error
+	}
+	if d.names > 0 && !d.told {
+		d.run.bare.Do(func() {
+			d.run.print.Tell(d.u.Redacted() + ": the server tells names alone, without types, sizes and times")
+		})
+	}
+	var odd error
+	if d.odd > 0 {
+		odd = fmt.Errorf("%s of the listing could not be read%.0w", printable.Count(int64(d.odd), "line", "lines"), ftpexec.ErrLine)
+	}
+	return errors.Join(d.out.Flush(), odd)
+}
+
+// kept is what is kept of an entry, and nothing of the line that the server sent: there may be a million.
+type kept struct {
+	name, target string
+	size         int64
+	time         time.Time
+	precision    time.Duration
+	mode         fs.FileMode
+	perm, local  bool
+}
+
+func (k *kept) entry() ftpexec.Entry {
+	return ftpexec.Entry{Name: k.name, Target: k.target, Size: k.size, ModTime: k.time, Precision: k.precision, Mode: k.mode, HasPerm: k.perm, Local: k.local}
+}

@@ -1,0 +1,215 @@
+package schedule
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAddStarts checks that a job which another one adds starts at once, and so does one for which that gives a token back.
+func TestAddStarts(t *testing.T) {
+	for _, spare := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			began := make(chan time.Time, 1)
+			first := slices.Values([]Job[bool]{{Host: "h", Value: true, Last: true}})
+			Run(t.Context(), Options{Jobs: 2, Patience: 9}, first, func(_ context.Context, turn *Turn[bool]) Verdict {
+				if !turn.Value {
+					began <- time.Now()
+					return Done
+				}
+				if got := turn.Spare(spare); got != spare {
+					t.Errorf("%d spare tokens, want %d", got, spare)
+				}
+				added := time.Now()
+				turn.Add(Job[bool]{Host: "g"})
+				if spare > 0 {
+					wait(t.Context(), 5*tick+tick/2) // not at a tick, which starts jobs too
+					added = time.Now()
+					turn.Refused(errTooMany)
+				}
+				if at := <-began; !at.Equal(added) {
+					t.Errorf("%d spare: the job began %v too late or early", spare, at.Sub(added))
+				}
+				return Done
+			})
+		})
+	}
+}
+
+// TestReleaseAtOnce checks that the tokens that a job gives back go to another at once, and that the job keeps none.
+func TestReleaseAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began []time.Time
+		released := make(chan struct{})
+		jobs := slices.Values([]Job[int]{{Host: "h"}, {Host: "h", Value: 1}})
+		Run(t.Context(), Options{Jobs: 1, Without: 1}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
+			began = append(began, time.Now())
+			if turn.Value == 0 {
+				wait(t.Context(), tick/2)
+				turn.Release()
+				if turn.tokens != 0 {
+					t.Errorf("the job keeps %d tokens", turn.tokens)
+				}
+				<-released
+				return Done
+			}
+			close(released)
+			return Done
+		})
+		if after := began[1].Sub(began[0]); after != tick/2 {
+			t.Errorf("the second job began %v after the first, want %v", after, tick/2)
+		}
+	})
+}
+
+// TestRefusedKeepsOne checks that a job never gives back its last token for a refusal.
+func TestRefusedKeepsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		jobs := slices.Values([]Job[int]{{Host: "h"}})
+		Run(t.Context(), Options{Jobs: 1, Patience: 9}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
+			turn.Refused(errTooMany)
+			if turn.tokens != 1 {
+				t.Errorf("the job has %d tokens", turn.tokens)
+			}
+			return Done
+		})
+	})
+}
+
+// TestSpare checks who gets more tokens: only a job that runs when none is queued, and none can come from the source.
+func TestSpare(t *testing.T) {
+	for what, tt := range map[string]struct {
+		jobs []Job[int]
+		o    Options
+		open bool // the source has not ended
+		want int
+	}{
+		"the last job":          {jobs: []Job[int]{{Host: "h", Last: true}}, o: Options{Jobs: 4}, open: true, want: 2},
+		"an ended source":       {jobs: []Job[int]{{Host: "h"}}, o: Options{Jobs: 4}, want: 2},
+		"a source that goes on": {jobs: []Job[int]{{Host: "h"}}, o: Options{Jobs: 4}, open: true},
+		"few in all":            {jobs: []Job[int]{{Host: "h"}}, o: Options{Jobs: 2}, want: 1},
+		"few for the host":      {jobs: []Job[int]{{Host: "h"}}, o: Options{Jobs: 4, PerHost: 2}, want: 1},
+		"only its own":          {jobs: []Job[int]{{Host: "h"}}, o: Options{Jobs: 1}},
+		"a queued job":          {jobs: []Job[int]{{Host: "h"}, {Host: "h", Value: 1}}, o: Options{Jobs: 4, PerHost: 1}},
+		"a queued job of another host": {jobs: []Job[int]{{Host: "h"}, {Host: "g", Value: 1}, {Host: "g", Value: 1}},
+			o: Options{Jobs: 4, PerHost: 1}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			source := func(yield func(Job[int]) bool) {
+				for _, j := range tt.jobs {
+					yield(j)
+				}
+				if tt.open {
+					wait(t.Context(), time.Hour)
+				}
+			}
+			Run(t.Context(), tt.o, source, func(_ context.Context, turn *Turn[int]) Verdict {
+				wait(t.Context(), time.Minute) // the source is read
+				if turn.Value > 0 {
+					wait(t.Context(), time.Minute)
+					return Done
+				}
+				if got := turn.Spare(2); got != tt.want {
+					t.Errorf("%s: %d spare tokens, want %d", what, got, tt.want)
+				}
+				return Done
+			})
+		})
+	}
+}
+
+// TestSpareOfGivenUp checks that a job whose host is given up gets no token.
+func TestSpareOfGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spare := -1
+		jobs := slices.Values(slices.Repeat([]Job[int]{{Host: "h"}}, mostMissed+1))
+		Run(t.Context(), Options{Jobs: 1, Without: 1}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
+			if turn.GivenUp != nil {
+				wait(t.Context(), time.Second) // the source is read
+				spare = turn.Spare(1)
+				return Untouched
+			}
+			return Unusable(errTooMany)
+		})
+		if spare != 0 {
+			t.Errorf("%d spare tokens", spare)
+		}
+	})
+}
+
+// TestMayBeFull checks when a connection that was refused without a word may have been refused because of others.
+func TestMayBeFull(t *testing.T) {
+	for _, tt := range []struct {
+		h        host[int]
+		own      int // tokens of the job
+		patience int
+		times    int
+		want     bool
+	}{
+		{h: host[int]{tokens: 1}, own: 1},
+		{h: host[int]{tokens: 2}, own: 1, want: true},
+		{h: host[int]{tokens: 2}, own: 2},
+		{h: host[int]{tokens: 1}, own: 1, times: 1, want: true},
+		{h: host[int]{tokens: 1, alone: 1}, own: 1, times: 1},
+		{h: host[int]{tokens: 1, known: true}, own: 1},
+		{h: host[int]{tokens: 1, known: true}, own: 1, patience: 1, want: true},
+		{h: host[int]{tokens: 1, known: true, alone: 1}, own: 1, patience: 1},
+		{h: host[int]{tokens: 1, known: true, alone: mostMissed - 1}, own: 1, patience: 9, want: true},
+		{h: host[int]{tokens: 1, known: true, alone: mostMissed}, own: 1, patience: 9},
+		{h: host[int]{tokens: 1, known: true, alone: mostMissed}, own: 1, patience: 9, times: 9, want: true},
+		{h: host[int]{tokens: 1, ceiling: 1, alone: mostMissed - 1}, own: 1, patience: 9, want: true},
+	} {
+		turn := Turn[int]{h: &tt.h, tokens: tt.own, s: &scheduler[int]{Options: Options{Patience: tt.patience}}}
+		if got := turn.MayBeFull(tt.times); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+// TestFollowsAndAlone checks what a job is told about others: whether one of its host is queued, and whether it alone runs.
+func TestFollowsAndAlone(t *testing.T) {
+	for _, tt := range []struct {
+		jobs    int
+		hosts   []string
+		spare   int
+		end     bool // the run ends meanwhile
+		follows bool // for the first job, as alone
+		alone   bool
+	}{
+		{jobs: 1, hosts: []string{"h"}, alone: true},
+		{jobs: 1, hosts: []string{"h", "h"}, follows: true, alone: true},
+		{jobs: 1, hosts: []string{"h", "g"}, alone: true},
+		{jobs: 1, hosts: []string{"h", "h"}, end: true, alone: true},
+		{jobs: 2, hosts: []string{"h", "h"}},
+		{jobs: 2, hosts: []string{"h"}, spare: 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			var jobs []Job[int]
+			for i, host := range tt.hosts {
+				jobs = append(jobs, Job[int]{Host: host, Value: i, Last: i == len(tt.hosts)-1})
+			}
+			Run(ctx, Options{Jobs: tt.jobs}, slices.Values(jobs), func(_ context.Context, turn *Turn[int]) Verdict {
+				wait(t.Context(), time.Millisecond) // the source is read
+				if turn.Value > 0 {
+					wait(t.Context(), time.Second)
+					return Done
+				}
+				turn.Spare(tt.spare)
+				if tt.end {
+					end()
+				}
+				follows := turn.Follows()
+				alone := turn.Alone()
+				if follows != tt.follows || alone != tt.alone {
+					t.Errorf("%+v: follows %v, alone %v", tt, follows, alone)
+				}
+				wait(t.Context(), time.Second)
+				return Done
+			})
+		})
+	}
+}
