@@ -229,7 +229,7 @@ func (k *kit) together(kinds []Options, round int) []error {
 // clear reports whether err is a refusal that says what is in the way.
 func clear(err error) bool {
 	return errors.Is(err, fs.ErrExist) || errors.Is(err, ErrResume) ||
-		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "is being written by another run")
+		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "another run is writing it")
 }
 
 // checkTogether checks that there is one whole file, or the earlier files if no run could use them.

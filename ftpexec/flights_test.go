@@ -180,7 +180,10 @@ func (s *script) Read(p []byte) (int, error)       { s.calls["Read"]++; return s
 func (s *script) SetReadDeadline(time.Time) error  { s.calls["deadline"]++; return nil }
 func (s *script) SetWriteDeadline(time.Time) error { s.calls["deadline"]++; return nil }
 func (s *script) Close() error                     { s.calls["Close"]++; return nil }
-func (s *script) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 21} }
+func (s *script) RemoteAddr() net.Addr             { return peer }
+
+// peer is allocated once, as that of a real connection.
+var peer = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 21}
 
 // TestCostOfASmallFile counts what a file takes that is not the first of its connection, nor the last.
 func TestCostOfASmallFile(t *testing.T) {

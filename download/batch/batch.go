@@ -47,6 +47,9 @@ type Options struct {
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means no
 	// limit. The time in the queue does not count: a file that returns to it because the server is full begins anew.
 	Timeout time.Duration
+	// Dry finds out what would happen to each file, which the Plan of its last event says. Nothing is fetched, and nothing
+	// on the disk changes. Without a Root, nothing is there.
+	Dry bool
 	// Events, if not nil, is called with what happens. Calls do not overlap, and none comes after Run has returned.
 	Events func(Event)
 }
@@ -86,6 +89,7 @@ type Event struct {
 	Task   *Task
 	Result download.Result // after Ended, if Text is ""; with Err only Kept counts
 	Totals Totals          // of the Progress of the run
+	Plan   *Plan           // after Ended with Options.Dry, unless there is an Err or a Text
 
 	dir bool // Err is about a directory, which was not listed whole
 }
@@ -122,6 +126,9 @@ func Run(ctx context.Context, src download.Source, tasks iter.Seq[Task], o Optio
 	}
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	b.teller, _ = src.(teller)
+	if o.Dry {
+		o.Ledger = unwritten(o)
+	}
 	if o.Ledger != "" {
 		if b.root == nil {
 			return Totals{}, errNoRoot

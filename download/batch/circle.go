@@ -90,8 +90,8 @@ func (d *node) tooDeep(j *job, unsure bool) error {
 	if d.depth <= deepest && !unsure {
 		return nil
 	}
-	reason := fmt.Sprintf("has more than %d directories above it, or some that show the same: "+
-		"if this is no circle, fetch its URL in a run of its own", deepest)
+	reason := fmt.Sprintf("is more than %d directories deep, or looks like a directory above it: "+
+		"if links do not lead in a circle, fetch it by a URL of its own", deepest)
 	return &localfile.Error{Path: j.Path, Reason: reason}
 }
 

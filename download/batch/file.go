@@ -30,6 +30,9 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if b.teller != nil {
 		return b.ask(bounded, t)
 	}
+	if b.Dry {
+		return b.plan(bounded, t)
+	}
 	result, begun, err := b.save(bounded, t)
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
@@ -205,7 +208,7 @@ const pause = time.Second
 func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
 	if !j.waited {
-		b.note(pause, err.Error()+": waiting until that has ended")
+		b.note(pause, err.Error()+"; waiting for it")
 	}
 	j.waited = true
 	t.Release()

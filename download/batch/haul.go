@@ -92,7 +92,7 @@ func (h *haul) why(t *Tree) string {
 	case h.unwanted > 0:
 		return "nothing matches " + strings.Join(t.patterns(), " or ")
 	case h.rejected:
-		return "--reject leaves no file of it"
+		return "--reject leaves nothing to fetch"
 	case h.deeper > 0:
 		return "no file"
 	case h.links > 0 && t.FollowLinks:

@@ -128,7 +128,7 @@ func (b *engine) complain(j *job, found contents) {
 	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
 	if slices.ContainsFunc(mostListed, func(most int) bool { return found.all <= most && found.all >= most-2 }) {
 		b.note(pause, fmt.Sprintf(
-			"%s has %d entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing",
+			"%s has %d entries, and some servers list no more: if files are missing, name them in a list (-i)",
 			j.url().Redacted(), found.all))
 	}
 	if found.all > 0 && !found.told {
@@ -160,7 +160,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error,
 func (b *engine) create(j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
 	some := pattern != "" || len(j.Tree.Accept) > 0
-	if b.teller != nil || some && j.Path != "" {
+	if b.teller != nil || b.Dry || some && j.Path != "" {
 		return nil
 	}
 	if b.root == nil {
@@ -238,11 +238,14 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 // sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has told them only
 // roughly. An error leaves them rough: then the files are asked for one by one.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
+	if !b.Each.Newer || b.root == nil {
+		return
+	}
 	var asked []*ftpexec.Entry
 	var urls []*urlparse.URL
 	for i := range entries {
 		e := &entries[i]
-		if !b.Each.Newer || !e.Mode.IsRegular() || !rough(*e) {
+		if !e.Mode.IsRegular() || !rough(*e) {
 			continue
 		}
 		info, err := b.root.Lstat(path.Join(j.Path, e.Name))
@@ -343,7 +346,7 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular:
 		what := e.Mode.String()
 		if link {
-			what = cmp.Or(e.Target, "a place that the server does not tell")
+			what = cmp.Or(e.Target, "an unknown place")
 		}
 		next.URLs[0] = u
 		parent.note(func(h *haul) { h.links++ })

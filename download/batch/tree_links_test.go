@@ -156,7 +156,7 @@ func TestTreeRoundListing(t *testing.T) {
 		s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/d": text.String()}})
 		notes := 0
 		s.options.Events = func(e batch.Event) {
-			if e.Kind == download.Noted && strings.Contains(e.Text, "entries, as many as some servers list at most: a list of URLs (-i) fetches what may be missing") {
+			if e.Kind == download.Noted && strings.Contains(e.Text, "entries, and some servers list no more: if files are missing, name them in a list (-i)") {
 				notes++
 			}
 		}

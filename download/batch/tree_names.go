@@ -70,6 +70,21 @@ func (t *Tree) wants(below string, dir, may bool) bool {
 	return may || len(t.Accept) == 0 || glob.Match(t.Accept, below, false)
 }
 
+// Includes reports whether the tree has the file, or the directory if dir is true, at a path below its own directory, as
+// far as Depth and the patterns say. What is not included is not fetched.
+func (t *Tree) Includes(below string, dir bool) bool {
+	level := strings.Count(below, "/")
+	if dir {
+		level++
+	}
+	for up := path.Dir(below); up != "."; up = path.Dir(up) {
+		if !t.wants(up, true, true) {
+			return false
+		}
+	}
+	return t.reads(level) && t.wants(below, dir, dir)
+}
+
 // try tries a path with the patterns that have matched nothing, which do not count any more if they match it.
 func (b *engine) try(t *Tree, below string, dir bool) {
 	b.trying.Lock()

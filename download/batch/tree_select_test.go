@@ -149,3 +149,33 @@ func TestIdlePatterns(t *testing.T) {
 		}
 	}
 }
+
+// TestIncludes checks which paths a tree has, as far as its depth and patterns say.
+func TestIncludes(t *testing.T) {
+	for _, tt := range []struct {
+		tree  batch.Tree
+		below string
+		dir   bool
+		want  bool
+	}{
+		{batch.Tree{}, "a/b/c", false, true},
+		{batch.Tree{Depth: 1}, "a", false, true},
+		{batch.Tree{Depth: 1}, "a", true, false},
+		{batch.Tree{Depth: 1}, "a/b", false, false},
+		{batch.Tree{Depth: 2}, "a", true, true},
+		{batch.Tree{Depth: 2}, "a/b", false, true},
+		{batch.Tree{Depth: 2}, "a/b/c", false, false},
+		{batch.Tree{Accept: []string{"*.gz"}}, "a/b.gz", false, true},
+		{batch.Tree{Accept: []string{"*.gz"}}, "a/b", false, false},
+		{batch.Tree{Accept: []string{"*.gz"}}, "a", true, true},
+		{batch.Tree{Reject: []string{"a/"}}, "a/b/c.gz", false, false},
+		{batch.Tree{Reject: []string{"a/"}}, "a", true, false},
+		{batch.Tree{Reject: []string{"a/"}}, "a", false, true},
+		{batch.Tree{Reject: []string{"/a/b"}}, "a/b/c", false, false},
+		{batch.Tree{Reject: []string{"/a/b"}}, "c/a/b", false, true},
+	} {
+		if got := tt.tree.Includes(tt.below, tt.dir); got != tt.want {
+			t.Errorf("%+v, %s (a directory: %v): %v", tt.tree, tt.below, tt.dir, got)
+		}
+	}
+}

@@ -58,13 +58,13 @@ func (r *run) connect() (err error) {
 		r.charset = &charset{r.source, r.Charset, charsets[r.Charset]}
 		r.source = r.charset
 	}
+	if r.logins.alone != nil {
+		r.source = patient{r.source, r.logins}
+	}
 	if err != nil || r.DryRun { // which sends nothing
 		return err
 	}
 	r.warn()
-	if r.logins.alone != nil {
-		r.source = patient{r.source, r.logins}
-	}
 	if r.Shared {
 		r.slots, err = slots.Share(c, r.PerHost, r.print.Tell)
 	}

@@ -47,6 +47,7 @@ var exits = []struct {
 	{exitUsage, func(err error) bool {
 		return as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
 	}},
+	{75, is(errAtWork)},
 	{3, is(manifest.ErrLine)},
 	{1, is(urlparse.ErrScheme)},
 	{3, as[*urlparse.Error]},

@@ -53,6 +53,7 @@ func TestExitCode(t *testing.T) {
 		{nil, 0},
 		{scheme, 1},
 		{config.Usage("no"), 2},
+		{errAtWork, 75},
 		{malformed, 3},
 		{wrapped(&net.DNSError{}), 6},
 		{wrapped(ftpexec.ErrConnect), 7},

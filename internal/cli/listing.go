@@ -30,12 +30,9 @@ func (r *run) again(ctx context.Context, f func() error) error {
 	return retry.New(policy).Do(ctx, f)
 }
 
-// plan prints the commands that u means, and of a tree those of its first listing.
-func (r *run) plan(u *urlparse.URL, tree bool) error {
-	told := tree || u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
-	if tree {
-		u = u.Child("", "")
-	}
+// commands prints the commands that u means.
+func (r *run) commands(u *urlparse.URL) error {
+	told := u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
 	plan, err := ftpexec.Plan(r.charset.sent(u))
 	if err == nil && told {
 		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
@@ -304,6 +301,15 @@ func (i *teller) print(e ftpexec.Entry) {
 	i.run.print.Print(i.run.infoLine(e.URL, e))
 }
 
+// total is how much there is in trees: the last line of -I -r --json.
+type total struct {
+	Type    string `json:"type"` // total
+	Files   int64  `json:"files"`
+	Size    int64  `json:"size"`              // bytes of the files whose size is known
+	Unknown int64  `json:"unknown,omitempty"` // files whose size is not
+	Whole   bool   `json:"whole"`             // all trees were listed completely
+}
+
 // end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
@@ -311,18 +317,19 @@ func (i *teller) end(ctx context.Context, whole bool) {
 	for _, e := range i.all {
 		i.print(e)
 	}
-	size := printable.Count(i.octets, "byte", "bytes")
-	if i.octets >= 1024 {
-		size = printable.Size(i.octets) + " (" + size + ")"
+	if r.ended(ctx) || i.files == 0 && !whole {
+		return
 	}
-	text := printable.Count(i.files, "file", "files") + ", " + size
+	if r.JSON {
+		r.print.Print(printable.JSON(total{Type: "total", Files: i.files, Size: i.octets, Unknown: i.unknown, Whole: whole}))
+		return
+	}
+	text := printable.Count(i.files, "file", "files")
 	if i.unknown > 0 {
 		text += fmt.Sprintf(", %d of them of unknown size", i.unknown)
 	}
 	if !whole {
 		text += ", not all of the tree"
 	}
-	if !r.ended(ctx) && (i.files > 0 || whole) {
-		r.print.Tell(text)
-	}
+	r.print.Print(fmt.Appendf(nil, "%s\t%s\ttotal\n", r.size(i.octets), text))
 }

@@ -28,7 +28,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	}
 	switch {
 	case r.DryRun:
-		r.failed(ctx, u, r.plan(u, t.Tree != nil))
+		r.failed(ctx, u, r.commands(u))
 	case u.IsDir() && t.Path == "-":
 		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
 		err = r.explained(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))

@@ -3,18 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/cli/report"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/mirror"
-	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -22,11 +23,19 @@ import (
 func (r *run) many(ctx context.Context) {
 	for r.round(ctx); r.Watch > 0 && ctx.Err() == nil; r.round(ctx) {
 		const awake = 30 * time.Second // clients and servers keep a connection without work for longer
-		r.print.Again = true
 		for left := r.Watch; left > 0 && ctx.Err() == nil; left -= awake {
 			_ = retry.Wait(ctx, min(left, awake))
 			_, _ = r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
 		}
+	}
+	r.interrupted(ctx)
+}
+
+// interrupted says once why ctx has ended, if it has.
+func (r *run) interrupted(ctx context.Context) {
+	if ctx.Err() != nil && !r.over {
+		r.over = true
+		r.print.Failed("", context.Cause(ctx), r.advice())
 	}
 }
 
@@ -35,7 +44,11 @@ func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
 	r.shown = r.print.Run("", files, octets)
 	r.File.Root = r.root
-	tree := &mirror.Source{Server: r.source, Filter: r.Filter}
+	filter := r.Filter
+	if r.MaxAge > 0 {
+		filter.NewerThan = time.Now().Add(-r.MaxAge)
+	}
+	tree := &mirror.Source{Server: r.source, Filter: filter}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)
@@ -46,7 +59,7 @@ func (r *run) round(ctx context.Context) {
 	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx))
 	switch {
 	case ctx.Err() != nil:
-		r.print.Failed("", context.Cause(ctx), r.advice())
+		r.interrupted(ctx)
 	case errors.Is(err, download.ErrLocal):
 		r.fail("", err)
 		if totals == (batch.Totals{}) {
@@ -56,19 +69,23 @@ func (r *run) round(ctx context.Context) {
 		r.code.CompareAndSwap(exitOK, exitOther)
 	}
 	if r.Info {
+		r.shown.Stop()
 		tell.end(ctx, err == nil)
 		return
 	}
 	totals.Files += r.lost
 	totals.Failed += r.lost
-	if !r.DryRun {
-		r.shown.End(totals)
-	}
-	if n := tree.LeftOut(); n > 0 && !r.print.Again {
-		r.print.Tell("left out by age or size: " + printable.Count(n, "file", "files"))
-	}
 	if r.Delete && ctx.Err() == nil {
 		r.delete(ctx, tree, err == nil)
+	}
+	switch {
+	case r.DryRun:
+		r.shown.Stop()
+		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut())
+	case r.Watch > 0 && ctx.Err() != nil: // it is not a round
+		r.shown.Stop()
+	default:
+		r.shown.End(totals, tree.LeftOut())
 	}
 }
 
@@ -80,6 +97,7 @@ func (r *run) options(ctx context.Context) batch.Options {
 		Each:    r.File,
 		Timeout: r.MaxTime,
 		Ledger:  r.ledger(),
+		Dry:     r.DryRun,
 		Events:  func(e batch.Event) { r.event(ctx, e) },
 	}
 }
@@ -88,7 +106,7 @@ func (r *run) options(ctx context.Context) batch.Options {
 func (r *run) ledger() string {
 	shard := r.Reading.Shard
 	switch {
-	case r.NoLedger, r.Info:
+	case r.NoLedger, r.Info, r.DryRun && r.root == nil:
 		return ""
 	case shard[1] != 0:
 		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
@@ -101,9 +119,7 @@ func (r *run) from(tree *mirror.Source, tell *teller) mirror.Server {
 	switch {
 	case r.Info:
 		return tell
-	case r.DryRun:
-		return mirror.Listing{Source: tree}
-	case r.Delete, r.Filter != (mirror.Filter{}):
+	case r.Delete, tree.Filter != (mirror.Filter{}):
 		return tree
 	}
 	return r.source
@@ -119,42 +135,45 @@ func (r *run) advice() string {
 
 // delete deletes what the server no longer has of the trees, if all of them are whole.
 func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
-	if !whole {
+	switch {
+	case !whole:
 		r.print.Warn("nothing deleted: the tree was not listed and fetched completely")
 		return
+	case r.root == nil: // in a dry run: there is nothing here
+		return
 	}
-	done := "deleted "
-	switch {
-	case r.DryRun:
-		done = "would delete "
-	case r.Backup:
-		done = "moved to .ftpfetch-trash: "
+	most := max(0, cmp.Or(r.MaxDelete, 100))
+	err := s.Delete(ctx, mirror.Deletion{
+		Root:     r.root,
+		Most:     most,
+		Backup:   r.Backup,
+		Dry:      r.DryRun,
+		Excluded: r.Excluded,
+		Tell:     r.deleted,
+	})
+	if ctx.Err() == nil {
+		r.fail("", err)
 	}
-	n := int64(0)
-	tell := func(name string) {
-		n++
-		r.named(done, filepath.Join(r.Dir, name))
-	}
-	r.fail("", s.Delete(ctx, mirror.Deletion{
-		Root:   r.root,
-		Most:   max(0, cmp.Or(r.MaxDelete, 100)),
-		Backup: r.Backup,
-		Dry:    r.DryRun,
-		Tell:   tell,
-	}))
-	if n > 0 {
-		r.print.Tell(done + printable.Count(n, "file", "files") + " that the server no longer has")
+	if r.DryRun && r.plan.totals["delete"] > int64(most) {
+		r.print.Warn(fmt.Sprintf("nothing would be deleted: that is more than --max-delete %d", most))
 	}
 }
 
-// named names a file that the server no longer has. What --dry-run would delete are data, which other programs read.
-func (r *run) named(done, name string) {
-	switch {
-	case !r.DryRun:
-		r.print.Tell(done + printable.Line(name))
-	case show.IsTerminal(r.print.Out):
-		r.print.Print([]byte(printable.Line(name) + "\n"))
-	default:
-		r.print.Print([]byte(name + "\n"))
+// deleted tells of a file that the server no longer has.
+func (r *run) deleted(g mirror.Gone) {
+	if r.DryRun {
+		r.step(step{Action: "delete", Size: &g.Size, Reason: g.Why}, g.Path, g.URL)
+		return
+	}
+	done := "deleted "
+	if r.Backup {
+		done = "moved to .ftpfetch-trash: "
+	}
+	name := filepath.Join(r.Dir, g.Path)
+	u := g.URL.WithoutPassword()
+	r.shown.Deleted(done, u.Redacted(), name)
+	if r.report != nil {
+		size := json.Number(strconv.FormatInt(g.Size, 10))
+		r.reported(r.report.Write(report.Row{Version: 1, URL: u.String(), Path: name, Status: "deleted", Size: size}))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
@@ -244,8 +245,8 @@ func TestNothingFetched(t *testing.T) {
 		{"-r --accept d/*.gz U/d/", 78, "nothing matches d/*.gz (write '*.gz', which matches 2)"},
 		{"-r --accept *.zip --accept *.rar U/d/", 78, "nothing matches *.zip or *.rar"},
 		{"-r --accept *.txt --depth 1 U/d/", 78, "nothing matches *.txt; directories below level 1 are not read: 1 (--depth 2 reads more)"},
-		{"-r --reject * U/d/", 78, "--reject leaves no file of it"},
-		{"-r --reject *.gz --depth 1 U/d/", 78, "--reject leaves no file of it; directories below level 1 are not read: 1 (--depth 2 reads more)"},
+		{"-r --reject * U/d/", 78, "--reject leaves nothing to fetch"},
+		{"-r --reject *.gz --depth 1 U/d/", 78, "--reject leaves nothing to fetch; directories below level 1 are not read: 1 (--depth 2 reads more)"},
 		{"-r --depth 1 U/top/", 78, "no file; directories below level 1 are not read: 2 (--depth 2 reads more)"},
 		{"-r --depth 1 U/d/", 0, "directories below level 1 are not read: 1"},
 		{"--glob U/d/s*", 78, "only directories match s* (-r fetches what is in them)"},
@@ -267,6 +268,32 @@ func TestNothingFetched(t *testing.T) {
 		}
 		if _, err := os.Stat(".ftpfetch-ledger"); (err == nil) == strings.Contains(said, "\n0 of ") {
 			t.Errorf("%s: the ledger: %v, %q", tt.args, err, said)
+		}
+	}
+}
+
+// TestTreeOnTerminal checks that people get sizes of trees and plans in units and in columns, with the total last.
+func TestTreeOnTerminal(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{
+		Tree:    map[string]string{"/d/a\x1b": strings.Repeat("x", 20000), "/d/b": "12"},
+		ModTime: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	})
+	t.Chdir(t.TempDir())
+	at := "\t2026-01-02T03:04:05Z\t" + s.URL("/d/")
+	for args, want := range map[string]string{
+		"-I -r --sort size":       "19.5 KiB" + at + "a%1B\n2 B" + at + "b\n19.5 KiB\t2 files\ttotal\n",
+		"-I --sort name --glob":   "19.5 KiB" + at + "a%1B\n2 B" + at + "b\n19.5 KiB\t2 files\ttotal\n",
+		"-r --dry-run -d e":       "fetch     19.5 KiB  e/a\\x1b  (not here)\nfetch          2 B  e/b  (not here)\ntotal     19.5 KiB  2 to fetch, 0 to replace, 0 to leave, 0 to delete\n",
+		"-I -r --json --accept b": `{"url":"` + s.URL("/d/b") + `","size":2,"time":"2026-01-02T03:04:05Z"}` + "\n" + `{"type":"total","files":1,"size":2,"whole":true}` + "\n",
+	} {
+		u := s.URL("/d/")
+		if strings.Contains(args, "--glob") {
+			u += "*"
+		}
+		var tty screen
+		code := cli.Run(t.Context(), append(strings.Fields(args), u), cli.IO{Out: &tty, Err: io.Discard})
+		if code != 0 || tty.String() != want {
+			t.Errorf("%s: exit %d\n%s, want\n%s", args, code, tty.String(), want)
 		}
 	}
 }

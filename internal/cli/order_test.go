@@ -33,6 +33,7 @@ func TestOrderOfExits(t *testing.T) {
 	}{
 		{2, config.Usage("no")},
 		{2, wrapped(ftpexec.ErrIsDirectory)},
+		{75, errAtWork},
 		{3, manifest.ErrLine},
 		{1, scheme},
 		{3, malformed},
@@ -84,8 +85,9 @@ func TestOrderOfExits(t *testing.T) {
 func TestOrderOfHints(t *testing.T) {
 	kinds := []error{
 		localfile.ErrOther, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
-		ftpexec.ErrIsDirectory, ftpexec.ErrTLSRequired, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
-		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials,
+		errors.Join(ftpexec.ErrIsDirectory, ftpexec.ErrRefused), ftpexec.ErrIsDirectory,
+		ftpexec.ErrTLSRequired, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
+		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,
 	}
 	if len(kinds) != len(hints) {
 		t.Fatalf("%d errors for %d rows of hints", len(kinds), len(hints))

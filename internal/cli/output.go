@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,7 +23,10 @@ import (
 
 // open makes the directory of -d with its parents, opens it for many files, and opens the report.
 func (r *run) open() error {
-	if r.DryRun && !r.Delete || r.Info {
+	if r.DryRun {
+		return r.peek()
+	}
+	if r.Info {
 		return nil
 	}
 	if r.Dir != "" || r.Many {
@@ -38,11 +42,13 @@ func (r *run) open() error {
 
 func (r *run) openDir(dir string) error {
 	err := r.makeDir(dir)
-	if err == nil && r.Many {
-		r.root, err = os.OpenRoot(dir)
-		err = localfile.Failure(dir, "cannot be opened", err)
+	if err != nil || !r.Many {
+		return err
 	}
-	return err
+	if r.root, err = os.OpenRoot(dir); err != nil {
+		return localfile.Failure(dir, "cannot be opened", err)
+	}
+	return r.lock(dir)
 }
 
 func (r *run) openReport() (err error) {
@@ -55,6 +61,40 @@ func (r *run) openReport() (err error) {
 	}
 	r.report, err = report.Create(r.Report, dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
+}
+
+// errAtWork means that another run mirrors to the directory. Its code is that of sysexits.h for what works later.
+var errAtWork = errors.New("another run is mirroring to this directory: let it end, or choose another -d")
+
+// lock keeps other mirrors out of the directory of this one until the run ends, as far as the system locks directories. Lists,
+// and trees without -N, need no lock: two runs share the work.
+func (r *run) lock(dir string) (err error) {
+	mirrors := r.Recursive && r.File.Newer && r.Dir != ""
+	if !mirrors && !r.Delete && r.Watch == 0 {
+		return nil
+	}
+	r.locked, err = r.root.Open(".")
+	if err != nil {
+		return localfile.Failure(dir, "cannot be opened", err)
+	}
+	if taken, _ := disk.Lock(r.locked); taken {
+		r.made = nil // which the other run may have found
+		return fmt.Errorf("%s: %w", printable.Line(dir), errAtWork)
+	}
+	return nil
+}
+
+// peek opens the directory of -d if it is there: a dry run makes none.
+func (r *run) peek() (err error) {
+	if !r.Many {
+		return nil
+	}
+	dir := cmp.Or(r.Dir, ".")
+	r.root, err = os.OpenRoot(dir)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return localfile.Failure(dir, "cannot be opened", err)
 }
 
 // makeDir makes a directory with its parents, remembers which are new, and has their names reach the disk.
@@ -88,10 +128,11 @@ func (r *run) close() {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))
 	}
 	if r.root != nil {
+		r.locked.Close() // which may be nil
 		r.root.Close()
 	}
 	for _, dir := range r.made {
-		if r.Many && r.code.Load() == exitOK && !r.DryRun {
+		if r.Many && r.code.Load() == exitOK {
 			return // it is what the server has, even if it is empty
 		}
 		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
@@ -115,7 +156,12 @@ func (r *run) reports(e batch.Event) {
 		return
 	}
 	text, code := Explain(e.Err)
-	if err := r.report.Add(e, show.OneLine(text), code); err != nil {
+	r.reported(r.report.Add(e, show.OneLine(text), code))
+}
+
+// reported takes the error of writing to the report, after which nothing is written to it.
+func (r *run) reported(err error) {
+	if err != nil {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", err))
 		r.report.Close()
 		r.report = nil

@@ -71,6 +71,7 @@ func newRun(c *config.Config, stdio IO) *run {
 	p.Progress = show.Mode(c.Progress)
 	p.Dir = c.Dir
 	p.Report = c.Report
+	p.Rounds = c.Watch > 0
 	if len(c.Targets) == 1 {
 		p.Tree = c.Targets[0].URL
 	}
@@ -81,6 +82,7 @@ func newRun(c *config.Config, stdio IO) *run {
 		left:   make(chan int, 3),
 		logins: newLogins(c, stdio.In, p.Alone),
 		saved:  make(map[string]bool),
+		plan:   plan{totals: make(map[string]int64)},
 	}
 }
 
@@ -146,6 +148,7 @@ type run struct {
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
 	root   *os.Root // of many files
+	locked *os.File // its directory, while no other run may mirror to it
 	report *report.File
 	saved  map[string]bool // paths that lone files were saved under
 	last   string          // the path of the last file that was saved; "-" is standard output
@@ -156,6 +159,8 @@ type run struct {
 	zoneless bool // a time was shown whose zone is not known
 
 	shown *show.Run
+	plan  plan         // of a dry run of many files
+	over  bool         // it was said that the run is interrupted
 	code  atomic.Int32 // the exit code of the first failure
 	told  atomic.Bool  // that standard output has lost something
 	bare  sync.Once    // says that a listing has names alone
@@ -177,11 +182,14 @@ func (r *run) all(ctx context.Context) {
 	}
 	r.fence(ctx)
 	r.Client.MaxIdle = r.idle()
+	if (r.Recursive || r.Glob || r.DryRun) && show.IsTerminal(r.print.Out) {
+		r.Human = true
+	}
 	defer r.hangUp(ctx)
 	switch {
 	case r.asks():
 		r.infos(ctx)
-	case r.Many && (!r.DryRun || r.Delete):
+	case r.Many:
 		r.many(ctx)
 	default:
 		for t := range r.tasks(ctx) {
@@ -267,7 +275,10 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
 	switch {
-	case r.Info && e.Kind == download.Progress, r.Info && e.Kind == download.Ended && e.Err == nil && e.Text == "":
+	case e.Plan != nil:
+		r.planned(e.Task, *e.Plan)
+		return
+	case (r.Info || r.DryRun) && e.Kind == download.Progress, r.Info && e.Kind == download.Ended && e.Err == nil && e.Text == "":
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Warn(e.Err.Error())

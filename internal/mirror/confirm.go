@@ -63,8 +63,7 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 	login, witness, err := q.again(ctx, in, names)
 	witness = cmp.Or(witness, lost[0].witness)
 	if err == nil && witness == nil && !q.empty {
-		err = errors.New(
-			"the tree on the server has become empty: --max-delete all deletes its files here too")
+		err = errors.New("the server's tree is empty (--max-delete all deletes it here too)")
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +81,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 			gone = append(gone, m)
 		default:
 			q.strange = &localfile.Error{Path: m.path, Reason: fmt.Sprintf(
-				"did not come from the login directory %q, and is kept, as all such files are: delete it, or fetch by a URL from the root (%%2F)", login)}
+				"is kept, as all files that were not fetched from the login directory %q: "+
+					"delete it yourself, or write a URL from the root (%%2F)", login)}
 		}
 	}
 	return gone, err
@@ -99,8 +99,8 @@ func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
 		}
 		name := path.Base(e.Name)
 		if _, back := names[localfile.Key(name)]; back {
-			return "", nil,
-				fmt.Errorf("%s: of two listings only the second has %s", in.Redacted(), name)
+			const what = "%s: %s was missing from the first listing, but is in the second"
+			return "", nil, fmt.Errorf(what, in.Redacted(), name)
 		}
 		if e.Mode.IsRegular() {
 			file = e.URL
@@ -113,7 +113,7 @@ func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
 func (q *inquiry) testify(ctx context.Context, witness *urlparse.URL) error {
 	e, err := q.Stat(ctx, witness)
 	if err == nil && e.Size < 0 {
-		return errors.New("the server confirms no file of the tree any more")
+		return fmt.Errorf("%s: the server no longer tells the size of a file that it has listed", witness.Redacted())
 	}
 	return err
 }

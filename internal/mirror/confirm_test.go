@@ -205,7 +205,7 @@ func TestDeleteNeedsBoth(t *testing.T) {
 				if text == "" && err == nil {
 					t.Errorf("%s, %s: nothing is there any more, and that is no error", name, known)
 				}
-				if text == missing && (err == nil || !strings.Contains(err.Error(), "of two listings only the second has "+name)) {
+				if text == missing && (err == nil || !strings.Contains(err.Error(), name+" was missing from the first listing, but is in the second")) {
 					t.Errorf("%s, %s: %v", name, known, err)
 				}
 			}

@@ -16,54 +16,83 @@ import (
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
 )
 
 // Deletion says how to delete.
 type Deletion struct {
-	Root *os.Root // the output directory
-	// how many files may be deleted; math.MaxInt: any number, also if the server has no file left
-	Most   int
-	Backup bool              // they are moved to a new directory in .ftpfetch-trash instead
-	Dry    bool              // nothing is deleted, only told
-	Tell   func(name string) // is called with the path below Root of each file
+	Root     *os.Root   // the output directory
+	Most     int        // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
+	Backup   bool       // they are moved to a new directory in .ftpfetch-trash instead
+	Dry      bool       // nothing is deleted, only told
+	Excluded bool       // files are deleted too that the filters leave out, although the server may have them
+	Tell     func(Gone) // is called for each file
+}
+
+// Gone is a file that is deleted.
+type Gone struct {
+	Path string        // below the output directory
+	URL  *urlparse.URL // that it had
+	Size int64         // in bytes, here
+	Why  string        // in words for people
 }
 
 // Delete deletes files of the Trees that the server no longer has. All trees must have been listed whole. It is the one
 // place that decides. A file is deleted if
 //   - a ledger says that it came from below a tree, from the same login directory, and it is still as it was then;
 //   - no tree of the run has a file of its path;
+//   - the filters do not leave it out;
 //   - a whole listing lacks it or a directory above it;
 //   - then, three times, each time on a new connection, another listing lacks it too, the server says of it, word for word,
 //     what it says of a name that nobody has, and still tells of another file of the same tree.
 //
-// What contradicts that is an error, and nothing is deleted, of any tree.
+// What contradicts that is an error, and nothing is deleted, of any tree. With Excluded, files that the filters leave out are
+// deleted too, without a question: nobody wants them, whether the server has them or not.
 func (s *Source) Delete(ctx context.Context, d Deletion) error {
-	l, err := ledger.Open(d.Root, ledger.Name)
+	name := ledger.Name
+	if d.Dry {
+		name += "-none" // which is not there: nothing is added to any
+	}
+	l, err := ledger.Open(d.Root, name)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	all := make(map[string]missing) // by path
-	err = l.Each(func(r ledger.Record) {
-		if m := s.missing(r); m.in != nil && m.find(d.Root, l) {
-			all[m.path] = m
-		}
-	})
-	if len(all) > d.Most && !d.Dry {
-		files := printable.Count(int64(len(all)), "file is", "files are")
+	lost, left, err := s.candidates(d, l)
+	if n := len(lost) + len(left); n > d.Most && !d.Dry {
+		files := printable.Count(int64(n), "file", "files")
 		return &localfile.Error{Path: d.Root.Name(), Reason: fmt.Sprintf(
-			"%s no longer on the server, more than --max-delete %d: nothing is deleted (--dry-run shows them)", files, d.Most)}
+			"nothing deleted: %s would go, more than --max-delete %d (--dry-run shows them)", files, d.Most)}
 	}
-	lost := slices.SortedFunc(maps.Values(all), byPath)
 	q := &inquiry{Source: s, empty: d.Most == math.MaxInt}
 	if err == nil {
 		lost, err = q.confirm(ctx, lost)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing is deleted: %w", err)
+		return fmt.Errorf("nothing deleted: %w", err)
 	}
+	lost = append(lost, left...)
 	slices.SortFunc(lost, byPath)
 	return cmp.Or(d.carryOut(l, lost), q.strange)
+}
+
+// candidates returns the files that the ledger knows, by path: those that the listings lack, and with Excluded those that the
+// filters leave out.
+func (s *Source) candidates(d Deletion, l *ledger.Ledger) (lost, left []missing, err error) {
+	all := make(map[string]missing) // by path
+	err = l.Each(func(r ledger.Record) {
+		if m := s.missing(r, d.Excluded); m.path != "" && m.find(d.Root, l) {
+			all[m.path] = m
+		}
+	})
+	for _, m := range slices.SortedFunc(maps.Values(all), byPath) {
+		if m.left {
+			left = append(left, m)
+		} else {
+			lost = append(lost, m)
+		}
+	}
+	return lost, left, err
 }
 
 func byPath(a, b missing) int { return cmp.Compare(a.path, b.path) }
@@ -86,18 +115,26 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 					err)
 			}
 		}
-		d.Tell(m.path)
+		d.Tell(Gone{Path: m.path, URL: m.url, Size: m.size, Why: m.why()})
 	}
 	return dirs.Close()
 }
 
-// remove deletes the file or moves it to trash, and deletes the directories that are gone from the server and empty.
+// why says why the file is deleted.
+func (m *missing) why() string {
+	if m.left {
+		return "left out by the filters"
+	}
+	return "no longer on the server"
+}
+
+// remove deletes the file or moves it to trash, and deletes the directories that go with it and are empty.
 func (m *missing) remove(root *os.Root, trash string, dirs *disk.Dirs) error {
 	if err := m.discard(root, trash, dirs); err != nil {
 		return err
 	}
 	dir := m.path
-	for range len(m.url.Dirs) - len(m.in.Dirs) { // those below the one that lacks them
+	for range m.dirs {
 		dir = path.Dir(dir)
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
 			break

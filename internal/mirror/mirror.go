@@ -55,12 +55,6 @@ type Source struct {
 	witness map[int]*urlparse.URL // of each of Trees, a file that is there
 }
 
-// Listing is a Source of which package batch only lists the trees, and fetches nothing.
-type Listing struct{ *Source }
-
-// Tell does nothing.
-func (Listing) Tell(*urlparse.URL, ftpexec.Entry) {}
-
 // LeftOut returns how many files the listings so far have left out.
 func (s *Source) LeftOut() int64 { return s.left.Load() }
 

@@ -71,7 +71,7 @@ func (s *stand) attack(c *testserver.Conn) testserver.Action {
 func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (deleted []string, err error) {
 	d.Root = must.Get(os.OpenRoot(dir))(s)
 	defer d.Root.Close()
-	d.Tell = func(name string) { deleted = append(deleted, name) }
+	d.Tell = func(g mirror.Gone) { deleted = append(deleted, g.Path) }
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
@@ -123,7 +123,7 @@ func TestDelete(t *testing.T) {
 		err     string
 	}{
 		{name: "all", d: mirror.Deletion{Most: 4}, deleted: all},
-		{name: "too many", d: mirror.Deletion{Most: 3}, err: "4 files are no longer on the server, more than --max-delete 3: nothing is deleted"},
+		{name: "too many", d: mirror.Deletion{Most: 3}, err: "nothing deleted: 4 files would go, more than --max-delete 3"},
 		{name: "only told", d: mirror.Deletion{Most: 1, Dry: true}, deleted: all},
 		{name: "moved", d: mirror.Deletion{Most: 4, Backup: true}, deleted: all},
 		{name: "changed here", d: mirror.Deletion{Most: 9}, deleted: all[1:], change: func(dir string) {

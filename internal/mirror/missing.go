@@ -13,13 +13,17 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// missing is a file here that a whole listing lacks, by its own name or by that of a directory above it.
+// missing is a file here that a whole listing lacks, by its own name or by that of a directory above it, or that the
+// filters leave out.
 type missing struct {
-	path    string        // below the output directory
+	path    string        // below the output directory; "" if nothing is missing
 	url     *urlparse.URL // of the file
-	in      *urlparse.URL // the directory that was listed; nil if nothing is missing
+	left    bool          // the filters leave it out: the server may have it
+	in      *urlparse.URL // the directory that was listed; nil if no listing lacks the file
 	name    string        // what its listing lacks
+	dirs    int           // directories above it that go with it
 	witness *urlparse.URL // another file of the tree; nil if the server has none
+	size    int64         // of the file here
 	login   string        // the directory after the login from which it came; "" if unknown
 }
 
@@ -31,8 +35,9 @@ func (m *missing) kind() urlparse.Typecode {
 	return ""
 }
 
-// missing returns the file that r is about, if it is one of a tree and the listings of all trees lack it.
-func (s *Source) missing(r ledger.Record) (m missing) {
+// missing returns the file that r is about, if it is one of a tree, and no tree has it: the listings lack it or, if excluded
+// says so, the filters leave it out. Otherwise what the filters leave out is not missing.
+func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 	for i, t := range s.Trees {
 		below, covers := strings.CutPrefix(r.Local(),
 			strings.TrimPrefix(path.Clean(t.Path)+"/", "./"))
@@ -40,8 +45,14 @@ func (s *Source) missing(r ledger.Record) (m missing) {
 			continue
 		}
 		at := s.lookUp(t, strings.Split(below, "/"))
-		if at.in == nil { // this tree may have it
+		switch left := s.leaves(t.Tree, below, r.Size); {
+		case left && excluded:
+			at.left = true
+			at.dirs = leftAbove(t.Tree, below)
+		case left, at.in == nil: // it is not asked about, or this tree may have it
 			return missing{}
+		default:
+			at.dirs = len(at.url.Dirs) - len(at.in.Dirs)
 		}
 		if at.url.Key() == urlparse.KeyOf(r.URL) {
 			m = at
@@ -52,9 +63,24 @@ func (s *Source) missing(r ledger.Record) (m missing) {
 	return m
 }
 
+// leaves reports whether the filters leave out a file of this size at a path of a tree. Ages are no filters here: what is
+// too young or too old for this run may be there.
+func (s *Source) leaves(t *batch.Tree, below string, size int64) bool {
+	return !t.Includes(below, false) || s.MaxSize > 0 && size > s.MaxSize
+}
+
+// leftAbove returns how many directories above a path of a tree, from the last on, its filters leave out.
+func leftAbove(t *batch.Tree, below string) (n int) {
+	for dir := path.Dir(below); dir != "." && !t.Includes(dir, true); dir = path.Dir(dir) {
+		n++
+	}
+	return n
+}
+
 // lookUp looks up a path in the listings of a tree.
 func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
 	m.url = top(t)
+	whole := true // the listings up to here
 	for i, name := range names {
 		in := m.url
 		kind := urlparse.TypeDir
@@ -65,14 +91,12 @@ func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
 			}
 		}
 		m.url = in.Child(localfile.Segment(name), kind)
-		if m.in != nil {
+		if m.in != nil || !whole {
 			continue
 		}
 		directory := string(in.Key())
-		if _, whole := s.seen[key(directory, ".")]; !whole {
-			return missing{}
-		}
-		if _, there := s.seen[key(directory, name)]; !there {
+		_, whole = s.seen[key(directory, ".")]
+		if _, there := s.seen[key(directory, name)]; whole && !there {
 			m.in = in
 			m.name = name
 		}
@@ -94,5 +118,6 @@ func (m *missing) find(root *os.Root, l *ledger.Ledger) bool {
 	}
 	r, ok := l.Find(manifest.Item{Path: m.path, URLs: []*urlparse.URL{m.url}}, time.Time{}, info)
 	m.login = r.Login
+	m.size = info.Size()
 	return ok
 }

@@ -67,7 +67,7 @@ var where = []struct {
 func (f *forest) mirror(d mirror.Deletion, trees ...batch.Task) (deleted []string, err error) {
 	d.Root = must.Get(os.OpenRoot(f.dir))(f)
 	defer d.Root.Close()
-	d.Most, d.Tell = cmp.Or(d.Most, 1000), func(name string) { deleted = append(deleted, name) }
+	d.Most, d.Tell = cmp.Or(d.Most, 1000), func(g mirror.Gone) { deleted = append(deleted, g.Path) }
 	client := new(ftpexec.Client)
 	defer client.CloseIdleConnections()
 	source := &mirror.Source{Server: client, Trees: trees}
@@ -100,7 +100,7 @@ func TestWitness(t *testing.T) {
 					must.Do(t, f.files[where[other].server].Rename(where[other].dir+"/f0", "/moved"))
 				}
 				deleted, err := f.mirror(mirror.Deletion{}, f.trees...)
-				if len(deleted) > 0 || err == nil || !strings.Contains(err.Error(), "the tree on the server has become empty: --max-delete all") {
+				if len(deleted) > 0 || err == nil || !strings.Contains(err.Error(), "the server's tree is empty (--max-delete all") {
 					t.Errorf("tree %d is empty: deleted %q, %v", i, deleted, err)
 				}
 			}
@@ -181,7 +181,7 @@ func TestLoginDirectory(t *testing.T) {
 			}
 			continue
 		}
-		if len(deleted) > 0 || err == nil || !strings.Contains(err.Error(), `did not come from the login directory "/new", and is kept`) {
+		if len(deleted) > 0 || err == nil || !strings.Contains(err.Error(), `is kept, as all files that were not fetched from the login directory "/new"`) {
 			t.Errorf("deleted %q, %v", deleted, err)
 		}
 		must.Do(t, files.Remove("/new/a/new1"))

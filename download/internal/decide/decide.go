@@ -38,9 +38,9 @@ var undecided = Answer{}
 func (f *Facts) nothingThere() Answer {
 	switch {
 	case f.Here == Nothing:
-		return f.fetch(f.Overwrite, false)
+		return f.fetch(f.Overwrite, false, "not here")
 	case f.Overwrite && !f.Newer:
-		return f.fetch(true, false)
+		return f.fetch(true, false, "as --overwrite says")
 	}
 	return undecided
 }
@@ -96,7 +96,7 @@ func (f *Facts) digest() Answer {
 func (f *Facts) wrongDigest() Answer {
 	switch {
 	case f.Newer:
-		a := f.fetch(true, false)
+		a := f.fetch(true, false, "has another digest")
 		a.Note = "fetching it again"
 		return a
 	case f.Continue && f.Local.Size < f.known().Size:
@@ -136,19 +136,19 @@ func (f *Facts) newer() Answer {
 	case f.Here == Dangling:
 		return refuse(Exists, "leads to nothing")
 	case f.differs(known.Size) && !f.Continue:
-		return f.fetch(true, false)
+		return f.fetch(true, false, f.sizes(known))
 	case !f.Asked && !known.complete():
 		return Answer{Do: AskServer}
 	case known.Time.IsZero():
-		a := f.fetch(true, false)
+		a := f.fetch(true, false, "the server tells no time")
 		a.Note = "the server does not report the file's time: retrieving it"
 		return a
 	case f.newerThanLocal(known):
-		return f.fetch(true, false)
+		return f.fetch(true, false, "newer on the server")
 	case !f.differs(known.Size):
 		return f.leave(LeftOlder)
 	case known.Size < f.Local.Size, f.Asked && f.Server.Size < 0: // the server must say where to resume
-		return f.fetch(true, false)
+		return f.fetch(true, false, f.sizes(known))
 	}
 	return undecided
 }
@@ -174,7 +174,7 @@ func (f *Facts) resume() Answer {
 	case f.Local.Size == f.Server.Size:
 		return f.leave(LeftThere)
 	default:
-		return f.fetch(true, true)
+		return f.fetch(true, true, "the rest is missing")
 	}
 	return refuse(NoStart, why)
 }
@@ -192,8 +192,7 @@ func (f *Facts) compare() Answer {
 	case known.Size < 0:
 		return refuse(Exists, LeftExists)
 	case known.Size != f.Local.Size:
-		why := fmt.Sprintf("differs from the server's: %d bytes there, %d here", known.Size, f.Local.Size)
-		return refuse(Exists, why)
+		return refuse(Exists, "differs from the server's: "+f.sizes(known))
 	case known.Time.IsZero():
 		return refuse(Exists, "has the size of the server's, which tells no time")
 	case f.newerThanLocal(known):
@@ -217,12 +216,18 @@ func (f *Facts) leave(why string) Answer {
 
 func refuse(cause Cause, why string) Answer { return Answer{Do: Refuse, Cause: cause, Why: why} }
 
+// sizes says how long the file is that has another size here.
+func (f *Facts) sizes(known Stamp) string {
+	return fmt.Sprintf("%d bytes there, %d here", known.Size, f.Local.Size)
+}
+
 // fetch fetches the file: from the part, or from what is there if start says that it may be the start, or from nothing.
-func (f *Facts) fetch(replace, start bool) Answer {
+// cause says why, in words for people.
+func (f *Facts) fetch(replace, start bool, cause string) Answer {
 	if !f.Part.Claimed {
 		return Answer{Do: AskPart}
 	}
-	a := Answer{Do: Fetch, Replace: replace, Why: f.useless(start)}
+	a := Answer{Do: Fetch, Replace: replace, Why: f.useless(start), For: cause}
 	switch {
 	case a.Why == "" && f.Part.Bytes > 0 && !f.Part.Checked:
 		return Answer{Do: AskBlocks}
@@ -277,6 +282,14 @@ func (f *Facts) known() Stamp {
 
 // Newest is the time of the server's file as far as it is known.
 func (f *Facts) Newest() time.Time { return f.known().Time }
+
+// Size is the size of the server's file as far as it is known, or else the one that the caller expects; -1 if neither is.
+func (f *Facts) Size() int64 {
+	if size := f.known().Size; size >= 0 {
+		return size
+	}
+	return f.Want
+}
 
 // differs reports whether a size is known and is not the one of what is there.
 func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }

@@ -109,6 +109,7 @@ type Answer struct {
 	Replace bool   // Fetch may replace what is there
 	Start   Start  // from where Fetch goes on
 	Note    string // what Fetch should say first; "" for nothing
+	For     string // why the file is fetched, in words for people
 }
 
 // Cause is the kind of a refusal.

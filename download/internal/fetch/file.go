@@ -85,7 +85,7 @@ func (f *file) look() {
 	if f.Relist != nil {
 		f.facts.Listed = f.Listed
 	}
-	if f.to.Info == nil {
+	if f.to == nil || f.to.Info == nil {
 		return
 	}
 	f.facts.Here = decide.Regular
@@ -177,13 +177,18 @@ func (f *file) claim() error {
 		return err
 	}
 	f.t = &transfer{job: f.job, part: p}
-	left := decide.Part{Claimed: true, Bytes: p.Left.Done.Octets(), Adopted: p.Left.Adopted}
-	left.Other = left.Bytes > 0 && urlparse.KeyOf(p.Left.URL) != f.key
-	if p.LeftErr != nil {
-		left.Broken = p.LeftErr.Error()
+	f.left(p.Left, p.LeftErr)
+	return nil
+}
+
+// left says what an earlier run has left in the part, or what is wrong with it.
+func (f *file) left(s partfile.State, wrong error) {
+	left := decide.Part{Claimed: true, Bytes: s.Done.Octets(), Adopted: s.Adopted}
+	left.Other = left.Bytes > 0 && urlparse.KeyOf(s.URL) != f.key
+	if wrong != nil {
+		left.Broken = wrong.Error()
 	}
 	f.facts.Part = left
-	return nil
 }
 
 // checkPart compares the part with its journal. Blocks that are damaged are fetched again.
@@ -300,7 +305,7 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 	size := s.Done.Octets()
 	r := Result{Size: size, ModTime: cmp.Or(s.ModTime, f.Listed.Time), Resumed: t.resumed}
 	f.reading(t.part.Name(), size)
-	err := cmp.Or(f.sized("what arrived has", size), t.part.Intact(ctx))
+	err := cmp.Or(f.sized("received", size), t.part.Intact(ctx))
 	if err == nil && f.check != nil {
 		err = t.verify(ctx, size, &r)
 	}

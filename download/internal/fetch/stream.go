@@ -26,7 +26,7 @@ func To(ctx context.Context, from Job, w io.Writer, path string) (r Result, err 
 	}
 	r = Result{Size: s.n.Load(), ModTime: s.has.Time}
 	if err == nil {
-		err = j.sized("what arrived has", r.Size)
+		err = j.sized("received", r.Size)
 	}
 	if err == nil && check != nil {
 		err = check.compare(&r)

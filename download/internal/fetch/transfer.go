@@ -95,7 +95,7 @@ func (t *transfer) learn(over *restart) error {
 		t.stale = over.why
 		t.server.changes++
 		if t.server.changes > maxChanges {
-			const what = "the file changes on the server while it is read"
+			const what = "the file is changing on the server"
 			return errorf(ftpexec.ErrChanged, "%s: %s", what, over.why)
 		}
 		return nil

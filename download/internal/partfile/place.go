@@ -19,7 +19,7 @@ import (
 
 // These errors tell causes apart.
 var (
-	ErrBusy    = errors.New("another run writes the file")
+	ErrBusy    = errors.New("another run is writing the file")
 	ErrMoved   = disk.ErrMoved // look again
 	ErrDiffers = errors.New("other bytes than those that are there")
 	ErrBeyond  = errors.New("more bytes than the span has")
@@ -37,7 +37,7 @@ func changed(path, how string) error {
 	return refuse(path, how+": another program changed it: run the command again", nil)
 }
 
-func busy(path string) error { return refuse(path, "is being written by another run", ErrBusy) }
+func busy(path string) error { return refuse(path, "another run is writing it", ErrBusy) }
 
 // Place is where a file is to be. All its names are in one directory, which stays open.
 type Place struct {
@@ -200,6 +200,22 @@ func (p *Place) Open() (*os.File, error) {
 		return p.root.Open(filepath.Join(p.path, p.target))
 	})
 	return f, failure(p.Path, "cannot be opened", err)
+}
+
+// Peek returns what the part has, as its journal says. It locks nothing and changes nothing.
+func (p *Place) Peek() (State, error) {
+	if err := p.enter(); err != nil {
+		return State{}, err
+	}
+	s, err := p.readJournal()
+	if err != nil {
+		return State{}, err
+	}
+	part, err := p.dir.Lstat(p.partial)
+	if err == nil && part.Size() < s.Done.End() {
+		err = errJournal
+	}
+	return s, err
 }
 
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,6 +49,8 @@ type Config struct {
 
 	// Of trees.
 	Delete, Backup bool          // what the server no longer has; by moving it
+	Excluded       bool          // Delete applies to what filters leave out too
+	MaxAge         time.Duration // in place of NewerThan: of files, at each look
 	MaxDelete      int           // 0: 100; negative: none; math.MaxInt: all
 	Watch          time.Duration // between two runs; 0: one run
 	mirror.Filter                // of files
@@ -154,8 +157,7 @@ func (r *reader) settle() {
 	l := r.line
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
-	lists := l.Input != "" || l.Manifest != ""
-	l.Many = lists || l.Recursive || l.Glob || together && len(l.Targets) > 1
+	l.Many = l.several(together)
 	if !l.Many && l.Reading.KeepDirs {
 		l.Many = true
 		l.Jobs = 1
@@ -175,6 +177,14 @@ func (r *reader) settle() {
 		l.StdinUser = u.User.Username()
 		l.StdinHost = u.Host
 	}
+}
+
+// several reports whether the command is for many files, or does what depends on a server as theirs does: the dry run of -N.
+// together means that -j is given.
+func (l *line) several(together bool) bool {
+	lists := l.Input != "" || l.Manifest != ""
+	compares := l.DryRun && l.File.Newer && l.Output == "" && l.File.Sum.Algorithm == ""
+	return lists || compares || l.Recursive || l.Glob || together && len(l.Targets) > 1
 }
 
 // share sets how many connections one server gets. together means that -j is given.
@@ -249,4 +259,25 @@ func isPattern(text string) bool {
 	}
 	_, err = urlparse.Parse(choices[0].URL)
 	return err == nil
+}
+
+// readDelete reads the value that --delete may have.
+func (l *line) readDelete(s string) error {
+	on, err := strconv.ParseBool(s)
+	l.Excluded = s == "excluded"
+	l.Delete = on || l.Excluded
+	if err != nil && !l.Excluded {
+		return errors.New("write --delete or --delete=excluded")
+	}
+	return nil
+}
+
+// readNewer reads how old files may be, or since when they have changed.
+func (l *line) readNewer(s string) (err error) {
+	l.NewerThan = time.Time{}
+	l.MaxAge, err = readTime(s)
+	if err != nil {
+		l.NewerThan, err = readMoment(s)
+	}
+	return err
 }

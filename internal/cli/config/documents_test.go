@@ -255,6 +255,59 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
+// unitKeys are the settings that the units in the recipes may have, by sections.
+var unitKeys = map[string]string{
+	"Unit":    "Description Wants After StartLimitIntervalSec StartLimitBurst",
+	"Service": "Type DynamicUser StateDirectory WorkingDirectory ExecStart SuccessExitStatus Restart RestartSec NoNewPrivileges PrivateDevices ProtectHome",
+	"Timer":   "OnCalendar RandomizedDelaySec Persistent",
+	"Install": "WantedBy",
+}
+
+// TestUnits checks the units of systemd in the recipes: each setting is in the section where systemd looks for it, a timer
+// starts the service of its name at a time of the day, and that service runs once and knows the code of a second mirror.
+func TestUnits(t *testing.T) {
+	timers := must.Get(filepath.Glob(recipes + "/*.timer"))(t)
+	if len(timers) == 0 {
+		t.Fatal("there is no timer")
+	}
+	for _, name := range timers {
+		timer := unit(t, name)
+		service := unit(t, strings.TrimSuffix(name, ".timer")+".service")
+		for setting, pattern := range map[string]string{
+			timer["Timer.OnCalendar"]:            `^\*-\*-\* [0-2]\d:[0-5]\d:[0-5]\d$`,
+			timer["Timer.Persistent"]:            `^yes$`,
+			timer["Install.WantedBy"]:            `^timers\.target$`,
+			service["Service.Type"]:              `^oneshot$`,
+			service["Service.ExecStart"]:         `^/usr/local/bin/ftpfetch -q -r -N -d `,
+			service["Service.SuccessExitStatus"]: `^75$`,
+		} {
+			if !regexp.MustCompile(pattern).MatchString(setting) {
+				t.Errorf("%s: %q does not match %s", name, setting, pattern)
+			}
+		}
+	}
+}
+
+// unit returns the settings of a unit of systemd, with the names of their sections.
+func unit(t *testing.T, name string) map[string]string {
+	section := ""
+	all := make(map[string]string)
+	for line := range strings.Lines(string(must.Get(os.ReadFile(name))(t))) {
+		line = strings.TrimSpace(line)
+		key, value, set := strings.Cut(line, "=")
+		switch {
+		case line == "", strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "["):
+			section = strings.Trim(line, "[]")
+		case !set || !slices.Contains(strings.Fields(unitKeys[section]), key):
+			t.Errorf("%s: %s is nothing that [%s] has", name, line, section)
+		default:
+			all[section+"."+key] = value
+		}
+	}
+	return all
+}
+
 // check parses the command lines in a recipe, and returns how many there are.
 func check(t *testing.T, text string) (found int) {
 	for _, match := range recipeCommand.FindAllStringSubmatch(text, -1) {

@@ -133,7 +133,8 @@ func (l *line) readers() map[string]func(string) error {
 		"speed-limit": into(&l.Client.MinRate, readPace),
 		"checksum":    into(&l.File.Sum, digest.Parse),
 		"max-delete":  into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
-		"newer-than":  into(&l.NewerThan, readMoment),
+		"newer-than":  l.readNewer,
+		"delete":      l.readDelete,
 		"range":       into(&l.Range, readRange),
 		"user":        into(&l.User, readLogin),
 		"proxy":       into(&l.Proxy, l.readProxy),
@@ -372,7 +373,7 @@ func readMoment(s string) (time.Time, error) {
 	}
 	info, err := os.Stat(s)
 	if err != nil {
-		return time.Time{}, errors.New("write a time such as 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
+		return time.Time{}, errors.New("write a time such as 1h, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
 	}
 	return info.ModTime(), nil
 }

@@ -45,6 +45,7 @@ func (r *reader) facts() map[string]bool {
 		"listings":    len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched), // nothing else
 		"known":       len(l.Targets) == 1 && !slices.ContainsFunc(l.Targets, nobody), // whose login it is
 		"many":        l.Many,
+		"deletes":     l.Delete,
 		"stdout":      l.Output == "-",
 		"root":        filepath.IsAbs(l.Output), // where -o begins
 		"report-":     l.Report == "-",

@@ -135,6 +135,10 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if done.Verified != "" {
 		text += " (verified: " + OneLine(done.Verified) + ")"
 	}
+	if r.p.Progress == Plain { // who asks for lines gets them all
+		r.p.say(e, f.name+": "+text)
+		return
+	}
 	r.say(e, f.name+": "+text)
 }
 
@@ -148,5 +152,5 @@ func (r *Run) shows(left bool) bool {
 	case None:
 		return left && r.lone
 	}
-	return r.lone
+	return r.lone || r.p.Progress == Plain && !left // which auto is not
 }

@@ -67,7 +67,7 @@ func TestBarsTogether(t *testing.T) {
 	}
 	all.Wait()
 	s.out.Reset()
-	r.End(batch.Totals{Files: 5, Complete: 5})
+	r.End(batch.Totals{Files: 5, Complete: 5}, 0)
 	s.compare(t, "\r\x1b[1A\x1b[J5 of 5 complete: 0 B in 5.0 s\n")
 }
 
@@ -113,7 +113,7 @@ func TestRunLine(t *testing.T) {
 			t.Errorf("%d columns: got %q, want %q", width, got, want)
 		}
 	}
-	r.End(batch.Totals{})
+	r.End(batch.Totals{}, 0)
 }
 
 func TestSpeed(t *testing.T) {

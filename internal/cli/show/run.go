@@ -38,6 +38,7 @@ type Run struct {
 	before     int64    // files that were complete before
 	verified   int64    // files whose digest was right
 	links      int64    // links that were not followed
+	deleted    int64    // files that the server no longer has
 	failed     []string // what failed first, printable
 	losses     int      // and how much more did
 	place      string   // the directory that has all files that are there, below that of -d; "" if there are several
@@ -183,6 +184,23 @@ func (r *Run) end(f *file, e batch.Event) {
 	}
 }
 
+// Deleted shows that a file was deleted, or what else done says. In rounds only the last line counts them.
+func (r *Run) Deleted(done, url, path string) {
+	defer r.p.lock()()
+	r.deleted++
+	text := done + printable.Line(path)
+	if r.mode == None || r.p.Rounds && r.p.Progress != Plain {
+		text = ""
+	}
+	e := event{Event: "delete", URL: url, Path: path}
+	switch {
+	case r.p.Progress == Plain: // who asks for lines gets them all
+		r.p.say(e, text)
+	case r.mode != None:
+		r.p.sayFew("", e, text)
+	}
+}
+
 // note notes for the end of the run how a task has ended: what failed, and in which directory the others are.
 func (r *Run) note(e batch.Event) {
 	switch {
@@ -220,8 +238,8 @@ func (r *Run) of() (files, octets int64) {
 }
 
 // End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed: 108
-// MiB in 16.1 s, 6.7 MiB/s". After a long run it names the files that failed once more.
-func (r *Run) End(t batch.Totals) {
+// MiB in 16.1 s, 6.7 MiB/s". So many files were left out of listings. After a long run it names those that failed again.
+func (r *Run) End(t batch.Totals, leftOut int64) {
 	all := cmp.Or(printable.Line(r.p.Report), "--report FILE") + " has them all"
 	r.p.Rest(": " + all)
 	defer r.p.lock()()
@@ -239,13 +257,19 @@ func (r *Run) End(t batch.Totals) {
 			r.p.line("... and %d more: %s", r.losses, all)
 		}
 	}
-	if !whole || r.mode != None && !(r.p.Again && t.Complete == r.before) {
-		r.p.say(r.event("end"), r.summary(files, took))
+	if !whole || r.mode != None {
+		r.p.say(r.event("end"), r.summary(files, leftOut, took))
 	}
 }
 
+// Stop ends the drawing of a run, and says nothing.
+func (r *Run) Stop() {
+	defer r.p.lock()()
+	r.stop()
+}
+
 // summary returns the last line of a run.
-func (r *Run) summary(files int64, took time.Duration) string {
+func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 	t := r.totals
 	text := fmt.Sprintf("%d of %d complete", t.Complete, files)
 	if place := path.Join(filepath.ToSlash(r.p.Dir), r.place); place != "" && t.Complete > 0 {
@@ -259,6 +283,8 @@ func (r *Run) summary(files int64, took time.Duration) string {
 		{r.verified, "verified", "verified"},
 		{t.Failed, "failed", "failed"},
 		{t.Unlisted + t.Listing, "directory could not be fully listed", "directories could not be fully listed"},
+		{r.deleted, "deleted", "deleted"},
+		{leftOut, "left out by age or size", "left out by age or size"},
 		{r.links, "link not followed", "links not followed"},
 	} {
 		if also.n > 0 {
@@ -297,6 +323,9 @@ func (r *Run) event(kind string) event {
 	}
 	if size >= 0 {
 		e.Size = &size
+	}
+	if r.deleted > 0 {
+		e.Deleted = &r.deleted
 	}
 	if r.ended {
 		took := r.p.now().Sub(r.began)

@@ -50,7 +50,7 @@ type Printer struct {
 	Verbose, Quiet bool    // these and Progress are as the flags say, and do not change after first use
 	Progress       Mode
 	Dir, Report    string        // of -d and --report, for the end of a run
-	Again          bool          // a run like this one has ended before: only what is new is worth a line
+	Rounds         bool          // there are many runs: each is worth one line
 	Tree           *urlparse.URL // the only one of the command line, or nil
 
 	err     io.Writer
@@ -177,12 +177,14 @@ type event struct {
 	Seconds  *float64 `json:"seconds,omitempty"`
 	Skipped  bool     `json:"skipped,omitempty"`
 	Verified string   `json:"verified,omitempty"`
+	Action   string   `json:"action,omitempty"`
 	Text     string   `json:"text,omitempty"`
 	Error    string   `json:"error,omitempty"`
 	Code     int      `json:"code,omitempty"`
 	Files    *int64   `json:"files,omitempty"`
 	Complete *int64   `json:"complete,omitempty"`
 	Failed   *int64   `json:"failed,omitempty"`
+	Deleted  *int64   `json:"deleted,omitempty"`
 }
 
 // say shows e as one line of JSON, or as a line of text if that is not empty.
@@ -219,7 +221,8 @@ func (p *Printer) Warn(text string) { p.Note(Warning, text) }
 func (p *Printer) Tell(text string) { p.Note(Notice, text) }
 
 func (p *Printer) note(whom Note, e event) {
-	if whom == Detail && !p.Verbose || whom == Notice && p.Quiet {
+	few := p.Quiet || p.Rounds && p.Progress == Auto && !p.Verbose // or each round would say the same
+	if whom == Detail && !p.Verbose || whom == Notice && few {
 		return
 	}
 	e.Event = "note"
@@ -232,6 +235,12 @@ func (p *Printer) note(whom Note, e event) {
 		text = printable.Line(e.Path) + ": " + text
 	}
 	p.sayFew(string(whom), e, text)
+}
+
+// Would tells programs what a run would do with a file (--progress json).
+func (p *Printer) Would(action, url, path string, size *int64, reason string) {
+	defer p.lock()()
+	p.say(event{Event: "plan", Action: action, URL: url, Path: path, Size: size, Text: OneLine(reason)}, "")
 }
 
 // Failed reports why a URL could not be retrieved. subject is the URL without its password; rest follows the reason.

@@ -87,7 +87,7 @@ var retries = download.Event{Err: lost, Text: "2 of 5", Wait: 1500 * time.Millis
 
 // TestSilentFile checks that a file of many of which nothing is shown costs little.
 func TestSilentFile(t *testing.T) {
-	for _, mode := range []Mode{Plain, None} {
+	for _, mode := range []Mode{Auto, None} {
 		r := newStand(mode).Run("", 10, -1)
 		f := r.one("f")
 		if n := testing.AllocsPerRun(100, func() {
@@ -244,7 +244,7 @@ func TestRunPlain(t *testing.T) {
 	}
 	s.out.Reset()
 	r.links, r.before = 1, 1
-	r.End(batch.Totals{Files: 3, Complete: 1, Failed: 1, Unlisted: 1, Listing: 1})
+	r.End(batch.Totals{Files: 3, Complete: 1, Failed: 1, Unlisted: 1, Listing: 1}, 0)
 	s.compare(t, "1 of 3 complete, 1 already there, 1 failed, 2 directories could not be fully listed, 1 link not followed: 1 B in 1 h 6 min, 0 B/s\n")
 }
 
@@ -266,7 +266,7 @@ func TestFailedAgain(t *testing.T) {
 		}
 		s.after(tt.after)
 		s.out.Reset()
-		r.End(batch.Totals{Files: 20, Failed: int64(tt.fail)})
+		r.End(batch.Totals{Files: 20, Failed: int64(tt.fail)}, 0)
 		s.compare(t, tt.want+fmt.Sprintf("0 of 20 complete, %d failed\n", tt.fail))
 	}
 }
@@ -283,7 +283,7 @@ func TestRunJSON(t *testing.T) {
 	s.after(time.Second / 2)
 	r.counts(batch.Totals{Files: 3, Complete: 1}, 10, 30, 10)
 	r.received = 20
-	r.End(batch.Totals{Files: 3, Complete: 2, Failed: 1})
+	r.End(batch.Totals{Files: 3, Complete: 2, Failed: 1}, 0)
 	s.compare(t, `{"event":"total","version":1,"time":"1970-01-01T00:00:01.000Z","received":0,"rate":0,"files":2,"complete":0,"failed":0}
 {"event":"total","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":10,"rate":5,"files":3,"complete":1,"failed":0}
 {"event":"end","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":20,"rate":10,"seconds":2,"files":3,"complete":2,"failed":1}

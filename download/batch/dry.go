@@ -1,0 +1,63 @@
+package batch
+
+import (
+	"context"
+	"errors"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/internal/fetch"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/schedule"
+)
+
+// Plan is what a run would do with a file.
+type Plan struct {
+	Do   string // "fetch", "replace" or "leave"
+	Size int64  // bytes of the server's file, or of what is left alone; -1 if it is unknown
+	Here int64  // how many of them need no fetching
+	Why  string // in words for people, such as "newer on the server"
+}
+
+// unwritten returns the name of a ledger that is not there, beside the ledgers that a dry run reads: it adds to none.
+func unwritten(o Options) string {
+	if o.Ledger == "" || o.Each.Root == nil {
+		return ""
+	}
+	return o.Ledger + "-none"
+}
+
+// plan finds out what would happen to a file.
+func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
+	p, err := b.would(ctx, t)
+	switch {
+	case b.short(t, err):
+		return schedule.Short
+	case b.crowded(t, err):
+		return schedule.Full(err)
+	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
+		b.leadsNowhere(j)
+		return schedule.Done
+	case err != nil:
+		return b.next(ctx, j, download.Result{}, err, verdict(err))
+	}
+	e := j.failed(nil)
+	e.Plan = &p
+	b.ended(e)
+	return schedule.Done
+}
+
+func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p Plan, err error) {
+	j := t.Value
+	f := b.fetchOf(t, &meter{engine: b, sized: j.size() >= 0})
+	f.Begin = func() error { return t.GivenUp }
+	if b.root != nil && j.Writer == nil {
+		f.Place, err = b.group.Find(b.root, j.Path)
+		if err != nil {
+			return p, err
+		}
+		defer f.Place.Close(false)
+	}
+	planned, err := fetch.Would(ctx, f)
+	return Plan(planned), err
+}

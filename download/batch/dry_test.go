@@ -1,0 +1,149 @@
+package batch_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// lefts are files that may be here before a run, beside those that another run has fetched.
+var lefts = map[string]func(t *testing.T, name string, at time.Time){
+	"same":    func(t *testing.T, name string, at time.Time) { leave(t, name, "0123456789", at) },
+	"older":   func(t *testing.T, name string, at time.Time) { leave(t, name, "9876543210", at.Add(-time.Hour)) },
+	"newer":   func(t *testing.T, name string, at time.Time) { leave(t, name, "9876543210", at.Add(time.Hour)) },
+	"shorter": func(t *testing.T, name string, at time.Time) { leave(t, name, "0123", at) },
+	"longer":  func(t *testing.T, name string, at time.Time) { leave(t, name, "0123456789x", at) },
+	"dir":     func(t *testing.T, name string, _ time.Time) { must.Do(t, os.Mkdir(name, 0o755)) },
+	"dangles": func(t *testing.T, name string, _ time.Time) { must.Do(t, os.Symlink("nowhere", name)) },
+	"part": func(t *testing.T, name string, at time.Time) {
+		leave(t, name+".ftpfetch.part", "0123", at)
+		leave(t, name+".ftpfetch.json", "{}", at)
+	},
+}
+
+func leave(t *testing.T, name, text string, at time.Time) {
+	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
+	must.Do(t, os.Chtimes(name, at, at))
+}
+
+// TestDry compares what a dry run says of each file with what the run then does, for all that may be here, all flags, and
+// trees and lists with and without digests. A dry run changes nothing on the disk, and fetches nothing.
+func TestDry(t *testing.T) {
+	tree := map[string]string{"/t/fetched": "0123456789", "/t/new": "0123456789"}
+	for name := range lefts {
+		tree["/t/"+name] = "0123456789"
+	}
+	flags := map[string]download.Options{
+		"none": {}, "overwrite": {Overwrite: true}, "skip": {Skip: true}, "newer": {Newer: true}, "continue": {Continue: true},
+		"newer and continue": {Newer: true, Continue: true}, "no resume": {NoResume: true},
+	}
+	for flag, each := range flags {
+		for _, kind := range []string{"tree", "list", "digests", "gone"} {
+			t.Run(kind+" "+flag, func(t *testing.T) {
+				t.Parallel()
+				s := newStand(t, tree, testserver.Options{})
+				s.run(t.Context(), fileOf(s.url("/t/fetched"), "fetched"))
+				for name, leave := range lefts {
+					leave(t, filepath.Join(s.dir, name), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+				}
+				tasks := dryTasks(s, kind, tree)
+				s.options.Each = each
+				s.options.Each.Retries = -1
+				before := pictureOf(t, s.dir)
+				commands := len(s.srv.Commands())
+				s.options.Dry = true
+				s.run(t.Context(), tasks...)
+				plans := outcomesOf(s)
+				if after := pictureOf(t, s.dir); after != before {
+					t.Errorf("a dry run changed\n%s to\n%s", before, after)
+				}
+				if sent := strings.Join(s.srv.Commands()[commands:], "\n"); strings.Contains(sent, "RETR") {
+					t.Errorf("a dry run sent\n%s", sent)
+				}
+				s.options.Dry = false
+				s.run(t.Context(), tasks...)
+				did := outcomesOf(s)
+				for name := range did {
+					if plans[name] != did[name] {
+						t.Errorf("%s: planned %q, done %q", name, plans[name], did[name])
+					}
+				}
+				if len(plans) != len(did) {
+					t.Errorf("%d planned, %d done", len(plans), len(did))
+				}
+			})
+		}
+	}
+}
+
+// dryTasks returns the tasks of a kind: the files of the tree one by one, with digests, one that the server lacks, or as a tree.
+func dryTasks(s *stand, kind string, tree map[string]string) (tasks []batch.Task) {
+	switch kind {
+	case "tree":
+		u := s.url("/t/")
+		return []batch.Task{{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}}
+	case "digests":
+		tasks = s.tasks(tree)
+	case "gone":
+		return []batch.Task{fileOf(s.url("/t/none"), "none")}
+	default:
+		for _, path := range slices.Sorted(maps.Keys(tree)) {
+			tasks = append(tasks, fileOf(s.url(path), path))
+		}
+	}
+	for i := range tasks {
+		tasks[i].Path = filepath.Base(tasks[i].Path)
+	}
+	return tasks
+}
+
+// outcomesOf returns what has become of each file, or would: left, fetched or failed, with the reason or the size.
+func outcomesOf(s *stand) map[string]string {
+	all := make(map[string]string)
+	for _, o := range s.outcomes {
+		text := fmt.Sprintf("fetched: %d", o.Result.Size)
+		switch {
+		case o.Err != nil:
+			text = "failed: " + o.Err.Error()
+		case o.Plan != nil && o.Plan.Do == "leave":
+			text = "left: " + o.Plan.Why
+		case o.Plan != nil:
+			text = fmt.Sprintf("fetched: %d", o.Plan.Size)
+			if _, err := os.Lstat(filepath.Join(s.dir, o.Task.Path)); (err == nil) != (o.Plan.Do == "replace") || o.Plan.Why == "" {
+				s.Errorf("%s: %+v, and there is one here: %v", o.Task.Path, *o.Plan, err == nil)
+			}
+		case o.Result.Left != "":
+			text = "left: " + o.Result.Left
+		}
+		all[o.Task.Path] = text
+	}
+	return all
+}
+
+// pictureOf returns all that can be seen of a directory.
+func pictureOf(t *testing.T, dir string) string {
+	var text strings.Builder
+	must.Do(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info := must.Get(e.Info())(t)
+		data, _ := os.ReadFile(name)
+		fmt.Fprintf(&text, "%s %v %v %q\n", name, info.Mode(), info.ModTime(), data)
+		return nil
+	}))
+	return text.String()
+}

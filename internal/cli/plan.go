@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+// plan is what a run of many files would do (--dry-run).
+type plan struct {
+	steps  []step
+	totals map[string]int64 // files, by what would be done with them
+	octets int64            // that would be fetched
+	vague  int64            // files to fetch of unknown size
+}
+
+// step is what would be done with a file. Its fields in JSON are those of the events of --progress json.
+type step struct {
+	Version int    `json:"version"`
+	Action  string `json:"action"` // fetch, replace, leave or delete
+	Path    string `json:"path"`
+	URL     string `json:"url"`
+	Size    *int64 `json:"size,omitempty"`
+	Offset  int64  `json:"offset,omitempty"` // bytes that need no fetching
+	Reason  string `json:"reason"`
+}
+
+// sum is the last line of a plan in JSON.
+type sum struct {
+	Version int    `json:"version"`
+	Action  string `json:"action"` // total
+	Fetch   int64  `json:"fetch"`
+	Replace int64  `json:"replace"`
+	Leave   int64  `json:"leave"`
+	Delete  int64  `json:"delete"`
+	Failed  int64  `json:"failed"`
+	LeftOut int64  `json:"left_out,omitempty"`
+	Size    int64  `json:"size"` // bytes to fetch, of the files whose size is known
+}
+
+// planned adds what would be done with the file of a task.
+func (r *run) planned(t *batch.Task, p batch.Plan) {
+	if p.Do != "leave" {
+		r.plan.octets += max(0, p.Size-p.Here)
+		if p.Size < 0 {
+			r.plan.vague++
+		}
+		if p.Here > 0 {
+			p.Why += "; " + printable.Count(p.Here, "byte is", "bytes are") + " here"
+		}
+	}
+	s := step{Action: p.Do, Reason: p.Why, Offset: p.Here}
+	if p.Do == "leave" {
+		s.Offset = 0
+	}
+	if p.Size >= 0 {
+		s.Size = &p.Size
+	}
+	r.step(s, t.Path, t.URLs[0])
+}
+
+// step adds a step about the file at a path below the output directory.
+func (r *run) step(s step, path string, u *urlparse.URL) {
+	s.Version = 1
+	s.Path = filepath.Join(r.Dir, path)
+	s.URL = u.WithoutPassword().String()
+	r.plan.totals[s.Action]++
+	r.plan.steps = append(r.plan.steps, s)
+	r.print.Would(s.Action, s.URL, s.Path, s.Size, s.Reason)
+}
+
+// endPlan prints the plan, by the names of the files, and what it comes to. failed and leftOut are not among them.
+func (r *run) endPlan(ctx context.Context, failed, leftOut int64) {
+	slices.SortFunc(r.plan.steps, func(a, b step) int { return cmp.Compare(a.Path, b.Path) })
+	for _, s := range r.plan.steps {
+		r.print.Print(r.stepLine(s))
+	}
+	if r.ended(ctx) {
+		return
+	}
+	n := r.plan.totals
+	if r.JSON {
+		r.print.Print(printable.JSON(sum{
+			Version: 1,
+			Action:  "total",
+			Fetch:   n["fetch"],
+			Replace: n["replace"],
+			Leave:   n["leave"],
+			Delete:  n["delete"],
+			Failed:  failed,
+			LeftOut: leftOut,
+			Size:    r.plan.octets,
+		}))
+		return
+	}
+	r.print.Print(r.columns("total", r.size(r.plan.octets), r.plan.text(failed, leftOut), ""))
+}
+
+// text says how many files a plan has of each kind.
+func (p *plan) text(failed, leftOut int64) string {
+	var parts []string
+	for _, action := range []string{"fetch", "replace", "leave", "delete"} {
+		parts = append(parts, fmt.Sprintf("%d to %s", p.totals[action], action))
+	}
+	if failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", failed))
+	}
+	if p.vague > 0 {
+		parts = append(parts, fmt.Sprintf("%d of unknown size", p.vague))
+	}
+	if leftOut > 0 {
+		parts = append(parts, fmt.Sprintf("%d left out by age or size", leftOut))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *run) stepLine(s step) []byte {
+	if r.JSON {
+		return printable.JSON(s)
+	}
+	size := "-"
+	if s.Size != nil {
+		size = r.size(*s.Size)
+	}
+	return r.columns(s.Action, size, s.Path, s.Reason)
+}
+
+// columns returns a line of a plan: aligned for people, separated by tabs for programs.
+func (r *run) columns(action, size, name, reason string) []byte {
+	switch {
+	case !show.IsTerminal(r.print.Out):
+		return []byte(strings.TrimRight(strings.Join([]string{action, size, name, reason}, "\t"), "\t") + "\n")
+	case reason != "":
+		reason = "  (" + reason + ")"
+	}
+	return fmt.Appendf(nil, "%-7s %10s  %s%s\n", action, size, printable.Line(name), reason)
+}
