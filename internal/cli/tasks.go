@@ -161,13 +161,10 @@ func (r *run) known() (files, bytes int64) {
 func (r *run) task(t config.Target) (task batch.Task, err error) {
 	u := t.URL
 	tree := r.Tree
-	names := slices.Clone(t.Under)
+	names := r.under(t)
 	task.Item = manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
 	if r.Type != "d" {
 		tree.Type = r.typeOf
-	}
-	if r.Reading.KeepDirs {
-		names = slices.Clone(u.Dirs)
 	}
 	switch {
 	case t.Pattern != "":
@@ -181,15 +178,7 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 		}
 	case r.Recursive:
 		task.Tree = &tree
-		switch {
-		case r.Reading.KeepDirs && u.Name != "":
-			names = append(names, u.Name)
-		case r.Reading.KeepDirs:
-		case r.Dir == "" || len(r.Targets) > 1:
-			way := append(slices.Clone(u.Dirs), u.Name)
-			name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
-			names = append(names, strings.Replace(name, "/", u.Host, 1))
-		}
+		names = append(names, r.treeName(u)...)
 	case r.Info || r.DryRun && !r.Many: // nothing is saved
 		return task, nil
 	case !r.Many:
@@ -205,6 +194,27 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	}
 	task.Path = path.Join(names...)
 	return task, err
+}
+
+// under returns the directories of a URL of the command line below which it is saved.
+func (r *run) under(t config.Target) []string {
+	if r.Reading.KeepDirs {
+		return slices.Clone(t.URL.Dirs)
+	}
+	return slices.Clone(t.Under)
+}
+
+// treeName returns the directory that a tree is saved in, if it has one of its own.
+func (r *run) treeName(u *urlparse.URL) []string {
+	switch {
+	case r.Reading.KeepDirs && u.Name != "":
+		return []string{u.Name}
+	case r.Reading.KeepDirs, r.Dir != "" && len(r.Targets) < 2:
+		return nil
+	}
+	way := append(slices.Clone(u.Dirs), u.Name)
+	name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
+	return []string{strings.Replace(name, "/", u.Host, 1)}
 }
 
 func localName(name string) (string, error) {
@@ -227,11 +237,7 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	name := r.Output
 	var err error
 	if name == "" {
-		name = u.Name
-		if r.Range != nil && !listed {
-			name += "." + r.Range.String()
-		}
-		name, err = localName(name)
+		name, err = localName(r.ownName(u))
 	}
 	path := name
 	if r.Dir != "" {
@@ -248,6 +254,14 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 		return "", &localfile.Error{Path: path, Reason: reason, Err: localfile.ErrTaken}
 	}
 	return path, nil
+}
+
+// ownName returns the name of a file, or of the part of it that --range names.
+func (r *run) ownName(u *urlparse.URL) string {
+	if r.Range == nil {
+		return u.Name
+	}
+	return u.Name + "." + r.Range.String()
 }
 
 // named refuses the path of -o if it is a directory, as one that ends in a separator is, or is in none.
