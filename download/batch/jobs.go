@@ -138,7 +138,7 @@ func (b *engine) admit(j *job) bool {
 		return true
 	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
 		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
-		b.reject(&settled, false, &localfile.Error{Path: settled.Path, Reason: reason})
+		b.reject(&settled, false, &localfile.Error{Path: settled.Path, Reason: reason, Err: localfile.ErrTaken})
 	}
 	return false
 }

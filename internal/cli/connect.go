@@ -53,7 +53,15 @@ func (r *run) connect() (err error) {
 		r.File.Limit = newLimiter(r.LimitRate, time.Now())
 	}
 	r.source = c
-	if err = r.throughProxy(c); err != nil || r.DryRun { // which sends nothing
+	err = r.throughProxy(c)
+	if r.Charset != "" {
+		r.charset = &charset{r.source, r.Charset, charsets[r.Charset]}
+		r.source = r.charset
+	}
+	if r.logins.alone != nil {
+		r.source = patient{r.source, r.logins}
+	}
+	if err != nil || r.DryRun { // which sends nothing
 		return err
 	}
 	r.warn()
@@ -196,8 +204,9 @@ type logins struct {
 	warn     func()                 // says what of the file was not read
 	open     func() (*show.Console, error)
 
-	mu    sync.Mutex
-	typed map[login]string // what the person has answered, for the other URLs of the run
+	mu      sync.Mutex
+	typed   map[login]string // what the person has answered, for the other URLs of the run
+	refused map[login]bool   // the last answer was wrong
 }
 
 // login is what a person was asked for: the password or account of a user of a host.
@@ -208,14 +217,15 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 		alone = nil
 	}
 	return &logins{
-		Config: c,
-		piped:  sync.OnceValues(func() (string, error) { return readPiped(in) }),
-		alone:  alone,
-		file:   new(netrc.File),
-		names:  c.Netrc != "" && c.Netrc != config.NoNetrc,
-		warn:   func() {},
-		open:   show.OpenConsole,
-		typed:  make(map[login]string),
+		Config:  c,
+		piped:   sync.OnceValues(func() (string, error) { return readPiped(in) }),
+		alone:   alone,
+		file:    new(netrc.File),
+		names:   c.Netrc != "" && c.Netrc != config.NoNetrc,
+		warn:    func() {},
+		open:    show.OpenConsole,
+		typed:   make(map[login]string),
+		refused: make(map[login]bool),
 	}
 }
 
@@ -296,11 +306,15 @@ func (l *logins) supply(ctx context.Context, host, user, what string) (text stri
 	of := login{what, host, user}
 	text, ok := l.typed[of]
 	if !ok {
-		if text, err = l.ask(ctx, of); err == nil {
-			l.typed[of] = text
+		if text, err = l.ask(ctx, of); err != nil {
+			return "", err
 		}
+		l.typed[of] = text
 	}
-	return text, err
+	if used, ok := ctx.Value(answer{}).(*answer); ok {
+		*used = answer{of, text}
+	}
+	return text, nil
 }
 
 // forget drops what the person has answered, after a refused login.
@@ -321,7 +335,11 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	l.alone(func() {
 		what := strings.ToUpper(of.what[:1]) + of.what[1:]
 		who := printable.Line(hideSlip(of.user)) + " at " + printable.Line(of.host)
+		if l.refused[of] {
+			what = "The server refuses the login. " + what
+		}
 		text, err = c.ReadSecret(ctx, what+" for "+who+": ")
+		delete(l.refused, of)
 	})
 	if err == nil || ctx.Err() != nil {
 		return text, err

@@ -168,13 +168,31 @@ func TestLimiterBeginsEmpty(t *testing.T) {
 	}
 }
 
+// TestCharsets checks that all octets of each charset are characters, which are written as the same octets.
+func TestCharsets(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for name, chars := range charsets {
+		c := &charset{nil, name, chars}
+		text := c.text(string(all))
+		if octets, ok := c.octets(text); octets != string(all) || !ok || strings.Contains(text, "\ufffd") {
+			t.Errorf("%s: %q becomes %q", name, all, octets)
+		}
+		if _, err := config.Parse([]string{"--charset", name, "ftp://h/f"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestRow checks entries in JSON: what is not known is left out, and no password is shown.
 func TestRow(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e8, time.UTC)
 	u := must.Get(urlparse.Parse("ftp://u:hunter2@h/d/f"))(t)
 	for want, e := range map[string]ftpexec.Entry{
 		`"f","url":"ftp://u@h/d/f","type":"file","size":0,"time":"2026-01-02T03:04:05.6Z","precision":"fraction","mode":"0640"`: {Name: "f", Mode: 0o640, HasPerm: true, ModTime: at, Precision: time.Nanosecond},
-		`"d","url":"ftp://u@h/d/f","type":"directory","time":"2026-01-02T03:04:00Z","precision":"minute","local":true`:          {Name: "d", Size: -1, Mode: fs.ModeDir, ModTime: at.Truncate(time.Minute), Precision: time.Minute, Local: true},
+		`"d","url":"ftp://u@h/d/f","type":"directory","time":"2026-01-02T03:04:00","precision":"minute","local":true`:           {Name: "d", Size: -1, Mode: fs.ModeDir, ModTime: at.Truncate(time.Minute), Precision: time.Minute, Local: true},
 		`"l","url":"ftp://u@h/d/f","type":"link","target":"a<b"`:                                                                {Name: "l", Size: -1, Mode: fs.ModeSymlink, Target: "a<b"},
 		`"?","url":"ftp://u@h/d/f","type":"unknown"`:                                                                            {Name: "?", Size: -1, Mode: fs.ModeIrregular},
 		`"s","url":"ftp://u@h/d/f","type":"special","time":"2026-01-02T03:04:05.6Z","precision":"day"`:                          {Name: "s", Size: -1, Mode: fs.ModeSocket, ModTime: at, Precision: 24 * time.Hour},

@@ -33,7 +33,7 @@ func (r *run) again(ctx context.Context, f func() error) error {
 // commands prints the commands that u means.
 func (r *run) commands(u *urlparse.URL) error {
 	told := u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
-	plan, err := ftpexec.Plan(u)
+	plan, err := ftpexec.Plan(r.charset.sent(u))
 	if err == nil && told {
 		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
 	}
@@ -71,7 +71,7 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 		name += "/"
 	}
 	if terminal {
-		name = printable.Line(name)
+		name = r.colored(e.Mode.Type(), printable.Line(name))
 	}
 	switch {
 	case r.JSON:
@@ -82,8 +82,13 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 			mode = e.Mode.Perm().String()[1:]
 		}
 		if terminal && r.print.Narrow() {
-			return fmt.Appendf(nil, "%s %9s  %s\n", kind, r.size(e.Size), name)
+			day := ""
+			if r.dated {
+				day = fmt.Sprintf("%-10.10s  ", timeOf(e))
+			}
+			return fmt.Appendf(nil, "%s %9s  %s%s\n", kind, r.size(e.Size), day, name)
 		}
+		r.zoneless = r.zoneless || e.Local
 		return fmt.Appendf(nil, "%s%s %12s  %-20s  %s\n", kind, mode, r.size(e.Size), timeOf(e), name)
 	}
 	return []byte(name + "\n")
@@ -95,7 +100,7 @@ type row struct {
 	URL       string `json:"url"`
 	Type      string `json:"type,omitempty"`
 	Size      *int64 `json:"size,omitempty"`
-	Time      string `json:"time,omitempty"`      // RFC 3339, as if the zone were UTC
+	Time      string `json:"time,omitempty"`      // RFC 3339 in UTC, or without a zone
 	Precision string `json:"precision,omitempty"` // of time: day, minute, second or fraction
 	Local     bool   `json:"local,omitempty"`     // the zone is not known
 	Mode      string `json:"mode,omitempty"`      // permissions in octal digits
@@ -109,7 +114,11 @@ func rowOf(e ftpexec.Entry) row {
 		x.Size = &e.Size
 	}
 	if x.Precision, _ = precision(e); x.Precision != "" {
-		x.Time = e.ModTime.UTC().Format(time.RFC3339Nano)
+		form := time.RFC3339Nano
+		if e.Local {
+			form = "2006-01-02T15:04:05.999999999"
+		}
+		x.Time = e.ModTime.UTC().Format(form)
 	}
 	if e.HasPerm {
 		x.Mode = fmt.Sprintf("%04o", e.Mode.Perm())
@@ -249,6 +258,7 @@ func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	e.URL = u
 	x := rowOf(e)
 	if !r.JSON {
+		r.zoneless = r.zoneless || e.Local
 		return fmt.Appendf(nil, "%s\t%s\t%s\n", r.size(e.Size), timeOf(e), x.URL)
 	}
 	x.Name = ""

@@ -13,6 +13,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
@@ -30,7 +31,11 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 		r.failed(ctx, u, r.commands(u))
 	case u.IsDir() && t.Path == "-":
 		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
-		r.failed(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
+		err = r.explained(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
+		r.fail(t.URLs[0].Redacted(), err)
+		end := batch.Event{Event: download.Event{Err: err}, Task: &t}
+		end.Result.Size = -1
+		r.reports(end)
 	default:
 		r.shown = r.print.Run(t.Path, 1, -1)
 		r.event(ctx, batch.Event{Event: download.Event{Kind: download.Started}, Task: &t})
@@ -46,6 +51,12 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	if u.IsDir() {
 		from = listing{r.source, r}
 		each = download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
+	}
+	if r.Range != nil {
+		if end.Err = r.partly(u, t.Path); end.Err != nil {
+			return end
+		}
+		from = r.ranged(from, r.Range, &each)
 	}
 	work := *t
 	work.URLs = []*urlparse.URL{u}
@@ -68,7 +79,8 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 			r.event(ctx, e)
 		}
 	}
-	totals, err := batch.Run(ctx, from, slices.Values([]batch.Task{work}), o)
+	reported := localfile.WithReport(ctx, r.report.Info())
+	totals, err := batch.Run(reported, from, slices.Values([]batch.Task{work}), o)
 	err = cmp.Or(err, close())
 	if givenUp, ok := errors.AsType[*schedule.GivenUp](end.Err); ok {
 		end.Err = givenUp.Unwrap()

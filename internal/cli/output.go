@@ -21,15 +21,26 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// open makes the directory of -d with its parents, and opens what many files need: their directory and the report.
+// open makes the directory of -d with its parents, opens it for many files, and opens the report.
 func (r *run) open() error {
 	if r.DryRun {
 		return r.peek()
 	}
-	if r.Info || r.Dir == "" && !r.Many {
+	if r.Info {
 		return nil
 	}
-	dir := cmp.Or(r.Dir, ".")
+	if r.Dir != "" || r.Many {
+		if err := r.openDir(cmp.Or(r.Dir, ".")); err != nil {
+			return err
+		}
+	}
+	if r.Report != "" {
+		return r.openReport()
+	}
+	return nil
+}
+
+func (r *run) openDir(dir string) error {
 	err := r.makeDir(dir)
 	if err != nil || !r.Many {
 		return err
@@ -37,16 +48,18 @@ func (r *run) open() error {
 	if r.root, err = os.OpenRoot(dir); err != nil {
 		return localfile.Failure(dir, "cannot be opened", err)
 	}
-	if err = r.lock(dir); err != nil {
-		return err
-	}
-	if r.Report == "" {
-		return nil
-	}
+	return r.lock(dir)
+}
+
+func (r *run) openReport() (err error) {
 	if why := localfile.Unusable(filepath.Base(r.Report)); why != "" && r.Report != "-" {
 		return &localfile.Error{Path: r.Report, Reason: why + ": choose another name for --report"}
 	}
-	r.report, err = report.Create(r.Report, r.Dir, r.print.Out)
+	dir := r.Dir
+	if !r.Many { // the paths of lone files have it
+		dir = ""
+	}
+	r.report, err = report.Create(r.Report, dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
 }
 

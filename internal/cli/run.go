@@ -44,6 +44,9 @@ func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Con
 // seconds after ctx ends: what still reads or writes then, because there is nobody at the other end, is left behind. If
 // the cause is a [*SignalError], the exit code tells the signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
+	if len(args) == 1 && (args[0] == completeFlag || args[0] == fillFlag) {
+		return complete(ctx, args[0], stdio)
+	}
 	c, err := config.Parse(args)
 	r := newRun(c, stdio)
 	defer r.watch(ctx)()
@@ -134,12 +137,13 @@ func (r *run) refuse(bad *config.Error) {
 type run struct {
 	*config.Config
 	IO
-	print  *show.Printer
-	left   chan int // receives the exit code: at most from the run, the end of its context and --max-time
-	logins *logins
-	via    *proxy.Proxy  // that --proxy or a variable names, or nil
-	source mirror.Server // where files and listings come from
-	slots  []string      // the directory of the slots of shared connections, if there are any
+	print   *show.Printer
+	left    chan int // receives the exit code: at most from the run, the end of its context and --max-time
+	logins  *logins
+	via     *proxy.Proxy  // that --proxy or a variable names, or nil
+	source  mirror.Server // where files and listings come from
+	charset *charset      // of the names on servers; nil: as they are
+	slots   []string      // the directory of the slots of shared connections, if there are any
 
 	lists  []*list
 	made   []string // directories that open made for -d, the innermost first
@@ -150,6 +154,9 @@ type run struct {
 	last   string          // the path of the last file that was saved; "-" is standard output
 	at     int             // the one of Targets that is under way, if not Many
 	gone   *urlparse.URL   // of -I: one whose server does not serve this run
+
+	dated    bool // -l has room for days on a narrow terminal
+	zoneless bool // a time was shown whose zone is not known
 
 	shown *show.Run
 	plan  plan         // of a dry run of many files
@@ -191,6 +198,9 @@ func (r *run) all(ctx context.Context) {
 		}
 	}
 	r.astray()
+	if r.zoneless {
+		r.print.Tell("times without Z are the server's local time, whose zone it does not tell")
+	}
 }
 
 // asks reports whether the run only asks about files (-I), and lists no trees for that.
@@ -214,7 +224,7 @@ func (r *run) idle() int {
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
-	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1:
+	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
 	return f.Segments
@@ -286,9 +296,11 @@ func (r *run) finish(e batch.Event) {
 	if errors.Is(e.Err, ftpexec.ErrLogin) {
 		r.logins.forget()
 	}
+	if e.Err == nil && r.root == nil {
+		r.saved[e.Task.Path] = true // also one that was there: a second URL's file is another
+	}
 	if e.Err == nil && e.Result.Left == "" {
 		if r.root == nil {
-			r.saved[e.Task.Path] = true
 			r.created()
 		}
 		if e.Text == "" {

@@ -27,6 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm")               // for the tests with terminals, wherever they run
+	os.Setenv("NO_COLOR", "1")               // they look for what servers send to terminals
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // every process would wait a second
 	if strings.HasSuffix(os.Args[0], ".test") {
 		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
@@ -36,7 +37,7 @@ func (r *run) complete(u *urlparse.URL) error {
 			u.Scheme = urlparse.FTPS
 		}
 	}
-	return cmp.Or(r.passes(u), u.Check())
+	return cmp.Or(r.passes(u), r.charset.settle(u), u.Check())
 }
 
 // logIn adds the user to a URL that names none, of -u or the netrc file. The password of -u goes with one who has none.
@@ -94,6 +95,9 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			}
 			r.fail(from, err)
 			r.lost++
+			if len(t.URLs) > 0 {
+				r.reports(batch.Event{Event: download.Event{Err: err}, Task: &t})
+			}
 			return true
 		}
 		for _, l := range r.lists {
@@ -121,6 +125,7 @@ func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bo
 		for i := 0; i < len(item.URLs) && err == nil; i++ {
 			err = r.complete(item.URLs[i])
 		}
+		item.Path = r.charset.read(item.Path)
 		if !next(l.name, batch.Task{Item: item}, err) {
 			return false
 		}
@@ -156,7 +161,7 @@ func (r *run) known() (files, bytes int64) {
 func (r *run) task(t config.Target) (task batch.Task, err error) {
 	u := t.URL
 	tree := r.Tree
-	names := slices.Clone(t.Under)
+	names := r.under(t)
 	task.Item = manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
 	if r.Type != "d" {
 		tree.Type = r.typeOf
@@ -173,11 +178,7 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 		}
 	case r.Recursive:
 		task.Tree = &tree
-		if r.Dir == "" || len(r.Targets) > 1 {
-			way := append(slices.Clone(u.Dirs), u.Name)
-			name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
-			names = append(names, strings.Replace(name, "/", u.Host, 1))
-		}
+		names = append(names, r.treeName(u)...)
 	case r.Info || r.DryRun && !r.Many: // nothing is saved
 		return task, nil
 	case !r.Many:
@@ -193,6 +194,27 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	}
 	task.Path = path.Join(names...)
 	return task, err
+}
+
+// under returns the directories of a URL of the command line below which it is saved.
+func (r *run) under(t config.Target) []string {
+	if r.Reading.KeepDirs {
+		return slices.Clone(t.URL.Dirs)
+	}
+	return slices.Clone(t.Under)
+}
+
+// treeName returns the directory that a tree is saved in, if it has one of its own.
+func (r *run) treeName(u *urlparse.URL) []string {
+	switch {
+	case r.Reading.KeepDirs && u.Name != "":
+		return []string{u.Name}
+	case r.Reading.KeepDirs, r.Dir != "" && len(r.Targets) < 2:
+		return nil
+	}
+	way := append(slices.Clone(u.Dirs), u.Name)
+	name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
+	return []string{strings.Replace(name, "/", u.Host, 1)}
 }
 
 func localName(name string) (string, error) {
@@ -215,7 +237,7 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	name := r.Output
 	var err error
 	if name == "" {
-		name, err = localName(u.Name)
+		name, err = localName(r.ownName(u))
 	}
 	path := name
 	if r.Dir != "" {
@@ -228,9 +250,18 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	case err != nil:
 		return "", err
 	case r.saved[path]:
-		return "", &localfile.Error{Path: path, Reason: "was already saved for an earlier URL of this command"}
+		reason := "was already saved for an earlier URL of this command"
+		return "", &localfile.Error{Path: path, Reason: reason, Err: localfile.ErrTaken}
 	}
 	return path, nil
+}
+
+// ownName returns the name of a file, or of the part of it that --range names.
+func (r *run) ownName(u *urlparse.URL) string {
+	if r.Range == nil {
+		return u.Name
+	}
+	return u.Name + "." + r.Range.String()
 }
 
 // named refuses the path of -o if it is a directory, as one that ends in a separator is, or is in none.

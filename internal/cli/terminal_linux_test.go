@@ -84,19 +84,19 @@ func TestManyOnTerminal(t *testing.T) {
 	}
 }
 
-// TestShowsTheDialogue stalls the dialogue at each step: the terminal shows the end of the dialogue, and after Ctrl-C
-// that it was interrupted.
+// TestShowsTheDialogue stalls the dialogue at each step: the terminal shows what the run waits for, and after Ctrl-C that
+// it was interrupted.
 func TestShowsTheDialogue(t *testing.T) {
 	silent := testserver.Honest("contents")
 	for _, tt := range []struct {
 		step testserver.Step
 		want string
 	}{
-		{testserver.On(""), `\* connected .*`},
-		{silent.With("USER", testserver.End(testserver.Stalled)), ">> MDTM f"},
-		{silent.With("PASS", testserver.End(testserver.Stalled)), "< 331 .*"},
-		{silent.With("CWD", testserver.End(testserver.Stalled)), "< 257 .*"},
-		{silent.With("RETR", testserver.End(testserver.Stalled)), "> RETR f"},
+		{testserver.On(""), "connected, waiting for the server's greeting"},
+		{silent.With("USER", testserver.End(testserver.Stalled)), "waiting for the reply to USER anonymous"},
+		{silent.With("PASS", testserver.End(testserver.Stalled)), "waiting for the reply to PASS .*"},
+		{silent.With("CWD", testserver.End(testserver.Stalled)), "waiting for the reply to CWD d"},
+		{silent.With("RETR", testserver.End(testserver.Stalled)), "waiting for the reply to RETR f"},
 	} {
 		for _, many := range []bool{false, true} {
 			t.Run(fmt.Sprint(tt.want, " many ", many), func(t *testing.T) {
@@ -354,12 +354,21 @@ func TestPromptCanceled(t *testing.T) {
 	}
 }
 
-// TestNarrowListing lists a directory on a terminal where whole lines would wrap.
+// TestNarrowListing lists a directory on terminals where whole lines would wrap. Days show if there is room for all names.
 func TestNarrowListing(t *testing.T) {
-	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "contents", "/d/b/c": ""}})
-	keyboard, c := openTerminal(t, 40, 24)
-	if code := Run(t.Context(), []string{"-l", s.URL("/d/")}, IO{Out: c.In, Err: io.Discard}); code != exitOK {
-		t.Errorf("exit %d", code)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, want := range map[string]string{
+		"a":                         "-         8  DAY  a\r\nd         -  20",
+		strings.Repeat("a", 14):     "-         8  DAY  aaaaaaaaaaaaaa\r\nd         -  20",
+		strings.Repeat("a", 16):     "-         8  aaaaaaaaaaaaaaaa\r\nd         -  b/\r\n",
+		strings.Repeat("\u540d", 8): "-         8  \u540d\u540d\u540d\u540d\u540d\u540d\u540d\u540d\r\n",
+		strings.Repeat("\u540d", 7): "-         8  DAY  \u540d\u540d\u540d\u540d\u540d\u540d\u540d\r\n",
+	} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/" + name: "contents", "/d/b/c": ""}, ModTime: at})
+		keyboard, c := openTerminal(t, 40, 24)
+		if code := Run(t.Context(), []string{"-l", s.URL("/d/")}, IO{Out: c.In, Err: io.Discard}); code != exitOK {
+			t.Errorf("exit %d", code)
+		}
+		shown(t, keyboard, strings.ReplaceAll(want, "DAY", "2026-01-02"))
 	}
-	shown(t, keyboard, "-         8  a\r\nd         -  b/\r\n")
 }

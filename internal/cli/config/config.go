@@ -33,6 +33,7 @@ type Config struct {
 	Reading         manifest.Options // of lists
 	Recursive, Glob bool
 	Tree            batch.Tree // what is wanted of a directory
+	Charset         string     // of names on servers; "" for none
 	Type            string     // a, i, d or guess, for URLs without a typecode
 
 	// What to do with it.
@@ -41,6 +42,7 @@ type Config struct {
 	Sort                        string // name, time, size or none; "" is name for -l
 	Reverse                     bool   // that order, of -lrt
 	Output, Dir, Report         string
+	Range                       *Range           // a part of the file; nil: all of it
 	File                        download.Options // of each file
 	Many                        bool             // several files at once
 	Jobs, PerHost               int              // connections, in all and to one server; 0 Jobs: auto
@@ -159,6 +161,10 @@ func (r *reader) settle() {
 	l.Targets = l.targets(r.operands)
 	together := r.all.Changed("jobs")
 	l.Many = l.several(together)
+	if !l.Many && l.Reading.KeepDirs {
+		l.Many = true
+		l.Jobs = 1
+	}
 	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
 		l.Long = true
 	}

@@ -117,10 +117,49 @@ var shells = map[string]struct {
 }{
 	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); _ftpfetch_no_files; return`,
 		`IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); _ftpfetch_no_files; return`, "return", "_ftpfetch_no_files; return", bashLine},
-	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --help=zsh\n_arguments -s -S \\\nLINES\t'*:URL:_urls'\n",
+	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --help=zsh\n" + zshNames + "_arguments -s -S \\\nLINES\t'*:URL:_ftpfetch_names'\n",
 		"(%s)", "_directories", "_files", " ", zshLine},
-	"fish": {"# Completion of ftpfetch for fish: ftpfetch --help=fish\ncomplete -c ftpfetch -f\nLINES",
+	"fish": {"# Completion of ftpfetch for fish: ftpfetch --help=fish\ncomplete -c ftpfetch -f\nLINES" + fishNames,
 		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
+}
+
+// zshNames and fishNames complete names on a server. No argument shows the line, which may hold a password.
+const (
+	zshNames = `_ftpfetch_names() {
+	local -a names
+	names=(${(f)"$(print -rn -- "ftpfetch ${(j: :)words[2,CURRENT-1]} $PREFIX" | ftpfetch --complete 2>/dev/null)"})
+	if (( $#names )); then
+		compadd -Q -S '' -a names
+	else
+		_urls
+	fi
+}
+`
+	fishNames = `complete -c ftpfetch -n 'string match -q "*://*/*" -- (commandline -ct)' -a '(commandline -cp | ftpfetch --complete 2>/dev/null)'
+`
+)
+
+// TestBashNames makes bash complete URLs. What offers names gets the line on its standard input, and no argument shows it.
+func TestBashNames(t *testing.T) {
+	script := Text("bash") + `
+exec 3>&1
+ftpfetch() { line=$(cat); echo "$* [$line]" >&3; printf '%s\n' "${line##* }one" "${line##* }two/"; }
+try() { COMP_LINE=$1 COMP_POINT=${#1}; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]}"; }
+try 'ftpfetch -u me ftp://me:secret@h/d/' ftpfetch -u me ftp : '//me:secret' @h/d/
+try 'ftpfetch ftp://h/d/x' ftpfetch ftp://h/d/x
+try 'ftpfetch ftp://h' ftpfetch ftp : //h
+`
+	want := `--complete [ftpfetch -u me ftp://me:secret@h/d/]
+@h/d/one @h/d/two/
+--complete [ftpfetch ftp://h/d/x]
+ftp://h/d/xone ftp://h/d/xtwo/
+
+`
+	bash := exec.Command("bash", "--norc", "-eu")
+	bash.Stdin = strings.NewReader(script)
+	if got, err := bash.CombinedOutput(); err != nil || string(got) != want {
+		t.Errorf("got %s%v, want %s", got, err, want)
+	}
 }
 
 // completion makes the script for a shell. That for bash is for 3.2 or later: if it offers nothing, -o default completes

@@ -135,6 +135,7 @@ func (l *line) readers() map[string]func(string) error {
 		"max-delete":  into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
 		"newer-than":  l.readNewer,
 		"delete":      l.readDelete,
+		"range":       into(&l.Range, readRange),
 		"user":        into(&l.User, readLogin),
 		"proxy":       into(&l.Proxy, l.readProxy),
 		"ip":          into(&l.IP, readIP),

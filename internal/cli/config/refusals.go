@@ -48,6 +48,7 @@ func (r *reader) facts() map[string]bool {
 		"deletes":     l.Delete,
 		"stdout":      l.Output == "-",
 		"root":        filepath.IsAbs(l.Output), // where -o begins
+		"report-":     l.Report == "-",
 		"input-":      l.Input == "-",
 		"manifest-":   l.Manifest == "-",
 		"remote":      strings.Contains(l.Input+" "+l.Manifest, "://"), // a list

@@ -26,11 +26,17 @@ var refusalTests = []struct {
 	{"-l -j 2 URL/ URL/", "-l lists the directories named by URLs", []string{"-j 2=>"}},
 	{"-l -r URL/", "(-I -r lists a tree)", []string{"-l=>-I", "-r =>"}},
 	{"--json -i l", "--json works with -I, --dry-run and listings", []string{"-I", "--json=>--report r"}},
-	{"--report r -j 2 URL", "--report works with several files", []string{"-r", "URL"}},
-	{"--report r -I -i l", "-I and --dry-run fetch nothing", []string{"--report r=>", "-I=>"}},
-	{"--report r --dry-run -i l", "-I and --dry-run fetch nothing", []string{"--report r=>"}},
+	{"--report r -I -i l", "-I, -l, --json and --dry-run fetch nothing", []string{"--report r=>", "-I=>"}},
+	{"--report r --dry-run -i l", "-I, -l, --json and --dry-run fetch nothing", []string{"--report r=>"}},
+	{"--report r -l URL/", "-I, -l, --json and --dry-run fetch nothing", []string{"--report r=>", "-l=>"}},
+	{"--report - -o - URL", "--report - and -o - cannot both write to standard output", []string{"--report -=>--report r", "-o -=>-o g"}},
+	{"--report - URL/", "--report - and a listing cannot both write to standard output", []string{"--report -=>--report r", "-r", "-o g"}},
+	{"-o g --keep-dirs URL", "-o and --keep-dirs both say what a file is called", []string{"-o g=>", "--keep-dirs=>", "-o g=>-d g"}},
 	{"-I -o g URL", "-I only prints sizes and times", []string{"-o g=>"}},
 	{"-I --dry-run URL", "-I only prints sizes and times", []string{"--dry-run=>"}},
+	{"--range 0-9 URL URL", "--range fetches a part of one file", []string{" URL URL=> URL", "--range 0-9=>"}},
+	{"--range 0-9 URL/", "--range fetches a part of a file, but the URL names a directory", []string{"--range 0-9=>", "URL/=>URL"}},
+	{"--range 0-9 -N URL", "--range fetches a part of one file", []string{"-N=>", "-N=>-o -", "--range 0-9=>"}},
 	{"-o - -d g URL", "-d cannot be combined with -o - or an absolute path in -o", []string{"-d g=>"}},
 	{"-o /g -d g URL", "-d cannot be combined with -o - or an absolute path in -o", []string{"-d g=>", "/g=>g"}},
 	{"-o - -N URL", "-N and -c cannot be combined with -o -", []string{"-o -=>", "-N=>"}},
@@ -41,10 +47,9 @@ var refusalTests = []struct {
 	{"-c --overwrite URL", "-c cannot be combined with --overwrite or --no-clobber", []string{"-c=>", "--overwrite=>"}},
 	{"-i - --manifest -", "-i - and --manifest - cannot both read standard input", []string{"-i -=>"}},
 	{"--map url=a -i l", "--map needs a table", []string{"-i=>--manifest"}},
-	{"--format tsv URL", "--format, --base, --keep-dirs and --shard need a list", []string{"-i l"}},
-	{"--base URL/ URL", "--format, --base, --keep-dirs and --shard need a list", []string{"-i l"}},
-	{"--keep-dirs URL", "--format, --base, --keep-dirs and --shard need a list", []string{"--manifest l"}},
-	{"--shard 1/2 URL", "--format, --base, --keep-dirs and --shard need a list", []string{"-i l"}},
+	{"--format tsv URL", "--format, --base and --shard need a list", []string{"-i l"}},
+	{"--base URL/ URL", "--format, --base and --shard need a list", []string{"-i l"}},
+	{"--shard 1/2 URL", "--format, --base and --shard need a list", []string{"-i l"}},
 	{"--accept x URL/", "--accept, --reject and --follow-links need a tree", []string{"-r", "--glob"}},
 	{"--reject x -i l", "--accept, --reject and --follow-links need a tree", []string{"-r"}},
 	{"--follow-links URL/", "--accept, --reject and --follow-links need a tree", []string{"-r"}},
@@ -162,7 +167,8 @@ func TestBadValues(t *testing.T) {
 		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
 		"--format x": "write tsv, csv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
 		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "--shard 0/1: write I/N, from 1/N to N/N", "--shard 3/2": "write I/N",
-		"--shard half": "write I/N", "--progress JSON": "write auto, bar", "--help=tcsh": "write man, bash, zsh or fish",
+		"--shard half": "write I/N", "--progress JSON": "write auto, bar", "--range 9": "--range 9: write A-B", "--range 9-0": "write A-B", "--range -9": "write A-B", "--range=-9": "write A-B", "--range 0-9,20-29": "write A-B",
+		"--help=tcsh":      "write man, bash, zsh or fish",
 		"-u me:secret\x00": "--user: the value contains a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",
 		"--proxy get+none": "only an HTTP proxy",
 	} {
@@ -279,7 +285,7 @@ func TestSuggestions(t *testing.T) {
 func TestHabits(t *testing.T) {
 	seen := make(map[string]bool)
 	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
-		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3", "TRIES", "3", "KRATE", "9K", "PATTERN", "*.gz", "help=PAGE", "help=zsh", "LEVELS", "3")
+		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3", "TRIES", "3", "KRATE", "9K", "PATTERN", "*.gz", "help=PAGE", "help=zsh", "LEVELS", "3", "RANGE", "0-9")
 	for row := range strings.Lines(habits) {
 		flags, _, ok := strings.Cut(row, " = ")
 		if !ok {
@@ -348,7 +354,7 @@ func TestWrongFlags(t *testing.T) {
 		{"mirror -e ftp://h/d/", "mirror is not a command: write -r -N\nunknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
 		{"--delete-after ftp://h/f", "unknown flag --delete-after: there is no counterpart (what was fetched stays here)"},
 		{"-sSo g ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for ls's write --sort size; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q -o g ftp://h/f"},
-		{"-r 0-99 ftp://h/f", `-r takes no value here; for curl's there is no counterpart (a file is fetched whole)`},
+		{"-r 0-99 ftp://h/f", "-r takes no value here; for curl's write --range RANGE (-o - prints it)\nas one command: ftpfetch --range 0-99 ftp://h/f"},
 		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; leave 0 and inf out); for curl's leave it out (a URL that ends in / is listed)\n--depth needs a tree: add -r"},
 		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for lftp's write -N; for rsync's write --dry-run; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
 		{"-d ftp://h/f", "-d needs a value: write -d DIR; for wget's and lftp's write -v; for curl's there is no counterpart (HTTP)\nas one command: ftpfetch -v ftp://h/f"},

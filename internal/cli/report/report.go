@@ -2,6 +2,8 @@
 package report
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,15 +20,16 @@ import (
 
 // File is a report: an object of JSON for each file, one a line, or a table.
 type File struct {
-	to    io.Writer
-	dir   string // that of -d
-	table bool
+	to   io.Writer
+	dir  string // that of the paths
+	form string // ".tsv" or ".csv" for a table
 }
 
-// Create makes the file of a report about files below dir. It is a table if its name ends in .tsv; "-" is standard output.
-// It replaces an older report, and no other file: that may be the list of the run, or what an earlier run has fetched.
+// Create makes the file of a report about files below dir. It is a table if its name ends in .tsv or .csv; "-" is standard
+// output. It replaces an older report, and no other file: that may be the list of the run, or what an earlier run has
+// fetched.
 func Create(name, dir string, stdout io.Writer) (*File, error) {
-	f := &File{to: stdout, dir: dir, table: strings.HasSuffix(strings.ToLower(name), ".tsv")}
+	f := &File{to: stdout, dir: dir, form: strings.ToLower(filepath.Ext(name))}
 	if name == "-" {
 		return f, nil
 	}
@@ -39,13 +42,26 @@ func Create(name, dir string, stdout io.Writer) (*File, error) {
 		return nil, err
 	}
 	f.to = file
-	if f.table {
-		_, err = file.WriteString(heading)
+	if f.isTable() {
+		_, err = file.Write(f.join(strings.Split(heading, ",")))
 	}
 	return f, err
 }
 
-const heading = "line\turl\tpath\tstatus\tsize\tsum\tverified\terror\tcode\tchecked\n"
+func (f *File) isTable() bool { return f.form == ".tsv" || f.form == ".csv" }
+
+// join returns the line of a table with these cells.
+func (f *File) join(cells []string) []byte {
+	if f.form == ".tsv" {
+		return []byte(strings.Join(cells, "\t") + "\n")
+	}
+	var line bytes.Buffer
+	_ = csv.NewWriter(&line).WriteAll([][]string{cells}) // a buffer takes all
+	return line.Bytes()
+}
+
+// heading names the columns of a table.
+const heading = "line,url,path,status,size,sum,verified,error,code,checked"
 
 func isReport(name string) bool {
 	file, err := os.Open(name)
@@ -53,8 +69,8 @@ func isReport(name string) bool {
 		return false
 	}
 	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, int64(len(heading))))
-	return string(text) == heading || strings.HasPrefix(string(text), `{"version":`)
+	text, _ := io.ReadAll(io.LimitReader(file, int64(len(heading)+1)))
+	return strings.ReplaceAll(string(text), "\t", ",") == heading+"\n" || strings.HasPrefix(string(text), `{"version":`)
 }
 
 // Row is what happened to a file, or to a link that was not followed.
@@ -92,7 +108,9 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 		x.Code = code
 		x.URL = u.Redacted() // a path that failed may be a password
 	default:
-		x.Size = json.Number(strconv.FormatInt(e.Result.Size, 10))
+		if e.Result.Size >= 0 {
+			x.Size = json.Number(strconv.FormatInt(e.Result.Size, 10))
+		}
 		x.Sum = e.Result.Sum.String()
 		x.Verified = e.Result.Verified
 		if !e.Result.Checked.IsZero() {
@@ -108,7 +126,7 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 // Write writes a row.
 func (f *File) Write(x Row) error {
 	line := printable.JSON(x)
-	if f.table {
+	if f.isTable() {
 		cells := []string{
 			strconv.Itoa(x.Line), x.URL, x.Path, x.Status, x.Size.String(), x.Sum, x.Verified,
 			x.Error, strconv.Itoa(x.Code), x.Checked,
@@ -116,7 +134,7 @@ func (f *File) Write(x Row) error {
 		for i, cell := range cells {
 			cells[i] = printable.Line(cell)
 		}
-		line = []byte(strings.Join(cells, "\t") + "\n")
+		line = f.join(cells)
 	}
 	_, err := f.to.Write(line)
 	return err

@@ -82,7 +82,7 @@ func (r *Run) happened(f *file, e download.Event) {
 	told := event{Event: "note", URL: f.task.URLs[0].Redacted(), Path: f.path, Text: text}
 	if e.Wait > 0 {
 		f.try++
-		r.p.said = ""
+		r.p.waits.what = ""
 		why, code := r.p.explain(e.Err)
 		text = OneLine(fmt.Sprintf("%s; trying again in %.1f s (%s)", why, e.Wait.Seconds(), e.Text))
 		told = f.event("retry")
@@ -126,7 +126,7 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if !left {
 		took := now.Sub(f.made)
 		e.Seconds = seconds(took)
-		e.Rate = average(f.done-f.offset, now.Sub(f.began))
+		e.Rate = average(f.done-f.offset, took)
 		text = ending(f.done-f.offset, took)
 	}
 	if f.offset > 0 && !left {

@@ -36,6 +36,7 @@ type Run struct {
 	done, size int64    // bytes of all files: those that are there, and those found so far (-1: not known)
 	received   int64    // bytes that this run brought
 	before     int64    // files that were complete before
+	verified   int64    // files whose digest was right
 	links      int64    // links that were not followed
 	deleted    int64    // files that the server no longer has
 	failed     []string // what failed first, printable
@@ -59,6 +60,7 @@ func (p *Printer) Run(path string, files, octets int64) *Run {
 		stop:   func() {},
 		say:    p.say,
 	}
+	p.run = r
 	if !r.lone {
 		r.say = func(e event, text string) { p.sayFew("", e, text) }
 	}
@@ -140,6 +142,26 @@ func (r *Run) path(t *batch.Task) string {
 	return filepath.Join(r.p.Dir, t.Path)
 }
 
+// pause takes the time since from, in which the user was asked something, out of what waited for the answer. received is
+// what had come before.
+func (r *Run) pause(from time.Time, received int64) {
+	now := r.p.now()
+	waited := func(since time.Time) time.Time {
+		if since.Before(from) {
+			return since.Add(now.Sub(from))
+		}
+		return now
+	}
+	for _, f := range r.files {
+		if f.began.IsZero() {
+			f.made = waited(f.made)
+		}
+	}
+	if r.received == received {
+		r.began = waited(r.began)
+	}
+}
+
 // end shows how a task has ended. Once a server is given up its next files fail alike, which is not worth a line for each.
 func (r *Run) end(f *file, e batch.Event) {
 	u := e.Task.URLs[0]
@@ -196,6 +218,9 @@ func (r *Run) note(e batch.Event) {
 	}
 	if e.Result.Left != "" {
 		r.before++
+	}
+	if e.Result.Verified != "" && e.Err == nil {
+		r.verified++
 	}
 }
 
@@ -255,6 +280,7 @@ func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 		one, more string
 	}{
 		{r.before, "already there", "already there"},
+		{r.verified, "verified", "verified"},
 		{t.Failed, "failed", "failed"},
 		{t.Unlisted + t.Listing, "directory could not be fully listed", "directories could not be fully listed"},
 		{r.deleted, "deleted", "deleted"},

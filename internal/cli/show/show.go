@@ -54,11 +54,13 @@ type Printer struct {
 	Tree           *urlparse.URL // the only one of the command line, or nil
 
 	err     io.Writer
+	colors  struct{ out, err bool } // who may have them
 	explain func(error) (text string, code int)
 	now     func() time.Time
 
 	mu      sync.Mutex // held while standard error is written to; guards what follows, and each Run
-	said    string     // last in the dialogue; "" before that
+	waits   dialogue   // what the run waits for
+	run     *Run       // the one under way, or nil
 	bottom  *Run       // whose rows are at the bottom of the terminal; nil: nobody's
 	drawn   []int      // the columns of each row on the terminal
 	painted time.Time  // when they were drawn
@@ -67,7 +69,10 @@ type Printer struct {
 
 // New returns a Printer for these streams. explain returns the text of an error, "" if it is not worth one, and its exit code.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
-	return &Printer{Out: &output{Writer: stdout}, err: stderr, explain: explain, now: time.Now}
+	p := &Printer{Out: &output{Writer: stdout}, err: stderr, explain: explain, now: time.Now}
+	p.colors.out = Colored(stdout)
+	p.colors.err = Colored(stderr)
+	return p
 }
 
 // IsTerminal reports whether a stream is a terminal, or says so by a method IsTerminal() bool.
@@ -148,7 +153,7 @@ func (p *Printer) Line(format string, args ...any) {
 }
 
 func (p *Printer) line(format string, args ...any) {
-	p.draw(fmt.Sprintf(format+"\n", args...))
+	p.draw(p.mark(fmt.Sprintf(format+"\n", args...)))
 }
 
 func (p *Printer) lock() (unlock func()) {
@@ -324,7 +329,7 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 	return func(e ftpexec.Event) {
 		defer p.lock()()
-		p.said = e.Mark + " " + OneLine(e.Text)
+		p.waits.add(e)
 		conn := ""
 		if e.Conn > 1 {
 			conn = fmt.Sprintf("[%d] ", e.Conn)

@@ -207,7 +207,7 @@ func TestJSON(t *testing.T) {
 <progress~02.000#,"size":1000,"offset":100,"received":300,"rate":211,"attempt":1}
 <retry~02.000#,"size":1000,"offset":100,"received":300,"attempt":2,"delay":1.5,"error":"connection lost","code":56}
 <progress~03.500#,"size":1000,"offset":100,"received":400,"rate":120,"attempt":2}
-<done~04.000#,"size":1000,"offset":100,"received":1000,"rate":300,"attempt":2,"seconds":4,"verified":"md5 in x.md5"}
+<done~04.000#,"size":1000,"offset":100,"received":1000,"rate":225,"attempt":2,"seconds":4,"verified":"md5 in x.md5"}
 `))
 	s = newStand(JSON)
 	s.lone(path).end(download.Result{Size: 5, Left: "already exists"}, nil)

@@ -1,7 +1,6 @@
 package show
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +56,23 @@ func (p *Printer) Alone(f func()) {
 		return before
 	}
 	defer swap(swap(nil))
+	defer p.ask()()
 	f()
+}
+
+// ask notes that the user is asked something. What waits for the answer does not count the time until it is called.
+func (p *Printer) ask() (answered func()) {
+	defer p.lock()()
+	r := p.run
+	if r == nil {
+		return func() {}
+	}
+	from := p.now()
+	received := r.received
+	return func() {
+		defer p.lock()()
+		r.pause(from, received)
+	}
 }
 
 // draw writes text, which is empty or ends in a line end, above the rows, and draws them anew. A process that was stopped,
@@ -89,6 +104,12 @@ func (p *Printer) draw(text string) {
 func (p *Printer) Narrow() bool {
 	width, _ := size(p.Out.Writer)
 	return width < 60 && IsTerminal(p.Out)
+}
+
+// Room reports whether standard output has so many columns, if it is a terminal.
+func (p *Printer) Room(columns int) bool {
+	width, _ := size(p.Out.Writer)
+	return width >= columns
 }
 
 func size(out io.Writer) (width, height int) {
@@ -176,7 +197,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 		switch {
 		case r.lone && now.Sub(f.made) < rowDelay:
 		case r.lone && f.began.IsZero():
-			text := printable.Line(f.task.URLs[0].Host) + ": " + cmp.Or(r.p.said, "connecting")
+			text := printable.Line(f.task.URLs[0].Host) + ": " + r.p.waits.String()
 			rows = append(rows, runewidth.Truncate(text, width, ""))
 		case r.lone || !f.began.IsZero() && now.Sub(f.began) >= rowDelay:
 			rows = append(rows, f.row(width))
@@ -194,7 +215,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 func (r *Run) row(width int) string {
 	parts := r.parts()
 	if !r.flows() {
-		parts = append(parts, cmp.Or(r.p.said, "connecting"))
+		parts = append(parts, r.p.waits.String())
 	}
 	for len(parts) > 1 && runewidth.StringWidth(strings.Join(parts, ", ")) > width {
 		parts = parts[:len(parts)-1]

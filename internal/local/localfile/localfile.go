@@ -190,6 +190,8 @@ var Shortages = []error{
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
+	// ErrTaken means a path that another file of the run has.
+	ErrTaken = errors.New("another file of the run has the path")
 	// ErrOther means a file that is not the one to retrieve; the Reason says what to do.
 	ErrOther = fmt.Errorf("%w", fs.ErrExist)
 )

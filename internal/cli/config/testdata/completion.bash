@@ -12,6 +12,14 @@ _ftpfetch() {
 LINES	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W 'FLAGS' -- "$cur"))
+	elif [[ ${COMP_LINE-} == *://*/* ]]; then # remote names; no argument shows what may hold a password
+		local line=${COMP_LINE:0:COMP_POINT} name
+		local before=${line##*[[:space:]]}
+		before=${before%"$cur"} # which bash leaves alone, as it splits words at ":"
+		while read -r name; do
+			COMPREPLY+=("${name#"$before"}")
+		done < <(printf '%s' "$line" | ftpfetch --complete 2>/dev/null)
+		[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} != */ ]] || compopt -o nospace 2>/dev/null || :
 	fi
 }
 complete -o default -F _ftpfetch ftpfetch

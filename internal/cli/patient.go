@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/mirror"
+	"example.com/ftpfetch/urlparse"
+)
+
+// patient is a source that asks the person at the terminal again after a wrong password.
+type patient struct {
+	mirror.Server
+	logins *logins
+}
+
+// mostAsked is how often a person may answer.
+const mostAsked = 3
+
+// again calls f until the login is not refused for what the person has answered, at most mostAsked times.
+func (p patient) again(ctx context.Context, f func(context.Context) error) error {
+	for n := 1; ; n++ {
+		used := new(answer)
+		err := f(context.WithValue(ctx, answer{}, used))
+		if n == mostAsked || !errors.Is(err, ftpexec.ErrLogin) || !p.logins.wrong(used) {
+			return err
+		}
+	}
+}
+
+// each calls list in the same way. What has yielded an entry was not refused.
+func (p patient) each(ctx context.Context, list func(context.Context) entries) entries {
+	return func(yield func(ftpexec.Entry, error) bool) {
+		begun := false
+		err := p.again(ctx, func(ctx context.Context) error {
+			for e, err := range list(ctx) {
+				if !begun && errors.Is(err, ftpexec.ErrLogin) {
+					return err
+				}
+				begun = true
+				if !yield(e, err) {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			yield(ftpexec.Entry{Size: -1}, err)
+		}
+	}
+}
+
+// entries are what servers tell about files.
+type entries = iter.Seq2[ftpexec.Entry, error]
+
+func (p patient) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Response, err error) {
+	err = p.again(ctx, func(ctx context.Context) error {
+		resp, err = p.Server.Do(ctx, req)
+		return err
+	})
+	return resp, err
+}
+
+func (p patient) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, err error) {
+	err = p.again(ctx, func(ctx context.Context) error {
+		e, err = p.Server.Stat(ctx, u)
+		return err
+	})
+	return e, err
+}
+
+func (p patient) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (sum []byte, err error) {
+	err = p.again(ctx, func(ctx context.Context) error {
+		sum, err = p.Server.Hash(ctx, u, algorithm)
+		return err
+	})
+	return sum, err
+}
+
+func (p patient) List(ctx context.Context, u *urlparse.URL) entries {
+	return p.each(ctx, func(ctx context.Context) entries { return p.Server.List(ctx, u) })
+}
+
+func (p patient) Entries(ctx context.Context, u *urlparse.URL) entries {
+	return p.each(ctx, func(ctx context.Context) entries { return p.Server.Entries(ctx, u) })
+}
+
+func (p patient) EntriesEarly(ctx context.Context, u *urlparse.URL, early ftpexec.Early) entries {
+	return p.each(ctx, func(ctx context.Context) entries { return p.Server.EntriesEarly(ctx, u, early) })
+}
+
+func (p patient) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
+	return p.each(ctx, func(ctx context.Context) entries { return p.Server.StatAll(ctx, urls) })
+}
+
+// answer is what a person has answered, and to what; see [logins.supply].
+type answer struct {
+	of   login
+	text string
+}
+
+// wrong forgets an answer that a server has refused, unless another has taken its place. It returns false if there is none.
+func (l *logins) wrong(used *answer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if used.of.what == "" {
+		return false
+	}
+	if text, ok := l.typed[used.of]; ok && text == used.text {
+		delete(l.typed, login{"password", used.of.host, used.of.user})
+		delete(l.typed, login{"account", used.of.host, used.of.user})
+		l.refused[used.of] = true
+	}
+	return true
+}
