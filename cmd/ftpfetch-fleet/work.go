@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,7 +21,6 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
@@ -40,11 +40,13 @@ type worker struct {
 	log          *slog.Logger      // what happens to chunks and files, for programs
 	json         bool              // line writes to log
 	events       func(batch.Event) // of the files; nil: nobody wants to know
-	netrc        *netrc.File
+	netrc        logins
+	roots        *x509.CertPool // that FTP servers' certificates come from; nil: the system's
 	via          *proxy.Proxy
 
 	hosts, slots, caps *mirror
-	dry                sync.Map // when a host had no chunks, by key
+	lists, queued      *mirror  // of the jobs, and of their hosts
+	dry                sync.Map // when a queue had no chunks, by key
 	files, failed      atomic.Int64
 	bytes              atomic.Int64
 	telling            sync.Mutex
@@ -113,19 +115,15 @@ func newWorker(c *command) (w *worker, err error) {
 	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
 		return nil, usage("malformed proxy URL: %v", err)
 	}
-	return w, w.loadNetrc()
-}
-
-// loadNetrc reads the logins of this machine: no password comes from the server.
-func (w *worker) loadNetrc() (err error) {
-	name := os.Getenv("NETRC")
-	if home, herr := os.UserHomeDir(); name == "" && herr == nil {
-		name = filepath.Join(home, ".netrc")
+	if w.roots, err = readRoots(c.cacert); err != nil {
+		return nil, err
 	}
-	if w.netrc, err = netrc.Load(name); errors.Is(err, os.ErrNotExist) {
-		w.netrc, err = new(netrc.File), nil
+	w.netrc.name = os.Getenv("NETRC")
+	if home, err := os.UserHomeDir(); w.netrc.name == "" && err == nil {
+		w.netrc.name = filepath.Join(home, ".netrc")
 	}
-	return err
+	_, err = w.netrc.read()
+	return w, err
 }
 
 // tell passes an event on. Calls do not overlap.
@@ -142,12 +140,14 @@ func (w *worker) client() *ftpexec.Client {
 	return &ftpexec.Client{
 		MaxConns: 1, MaxIdle: 1,
 		Credentials: func(_ context.Context, host, user, what string) (string, error) {
-			text, ok := w.netrc.Secret(host, user, what)
+			file := w.netrc.Load()
+			text, ok := file.Secret(host, user, what)
 			if !ok {
 				return "", ftpexec.ErrNoCredentials
 			}
-			return text, w.netrc.Private()
+			return text, file.Private()
 		},
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: w.roots},
 		Proxy: func(address string) func(context.Context, string, string) (net.Conn, error) {
 			if !w.via.For(address) {
 				return nil
@@ -173,6 +173,11 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		if quiet := time.Since(time.Unix(0, w.last.Load())); idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
 		}
+		if changed, err := w.netrc.read(); err != nil {
+			w.line("%v: the logins of before go on", err)
+		} else if changed {
+			w.gates.forgive()
+		}
 		if w.IsClosed() { // the server refuses the token that it took before
 			w.stop(w.LastError())
 		}
@@ -186,9 +191,11 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	mine := w.egress + ".>" // the slots of other egresses are many, and change all the time
 	w.hosts = newMirror(w.fleet.hosts, jetstream.AllKeys)
+	w.lists = newMirror(w.fleet.jobs, jetstream.AllKeys)
+	w.queued = newMirror(w.fleet.queues, jetstream.AllKeys)
 	w.slots = newMirror(w.fleet.slots, mine)
 	w.caps = newMirror(w.fleet.caps, mine)
-	for _, m := range []*mirror{w.hosts, w.slots, w.caps} {
+	for _, m := range []*mirror{w.hosts, w.lists, w.queued, w.slots, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
 	_, _ = w.answer() // fails only without a connection, which is also what ends the worker
