@@ -103,13 +103,12 @@ func (f *fleet) add(
 	return j, nil
 }
 
-// sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
-func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string) (int, error) {
+// untilCancelled returns a context that ends when a job is cancelled.
+func (f *fleet) untilCancelled(ctx context.Context, id string) (context.Context, context.CancelCauseFunc, error) {
 	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	changes, err := f.jobs.Watch(ctx, j.ID, jetstream.UpdatesOnly())
+	changes, err := f.jobs.Watch(ctx, id, jetstream.UpdatesOnly())
 	if err != nil {
-		return 0, err
+		return ctx, end, err
 	}
 	go func() {
 		for e := range changes.Updates() {
@@ -119,6 +118,16 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 			}
 		}
 	}()
+	return ctx, end, nil
+}
+
+// sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
+func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string) (int, error) {
+	ctx, end, err := f.untilCancelled(ctx, j.ID)
+	defer end(nil)
+	if err != nil {
+		return 0, err
+	}
 	flying, inner := errgroup.WithContext(ctx)
 	flying.SetLimit(16)
 	met := make(map[string]bool)

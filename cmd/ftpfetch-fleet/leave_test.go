@@ -270,3 +270,23 @@ func TestRetry(t *testing.T) {
 		t.Errorf("failed are still %s", again)
 	}
 }
+
+// TestSameAddress has two workers behind one address, of which one has no --egress.
+func TestSameAddress(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.starts("first", t.TempDir(), "", 1)
+	w := s.worker("second")
+	said := new(saying)
+	w.line = func(format string, args ...any) { fmt.Fprintf(said, format, args...) }
+	eventually(t, "the first one", func() bool { return must.Get(w.pulses(t.Context()))(t)["first"].From != "" })
+	w.warnEgress("127.0.0.1")
+	if said.String() != "" {
+		t.Errorf("it has an egress, and says %s", said.String())
+	}
+	w.guessed = true
+	w.warnEgress("127.0.0.1")
+	if !strings.Contains(said.String(), "--egress") || !strings.Contains(said.String(), "worker first") {
+		t.Errorf("it says %q", said.String())
+	}
+}

@@ -53,6 +53,7 @@ type worker struct {
 	busy               atomic.Int64 // lanes that have a chunk
 	last               atomic.Int64 // when a lane had one, in Unix nanoseconds
 	lanes              int
+	guessed            bool          // the egress, which nobody has written
 	me                 string        // a nonce
 	mine               sync.Map      // nonces of slots that may have a connection
 	asked              sync.Map      // when the workers of lapsed slots were asked, by key
@@ -73,6 +74,7 @@ func work(ctx context.Context, c *command) (err error) {
 	}
 	defer w.root.Close()
 	w.shared = c.shared
+	w.guessed = c.egress == ""
 	reconnects := newBell()
 	if w.fleet, err = c.dial(ctx, "worker "+w.name, c.patience, reconnects.ring); err != nil {
 		return err
@@ -203,6 +205,8 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 
 // pulse is a sign of life of a worker.
 type pulse struct {
+	Egress string   `json:"egress"`
+	From   string   `json:"from"`  // the address that the server sees
 	Rate   int64    `json:"rate"`  // bytes a second
 	Files  float64  `json:"files"` // a second
 	Lanes  int      `json:"lanes"`
@@ -216,6 +220,10 @@ const mostLanes = 4096 // that make chunks smaller
 func (w *worker) pulse() {
 	const weight = 0.3 // of the last beat
 	var p pulse
+	if ip, err := w.GetClientIP(); err == nil {
+		p.From = ip.String()
+	}
+	var warn sync.Once
 	var bytes, files int64
 	var rate float64
 	for at := time.Now(); ; {
@@ -225,12 +233,13 @@ func (w *worker) pulse() {
 		bytes = w.bytes.Load()
 		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
 		files = w.files.Load()
-		p = pulse{Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+		p = pulse{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
 		w.gates.says(&p)
 		text, _ := json.Marshal(p)
 		ctx, cancel := context.WithTimeout(w.ctx, beat)
 		_, _ = w.workers.Put(ctx, keyOf(w.name), text)
 		cancel()
+		warn.Do(func() { w.warnEgress(p.From) })
 		if !wait(w.ctx, beat) {
 			break
 		}
@@ -238,6 +247,18 @@ func (w *worker) pulse() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), beat)
 	defer cancel()
 	_ = w.workers.Delete(ctx, keyOf(w.name))
+}
+
+// warnEgress says that the default of --egress may be wrong: another worker seems to come from the same address.
+func (w *worker) warnEgress(from string) {
+	pulses, _ := w.pulses(w.ctx)
+	for name, p := range pulses {
+		if w.guessed && p.From == from && p.Egress != w.egress {
+			w.line("worker %s has the same address as this one, %s: if FTP servers see them so too, write the same "+
+				"--egress NAME for both, else they have twice the connections", name, from)
+			return
+		}
+	}
 }
 
 // setClock compares this machine's clock with the server's.
