@@ -41,9 +41,6 @@ func (w *worker) lane() {
 // find takes a slot of a host that has work, and the work.
 func (w *worker) find() (*hand, jetstream.Msg) {
 	for _, q := range w.queues() {
-		if _, away := w.gates.away(q.host); away && !w.hopeless(q.host) {
-			continue
-		}
 		from := w.consumer(q)
 		if from == nil {
 			continue

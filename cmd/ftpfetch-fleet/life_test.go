@@ -66,13 +66,7 @@ func TestPause(t *testing.T) {
 func TestPriority(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	var order []string
-	srv := newFTP(t, 40, 9, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
-		if c.Verb == "RETR" { // on one connection
-			order = append(order, c.Arg)
-		}
-		return nil
-	}})
+	srv := newFTP(t, 40, 9, testserver.Options{})
 	s.want(0, "add", "--per-host", "1", srv.list(t, 20))
 	list := srv.list(t, 0, srv.URL("/d/000030"), srv.URL("/d/000031"))
 	urgent := s.want(0, "add", "--per-host", "1", "--priority", "5", list)
@@ -84,6 +78,12 @@ func TestPriority(t *testing.T) {
 	s.starts("w", t.TempDir(), "", 1)
 	s.want(0, "wait", urgent)
 	eventually(t, "all files", func() bool { return srv.files.Load() == 22 })
+	var order []string // on one connection at a time
+	for _, line := range srv.Commands() {
+		if name, ok := strings.CutPrefix(line, "RETR "); ok {
+			order = append(order, name)
+		}
+	}
 	if got := fmt.Sprint(order[:2]); got != "[000030 000031]" {
 		t.Errorf("first came %s", got)
 	}
@@ -230,5 +230,31 @@ func TestRetire(t *testing.T) {
 	s.want(0, "retry", id)
 	if got := facts(s.want(0, "wait", "--json", id)); got != "done 3 3 0 0" {
 		t.Error(got)
+	}
+}
+
+// TestRetireBusy has a consumer that does not know of a chunk, as one that has just been made. The queue stays.
+func TestRetireBusy(t *testing.T) {
+	t.Parallel()
+	w := newStand(t).worker("w")
+	w.skew = time.Hour // long ago
+	j := &job{ID: "abcdefgh", State: "ready", Files: 1, Chunks: 1}
+	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
+	must.Do(t, w.meet(t.Context(), j, "h:21"))
+	must.Do(t, w.send(t.Context(), &chunk{Job: j.ID, ID: "1", Host: "h:21"}))
+	q := queue{host: hostKey("h:21"), job: j.ID}
+	config := jetstream.ConsumerConfig{Durable: consumerName(q.key()), FilterSubject: "work.x.y", AckPolicy: jetstream.AckExplicitPolicy}
+	must.Get(w.work.CreateOrUpdateConsumer(t.Context(), config))(t)
+	eventually(t, "the queue", func() bool { _, ok := w.queued.get(q.key(), nil); return ok })
+	if w.consumer(q) != nil {
+		t.Fatal("the consumer knows")
+	}
+	must.Get(w.fleet.queues.Get(t.Context(), q.key()))(t)
+	must.Do(t, w.work.Purge(t.Context()))
+	if w.consumer(q) != nil {
+		t.Fatal("there is a chunk")
+	}
+	if _, err := w.fleet.queues.Get(t.Context(), q.key()); err == nil {
+		t.Error("an empty queue stays")
 	}
 }

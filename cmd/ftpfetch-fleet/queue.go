@@ -24,6 +24,8 @@ type queue struct {
 
 func (q queue) key() string { return q.host + "." + q.job }
 
+func (q queue) subject() string { return "work." + q.job + "." + q.host }
+
 func consumerName(key string) string { return strings.Replace(key, ".", "-", 1) }
 
 // queues returns the queues that may have chunks for this worker now. The most urgent come first; hosts come in any order, so
@@ -37,8 +39,10 @@ func (w *worker) queues() []queue {
 		host, id, _ := strings.Cut(key, ".")
 		rank[host] = i
 		var j job
-		q := queue{host: host, job: id}
-		if _, ok := w.lists.get(id, &j); ok && w.may(q) && !w.isDry(key) {
+		if _, ok := w.lists.get(id, &j); !ok || !w.may(queue{host: host, job: id}) || w.isDry(key) {
+			continue
+		}
+		if _, away := w.gates.away(host); !away || w.hopeless(host) {
 			all = append(all, queue{host, id, j.State == "adding", j.Priority, j.Added})
 		}
 	}
@@ -80,7 +84,7 @@ func (w *worker) consumer(q queue) jetstream.Consumer {
 	c, err := w.work.Consumer(ctx, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		c, err = w.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: name, FilterSubject: "work." + q.job + "." + q.host, AckPolicy: jetstream.AckExplicitPolicy,
+			Durable: name, FilterSubject: q.subject(), AckPolicy: jetstream.AckExplicitPolicy,
 			AckWait: ackWait, MaxAckPending: 256, // chunks, whatever the egresses are
 		})
 	}
@@ -91,10 +95,22 @@ func (w *worker) consumer(q queue) jetstream.Consumer {
 		return c
 	}
 	w.dry.Store(q.key(), time.Now())
-	if was, ok := w.queued.get(q.key(), nil); ok && !q.adding && w.age(was) > ackWait { // what was added has been fetched
-		_ = w.forget(ctx, q.key(), was.rev)
+	if !q.adding {
+		w.retire(ctx, q)
 	}
 	return nil
+}
+
+// retire forgets a queue that has been empty for a while. The stream itself is asked: a consumer that has just been made
+// may not know what it has.
+func (w *worker) retire(ctx context.Context, q queue) {
+	was, ok := w.queued.get(q.key(), nil)
+	if !ok || w.age(was) < ackWait {
+		return
+	}
+	if _, err := w.work.GetLastMsgForSubject(ctx, q.subject()); errors.Is(err, jetstream.ErrMsgNotFound) {
+		_ = w.forget(ctx, q.key(), was.rev)
+	}
 }
 
 // forget removes a queue, if nothing was added since rev.
