@@ -28,11 +28,10 @@ type wishes struct {
 	expire      time.Duration
 }
 
+// flags are those that add and cap both have.
 func (w *wishes) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&w.rate, "limit-rate", "", "")
 	fs.StringVar(&w.hours, "hours", "", "")
-	fs.IntVar(&w.priority, "priority", 0, "")
-	fs.DurationVar(&w.expire, "expire", 0, "")
 }
 
 // apply changes bounds as far as something was written.
@@ -113,7 +112,7 @@ func turn(from, to string) func(context.Context, *command, *fleet) error {
 	}
 }
 
-// setCap changes what the hosts of a job bear, and its priority.
+// setCap changes what the hosts of a job bear.
 func setCap(ctx context.Context, c *command, f *fleet) error {
 	j, err := f.find(ctx, c.operand())
 	if err != nil {

@@ -112,7 +112,7 @@ func TestCap(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, args := range [][]string{{"cap", "--hours", "6"}, {"cap", "--hours", "06-25"}, {"cap", "--limit-rate", "much"},
-		{"cap", "--per-host", "-1"}, {"delete"}, {"resume", "nojob"}, {"add", "--hours=x", srv.list(t, 1)}, {"add", "--priority=x", srv.list(t, 1)}} {
+		{"cap", "--per-host", "-1"}, {"cap", "--priority", "1"}, {"delete"}, {"resume", "nojob"}, {"add", "--hours=x", srv.list(t, 1)}, {"add", "--priority=x", srv.list(t, 1)}} {
 		if _, errs, code := s.do(args[0], args[1:]...); code != 2 || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: exit code %d: %s", args, code, errs)
 		}

@@ -164,6 +164,8 @@ func (c *command) parseList(name string, args []string) error {
 		own.BoolVar(&c.insecure, "insecure", false, "")
 		own.BoolVar(&c.json, "json", false, "")
 		c.wishes.flags(own)
+		own.IntVar(&c.wishes.priority, "priority", 0, "")
+		own.DurationVar(&c.wishes.expire, "expire", 0, "")
 	}
 	for i := 0; i < len(args); i++ {
 		flag, value, given := strings.Cut(args[i], "=")
