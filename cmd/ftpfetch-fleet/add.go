@@ -28,7 +28,8 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 	stdio.Batch = func(
 		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options,
 	) (batch.Totals, error) {
-		if added, err = f.add(ctx, shown(list), tasks, o); err != nil {
+		f.expire(ctx)
+		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
 			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // it is no failure of a file
 		}
 		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
@@ -64,13 +65,18 @@ var errCancelled = usage("the job was cancelled while its list was added")
 
 // add adds the tasks as a job. It reads them twice: nothing is sent of a list that cannot be. The job is there before its
 // first chunk, so that it can be cancelled, and cancels itself if not all of its chunks are.
-func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task], o batch.Options) (*job, error) {
+func (f *fleet) add(
+	ctx context.Context, list string, tasks iter.Seq[batch.Task], o batch.Options, wishes *wishes,
+) (*job, error) {
 	if o.Each.Root == nil {
 		return nil, usage("-I fetches nothing: ftpfetch -I asks about the files of a list")
 	}
 	j := &job{
 		ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list,
-		Terms: termsOf(o), PerHost: max(1, o.PerHost),
+		Terms: termsOf(o), bounds: bounds{PerHost: max(1, o.PerHost)}, Priority: wishes.priority, Expire: wishes.expire,
+	}
+	if err := wishes.apply(&j.bounds); err != nil {
+		return nil, err
 	}
 	p, err := j.measure(tasks, max(8, o.PerHost, f.lanes(ctx)))
 	if err != nil {
@@ -97,30 +103,41 @@ func (f *fleet) add(ctx context.Context, list string, tasks iter.Seq[batch.Task]
 	return j, nil
 }
 
-// sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
-func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string) (int, error) {
+// untilCancelled returns a context that ends when a job is cancelled.
+func (f *fleet) untilCancelled(ctx context.Context, id string) (context.Context, context.CancelCauseFunc, error) {
 	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	changes, err := f.jobs.Watch(ctx, j.ID, jetstream.UpdatesOnly())
+	changes, err := f.jobs.Watch(ctx, id, jetstream.UpdatesOnly())
 	if err != nil {
-		return 0, err
+		return ctx, end, err
 	}
 	go func() {
 		for e := range changes.Updates() {
-			if e != nil {
+			var now job
+			if e != nil && (json.Unmarshal(e.Value(), &now) != nil || now.State == "cancelled") {
 				end(errCancelled)
 			}
 		}
 	}()
+	return ctx, end, nil
+}
+
+// sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
+func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string) (int, error) {
+	ctx, end, err := f.untilCancelled(ctx, j.ID)
+	defer end(nil)
+	if err != nil {
+		return 0, err
+	}
 	flying, inner := errgroup.WithContext(ctx)
 	flying.SetLimit(16)
 	met := make(map[string]bool)
+	meet := func(at string) { flying.Go(func() error { return f.meet(inner, j, at) }) }
 	meeting := func(yield func(batch.Task) bool) { // the hosts of all places of a file
 		for t := range tasks {
 			for _, u := range t.URLs {
 				if at := u.Address(); !met[at] {
 					met[at] = true
-					flying.Go(func() error { return f.meet(inner, host{at, max(1, j.PerHost)}) })
+					meet(at)
 				}
 			}
 			if !yield(t) {
@@ -135,6 +152,9 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 		if inner.Err() != nil {
 			break
 		}
+	}
+	for at := range met { // again: its queue may have seemed to be empty for long
+		meet(at)
 	}
 	err = flying.Wait()
 	switch {
@@ -155,18 +175,18 @@ func (f *fleet) lanes(ctx context.Context) (n int) {
 	return min(n, mostLanes)
 }
 
-// meet makes the queue of a host, and tells the workers of it.
-func (f *fleet) meet(ctx context.Context, h host) error {
-	key := hostKey(h.Address)
-	_, err := f.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: key, FilterSubject: "work.*." + key, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
-		MaxAckPending: 256, // chunks, whatever the egresses are
-	})
-	if err != nil {
+// meet tells the workers of a host of a job.
+func (f *fleet) meet(ctx context.Context, j *job, address string) error {
+	if err := f.putHost(ctx, host{address, j.bounds}); err != nil {
 		return err
 	}
+	_, err := f.queues.PutString(ctx, hostKey(address)+"."+j.ID, address)
+	return err
+}
+
+func (f *fleet) putHost(ctx context.Context, h host) error {
 	text, _ := json.Marshal(h)
-	_, err = f.hosts.Put(ctx, key, text)
+	_, err := f.hosts.Put(ctx, hostKey(h.Address), text)
 	return err
 }
 
@@ -175,14 +195,15 @@ func (j *job) text() []byte {
 	return text
 }
 
-// send gives the server a chunk, again if the answer is lost. If it is there twice, it has one result all the same.
+// send gives the server a chunk, again if the answer is lost. The server takes it once in two minutes. If it is there twice all
+// the same, it has one result.
 func (f *fleet) send(ctx context.Context, c *chunk) error {
 	msg, err := c.message()
 	if err != nil {
 		return err
 	}
 	for range 5 {
-		if _, err = f.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(5)); err == nil || ctx.Err() != nil {
+		if _, err = f.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(5), jetstream.WithMsgID(c.id())); err == nil || ctx.Err() != nil {
 			break
 		}
 	}

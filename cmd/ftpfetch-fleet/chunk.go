@@ -165,21 +165,23 @@ func hostKey(address string) string {
 // host is a server that files come from.
 type host struct {
 	Address string `json:"address"`
-	PerHost int    `json:"per_host"` // connections for each egress
+	bounds
 }
 
 // job is a list that was added.
 type job struct {
-	ID      string    `json:"job"`
-	State   string    `json:"state"` // adding, ready or cancelled
-	Added   time.Time `json:"added"`
-	List    string    `json:"list"`
-	Files   int64     `json:"files"`
-	Size    int64     `json:"size"` // -1: unknown
-	Chunks  int       `json:"chunks"`
-	Terms   terms     `json:"terms"`
-	PerHost int       `json:"per_host"`
-	Unasked int64     `json:"-"` // passwords that do not travel
+	ID     string    `json:"job"`
+	State  string    `json:"state"` // adding, ready, paused or cancelled
+	Added  time.Time `json:"added"`
+	List   string    `json:"list"`
+	Files  int64     `json:"files"`
+	Size   int64     `json:"size"` // -1: unknown
+	Chunks int       `json:"chunks"`
+	Terms  terms     `json:"terms"`
+	bounds
+	Priority int           `json:"priority,omitempty"` // a job with a larger one is fetched first
+	Expire   time.Duration `json:"expire,omitempty"`   // after it was added, when it is over; 0: never
+	Unasked  int64         `json:"-"`                  // passwords that do not travel
 }
 
 // travel returns what travels of a task, and the length of its text.

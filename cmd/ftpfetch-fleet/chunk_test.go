@@ -22,7 +22,7 @@ func TestSplit(t *testing.T) {
 	w := s.worker("w")
 	j := &job{ID: "abcdefgh", State: "ready", Files: 6, Chunks: 1}
 	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-	must.Do(t, w.meet(t.Context(), host{srv.Addr(), 2}))
+	must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
 	attempt := func() (*chunk, *outcome) {
 		c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
 		for i := range 6 {
@@ -68,6 +68,18 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestSentTwice sends a chunk twice, as if an answer was lost. It is in the queue once, so that no file is fetched twice.
+func TestSentTwice(t *testing.T) {
+	t.Parallel()
+	w := newStand(t).worker("w")
+	for range 2 {
+		must.Do(t, w.fleet.send(t.Context(), &chunk{Job: "abcdefgh", ID: "1-3", Host: "h:21"}))
+	}
+	if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 1 {
+		t.Errorf("%d chunks", info.State.Msgs)
+	}
+}
+
 // TestLanes has lists that all lanes must have files of: each transfer waits until there is one on every lane.
 func TestLanes(t *testing.T) {
 	t.Parallel()
@@ -90,7 +102,7 @@ func TestLanes(t *testing.T) {
 				w := s.worker("sends")
 				j := &job{ID: "abcdefgh", State: "ready", Files: files, Chunks: 1}
 				must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-				must.Do(t, w.meet(t.Context(), host{srv.Addr(), lanes}))
+				must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: lanes}}, srv.Addr()))
 				c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
 				for i := range files {
 					c.Items = append(c.Items, item1(t, srv, i))

@@ -17,6 +17,7 @@ type feed struct {
 	ended int
 	begun time.Time
 	wake  chan struct{}
+	may   func() bool // whether more may be handed out; nil: it always may
 }
 
 func newFeed(left []batch.Task) *feed {
@@ -40,7 +41,7 @@ func (f *feed) tasks(ctx context.Context) iter.Seq[batch.Task] {
 func (f *feed) next(ctx context.Context) (t batch.Task, ok bool) {
 	for ctx.Err() == nil {
 		f.mu.Lock()
-		none := len(f.left) == 0
+		none := len(f.left) == 0 || f.may != nil && !f.may()
 		if ok = !none && f.out < f.ahead(); ok {
 			t = f.left[0]
 			f.left = f.left[1:]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
@@ -39,7 +40,9 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		_ = msg.NakWithDelay(ackWait)
 		return h
 	}
-	cancelled, jerr := w.cancelled(c)
+	state, jerr := w.jobState(c)
+	// The chunk may have been sent after those of the job were taken back.
+	cancelled := slices.Contains([]string{"cancelled", deleted}, state)
 	done := false
 	if jerr == nil && !cancelled {
 		done, jerr = w.known(c)
@@ -87,6 +90,9 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 
 // finish gives the server the result of a chunk, once others have what the chunk has given away.
 func (w *worker) finish(c *chunk, msg jetstream.Msg, o *outcome) {
+	if w.dropped(c, msg, o) {
+		return
+	}
 	if w.sendPieces(c) && w.publish(c, o) {
 		w.ack(c, msg, o)
 		return
@@ -138,6 +144,9 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
 	o.shut = true
+	if w.dropped(c, msg, o) {
+		return
+	}
 	var rest, not piece
 	for at := range c.Items {
 		switch {
@@ -160,7 +169,7 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 // again waits, and takes a slot in place of one that was released; nil if there is none for a while.
 func (w *worker) again(before *hand, pause time.Duration) *hand {
 	for end := time.Now().Add(pause + 6*slotTTL); wait(w.ctx, pause) && time.Now().Before(end); pause = slotTTL / 10 {
-		if h := w.take(before.host, before.from); h != nil {
+		if h := w.take(before.queue, before.from); h != nil {
 			return h
 		}
 	}
@@ -178,8 +187,15 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	o.end = cancel
 	o.rounds++
 	clear(o.noted)
-	_, err := batch.Run(localfile.WithAttempt(ctx, c.part()), &source{h, cancel}, o.left().tasks(ctx), batch.Options{
-		Jobs: 1, PerHost: 1, Ledger: w.ledger, Each: c.Terms.each(w.root), Timeout: c.Terms.Timeout, Events: o.event,
+	each := c.Terms.each(w.root)
+	if h.rate() < rate.Inf {
+		each.Limit = rate.NewLimiter(h.rate(), burst)
+		defer retry.Every(slotTTL/5, func() { each.Limit.SetLimit(h.rate()) })()
+	}
+	left := o.left()
+	left.may = func() bool { return w.may(h.queue) }
+	_, err := batch.Run(localfile.WithAttempt(ctx, c.part()), &source{h, cancel}, left.tasks(ctx), batch.Options{
+		Jobs: 1, PerHost: 1, Ledger: w.ledger, Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})
 	switch {
 	case o.missing() == 0:
@@ -194,7 +210,7 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	switch n := o.missing(); {
 	case n == 0:
 		return nil
-	case n == len(o.noted):
+	case n == len(o.noted) || !w.may(h.queue):
 		return errLeft
 	default:
 		return fmt.Errorf("%w: %d of the %d files of a chunk", errShort, n, len(c.Items))

@@ -129,7 +129,7 @@ func TestSlot(t *testing.T) {
 	s := newStand(t)
 	w := s.worker("w")
 	key := hostKey("h:21")
-	must.Do(t, w.meet(t.Context(), host{"h:21", 2}))
+	must.Do(t, w.meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
 	eventually(t, "the host", func() bool { return w.limit(key) == 2 })
 	a, b := w.acquire(t.Context(), key), w.acquire(t.Context(), key)
 	if a == nil || b == nil || w.acquire(t.Context(), key) != nil {
@@ -203,7 +203,7 @@ func TestCancel(t *testing.T) {
 	}{
 		{2, []string{"add", "-r", "ftp://h/d/"}}, {2, []string{"wait", "nojob"}}, {2, []string{"work"}}, {2, []string{"work", "-d", ".", "-j", "0"}},
 		{23, []string{"add", "/no/such/list"}}, {0, []string{"add", "--version"}}, {3, []string{"add", newFTP(t, 0, 1, testserver.Options{}).list(t, 0, "ftp://h/%zz")}},
-		{2, []string{"serve", "--dir", "d", "--listen", "nowhere"}}, {2, []string{"nothing"}}, {0, []string{"work", "-h"}}, {2, []string{"add", "--limit-rate=1M", "/no/such/list"}}, {2, []string{"status", "--nothing"}},
+		{2, []string{"serve", "--dir", "d", "--listen", "nowhere"}}, {2, []string{"nothing"}}, {0, []string{"work", "-h"}}, {2, []string{"add", "--timeout=1m", "/no/such/list"}}, {2, []string{"status", "--nothing"}},
 	} {
 		s.want(tt.code, tt.args[0], tt.args[1:]...)
 	}

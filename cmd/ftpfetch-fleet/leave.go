@@ -83,6 +83,19 @@ func newGates() *gates {
 	}
 }
 
+// forgive asks anew where logins were refused, or there were none: they are others now.
+func (g *gates) forgive() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for key, d := range g.left {
+		if isLogin(d.cause) {
+			delete(g.left, key)
+			delete(g.doors, key)
+		}
+	}
+	clear(g.lost)
+}
+
 func doorKey(u *urlparse.URL) string { return hostKey(u.Address()) + " " + u.User.Username() }
 
 func (g *gates) door(u *urlparse.URL) *door {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/afero"
 
-	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/cli/report"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
@@ -42,11 +41,18 @@ func (s *saying) String() string {
 
 // starts starts a worker with a password of its own, and returns what it says. It ends with the test, or with end.
 func (s *stand) starts(name, dir, password string, lanes int) (said *saying, end func()) {
+	file := filepath.Join(s.TempDir(), "netrc")
+	password = cmp.Or(password, "none")
+	must.Do(s.T, os.WriteFile(file, []byte("machine 127.0.0.1 login me password "+password+"\n"), 0o600))
+	return s.startsWith(file, name, dir, lanes)
+}
+
+// startsWith is starts with a netrc file.
+func (s *stand) startsWith(file, name, dir string, lanes int) (said *saying, end func()) {
 	said = new(saying)
 	w := must.Get(newWorker(&command{dir: dir, name: name, egress: "e", err: io.MultiWriter(said, s.Output())}))(s.T)
-	file := filepath.Join(s.TempDir(), "netrc")
-	must.Do(s.T, os.WriteFile(file, []byte("machine 127.0.0.1 login me password "+cmp.Or(password, "none")+"\n"), 0o600))
-	w.netrc = must.Get(netrc.Load(file))(s.T)
+	w.netrc.name = file
+	must.Get(w.netrc.read())(s.T)
 	w.doubt = cmp.Or(s.doubt, time.Hour)
 	r := newBell()
 	w.fleet = must.Get((&command{join: s.file}).dial(s.Context(), name, patience, r.ring))(s.T)
@@ -262,5 +268,25 @@ func TestRetry(t *testing.T) {
 	s.want(2, "retry", id) // nothing has failed
 	if again := s.want(0, "report", "--failed", id); again != "" {
 		t.Errorf("failed are still %s", again)
+	}
+}
+
+// TestSameAddress has two workers behind one address, of which one has no --egress.
+func TestSameAddress(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.starts("first", t.TempDir(), "", 1)
+	w := s.worker("second")
+	said := new(saying)
+	w.line = func(format string, args ...any) { fmt.Fprintf(said, format, args...) }
+	eventually(t, "the first one", func() bool { return must.Get(w.pulses(t.Context()))(t)["first"].From != "" })
+	w.warnEgress("127.0.0.1")
+	if said.String() != "" {
+		t.Errorf("it has an egress, and says %s", said.String())
+	}
+	w.guessed = true
+	w.warnEgress("127.0.0.1")
+	if !strings.Contains(said.String(), "--egress") || !strings.Contains(said.String(), "worker first") {
+		t.Errorf("it says %q", said.String())
 	}
 }

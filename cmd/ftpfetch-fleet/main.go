@@ -31,11 +31,16 @@ connections to a server than it bears.
   ftpfetch-fleet report --join FILE [JOB] [-o FILE]                  # a table in FILE.tsv
   ftpfetch-fleet report --join FILE [JOB] --failed                   # a list for add
   ftpfetch-fleet retry --join FILE [JOB]                             # its failed files
-  ftpfetch-fleet cancel --join FILE [JOB]
+  ftpfetch-fleet pause|resume|cancel --join FILE [JOB]
+  ftpfetch-fleet cap --join FILE [JOB] [--per-host N] [--limit-rate BYTES] [--hours 20-06]
+  ftpfetch-fleet delete --join FILE JOB                              # its list and results
   ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST  # all in one process
 
   --egress NAME   machines behind one address have the same, by default the host's
+  --limit-rate BYTES, --hours FROM-TO  of add: what a host bears, and when it may be asked
+  --priority N, --expire TIME  of add: larger ones come first; when a job that is over is deleted
   --shared        all workers have the same DIR, where locks need not work
+  --cacert FILE   of work: the authorities of FTP servers with TLS
   --idle TIME     end when there was nothing to do for so long
   --connect-timeout TIME  how long work waits for the server (1m)
   --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics
@@ -48,11 +53,12 @@ from ~/.netrc. Exit codes are ftpfetch's.
 
 // command is a command line.
 type command struct {
-	dir, join, listen, http, name, egress, output, progress string
-	jobs                                                    int
-	idle, patience                                          time.Duration
-	shared, json, failed, insecure                          bool
-	args                                                    []string // what is left
+	dir, join, listen, http, name, egress, output, progress, cacert string
+	jobs                                                            int
+	idle, patience                                                  time.Duration
+	shared, json, failed, insecure                                  bool
+	wishes                                                          wishes
+	args                                                            []string // what is left
 
 	in       io.Reader
 	out, err io.Writer
@@ -83,7 +89,8 @@ func main() {
 var commands = map[string]func(context.Context, *command) error{
 	"serve": serve, "work": work, "run": run,
 	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport),
-	"cancel": joined(cancel), "retry": joined(retryJob),
+	"cancel": joined(cancel), "retry": joined(retryJob), "delete": joined(deleteJob), "cap": joined(setCap),
+	"pause": joined(turn("ready", "paused")), "resume": joined(turn("paused", "ready")),
 	"help": helped, "-h": helped, "--help": helped,
 }
 
@@ -149,25 +156,36 @@ func explain(err error) (text string, code int) {
 var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
 	`tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
 
-// parseList reads the flags of add and run, which are for ftpfetch, but for --join, --json and --insecure.
+// parseList reads the flags of add and run, which are for ftpfetch, but for those of add itself.
 func (c *command) parseList(name string, args []string) error {
+	own := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	own.StringVar(&c.join, "join", "", "")
+	if name == "add" {
+		own.BoolVar(&c.insecure, "insecure", false, "")
+		own.BoolVar(&c.json, "json", false, "")
+		c.wishes.flags(own)
+		own.IntVar(&c.wishes.priority, "priority", 0, "")
+		own.DurationVar(&c.wishes.expire, "expire", 0, "")
+	}
 	for i := 0; i < len(args); i++ {
-		file, named := strings.CutPrefix(args[i], "--join=")
+		flag, value, given := strings.Cut(args[i], "=")
+		mine := own.Lookup(strings.TrimPrefix(flag, "--"))
 		switch {
-		case args[i] == "-h" || args[i] == "--help":
+		case flag == "-h" || flag == "--help":
 			return pflag.ErrHelp
-		case args[i] == "--insecure" && name == "add":
-			c.insecure = true
+		case mine != nil && strings.HasPrefix(flag, "--"):
+			if !given {
+				value = mine.NoOptDefVal
+			}
+			if value == "" && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			if err := own.Set(mine.Name, value); err != nil {
+				return usage("%s: %v", name, err)
+			}
 		case notWorkers.MatchString(args[i]):
-			flag, _, _ := strings.Cut(args[i], "=") // the value may have a password
-			return usage("%s: the workers do not have this: leave it out", flag)
-		case named:
-			c.join = file
-		case args[i] == "--join" && i+1 < len(args):
-			i++
-			c.join = args[i]
-		case args[i] == "--json" && name == "add":
-			c.json = true
+			return usage("%s: the workers do not have this: leave it out", flag) // the value may have a password
 		default:
 			c.args = append(c.args, args[i])
 		}
@@ -189,6 +207,7 @@ func (c *command) parse(name string, args []string) error {
 	fs.StringVar(&c.name, "name", "", "")
 	fs.StringVar(&c.egress, "egress", "", "")
 	fs.StringVar(&c.progress, "progress", "", "")
+	fs.StringVar(&c.cacert, "cacert", "", "")
 	fs.StringVarP(&c.output, "output", "o", "-", "")
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
 	fs.DurationVar(&c.idle, "idle", 0, "")
@@ -196,6 +215,10 @@ func (c *command) parse(name string, args []string) error {
 	fs.BoolVar(&c.insecure, "insecure", false, "")
 	fs.BoolVar(&c.failed, "failed", false, "")
 	fs.BoolVar(&c.shared, "shared", false, "")
+	if name == "cap" {
+		c.wishes.flags(fs)
+		fs.IntVar(&c.wishes.perHost, "per-host", 0, "")
+	}
 	fs.Usage = func() {}
 	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return err

@@ -63,7 +63,7 @@ func TestUnreadable(t *testing.T) {
 			w := s.worker("sends")
 			j := &job{ID: "abcdefgh", State: "ready", Files: 3, Chunks: 1}
 			must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-			must.Do(t, w.meet(t.Context(), host{srv.Addr(), 2}))
+			must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
 			c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
 			for i := range 3 {
 				c.Items = append(c.Items, item1(t, srv, i))
@@ -211,7 +211,7 @@ func TestCancelledAdd(t *testing.T) {
 				}
 			}
 		}
-		if j, err := w.fleet.add(t.Context(), "list", tasks, batch.Options{Each: terms{}.each(w.root)}); err == nil {
+		if j, err := w.fleet.add(t.Context(), "list", tasks, batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
 			t.Errorf("cancelled at %d: %+v", at, j)
 		}
 		if j := must.Get(w.fleet.find(t.Context(), id))(t); j.State != "cancelled" || j.Files != files {
@@ -230,7 +230,7 @@ func TestLateChunk(t *testing.T) {
 	w := s.worker("w")
 	j := &job{ID: "abcdefgh", State: "cancelled", Files: 1, Chunks: 1}
 	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-	must.Do(t, w.meet(t.Context(), host{srv.Addr(), 2}))
+	must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
 	s.send(w.fleet, &chunk{Job: j.ID, ID: "1", Host: srv.Addr(), Items: []item{item1(t, srv, 0)}}, func(*nats.Msg) {})
 	s.want(0, "work", "-d", t.TempDir(), "--idle", "1s")
 	if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 || srv.files.Load() != 0 {

@@ -27,17 +27,22 @@ func subject(c *chunk) string { return fmt.Sprintf("results.%s.%s", c.Job, c.ID)
 
 func (c *chunk) id() string { return fmt.Sprintf("%s.%s.", c.Job, c.ID) }
 
-// cancelled reports whether the job of a chunk was cancelled. Its chunk may have been sent after those of it were taken back.
-func (w *worker) cancelled(c *chunk) (bool, error) {
+// deleted is the state of a job that is not there.
+const deleted = "deleted"
+
+// jobState returns the State of the job of a chunk.
+func (w *worker) jobState(c *chunk) (string, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
 	e, err := w.jobs.Get(ctx, c.Job)
-	if err != nil {
-		return errors.Is(err, jetstream.ErrKeyNotFound), err
-	}
 	var j job
-	err = json.Unmarshal(e.Value(), &j)
-	return j.State == "cancelled", err
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return deleted, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Value(), &j)
+	}
+	return j.State, err
 }
 
 // publish gives the server the result of a chunk. There is one for ever: even the acknowledgement of an old delivery
@@ -65,6 +70,17 @@ func (w *worker) ack(c *chunk, msg jetstream.Msg, o *outcome) {
 	if err == nil {
 		_ = msg.DoubleAck(ctx)
 	}
+}
+
+// dropped reports whether the job of a chunk was deleted. Then nothing of the chunk stays.
+func (w *worker) dropped(c *chunk, msg jetstream.Msg, o *outcome) bool {
+	state, err := w.jobState(c)
+	is := err == nil && state == deleted
+	if is {
+		w.ack(c, msg, o)
+		c.attempt = ""
+	}
+	return is
 }
 
 // ended is the value of an attempt that writes nothing any more. The next attempt may have its parts.

@@ -49,7 +49,7 @@ func (c *command) together(
 		return t, err
 	}
 	defer f.Close()
-	j, err := f.add(ctx, list, tasks, o)
+	j, err := f.add(ctx, list, tasks, o, new(wishes))
 	if err != nil {
 		return t, err
 	}

@@ -215,17 +215,18 @@ func (s *slot) due() bool {
 type hand struct {
 	*slot
 	client *ftpexec.Client
+	queue  queue
 	from   jetstream.Consumer // of the chunks
 	visit  atomic.Pointer[visit]
 }
 
 // take is acquire for a lane.
-func (w *worker) take(host string, from jetstream.Consumer) *hand {
-	s := w.acquire(w.ctx, host)
+func (w *worker) take(q queue, from jetstream.Consumer) *hand {
+	s := w.acquire(w.ctx, q.host)
 	if s == nil {
 		return nil
 	}
-	h := &hand{slot: s, client: w.client(), from: from}
+	h := &hand{slot: s, client: w.client(), queue: q, from: from}
 	h.client.Admit = h.admit
 	h.client.Trace = func(e ftpexec.Event) {
 		if e.Mark == "<" && strings.HasPrefix(e.Text, "230") { // the login is complete (RFC 959 section 5.4)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -102,7 +101,7 @@ func (f *fleet) find(ctx context.Context, id string) (job, error) {
 func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	s := &state{job: j, tally: t.tally, Results: t.results, Hosts: []hostState{}}
 	s.Chunks += t.Rest
-	if s.over() && j.State == "ready" {
+	if s.over() && j.State != "cancelled" {
 		s.State = "done"
 		if t.Ended != j.Files {
 			s.State = incomplete
@@ -198,7 +197,7 @@ func (s *state) text() string {
 	if text += ", " + printable.Size(float64(s.Bytes)); s.Size > 0 {
 		text += " of " + printable.Size(float64(s.Size))
 	}
-	if s.over() {
+	if s.over() || s.State == "paused" {
 		return text + ", " + s.State
 	}
 	if s.Left >= 0 {
@@ -251,12 +250,12 @@ func cancel(ctx context.Context, c *command, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	s := new(sum)
-	if err = s.read(ctx, f, j.ID); err == nil && j.State == "ready" && s.over(j) {
-		err = usage("job %s is done", j.ID)
-	}
-	if err != nil {
+	over, err := f.over(ctx, j)
+	switch {
+	case err != nil:
 		return err
+	case over && j.State != "cancelled":
+		return usage("job %s is done", j.ID)
 	}
 	return f.cancel(ctx, j.ID)
 }
@@ -264,20 +263,9 @@ func cancel(ctx context.Context, c *command, f *fleet) error {
 // cancel marks a job as cancelled, and takes its chunks back. One that comes later is refused by the workers, who look at
 // the job first.
 func (f *fleet) cancel(ctx context.Context, id string) error {
-	for {
-		e, err := f.jobs.Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		var j job
-		if err = json.Unmarshal(e.Value(), &j); err != nil {
-			return err
-		}
+	_, err := f.change(ctx, id, func(j *job) error {
 		j.State = "cancelled"
-		_, err = f.jobs.Update(ctx, id, j.text(), e.Revision())
-		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) { // it has become ready
-			continue
-		}
-		return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+id+".>")))
-	}
+		return nil
+	})
+	return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+id+".>")))
 }

@@ -38,6 +38,7 @@ type fleet struct {
 	results jetstream.Stream // results.JOB.CHUNK: what became of them, for ever
 
 	hosts    jetstream.KeyValue // HOST: a host
+	queues   jetstream.KeyValue // HOST.JOB: the address of a host that may have chunks of a job
 	jobs     jetstream.KeyValue // JOB: a job
 	slots    jetstream.KeyValue // EGRESS.HOST.I: who has the slot
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
@@ -108,7 +109,8 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 		Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy,
 	})
 	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
-	f.hosts, f.jobs, f.caps, f.attempts = bucket("HOSTS", 0), bucket("JOBS", 0), bucket("CAPS", 0), bucket("ATTEMPTS", 0)
+	f.hosts, f.queues, f.jobs = bucket("HOSTS", 0), bucket("QUEUES", 0), bucket("JOBS", 0)
+	f.caps, f.attempts = bucket("CAPS", 0), bucket("ATTEMPTS", 0)
 	f.slots, f.refusals, f.workers = bucket("SLOTS", grace), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
 	return err
 }

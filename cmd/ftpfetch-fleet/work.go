@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,7 +21,6 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
@@ -40,17 +40,20 @@ type worker struct {
 	log          *slog.Logger      // what happens to chunks and files, for programs
 	json         bool              // line writes to log
 	events       func(batch.Event) // of the files; nil: nobody wants to know
-	netrc        *netrc.File
+	netrc        logins
+	roots        *x509.CertPool // that FTP servers' certificates come from; nil: the system's
 	via          *proxy.Proxy
 
 	hosts, slots, caps *mirror
-	dry                sync.Map // when a host had no chunks, by key
+	lists, queued      *mirror  // of the jobs, and of their hosts
+	dry                sync.Map // when a queue had no chunks, by key
 	files, failed      atomic.Int64
 	bytes              atomic.Int64
 	telling            sync.Mutex
 	busy               atomic.Int64 // lanes that have a chunk
 	last               atomic.Int64 // when a lane had one, in Unix nanoseconds
 	lanes              int
+	guessed            bool          // the egress, which nobody has written
 	me                 string        // a nonce
 	mine               sync.Map      // nonces of slots that may have a connection
 	asked              sync.Map      // when the workers of lapsed slots were asked, by key
@@ -71,6 +74,7 @@ func work(ctx context.Context, c *command) (err error) {
 	}
 	defer w.root.Close()
 	w.shared = c.shared
+	w.guessed = c.egress == ""
 	reconnects := newBell()
 	if w.fleet, err = c.dial(ctx, "worker "+w.name, c.patience, reconnects.ring); err != nil {
 		return err
@@ -113,19 +117,15 @@ func newWorker(c *command) (w *worker, err error) {
 	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
 		return nil, usage("malformed proxy URL: %v", err)
 	}
-	return w, w.loadNetrc()
-}
-
-// loadNetrc reads the logins of this machine: no password comes from the server.
-func (w *worker) loadNetrc() (err error) {
-	name := os.Getenv("NETRC")
-	if home, herr := os.UserHomeDir(); name == "" && herr == nil {
-		name = filepath.Join(home, ".netrc")
+	if w.roots, err = readRoots(c.cacert); err != nil {
+		return nil, err
 	}
-	if w.netrc, err = netrc.Load(name); errors.Is(err, os.ErrNotExist) {
-		w.netrc, err = new(netrc.File), nil
+	w.netrc.name = os.Getenv("NETRC")
+	if home, err := os.UserHomeDir(); w.netrc.name == "" && err == nil {
+		w.netrc.name = filepath.Join(home, ".netrc")
 	}
-	return err
+	_, err = w.netrc.read()
+	return w, err
 }
 
 // tell passes an event on. Calls do not overlap.
@@ -142,12 +142,14 @@ func (w *worker) client() *ftpexec.Client {
 	return &ftpexec.Client{
 		MaxConns: 1, MaxIdle: 1,
 		Credentials: func(_ context.Context, host, user, what string) (string, error) {
-			text, ok := w.netrc.Secret(host, user, what)
+			file := w.netrc.Load()
+			text, ok := file.Secret(host, user, what)
 			if !ok {
 				return "", ftpexec.ErrNoCredentials
 			}
-			return text, w.netrc.Private()
+			return text, file.Private()
 		},
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: w.roots},
 		Proxy: func(address string) func(context.Context, string, string) (net.Conn, error) {
 			if !w.via.For(address) {
 				return nil
@@ -173,6 +175,11 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		if quiet := time.Since(time.Unix(0, w.last.Load())); idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
 		}
+		if changed, err := w.netrc.read(); err != nil {
+			w.line("%v: the logins of before go on", err)
+		} else if changed {
+			w.gates.forgive()
+		}
 		if w.IsClosed() { // the server refuses the token that it took before
 			w.stop(w.LastError())
 		}
@@ -186,9 +193,11 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	mine := w.egress + ".>" // the slots of other egresses are many, and change all the time
 	w.hosts = newMirror(w.fleet.hosts, jetstream.AllKeys)
+	w.lists = newMirror(w.fleet.jobs, jetstream.AllKeys)
+	w.queued = newMirror(w.fleet.queues, jetstream.AllKeys)
 	w.slots = newMirror(w.fleet.slots, mine)
 	w.caps = newMirror(w.fleet.caps, mine)
-	for _, m := range []*mirror{w.hosts, w.slots, w.caps} {
+	for _, m := range []*mirror{w.hosts, w.lists, w.queued, w.slots, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
 	_, _ = w.answer() // fails only without a connection, which is also what ends the worker
@@ -196,6 +205,8 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 
 // pulse is a sign of life of a worker.
 type pulse struct {
+	Egress string   `json:"egress"`
+	From   string   `json:"from"`  // the address that the server sees
 	Rate   int64    `json:"rate"`  // bytes a second
 	Files  float64  `json:"files"` // a second
 	Lanes  int      `json:"lanes"`
@@ -209,6 +220,10 @@ const mostLanes = 4096 // that make chunks smaller
 func (w *worker) pulse() {
 	const weight = 0.3 // of the last beat
 	var p pulse
+	if ip, err := w.GetClientIP(); err == nil {
+		p.From = ip.String()
+	}
+	var warn sync.Once
 	var bytes, files int64
 	var rate float64
 	for at := time.Now(); ; {
@@ -218,12 +233,13 @@ func (w *worker) pulse() {
 		bytes = w.bytes.Load()
 		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
 		files = w.files.Load()
-		p = pulse{Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+		p = pulse{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
 		w.gates.says(&p)
 		text, _ := json.Marshal(p)
 		ctx, cancel := context.WithTimeout(w.ctx, beat)
 		_, _ = w.workers.Put(ctx, keyOf(w.name), text)
 		cancel()
+		warn.Do(func() { w.warnEgress(p.From) })
 		if !wait(w.ctx, beat) {
 			break
 		}
@@ -231,6 +247,18 @@ func (w *worker) pulse() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), beat)
 	defer cancel()
 	_ = w.workers.Delete(ctx, keyOf(w.name))
+}
+
+// warnEgress says that the default of --egress may be wrong: another worker seems to come from the same address.
+func (w *worker) warnEgress(from string) {
+	pulses, _ := w.pulses(w.ctx)
+	for name, p := range pulses {
+		if w.guessed && p.From == from && p.Egress != w.egress {
+			w.line("worker %s has the same address as this one, %s: if FTP servers see them so too, write the same "+
+				"--egress NAME for both, else they have twice the connections", name, from)
+			return
+		}
+	}
 }
 
 // setClock compares this machine's clock with the server's.

@@ -251,6 +251,9 @@ var recipeSum = regexp.MustCompile(`md5:\$?\{[\w.]+\}`)
 // recipeShare is the number of a job of an array, counted from 1.
 var recipeShare = regexp.MustCompile(`\$SLURM_ARRAY_TASK_ID|\$\(\(JOB_COMPLETION_INDEX \+ 1\)\)`)
 
+// elsewhere matches the names of recipes that do not call ftpfetch, but a unit or ftpfetch-fleet.
+var elsewhere = regexp.MustCompile(`\.timer$|^fleet`)
+
 // TestRecipes checks that the command accepts its flags and their values as the recipes write them, and that recipes.md
 // links every file.
 func TestRecipes(t *testing.T) {
@@ -261,7 +264,7 @@ func TestRecipes(t *testing.T) {
 	}
 	for _, f := range files {
 		text, err := os.ReadFile(filepath.Join(recipes, f.Name()))
-		if n := check(t, string(text)); err != nil || (n == 0) != strings.HasSuffix(f.Name(), ".timer") || !strings.Contains(string(about), "(recipes/"+f.Name()+")") {
+		if n := check(t, string(text)); err != nil || (n == 0) != elsewhere.MatchString(f.Name()) || !strings.Contains(string(about), "(recipes/"+f.Name()+")") {
 			t.Errorf("%s: %v, or it has no command (%d), or recipes.md does not link it", f.Name(), err, n)
 		}
 	}

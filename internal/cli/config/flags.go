@@ -176,7 +176,7 @@ func (l *line) declare() *pflag.FlagSet {
 			case *time.Duration:
 				set = into(to, readTime)
 			case *int64:
-				set = into(to, readSize)
+				set = into(to, ReadSize)
 			case *[]string: // may be repeated
 				set = into(to, func(s string) ([]string, error) { return append(*to, s), f.check(s) })
 			}
@@ -265,7 +265,7 @@ func readLogin(s string) (*url.Userinfo, error) {
 
 func readPace(s string) (pace ftpexec.Rate, err error) {
 	text, over, timed := strings.Cut(s, "/")
-	pace.Bytes, err = readSize(text)
+	pace.Bytes, err = ReadSize(text)
 	if text == "0" {
 		pace.Bytes = -1
 		err = nil
@@ -378,8 +378,8 @@ func readMoment(s string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// readSize reads a number of bytes, plain or with a binary unit K, M or G: 4096, 500K, 1.5m.
-func readSize(s string) (int64, error) {
+// ReadSize reads a number of bytes, plain or with a binary unit K, M or G: 4096, 500K, 1.5m.
+func ReadSize(s string) (int64, error) {
 	digits, unit := s, 1.0
 	if i := len(s) - 1; i >= 0 {
 		if power := strings.IndexByte("KMG", s[i]&^0x20); power >= 0 {

@@ -199,7 +199,7 @@ func TestValues(t *testing.T) {
 		return fmt.Sprint(v)
 	}
 	times := func(s string) string { return of(readTime(s)) }
-	sizes := func(s string) string { return of(readSize(s)) }
+	sizes := func(s string) string { return of(ReadSize(s)) }
 	logins := func(s string) string { return of(readLogin(s)) }
 	for _, tt := range []struct {
 		read func(string) string

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+)
+
+// holding is a server whose transfers wait until open is called.
+func holding(t *testing.T, files int) (srv *ftpServer, open func()) {
+	hold, open := gate()
+	srv = newFTP(t, files, 99, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" {
+			<-hold
+		}
+		return nil
+	}})
+	return srv, open
+}
+
+// TestPause pauses a job in the middle of a chunk. Files that lanes have are fetched, no other one is until it is resumed,
+// and another job goes on meanwhile.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	const files = 600 // several to a chunk
+	s := newStand(t)
+	srv, open := holding(t, files)
+	defer open()
+	id := s.want(0, "add", "--per-host", "2", srv.list(t, files))
+	s.starts("w", t.TempDir(), "", 2)
+	eventually(t, "two transfers", func() bool { return srv.files.Load() == 2 })
+	s.want(0, "pause", id)
+	w := s.worker("looks")
+	var j job
+	eventually(t, "the worker can know", func() bool { _, _ = w.lists.get(id, &j); return j.State == "paused" })
+	<-time.After(slotTTL / 4)
+	open()
+	other := newFTP(t, 0, 9, testserver.Options{Tree: map[string]string{"/d/other": "x"}})
+	s.want(0, "wait", s.want(0, "add", other.list(t, 0, other.URL("/d/other"))))
+	eventually(t, "no lane has a file", func() bool { return len(w.slots.names()) == 0 })
+	if n := srv.files.Load(); n < 2 || n > 2+2*2 {
+		t.Errorf("%d files of a paused job were begun", n)
+	}
+	if got := s.want(0, "status", id); !strings.Contains(got, "paused") {
+		t.Errorf("status: %s", got)
+	}
+	s.want(2, "delete", id)
+	s.want(0, "resume", id)
+	if got := facts(s.want(0, "wait", "--json", id)); got != fmt.Sprintf("done %d %d 0 0", files, files) {
+		t.Error(got)
+	}
+	if n := srv.files.Load(); n != files {
+		t.Errorf("%d transfers of %d files", n, files)
+	}
+}
+
+// TestPriority has a job that is added last and fetched first.
+func TestPriority(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	srv := newFTP(t, 40, 9, testserver.Options{})
+	s.want(0, "add", "--per-host", "1", srv.list(t, 20))
+	list := srv.list(t, 0, srv.URL("/d/000030"), srv.URL("/d/000031"))
+	urgent := s.want(0, "add", "--per-host", "1", "--priority", "5", list)
+	w := s.worker("looks")
+	eventually(t, "both queues", func() bool { return len(w.queues()) == 2 })
+	if got := w.queues(); got[0].job != urgent || !w.first(got[0]) || w.first(got[1]) {
+		t.Errorf("got %+v", got)
+	}
+	s.starts("w", t.TempDir(), "", 1)
+	s.want(0, "wait", urgent)
+	eventually(t, "all files", func() bool { return srv.files.Load() == 22 })
+	var order []string // on one connection at a time
+	for _, line := range srv.Commands() {
+		if name, ok := strings.CutPrefix(line, "RETR "); ok {
+			order = append(order, name)
+		}
+	}
+	if got := fmt.Sprint(order[:2]); got != "[000030 000031]" {
+		t.Errorf("first came %s", got)
+	}
+}
+
+// TestCap changes what the hosts of a job bear while it runs.
+func TestCap(t *testing.T) {
+	t.Parallel()
+	const files = 60
+	s := newStand(t)
+	srv, open := holding(t, files)
+	defer open()
+	id := s.want(0, "add", "--per-host", "1", srv.list(t, files))
+	s.starts("w", t.TempDir(), "", 4)
+	eventually(t, "a transfer", func() bool { return srv.files.Load() == 1 })
+	s.want(0, "cap", id, "--per-host", "3", "--limit-rate", "100M", "--hours=00-24")
+	eventually(t, "three transfers", func() bool { return srv.files.Load() == 3 })
+	open()
+	s.want(0, "wait", id)
+	if srv.peak.Load() != 3 {
+		t.Errorf("%d connections", srv.peak.Load())
+	}
+	var now state
+	must.Do(t, json.Unmarshal([]byte(s.want(0, "status", "--json", id)), &now))
+	if got := fmt.Sprintf("%+v", now.bounds); got != "{PerHost:3 Rate:104857600 Hours:00-24}" {
+		t.Errorf("got %s", got)
+	}
+	for _, args := range [][]string{{"cap", "--hours", "6"}, {"cap", "--hours", "06-25"}, {"cap", "--limit-rate", "much"},
+		{"cap", "--per-host", "-1"}, {"cap", "--priority", "1"}, {"delete"}, {"resume", "nojob"}, {"add", "--hours=x", srv.list(t, 1)}, {"add", "--priority=x", srv.list(t, 1)}} {
+		if _, errs, code := s.do(args[0], args[1:]...); code != 2 || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: exit code %d: %s", args, code, errs)
+		}
+	}
+	if jobs := must.Get(s.worker("counts").jobsNow(t.Context()))(t); len(jobs) != 1 {
+		t.Errorf("%d jobs", len(jobs))
+	}
+}
+
+// TestHours has a host that may not be asked now, and then may.
+func TestHours(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		hours string
+		at    int
+		open  bool
+	}{
+		{"", 3, true}, {"20-06", 19, false}, {"20-06", 20, true}, {"20-06", 0, true}, {"20-06", 5, true}, {"20-06", 6, false},
+		{"09-17", 8, false}, {"09-17", 9, true}, {"09-17", 17, false}, {"00-24", 23, true},
+	} {
+		if got := (bounds{Hours: tt.hours}).open(time.Date(2026, 1, 1, tt.at, 59, 59, 0, time.Local)); got != tt.open {
+			t.Errorf("%s at %d: %v", tt.hours, tt.at, got)
+		}
+	}
+	s, srv := newStand(t), newFTP(t, 3, 9, testserver.Options{})
+	later := (time.Now().Hour() + 12) % 24
+	id := s.want(0, "add", "--hours", fmt.Sprintf("%d-%d", later, (later+1)%24), srv.list(t, 3))
+	s.starts("w", t.TempDir(), "", 1)
+	w := s.worker("looks")
+	eventually(t, "the queue", func() bool { return len(w.queued.names()) == 1 && len(w.hosts.names()) == 1 && w.caps.whole() })
+	if got := w.queues(); len(got) != 0 {
+		t.Errorf("the host is asked: %+v", got)
+	}
+	s.want(0, "cap", id, "--hours", "00-24")
+	if got := facts(s.want(0, "wait", "--json")); got != "done 3 3 0 0" {
+		t.Error(got)
+	}
+}
+
+// TestRate has files of 300 KB together, from a host that may send 100 KB a second, for two workers.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	tree := make(map[string]string)
+	var list []string
+	for i := range 6 {
+		tree[fmt.Sprintf("/d/big%d", i)] = strings.Repeat("x", 50_000)
+	}
+	srv := newFTP(t, 0, 9, testserver.Options{Tree: tree})
+	for name := range tree {
+		list = append(list, srv.URL(name))
+	}
+	s.want(0, "add", "--limit-rate", "100K", srv.list(t, 0, list...))
+	begun := time.Now()
+	for _, name := range []string{"a", "b"} {
+		s.starts(name, t.TempDir(), "", 2)
+	}
+	s.want(0, "wait")
+	if took := time.Since(begun); took < 2*time.Second {
+		t.Errorf("300,000 bytes took %v", took)
+	}
+}
+
+// TestDelete removes a job that is done, and one that was cancelled while a worker had a file. Nothing is left of them.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	srv, open := holding(t, 9)
+	defer open()
+	id := s.want(0, "add", "--per-host", "1", srv.list(t, 9))
+	s.starts("w", t.TempDir(), "", 1)
+	eventually(t, "a transfer", func() bool { return srv.files.Load() == 1 })
+	s.want(2, "delete", id)
+	s.want(0, "cancel", id)
+	s.want(0, "delete", id)
+	open()
+	w := s.worker("looks")
+	eventually(t, "the lane is done", func() bool { return w.slots.whole() && len(w.slots.names()) == 0 })
+	other := newFTP(t, 2, 9, testserver.Options{})
+	done := s.want(0, "add", "--expire", "1ns", other.list(t, 2))
+	s.want(0, "wait", done)
+	kept := s.want(0, "add", other.list(t, 2)) // removes the expired one
+	s.want(0, "wait", kept)
+	s.want(2, "status", done)
+	s.want(0, "delete", kept)
+	for _, stream := range []jetstream.Stream{w.work, w.results} {
+		if info := must.Get(stream.Info(t.Context()))(t); info.State.Msgs != 0 || stream == w.work && info.State.Consumers != 0 {
+			t.Errorf("%s has %d messages and %d consumers", info.Config.Name, info.State.Msgs, info.State.Consumers)
+		}
+	}
+	for _, kv := range []jetstream.KeyValue{w.jobs, w.fleet.queues, w.attempts} {
+		if all := must.Get(readAll(t.Context(), kv, jetstream.AllKeys))(t); len(all) != 0 {
+			t.Errorf("%s has %v", kv.Bucket(), all)
+		}
+	}
+}
+
+// TestRetire forgets the queue of a job that is done. A retry finds its files all the same.
+func TestRetire(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	var there atomic.Bool
+	srv := newFTP(t, 3, 9, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "RETR" && !there.Load() {
+			return testserver.Do(testserver.Reply("550 No such file"))
+		}
+		return nil
+	}})
+	id := s.want(0, "add", srv.list(t, 3))
+	s.starts("w", t.TempDir(), "", 1)
+	s.want(19, "wait", id)
+	w := s.worker("looks")
+	eventually(t, "no queue", func() bool { return w.queued.whole() && len(w.queued.names()) == 0 })
+	there.Store(true)
+	s.want(0, "retry", id)
+	if got := facts(s.want(0, "wait", "--json", id)); got != "done 3 3 0 0" {
+		t.Error(got)
+	}
+}
+
+// TestRetireBusy has a consumer that does not know of a chunk, as one that has just been made. The queue stays.
+func TestRetireBusy(t *testing.T) {
+	t.Parallel()
+	w := newStand(t).worker("w")
+	w.skew = time.Hour // long ago
+	j := &job{ID: "abcdefgh", State: "ready", Files: 1, Chunks: 1}
+	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
+	must.Do(t, w.meet(t.Context(), j, "h:21"))
+	must.Do(t, w.send(t.Context(), &chunk{Job: j.ID, ID: "1", Host: "h:21"}))
+	q := queue{host: hostKey("h:21"), job: j.ID}
+	config := jetstream.ConsumerConfig{Durable: consumerName(q.key()), FilterSubject: "work.x.y", AckPolicy: jetstream.AckExplicitPolicy}
+	must.Get(w.work.CreateOrUpdateConsumer(t.Context(), config))(t)
+	eventually(t, "the queue", func() bool { _, ok := w.queued.get(q.key(), nil); return ok })
+	if w.consumer(q) != nil {
+		t.Fatal("the consumer knows")
+	}
+	must.Get(w.fleet.queues.Get(t.Context(), q.key()))(t)
+	must.Do(t, w.work.Purge(t.Context()))
+	if w.consumer(q) != nil {
+		t.Fatal("there is a chunk")
+	}
+	if _, err := w.fleet.queues.Get(t.Context(), q.key()); err == nil {
+		t.Error("an empty queue stays")
+	}
+}

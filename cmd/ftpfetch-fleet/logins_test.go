@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/pem"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+)
+
+// TestNetrcAgain has a worker with a wrong password, which leaves the host. Then its netrc file is corrected.
+func TestNetrcAgain(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	srv, _ := strict(t, 3, nil)
+	s.want(0, "add", mine(t, srv, 3))
+	file := filepath.Join(t.TempDir(), "netrc")
+	at := time.Unix(1e9, 0)
+	write := func(text string) {
+		fresh := filepath.Join(t.TempDir(), "fresh")
+		must.Do(t, os.WriteFile(fresh, []byte(text), 0o600))
+		at = at.Add(time.Second)
+		must.Do(t, os.Chtimes(fresh, at, at))
+		must.Do(t, os.Rename(fresh, file))
+	}
+	write("machine 127.0.0.1 login me password wrong\n")
+	said, _ := s.startsWith(file, "w", t.TempDir(), 1)
+	eventually(t, "the worker leaves", func() bool { return strings.Contains(said.String(), "leaves") })
+	write("machine 127.0.0.1 login me password \"right\n")
+	eventually(t, "the worker says that the file is malformed", func() bool { return strings.Contains(said.String(), "go on") })
+	write("machine 127.0.0.1 login me password right\n")
+	if got := facts(s.want(0, "wait", "--json")); got != "done 3 3 0 0" {
+		t.Error(got)
+	}
+	if strings.Contains(said.String(), "right") || strings.Contains(said.String(), "wrong") {
+		t.Errorf("a password is shown: %s", said.String())
+	}
+}
+
+// TestRoots has a server whose certificate only --cacert makes a known one.
+func TestRoots(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.want(2, "work", "-d", t.TempDir(), "--cacert", s.file)
+	s.want(23, "work", "-d", t.TempDir(), "--cacert", filepath.Join(t.TempDir(), "none"))
+	known := httptest.NewTLSServer(nil) // has a certificate for 127.0.0.1
+	defer known.Close()
+	srv := newFTP(t, 2, 9, testserver.Options{Scheme: "ftps", TLSConfig: known.TLS})
+	file := filepath.Join(t.TempDir(), "roots.pem")
+	block := pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate().Raw}
+	must.Do(t, os.WriteFile(file, pem.EncodeToMemory(&block), 0o600))
+	s.want(0, "add", srv.list(t, 2))
+	s.want(0, "work", "-d", t.TempDir(), "--cacert", file, "--idle", "1s")
+	if got := facts(s.want(0, "wait", "--json")); got != "done 2 2 0 0" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
+)
+
+// queue is the chunks of a job at a host, which come from a consumer of their own.
+type queue struct {
+	host     string // its key
+	job      string
+	adding   bool
+	priority int
+	added    time.Time
+}
+
+func (q queue) key() string { return q.host + "." + q.job }
+
+func (q queue) subject() string { return "work." + q.job + "." + q.host }
+
+func consumerName(key string) string { return strings.Replace(key, ".", "-", 1) }
+
+// queues returns the queues that may have chunks for this worker now. The most urgent come first; hosts come in any order, so
+// that lanes spread, and at a host the oldest job is first.
+func (w *worker) queues() []queue {
+	keys := w.queued.names()
+	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	var all []queue
+	rank := make(map[string]int)
+	for i, key := range keys {
+		host, id, _ := strings.Cut(key, ".")
+		rank[host] = i
+		var j job
+		if _, ok := w.lists.get(id, &j); !ok || !w.may(queue{host: host, job: id}) || w.isDry(key) {
+			continue
+		}
+		if _, away := w.gates.away(host); !away || w.hopeless(host) {
+			all = append(all, queue{host, id, j.State == "adding", j.Priority, j.Added})
+		}
+	}
+	slices.SortFunc(all, func(a, b queue) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank[a.host], rank[b.host]), a.added.Compare(b.added))
+	})
+	return all
+}
+
+// may reports whether a host may be asked for files of a job now. A chunk of a job that was cancelled or deleted may be
+// taken, to be refused.
+func (w *worker) may(q queue) bool {
+	var h host
+	var j job
+	_, _ = w.lists.get(q.job, &j)
+	_, ok := w.hosts.get(q.host, &h)
+	return ok && j.State != "paused" && h.open(time.Now())
+}
+
+// first reports whether a lane that has a slot for a queue is to go on with it.
+func (w *worker) first(q queue) bool {
+	return w.may(q) && !slices.ContainsFunc(w.queues(), func(other queue) bool {
+		return other.priority > q.priority && (other.host == q.host || w.free(other.host) > 0)
+	})
+}
+
+// isDry reports whether there was nothing in a queue a moment ago. What another worker has now may come back.
+func (w *worker) isDry(key string) bool {
+	known, _ := w.queued.get(key, nil) // changes when something is added
+	dry, ok := w.dry.Load(key)
+	return ok && time.Since(dry.(time.Time)) < slotTTL/3 && known.seen.Before(dry.(time.Time))
+}
+
+// consumer returns where the chunks of a queue come from, or nil if there are none.
+func (w *worker) consumer(q queue) jetstream.Consumer {
+	ctx, cancel := context.WithTimeout(w.ctx, asking)
+	defer cancel()
+	name := consumerName(q.key())
+	c, err := w.work.Consumer(ctx, name)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		c, err = w.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable: name, FilterSubject: q.subject(), AckPolicy: jetstream.AckExplicitPolicy,
+			AckWait: ackWait, MaxAckPending: 256, // chunks, whatever the egresses are
+		})
+	}
+	if err != nil {
+		return nil
+	}
+	if info := c.CachedInfo(); info.NumPending > 0 || info.NumAckPending > 0 {
+		return c
+	}
+	w.dry.Store(q.key(), time.Now())
+	if !q.adding {
+		w.retire(ctx, q)
+	}
+	return nil
+}
+
+// retire forgets a queue that has been empty for a while. The stream itself is asked: a consumer that has just been made
+// may not know what it has.
+func (w *worker) retire(ctx context.Context, q queue) {
+	was, ok := w.queued.get(q.key(), nil)
+	if !ok || w.age(was) < ackWait {
+		return
+	}
+	if _, err := w.work.GetLastMsgForSubject(ctx, q.subject()); errors.Is(err, jetstream.ErrMsgNotFound) {
+		_ = w.forget(ctx, q.key(), was.rev)
+	}
+}
+
+// forget removes a queue, if nothing was added since rev.
+func (f *fleet) forget(ctx context.Context, key string, rev uint64) error {
+	err := f.queues.Purge(ctx, key, jetstream.LastRevision(rev))
+	if err == nil {
+		err = f.work.DeleteConsumer(ctx, consumerName(key))
+	}
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil
+	}
+	return err
+}
+
+// burst is how many bytes a connection may receive at once, after a pause.
+const burst = 4096
+
+// rate returns the connection's share of what the host may send, in bytes a second.
+func (h *hand) rate() rate.Limit {
+	var at host
+	if _, ok := h.w.hosts.get(h.host, &at); !ok || at.Rate == 0 {
+		return rate.Inf
+	}
+	used := max(1, h.w.limit(h.host)-h.w.free(h.host))
+	return rate.Limit(at.Rate) / rate.Limit(used)
+}
