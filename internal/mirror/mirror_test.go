@@ -34,8 +34,9 @@ type stand struct {
 	*testing.T
 	server  *testserver.Server
 	files   afero.Fs
-	top     string // the path of the tree on the server; "" is /t/
-	fetched string // the directory with all of it
+	top     string                              // the path of the tree on the server; "" is /t/
+	typed   func(name string) urlparse.Typecode // of its files; nil for the usual
+	fetched string                              // the directory with all of it
 	network *ftptest.Network
 	fault   atomic.Pointer[func(*testserver.Conn) testserver.Action]
 }
@@ -75,7 +76,7 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
-	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{Type: s.typed}}
 	source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
 	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
 	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), o); err == nil {
