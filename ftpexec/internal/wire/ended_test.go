@@ -1,0 +1,164 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ftpfetch/internal/rules/must"
+)
+
+// TestAdvanceUnanswered has a server that answers no EPSV sent ahead: the wait is short, and the error says that one command
+// at a time may work.
+func TestAdvanceUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, there := connected(t, Config{Timeout: time.Hour})
+		var server sync.WaitGroup
+		defer server.Wait()
+		defer there.Close()
+		server.Go(func() { _, _ = io.Copy(io.Discard, there) })
+		c.Advance(Line{Text: "EPSV", Shown: "EPSV"})
+		start := time.Now()
+		_, err := c.Receive()
+		if took := time.Since(start); !errors.As(err, new(*AheadError)) || !errors.Is(err, ErrTimeout) || took != aheadTimeout {
+			t.Errorf("got %v after %v, want an AheadError after %v", err, took, aheadTimeout)
+		}
+	})
+}
+
+// connected returns a Conn and the server's end of its connection.
+func connected(t *testing.T, cfg Config) (c *Conn, there net.Conn) {
+	here, there := net.Pipe()
+	c = New(cfg)
+	must.Do(t, c.adopt(here))
+	t.Cleanup(c.Close)
+	return c, there
+}
+
+// TestLost says which errors commands sent ahead may have caused.
+func TestLost(t *testing.T) {
+	one, two := []Line{{Text: "A"}}, []Line{{Text: "A"}, {Text: "B"}}
+	timeout := timedOut("no reply", time.Minute)
+	for _, tt := range []struct {
+		err   error
+		size  int
+		out   []Line
+		ahead bool
+	}{
+		{nil, 2, one, false},
+		{io.ErrUnexpectedEOF, 2, one, true},
+		{io.ErrUnexpectedEOF, 2, two, true},
+		{io.ErrUnexpectedEOF, 1, one, false},
+		{errStray, 2, one, true},
+		{errStray, 1, one, false},
+		{timeout, 2, one, true},
+		{timeout, 2, two, false}, // the server just does not answer
+		{timeout, 1, one, false},
+		{&DataDialError{ErrConnect}, 2, one, false},
+		{ErrTLS, 2, one, false},
+	} {
+		c := &Conn{out: tt.out, flightSize: tt.size}
+		got := c.lost(tt.err)
+		if errors.As(got, new(*AheadError)) != tt.ahead || !tt.ahead && got != tt.err {
+			t.Errorf("%v, %d of %d not answered: got %v, want that it may be so: %v", tt.err, len(tt.out), tt.size, got, tt.ahead)
+		}
+	}
+}
+
+// TestEnds closes connections: before they are connected, while they are used, and by the end of a context.
+func TestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		closed := New(Config{Dial: dial, ConnectTimeout: time.Hour})
+		closed.Close()
+		if _, err := closed.Connect(); !errors.Is(err, ErrLost) || time.Since(start) > 0 {
+			t.Errorf("closed before Connect: got %v after %v, want ErrLost at once", err, time.Since(start))
+		}
+	})
+
+	c, _ := connected(t, Config{})
+	if err := c.Ended(); err != nil {
+		t.Errorf("in use: ended by %v", err)
+	}
+	c.Close()
+	if err := c.Ended(); !errors.Is(err, ErrLost) {
+		t.Errorf("after Close: ended by %v, want ErrLost", err)
+	}
+	late, _ := net.Pipe()
+	if err := c.adopt(late); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a connection that opens after Close: got %v", err)
+	}
+
+	c, there := connected(t, Config{})
+	cause := errors.New("senseless data")
+	c.Abandon(cause)
+	if _, err := there.Read(make([]byte, 1)); err != io.EOF || c.Err() != cause {
+		t.Errorf("after Abandon: the server reads %v, the error is %v", err, c.Err())
+	}
+
+	c, _ = connected(t, Config{})
+	cause = errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := c.Begin(ctx)
+	cancel(cause)
+	if err := c.Ended(); err != cause {
+		t.Errorf("after the end of the context: ended by %v, want %v", err, cause)
+	}
+	stop()
+}
+
+// TestExplain gives errors of the system the causes that callers tell apart.
+func TestExplain(t *testing.T) {
+	op := func(op string, errno error) error {
+		return &net.OpError{Op: op, Net: "tcp", Err: os.NewSyscallError("connect", errno)}
+	}
+	other := errors.New("of a Dial function")
+	for _, tt := range []struct{ err, want error }{
+		{io.EOF, io.EOF},
+		{other, other},
+		{op("dial", syscall.ECONNREFUSED), ErrConnect},
+		{op("dial", syscall.ECONNRESET), ErrLost}, // it was open for a moment
+		{op("read", syscall.ECONNRESET), ErrLost},
+		{op("read", syscall.ETIMEDOUT), ErrLost},
+		{op("write", syscall.EPIPE), ErrLost},
+		{net.ErrClosed, ErrLost},
+		{io.ErrUnexpectedEOF, ErrLost},
+		{&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}, ErrTLS},
+		{&net.DNSError{Err: "no such host", IsNotFound: true}, ErrResolve},
+		{&net.DNSError{Err: "server misbehaving"}, ErrResolve},
+		{&net.OpError{Op: "dial", Err: &net.DNSError{Err: "i/o timeout", IsTimeout: true}}, ErrConnect},
+	} {
+		got := explain(tt.err)
+		if !errors.Is(got, tt.want) || tt.want == ErrLost && errors.Is(got, ErrConnect) {
+			t.Errorf("%v: got %v, want %v", tt.err, got, tt.want)
+		}
+		if (tt.want == tt.err) != (got == tt.err) {
+			t.Errorf("%v became %v", tt.err, got)
+		}
+	}
+}
+
+// TestSenselessIsShown checks that an error about a reply quotes its beginning.
+func TestSenselessIsShown(t *testing.T) {
+	for in, want := range map[string]string{
+		"hello\r\n":                       `: "hello"`,
+		strings.Repeat("a", 100) + "\r\n": fmt.Sprintf(": %q", strings.Repeat("a", 80)),
+	} {
+		if _, err := readReply(reader(in), unmasked); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: got %v, want that it ends in %s", in, err, want)
+		}
+	}
+}
