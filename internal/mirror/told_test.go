@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -135,5 +137,26 @@ func TestDeleteTyped(t *testing.T) {
 			t.Errorf("deleted %q, %v, want %q", deleted, err, want)
 		}
 		_ = s.files.Remove("/t/1")
+	}
+}
+
+// TestDeleteChangedHere changes what is here of files that the server has lost: only what is still as it was fetched is deleted.
+func TestDeleteChangedHere(t *testing.T) {
+	s := newStand(t)
+	for what, change := range map[string]func(name string) error{
+		"removed":     os.Remove,
+		"a directory": func(name string) error { return errors.Join(os.Remove(name), os.Mkdir(name, 0o755)) },
+		"a link":      func(name string) error { return errors.Join(os.Rename(name, name+"~"), os.Symlink("5~", name)) },
+	} {
+		dir := s.again()
+		must.Do(t, change(filepath.Join(dir, "5")))
+		before, _ := os.Lstat(filepath.Join(dir, "5"))
+		deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 100})
+		if err != nil || !slices.Equal(deleted, []string{"a/d/6", "a/d/e/7", "a/sp ace"}) {
+			t.Errorf("%s: deleted %q, %v", what, deleted, err)
+		}
+		if after, _ := os.Lstat(filepath.Join(dir, "5")); (before == nil) != (after == nil) {
+			t.Errorf("%s: there was %v, then %v", what, before, after)
+		}
 	}
 }

@@ -2,11 +2,13 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -160,5 +162,93 @@ func TestSenselessIsShown(t *testing.T) {
 		if _, err := readReply(reader(in), unmasked); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%q: got %v, want that it ends in %s", in, err, want)
 		}
+	}
+}
+
+// TestDataFailure says why the data connection of a transfer could not be opened, if there is one.
+func TestDataFailure(t *testing.T) {
+	c, there := connected(t, Config{ConnectTimeout: time.Hour})
+	if err := c.DataFailure(); err != nil {
+		t.Errorf("without a data connection: %v", err)
+	}
+	c.data = c.openData(t.Context(), nil, func(context.Context) (net.Conn, error) { return nil, syscall.ECONNREFUSED })
+	<-c.data.ready
+	if err := c.DataFailure(); !errors.As(err, new(*DataDialError)) || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("refused: %v", err)
+	}
+	c.data = c.openData(t.Context(), nil, func(context.Context) (net.Conn, error) { return there, nil })
+	if err := c.DataFailure(); err != nil {
+		t.Errorf("open: %v", err)
+	}
+	if _, err := there.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("it is still open: %v", err)
+	}
+}
+
+// TestImplicitTLSLost ends the connection in place of the first TLS handshake: that may pass, as before a greeting.
+func TestImplicitTLSLost(t *testing.T) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		go func() {
+			_, _ = there.Read(make([]byte, 1<<16)) // all of the ClientHello
+			there.Close()
+		}()
+		return here, nil
+	}
+	c := New(Config{Dial: dial, ConnectTimeout: time.Hour, ImplicitTLS: true, TLSConfig: &tls.Config{ServerName: "h"}})
+	if _, err := c.Connect(); !errors.Is(err, ErrLost) {
+		t.Errorf("got %v, want ErrLost", err)
+	}
+}
+
+// TestCommandNotAccepted sends to a server that reads nothing.
+func TestCommandNotAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, there := connected(t, Config{Timeout: time.Minute})
+		defer there.Close()
+		start := time.Now()
+		err := c.Send(Line{Text: "NOOP", Shown: "NOOP"})
+		if took := time.Since(start); !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "command not accepted for 1m") || took != time.Minute {
+			t.Errorf("got %v after %v", err, took)
+		}
+	})
+}
+
+// TestTracedReplies traces replies line by line, as they came.
+func TestTracedReplies(t *testing.T) {
+	for in, want := range map[string][]string{
+		"200 ok\r\n":                            {"200 ok"},
+		"211-Features:\r\n MDTM\r\n211 End\r\n": {"211-Features:", " MDTM", "211 End"},
+		"230-a\r\n230-b\r\n230 c\r\n":           {"230-a", "230-b", "230 c"},
+	} {
+		var got []string
+		c := New(Config{Trace: func(mark, text string) {
+			if mark != "<" {
+				t.Errorf("%q: the mark %q", text, mark)
+			}
+			got = append(got, text)
+		}})
+		c.traceReply(must.Get(readReply(reader(in), unmasked))(t))
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: traced %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestAskUnanswered waits less long for a reply that the caller can do without.
+func TestAskUnanswered(t *testing.T) {
+	for informs, want := range map[bool]time.Duration{false: time.Minute, true: aheadTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			c, there := connected(t, Config{Timeout: time.Minute})
+			var server sync.WaitGroup
+			defer server.Wait()
+			defer there.Close()
+			server.Go(func() { _, _ = io.Copy(io.Discard, there) })
+			start := time.Now()
+			_, err := c.Ask("FEAT", informs)
+			if took := time.Since(start); !errors.Is(err, ErrTimeout) || took != want {
+				t.Errorf("informs %v: got %v after %v, want ErrTimeout after %v", informs, err, took, want)
+			}
+		})
 	}
 }
