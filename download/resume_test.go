@@ -396,27 +396,3 @@ func TestListIsLost(t *testing.T) {
 		t.Errorf("got %v, want that the connection is lost", err)
 	}
 }
-
-// TestContinueReplacesPart continues a file that is there beside a part that is of no use, and fails before the server
-// sends a byte. Nothing is left of the part: it was a copy of the file by then.
-func TestContinueReplacesPart(t *testing.T) {
-	half := body[:150_000]
-	for what, spoil := range map[string]func(*kit){
-		"of another file":     func(k *kit) { k.leaves("/g", 100_000) },
-		"its journal damaged": func(k *kit) { k.leaves("/f", 100_000); k.write(k.json, "{") },
-	} {
-		k := newKit(t, map[string]string{"/f": body, "/g": noise(300_000, 3)})
-		spoil(k)
-		k.write("f", half)
-		k.faulty(replies("RETR", "550 No"))
-		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ftpexec.ErrRefused) {
-			t.Errorf("%s: got %v, want ErrRefused", what, err)
-		}
-		k.want(map[string]string{"f": half})
-		k.faulty(nil)
-		if r, err := k.get("/f", Options{Continue: true}); err != nil || r.Resumed != 150_000 {
-			t.Errorf("%s: then got %+v, %v", what, r, err)
-		}
-		k.want(map[string]string{"f": body})
-	}
-}

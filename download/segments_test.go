@@ -2,10 +2,8 @@ package download
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -146,31 +143,5 @@ func TestSegmentsAtMost(t *testing.T) {
 			}
 		})
 		k.want(map[string]string{"f": contents})
-	}
-}
-
-// TestContinueOverrun continues a file from a server that ignores REST, whose bytes where it should start are the same: no
-// byte that has come is trusted, and what was there stays.
-func TestContinueOverrun(t *testing.T) {
-	text := alike()
-	for what, first := range map[string]int{"at once": 0, "after a response that was lost": 1} {
-		k := newKit(t, nil)
-		k.write("f", text[:1<<20])
-		s := &togetherSource{size: len(text)}
-		s.answer = func(n int, offset int64) (io.Reader, error) {
-			if n <= first {
-				some := text[offset : 2<<20]
-				return io.MultiReader(strings.NewReader(some), iotest.ErrReader(errGone)), nil
-			}
-			return strings.NewReader(text), nil
-		}
-		synctest.Test(t, func(t *testing.T) {
-			must.Do(t, os.Chtimes(k.path("f"), kitTime, kitTime))
-			_, err := File(t.Context(), s, k.url("/f"), k.path("f"), &Options{Continue: true})
-			if !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "does not start where it is asked to") {
-				t.Errorf("%s: got %v, want ErrResume", what, err)
-			}
-		})
-		k.want(map[string]string{"f": text[:1<<20]})
 	}
 }
