@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,6 +158,33 @@ func TestDeleteChangedHere(t *testing.T) {
 		}
 		if after, _ := os.Lstat(filepath.Join(dir, "5")); (before == nil) != (after == nil) {
 			t.Errorf("%s: there was %v, then %v", what, before, after)
+		}
+	}
+}
+
+// TestDeleteUnreadableLine has a line that nothing reads in the first listing of a directory, which then is not whole: what it
+// lacks may be in that line. The server denies the file all the same, and it stays.
+func TestDeleteUnreadableLine(t *testing.T) {
+	s := newStand(t)
+	s.regardless = true
+	const known = "-rw-r--r-- 1 u g 13 Sep  9  2001 1\r\n" +
+		"drwxr-xr-x 2 u g 0 Sep  9  2001 a\r\ndrwxr-xr-x 2 u g 0 Sep  9  2001 c\r\n"
+	for line, want := range map[string][]string{"": {"5", "a/d/6", "a/d/e/7", "a/sp ace"}, "what is this?\r\n": nil} {
+		var listings atomic.Int64
+		fault := func(c *testserver.Conn) testserver.Action {
+			switch {
+			case c.Verb == "MLST" || c.Verb == "MLSD":
+				return testserver.Reply("500 What?")
+			case c.Verb == "LIST" && listings.Add(1) == 1:
+				return testserver.Transfer(known + line)
+			}
+			return nil
+		}
+		s.fault.Store(&fault)
+		dir := s.again()
+		deleted, err := s.mirror(t.Context(), dir, mirror.Deletion{Most: 100})
+		if !slices.Equal(deleted, want) {
+			t.Errorf("with the line %q: deleted %q, %v, want %q", line, deleted, err, want)
 		}
 	}
 }

@@ -252,3 +252,14 @@ func TestAskUnanswered(t *testing.T) {
 		})
 	}
 }
+
+// TestReplyOnALine shows replies on one line, by the last line that says something.
+func TestReplyOnALine(t *testing.T) {
+	for text, want := range map[string]string{
+		"ok": "211 ok", "Features:\n SIZE\nEnd": "211  SIZE", "\nlast": "211 last", "\nEnd": "211 End", "a\n211-b\nEnd.": "211 b", "": "211 ",
+	} {
+		if got := NewReply(211, text).String(); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
