@@ -263,3 +263,36 @@ func TestReplyOnALine(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedAhead has a server refuse the EPSV sent ahead before its final reply, which then does not come, or comes late.
+// The refusal is the final reply then, after a short wait; else it is the reply to EPSV.
+func TestRefusedAhead(t *testing.T) {
+	for _, late := range []time.Duration{0, aheadTimeout - time.Second, aheadTimeout + time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			c, there := connected(t, Config{Timeout: time.Hour})
+			var server sync.WaitGroup
+			defer server.Wait()
+			defer there.Close()
+			server.Go(func() {
+				_, _ = there.Read(make([]byte, 1<<10))
+				_, _ = io.WriteString(there, "425 Not now\r\n")
+				<-time.After(late)
+				_, _ = io.WriteString(there, "226 Done\r\n")
+			})
+			c.Advance(Line{Text: "EPSV", Shown: "EPSV"})
+			start := time.Now()
+			r, err := c.finalReply()
+			want, code := late, 226
+			if late > aheadTimeout {
+				want = aheadTimeout
+				code = 425
+			}
+			if took := time.Since(start); err != nil || r.Code != code || took != want {
+				t.Errorf("226 after %v: got %v, %v after %v, want %d after %v", late, r, err, took, code, want)
+			}
+			if ahead := c.advanceReply; (ahead != nil) != (code == 226) {
+				t.Errorf("226 after %v: the reply to EPSV is %v", late, ahead)
+			}
+		})
+	}
+}
