@@ -38,7 +38,7 @@ func (s *togetherSource) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.R
 	}
 	s.open++
 	s.most = max(s.most, s.open)
-	body := &countedBody{Reader: io.MultiReader(pause{}, r), close: sync.OnceFunc(s.closed)}
+	body := &countedBody{Reader: r, close: sync.OnceFunc(s.closed)}
 	return &ftpexec.Response{Body: body, Size: int64(s.size), ModTime: kitTime}, nil
 }
 
@@ -61,22 +61,21 @@ func (s *togetherSource) atOnce() int {
 	return most
 }
 
+// countedBody is the Body of a response.
 type countedBody struct {
 	io.Reader
 	close func()
 }
 
+// Read waits until nothing else happens in the bubble.
+func (b *countedBody) Read(p []byte) (int, error) {
+	<-time.After(time.Nanosecond)
+	return b.Reader.Read(p)
+}
+
 func (b *countedBody) Close() error {
 	b.close()
 	return nil
-}
-
-// pause is an empty reader. It ends as soon as nothing else happens in its bubble.
-type pause struct{}
-
-func (pause) Read([]byte) (int, error) {
-	<-time.After(time.Nanosecond)
-	return 0, io.EOF
 }
 
 // errGone is the error of a connection that is lost.
