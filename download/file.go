@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
@@ -78,7 +79,14 @@ func (o *Options) job(src Source, u *urlparse.URL) (fetch.Job, error) {
 	if o == nil {
 		return j, nil
 	}
-	j.Options = fetch.OptionsOf(*o)
+	j.Options = fetch.Options{
+		Flags: decide.Flags{
+			Overwrite: o.Overwrite, Skip: o.Skip, Newer: o.Newer, Continue: o.Continue,
+			NoResume: o.NoResume, Verify: o.Verify,
+		},
+		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
+		Size: o.Size, Sum: o.Sum, Limit: o.Limit,
+	}
 	j.Checkpoint = o.checkpoint
 	if o.Commit != nil {
 		j.Commit = func(r fetch.Result) error { return o.Commit(Result(r)) }

@@ -126,6 +126,44 @@ func TestFilePartOfOthers(t *testing.T) {
 	}
 }
 
+// TestFilePartOfOthersWithoutLocks has a part of another user in the way, in a directory that both can write to, where there
+// are no locks. Each run then uses a part of its own, of which nothing is left, and nothing happens to the other's.
+func TestFilePartOfOthersWithoutLocks(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	k := newKit(t, map[string]string{"/f": body})
+	theirs := map[string]string{k.part: "their bytes", k.json: "their journal"}
+	for name, text := range theirs {
+		k.write(name, text)
+		must.Do(t, os.Chown(k.path(name), 65534, 65534))
+	}
+	parts := map[string]bool{}
+	onCall(t, func(call, path string) error {
+		if name := filepath.Base(path); strings.HasSuffix(name, ".ftpfetch.part") && name != k.part {
+			parts[name] = true
+		}
+		if call == "flock" {
+			return errors.ErrUnsupported
+		}
+		return nil
+	})
+	k.faulty(cut(1, 1000))
+	if _, err := k.get("/f", Options{Retries: -1}); err == nil || errors.Is(err, ErrLocal) {
+		t.Errorf("cut: got %v", err)
+	}
+	k.want(theirs)
+	k.faulty(nil)
+	if _, err := k.get("/f", Options{}); err != nil {
+		t.Error(err)
+	}
+	theirs["f"] = body
+	k.want(theirs)
+	if len(parts) != 2 {
+		t.Errorf("two runs had the parts %v", parts)
+	}
+}
+
 // TestLocalErrorText checks that a message shows the reason alone, and that the error keeps its causes, in whatever way
 // package os wraps them.
 func TestLocalErrorText(t *testing.T) {

@@ -12,29 +12,29 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestOptionsArePassedOn checks that package fetch gets every option: each of its own is set if all of ours are.
+// TestOptionsArePassedOn checks that package fetch gets every option under its own name: each is set alone.
 func TestOptionsArePassedOn(t *testing.T) {
-	all := Options{
-		Overwrite: true, Newer: true, NoResume: true, Verify: true, Retries: 1, RetryConnect: true, Segments: 2,
-		Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}, Limit: rate.NewLimiter(1, 1), checkpoint: time.Second,
-	}
-	j := must.Get(all.job(nil, urlOf(t, "ftp://h/f")))(t)
-	others := must.Get((&Options{Skip: true}).job(nil, urlOf(t, "ftp://h/f")))(t)
-	resumes := must.Get((&Options{Continue: true}).job(nil, urlOf(t, "ftp://h/f")))(t)
-	j.Skip = others.Skip // which contradict others
-	j.Continue = resumes.Continue
-	set := reflect.ValueOf(j.Options)
-	for i := range set.NumField() {
-		f := set.Field(i)
-		if f.Kind() == reflect.Struct && set.Type().Field(i).Anonymous {
-			for k := range f.NumField() {
-				if f.Field(k).IsZero() {
-					t.Errorf("%s is not passed on: see Options.job", f.Type().Field(k).Name)
-				}
-			}
-		} else if f.IsZero() {
-			t.Errorf("%s is not passed on: see Options.job", set.Type().Field(i).Name)
+	all := reflect.ValueOf(Options{
+		Overwrite: true, Skip: true, Newer: true, Continue: true, NoResume: true, Verify: true,
+		Retries: 1, RetryConnect: true, Segments: 2,
+		Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}, Limit: rate.NewLimiter(1, 1),
+	})
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[fetch.Options]()) {
+		if f.Anonymous {
+			continue
 		}
+		var one Options
+		var want fetch.Options
+		reflect.ValueOf(&one).Elem().FieldByName(f.Name).Set(all.FieldByName(f.Name))
+		reflect.ValueOf(&want).Elem().FieldByIndex(f.Index).Set(all.FieldByName(f.Name))
+		got := must.Get(one.job(nil, urlOf(t, "ftp://h/f")))(t).Options
+		if !reflect.DeepEqual(got, want) || reflect.ValueOf(got).IsZero() {
+			t.Errorf("%s is not passed on as it is: got %+v: see Options.job", f.Name, got)
+		}
+	}
+	j := must.Get((&Options{checkpoint: time.Second}).job(nil, urlOf(t, "ftp://h/f")))(t)
+	if j.Checkpoint != time.Second {
+		t.Errorf("the time between journals is not passed on: got %v", j.Checkpoint)
 	}
 	// The other way round: what package fetch has no name for is told by functions, or is the place.
 	for f := range reflect.TypeFor[Options]().Fields() {

@@ -147,10 +147,14 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 
 // optionsOf returns what package fetch makes of the options for one item.
 func optionsOf(o download.Options, item manifest.Item) fetch.Options {
-	out := fetch.OptionsOf(o)
-	out.Size = item.Size
-	out.Sum = item.Sum
-	return out
+	return fetch.Options{
+		Flags: decide.Flags{
+			Overwrite: o.Overwrite, Skip: o.Skip, Newer: o.Newer, Continue: o.Continue,
+			NoResume: o.NoResume, Verify: o.Verify,
+		},
+		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
+		Size: item.Size, Sum: item.Sum, Limit: o.Limit,
+	}
 }
 
 // recorded returns what a ledger says about a file that is there, unless that is of a time before newest. Another run may have

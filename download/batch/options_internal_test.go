@@ -10,30 +10,35 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestOptionsArePassedOn checks that package fetch gets every option for a file of many, but for the time between journals.
+// TestOptionsArePassedOn checks that package fetch gets every option for a file of many under its own name: each is set
+// alone. The size and the digest are the item's.
 func TestOptionsArePassedOn(t *testing.T) {
-	all := download.Options{
+	all := reflect.ValueOf(download.Options{
 		Overwrite: true, Skip: true, Newer: true, Continue: true, NoResume: true, Verify: true,
 		Retries: 1, RetryConnect: true, Segments: 2, Limit: rate.NewLimiter(1, 1),
-	}
-	set := reflect.ValueOf(optionsOf(all, manifest.Item{Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}}))
-	for i := range set.NumField() {
-		f, name := set.Field(i), set.Type().Field(i).Name
-		if name == "Checkpoint" {
+	})
+	item := manifest.Item{Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[fetch.Options]()) {
+		if f.Anonymous {
 			continue
 		}
-		if f.IsZero() {
-			t.Errorf("%s is not passed on: see optionsOf", name)
-		}
-		for k := 0; name == "Flags" && k < f.NumField(); k++ {
-			if f.Field(k).IsZero() {
-				t.Errorf("%s is not passed on: see optionsOf", f.Type().Field(k).Name)
+		var one download.Options
+		want := fetch.Options{Size: item.Size, Sum: item.Sum}
+		if f.Name != "Size" && f.Name != "Sum" {
+			reflect.ValueOf(&one).Elem().FieldByName(f.Name).Set(all.FieldByName(f.Name))
+			reflect.ValueOf(&want).Elem().FieldByIndex(f.Index).Set(all.FieldByName(f.Name))
+			if all.FieldByName(f.Name).IsZero() {
+				t.Errorf("the test sets no %s", f.Name)
 			}
+		}
+		if got := optionsOf(one, item); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is not passed on as it is: got %+v: see optionsOf", f.Name, got)
 		}
 	}
 }

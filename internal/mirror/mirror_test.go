@@ -32,12 +32,14 @@ import (
 // stand is a tree that was fetched, and of which the server has lost some since.
 type stand struct {
 	*testing.T
-	server  *testserver.Server
-	files   afero.Fs
-	top     string // the path of the tree on the server; "" is /t/
-	fetched string // the directory with all of it
-	network *ftptest.Network
-	fault   atomic.Pointer[func(*testserver.Conn) testserver.Action]
+	server     *testserver.Server
+	files      afero.Fs
+	top        string                              // the path of the tree on the server; "" is /t/
+	typed      func(name string) urlparse.Typecode // of its files; nil for the usual
+	regardless bool                                // of errors of the run before Delete
+	fetched    string                              // the directory with all of it
+	network    *ftptest.Network
+	fault      atomic.Pointer[func(*testserver.Conn) testserver.Action]
 }
 
 // kept are the files that the server keeps, lost those that it loses.
@@ -75,10 +77,10 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
-	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
+	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{Type: s.typed}}
 	source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
 	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
-	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), o); err == nil {
+	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), o); err == nil || s.regardless {
 		err = source.Delete(ctx, d)
 	}
 	return deleted, err

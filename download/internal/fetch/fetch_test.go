@@ -3,15 +3,18 @@ package fetch
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/urlparse"
 )
 
 // TestSplit cuts what is missing into pieces for several connections.
@@ -50,5 +53,30 @@ func TestDigestEnds(t *testing.T) {
 	time.AfterFunc(time.Millisecond, func() { cancel(cause) })
 	if err := newCheck(must.Get(digest.Parse("crc32:00000000"))(t), "").reach(ctx, f, 1<<40); !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFinishTellsReading checks that the run says so before the last look at a large part, which takes seconds if there is
+// a digest to compare.
+func TestFinishTellsReading(t *testing.T) {
+	const size = 1 << 30
+	place := must.Get(new(partfile.Group).Find(nil, filepath.Join(t.TempDir(), "f")))(t)
+	defer place.Close(false)
+	part := must.Get(place.Claim("ftp://h/f"))(t)
+	defer part.Close()
+	must.Do(t, part.File().Truncate(size))
+	part.Know(size, time.Time{})
+	stream := must.Get(part.Write(partfile.Span{End: size}))(t)
+	must.Get(part.File().Seek(size, io.SeekStart))(t) // as if so many bytes had been written
+	must.Get(part.End(stream, true))(t)
+	var told []string
+	j := newJob(Job{
+		URL:  must.Get(urlparse.Parse("ftp://h/f"))(t),
+		Tell: func(e Event) { told = append(told, e.Text) },
+	})
+	f := &file{job: j, to: place, t: &transfer{job: j, part: part}}
+	r, err := f.finish(t.Context(), false)
+	if want := []string{part.Name() + ": reading 1073741824 bytes to check them"}; err != nil || r.Size != size || !slices.Equal(told, want) {
+		t.Errorf("got %+v, %v, told %q, want %q", r, err, told, want)
 	}
 }

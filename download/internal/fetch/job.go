@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"reflect"
 	"sync"
 	"time"
 
@@ -42,7 +41,8 @@ var (
 	ErrUnverified = errors.New("nothing to verify the file with")
 )
 
-// Options are the fields of download.Options that are not functions, by the same names.
+// Options are the fields of download.Options that are not functions, by the same names. Packages download and batch copy
+// them; a test in each holds that they pass every field on.
 type Options struct {
 	decide.Flags
 	Retries      int
@@ -51,18 +51,6 @@ type Options struct {
 	Size         *int64
 	Sum          digest.Sum
 	Limit        *rate.Limiter
-}
-
-// OptionsOf copies the fields of a download.Options by their names. Package download imports this one, which therefore
-// cannot name the type.
-func OptionsOf(from any) (o Options) {
-	to := reflect.ValueOf(&o).Elem()
-	for _, f := range reflect.VisibleFields(to.Type()) {
-		if !f.Anonymous {
-			to.FieldByIndex(f.Index).Set(reflect.ValueOf(from).FieldByName(f.Name))
-		}
-	}
-	return o
 }
 
 // Result is a download.Result.

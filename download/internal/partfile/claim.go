@@ -105,7 +105,8 @@ func (p *Part) makeDir(missing error) error {
 }
 
 // hold locks the opened part. It refuses a part of another user, who may have written anything. If the system has no locks,
-// the part gets a name of this run alone, and so it does if another attempt of the same name has the lock.
+// the part gets a name of this run alone, whoever has made the one that is there, and so it does if another attempt of the
+// same name has the lock.
 func (p *Part) hold() error {
 	taken, locked := disk.Lock(p.f)
 	switch {

@@ -71,9 +71,12 @@ func (p *Place) readJournal() (State, error) {
 		return State{}, &fs.PathError{Op: "open", Path: p.shown(p.journal), Err: theirs}
 	}
 	in := disk.Reader{Ctx: context.Background(), F: f}
-	data, err := io.ReadAll(io.NewSectionReader(in, 0, maxJournal)) // a longer one has no end, and is damaged
-	if err != nil {
+	data, err := io.ReadAll(io.NewSectionReader(in, 0, maxJournal+1))
+	switch {
+	case err != nil:
 		return State{}, err
+	case len(data) > maxJournal:
+		return State{}, errJournal
 	}
 	return parseJournal(data)
 }

@@ -73,12 +73,25 @@ func placeIn(t *testing.T, dir, name string) *Place {
 	return p
 }
 
+// TestJournalTooLarge reads journals that are as long as one may be, and longer. What follows a whole one counts too.
 func TestJournalTooLarge(t *testing.T) {
-	p := placeIn(t, t.TempDir(), "f")
-	text := `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[` + strings.Repeat(" ", maxJournal) + "]}"
-	must.Do(t, os.WriteFile(p.shown(p.journal), []byte(text), 0o600))
-	if _, err := p.readJournal(); err == nil {
-		t.Error("no error")
+	const head, tail = `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[`, `]}`
+	for what, tt := range map[string]struct {
+		inside, after int // blanks
+		want          error
+	}{
+		"as long as it may be":          {maxJournal - len(head+tail), 0, nil},
+		"blanks after it, within":       {0, maxJournal - len(head+tail), nil},
+		"no end":                        {maxJournal, 0, errJournal},
+		"whole, and a byte too long":    {maxJournal - len(head+tail), 1, errJournal},
+		"whole, and blanks without end": {0, 2 * maxJournal, errJournal},
+	} {
+		p := placeIn(t, t.TempDir(), "f")
+		text := head + strings.Repeat(" ", tt.inside) + tail + strings.Repeat(" ", tt.after)
+		must.Do(t, os.WriteFile(p.shown(p.journal), []byte(text), 0o600))
+		if _, err := p.readJournal(); err != tt.want {
+			t.Errorf("%s: got %v, want %v", what, err, tt.want)
+		}
 	}
 }
 
