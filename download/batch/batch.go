@@ -89,7 +89,10 @@ type Event struct {
 	Task   *Task
 	Result download.Result // after Ended, if Text is ""; with Err only Kept counts
 	Totals Totals          // of the Progress of the run
-	Plan   *Plan           // after Ended with Options.Dry, unless there is an Err or a Text
+	// Plan is what a run would do with the file: "fetch", "replace" or "leave". It is set after Ended with Options.Dry,
+	// unless there is an Err or a Text. Result.Left says why, whatever the plan; Size is the size of the server's file, or
+	// of what is left alone (-1 if it is unknown), and Resumed is how many of its bytes need no fetching.
+	Plan string
 
 	dir bool // Err is about a directory, which was not listed whole
 }

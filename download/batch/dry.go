@@ -10,14 +10,6 @@ import (
 	"example.com/ftpfetch/internal/schedule"
 )
 
-// Plan is what a run would do with a file.
-type Plan struct {
-	Do   string // "fetch", "replace" or "leave"
-	Size int64  // bytes of the server's file, or of what is left alone; -1 if it is unknown
-	Here int64  // how many of them need no fetching
-	Why  string // in words for people, such as "newer on the server"
-}
-
 // unwritten returns the name of a ledger that is not there, beside the ledgers that a dry run reads: it adds to none.
 func unwritten(o Options) string {
 	if o.Ledger == "" || o.Each.Root == nil {
@@ -42,12 +34,13 @@ func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.next(ctx, j, download.Result{}, err, verdict(err))
 	}
 	e := j.failed(nil)
-	e.Plan = &p
+	e.Plan = p.Do
+	e.Result = download.Result{Size: p.Size, Resumed: p.Here, Left: p.Why}
 	b.ended(e)
 	return schedule.Done
 }
 
-func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p Plan, err error) {
+func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Plan, err error) {
 	j := t.Value
 	f := b.fetchOf(t, &meter{engine: b, sized: j.size() >= 0})
 	f.Begin = func() error { return t.GivenUp }
@@ -58,6 +51,5 @@ func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p Plan, err
 		}
 		defer f.Place.Close(false)
 	}
-	planned, err := fetch.Would(ctx, f)
-	return Plan(planned), err
+	return fetch.Would(ctx, f)
 }

@@ -118,12 +118,12 @@ func outcomesOf(s *stand) map[string]string {
 		switch {
 		case o.Err != nil:
 			text = "failed: " + o.Err.Error()
-		case o.Plan != nil && o.Plan.Do == "leave":
-			text = "left: " + o.Plan.Why
-		case o.Plan != nil:
-			text = fmt.Sprintf("fetched: %d", o.Plan.Size)
-			if _, err := os.Lstat(filepath.Join(s.dir, o.Task.Path)); (err == nil) != (o.Plan.Do == "replace") || o.Plan.Why == "" {
-				s.Errorf("%s: %+v, and there is one here: %v", o.Task.Path, *o.Plan, err == nil)
+		case o.Plan == "leave":
+			text = "left: " + o.Result.Left
+		case o.Plan != "":
+			text = fmt.Sprintf("fetched: %d", o.Result.Size)
+			if _, err := os.Lstat(filepath.Join(s.dir, o.Task.Path)); (err == nil) != (o.Plan == "replace") || o.Result.Left == "" {
+				s.Errorf("%s: %+v, and there is one here: %v", o.Task.Path, o, err == nil)
 			}
 		case o.Result.Left != "":
 			text = "left: " + o.Result.Left

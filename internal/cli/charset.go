@@ -156,7 +156,8 @@ func (c *charset) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexe
 	return c.entries(c.Server.Entries(ctx, c.sent(u)))
 }
 
-func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL, early ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
+func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL,
+	early ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
 	told := ftpexec.Early{}
 	if early.Entry != nil {
 		told.Entry = func(e ftpexec.Entry) { early.Entry(c.entry(e)) }

@@ -95,8 +95,8 @@ func (r *run) throughProxy(c *ftpexec.Client) (err error) {
 	s := gateway.New(c, r.via, r.dial)
 	s.Always = r.ProxyGet
 	s.Notice = func() {
-		r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: it may ask the server for another path; " +
-			"--checksum shows whether the file is right")
+		r.print.Warn("the proxy " + r.via.String() + " fetches the file itself: " +
+			"it may ask the server for another path; --checksum shows whether the file is right")
 	}
 	r.source = s
 	return nil

@@ -88,7 +88,16 @@ func (d *directory) take(e ftpexec.Entry, err error) error {
 	if len(d.block) == cap(d.block) {
 		d.block = make([]kept, 0, 4096)
 	}
-	k := kept{strings.Clone(e.Name), strings.Clone(e.Target), e.Size, e.ModTime, e.Precision, e.Mode, e.HasPerm, e.Local}
+	k := kept{
+		name:      strings.Clone(e.Name),
+		target:    strings.Clone(e.Target),
+		size:      e.Size,
+		time:      e.ModTime,
+		precision: e.Precision,
+		mode:      e.Mode,
+		perm:      e.HasPerm,
+		local:     e.Local,
+	}
 	d.block = append(d.block, k)
 	d.all = append(d.all, &d.block[len(d.block)-1])
 	return nil
@@ -119,7 +128,8 @@ func (d *directory) end() error {
 	}
 	var odd error
 	if d.odd > 0 {
-		odd = fmt.Errorf("%s of the listing could not be read%.0w", printable.Count(int64(d.odd), "line", "lines"), ftpexec.ErrLine)
+		lines := printable.Count(int64(d.odd), "line", "lines")
+		odd = fmt.Errorf("%s of the listing could not be read%.0w", lines, ftpexec.ErrLine)
 	}
 	return errors.Join(d.out.Flush(), odd)
 }
@@ -135,5 +145,14 @@ type kept struct {
 }
 
 func (k *kept) entry() ftpexec.Entry {
-	return ftpexec.Entry{Name: k.name, Target: k.target, Size: k.size, ModTime: k.time, Precision: k.precision, Mode: k.mode, HasPerm: k.perm, Local: k.local}
+	return ftpexec.Entry{
+		Name:      k.name,
+		Target:    k.target,
+		Size:      k.size,
+		ModTime:   k.time,
+		Precision: k.precision,
+		Mode:      k.mode,
+		HasPerm:   k.perm,
+		Local:     k.local,
+	}
 }

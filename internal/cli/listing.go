@@ -24,9 +24,11 @@ import (
 )
 
 func (r *run) again(ctx context.Context, f func() error) error {
-	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: func(err error, try int, wait time.Duration) {
-		r.print.Tell(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)", show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
-	}}
+	tell := func(err error, try int, wait time.Duration) {
+		r.print.Tell(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)",
+			show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
+	}
+	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: tell}
 	return retry.New(policy).Do(ctx, f)
 }
 
@@ -109,7 +111,13 @@ type row struct {
 }
 
 func rowOf(e ftpexec.Entry) row {
-	x := row{Name: e.Name, URL: e.URL.WithoutPassword().String(), Type: cmp.Or(kinds[e.Mode.Type()].name, "special"), Target: e.Target, Local: e.Local}
+	x := row{
+		Name:   e.Name,
+		URL:    e.URL.WithoutPassword().String(),
+		Type:   cmp.Or(kinds[e.Mode.Type()].name, "special"),
+		Target: e.Target,
+		Local:  e.Local,
+	}
 	if e.Size >= 0 {
 		x.Size = &e.Size
 	}
@@ -129,7 +137,10 @@ func rowOf(e ftpexec.Entry) row {
 // kinds are the letters of ls(1) for the types of entries, and the names in JSON of those that are not special.
 var kinds = map[fs.FileMode]struct{ letter, name string }{
 	0: {"-", "file"}, fs.ModeDir: {"d", "directory"}, fs.ModeSymlink: {"l", "link"}, fs.ModeIrregular: {"?", "unknown"},
-	fs.ModeNamedPipe: {letter: "p"}, fs.ModeSocket: {letter: "s"}, fs.ModeDevice: {letter: "b"}, fs.ModeDevice | fs.ModeCharDevice: {letter: "c"},
+	fs.ModeNamedPipe:                  {letter: "p"},
+	fs.ModeSocket:                     {letter: "s"},
+	fs.ModeDevice:                     {letter: "b"},
+	fs.ModeDevice | fs.ModeCharDevice: {letter: "c"},
 }
 
 func (r *run) size(n int64) string {
@@ -206,7 +217,8 @@ func (r *run) infos(ctx context.Context) {
 func (r *run) about(ctx context.Context, some []*urlparse.URL) {
 	for len(some) > 0 && !r.ended(ctx) {
 		if r.gone != nil && r.gone.SameLogin(some[0]) {
-			r.print.Line("ftpfetch: %s: %d more files of this server are not asked about", printable.Line(some[0].Host), len(some))
+			r.print.Line("ftpfetch: %s: %d more files of this server are not asked about",
+				printable.Line(some[0].Host), len(some))
 			return
 		}
 		n, err := r.askAll(ctx, some)
@@ -324,7 +336,8 @@ func (i *teller) end(ctx context.Context, whole bool) {
 		return
 	}
 	if r.JSON {
-		r.print.Print(printable.JSON(total{Type: "total", Files: i.files, Size: i.octets, Unknown: i.unknown, Whole: whole}))
+		all := total{Type: "total", Files: i.files, Size: i.octets, Unknown: i.unknown, Whole: whole}
+		r.print.Print(printable.JSON(all))
 		return
 	}
 	text := printable.Count(i.files, "file", "files")

@@ -46,25 +46,25 @@ type sum struct {
 	Size    int64  `json:"size"` // bytes to fetch, of the files whose size is known
 }
 
-// planned adds what would be done with the file of a task.
-func (r *run) planned(t *batch.Task, p batch.Plan) {
-	if p.Do != "leave" {
-		r.plan.octets += max(0, p.Size-p.Here)
-		if p.Size < 0 {
+// planned adds what would be done with a file.
+func (r *run) planned(e batch.Event) {
+	s := step{Action: e.Plan, Reason: e.Result.Left}
+	size := e.Result.Size
+	here := e.Result.Resumed
+	if e.Plan != "leave" {
+		s.Offset = here
+		r.plan.octets += max(0, size-here)
+		if size < 0 {
 			r.plan.vague++
 		}
-		if p.Here > 0 {
-			p.Why += "; " + printable.Count(p.Here, "byte is", "bytes are") + " here"
+		if here > 0 {
+			s.Reason += "; " + printable.Count(here, "byte is", "bytes are") + " here"
 		}
 	}
-	s := step{Action: p.Do, Reason: p.Why, Offset: p.Here}
-	if p.Do == "leave" {
-		s.Offset = 0
+	if size >= 0 {
+		s.Size = &size
 	}
-	if p.Size >= 0 {
-		s.Size = &p.Size
-	}
-	r.step(s, t.Path, t.URLs[0])
+	r.step(s, e.Task.Path, e.Task.URLs[0])
 }
 
 // step adds a step about the file at a path below the output directory.

@@ -276,10 +276,12 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 // event shows an event. The end of a task it explains and reports.
 func (r *run) event(ctx context.Context, e batch.Event) {
 	switch {
-	case e.Plan != nil:
-		r.planned(e.Task, *e.Plan)
+	case e.Plan != "":
+		r.planned(e)
 		return
-	case (r.Info || r.DryRun) && e.Kind == download.Progress, r.Info && e.Kind == download.Ended && e.Err == nil && e.Text == "":
+	case (r.Info || r.DryRun) && e.Kind == download.Progress:
+		return
+	case r.Info && e.Kind == download.Ended && e.Err == nil && e.Text == "":
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Warn(e.Err.Error())

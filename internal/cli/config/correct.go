@@ -46,7 +46,9 @@ func (r *reader) whole() (text string, refused []string) {
 	switch {
 	case !slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Err != nil }):
 	case r.command || r.program == "rsync": // whose users name a place at the end
-		return "", []string{"not every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"}
+		return "", []string{
+			"not every argument is a URL: write -d DIR before a directory, and -o FILE before a new name",
+		}
 	default:
 		return "", nil // what is wrong follows from what is guessed
 	}

@@ -373,7 +373,8 @@ func readMoment(s string) (time.Time, error) {
 	}
 	info, err := os.Stat(s)
 	if err != nil {
-		return time.Time{}, errors.New("write a time such as 1h, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
+		return time.Time{}, errors.New(
+			"write a time such as 1h, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
 	}
 	return info.ModTime(), nil
 }

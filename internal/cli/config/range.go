@@ -30,7 +30,8 @@ func readRange(s string) (*Range, error) {
 		b, err = strconv.ParseUint(last, 10, 62)
 	}
 	if !is || err != nil || a > b {
-		return nil, errors.New("write A-B, the first and the last byte counted from 0, or A- for all from byte A on: 0-99 are the first hundred")
+		return nil, errors.New("write A-B, the first and the last byte counted from 0, " +
+			"or A- for all from byte A on: 0-99 are the first hundred")
 	}
 	return &Range{int64(a), int64(b)}, nil
 }

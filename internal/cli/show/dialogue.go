@@ -35,8 +35,8 @@ func (d *dialogue) add(e ftpexec.Event) {
 		sent = append(sent, text)
 	case e.Conn == 0: // a proxy that fetches the file itself answers once
 		sent = nil
-	case len(text) > 3 && text[3] == ' ' && text[0] > '1' && len(sent) > 0: // the end of a reply that is no preliminary one
-		sent = sent[1:]
+	case len(text) > 3 && text[3] == ' ' && text[0] > '1' && len(sent) > 0:
+		sent = sent[1:] // the reply has ended, and was not a preliminary one
 	}
 	d.sent[e.Conn] = sent
 	switch {
