@@ -157,7 +157,7 @@ func Run(
 		// a server that refuses every connection is worth more than a failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)
-	b.hauls(ctx)
+	b.surveys(ctx)
 	end()
 	err := b.group.Dirs.Close()
 	switch t := b.counts.Totals; {

@@ -107,16 +107,16 @@ var seed = maphash.MakeSeed()
 
 // node is a directory of a tree.
 type node struct {
-	root  *urlparse.URL     // of the tree
-	below string            // the path below the tree's directory; "" for that directory
-	depth int               // levels above it
-	real  string            // below, with the links followed
-	up    *node             // the directory whose listing has it; nil for the tree's own
-	haul  *haul             // of the tree
-	links int               // links followed on the way
-	login string            // the directory after the login when it was listed; "" if unknown
-	guess bool              // it may be a file: the listing or the URL does not say
-	kind  urlparse.Typecode // of the file that it may be; "" if the tree says it
+	root   *urlparse.URL     // of the tree
+	below  string            // the path below the tree's directory; "" for that directory
+	depth  int               // levels above it
+	real   string            // below, with the links followed
+	up     *node             // the directory whose listing has it; nil for the tree's own
+	survey *survey           // of the tree
+	links  int               // links followed on the way
+	login  string            // the directory after the login when it was listed; "" if unknown
+	guess  bool              // it may be a file: the listing or the URL does not say
+	kind   urlparse.Typecode // of the file that it may be; "" if the tree says it
 
 	unique string // as the listing of up has it; "" if it has none
 	shows  uint64 // the identity of its own listing

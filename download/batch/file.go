@@ -66,7 +66,7 @@ func (b *engine) leadsNowhere(j *job) {
 		c.Files--
 		c.unsized--
 	})
-	j.in.note(func(h *haul) {
+	j.in.note(func(h *survey) {
 		h.wanted--
 		h.links++
 	})
@@ -192,7 +192,7 @@ type teller interface {
 }
 
 func (b *engine) tells(j *job, e ftpexec.Entry) {
-	j.in.note(func(h *haul) { h.wanted++ })
+	j.in.note(func(h *survey) { h.wanted++ })
 	b.count(func(c *counts) { c.file(e.Size); c.Complete++ })
 	b.telling.Lock()
 	defer b.telling.Unlock()
@@ -267,7 +267,7 @@ func (b *engine) left(j *job, what string) {
 func (b *engine) record(j *job, r download.Result) error {
 	out := ledger.Of(j.Item, j.url(), r)
 	if j.in != nil {
-		j.in.note(func(*haul) { out.Login = j.in.dir.login })
+		j.in.note(func(*survey) { out.Login = j.in.dir.login })
 	}
 	return b.ledger.Add(out)
 }

@@ -99,7 +99,7 @@ func (t *Task) check() error {
 // plant makes j the job of the directory of a tree. The URL may name a file if it does not end like a directory's.
 func (b *engine) plant(j *job) {
 	u := j.url()
-	j.dir = &node{root: u.Child("", ""), haul: new(haul), guess: !u.IsDir(), kind: u.Type}
+	j.dir = &node{root: u.Child("", ""), survey: new(survey), guess: !u.IsDir(), kind: u.Type}
 	j.URLs = []*urlparse.URL{j.dir.root}
 	b.trees = append(b.trees, j)
 }

@@ -83,7 +83,7 @@ func (b *engine) enters(j *job, same *node) bool {
 		b.try(j.Tree, d.below, true)
 		j.leave(ftpexec.Entry{Name: ".", Mode: fs.ModeDir})
 	case !j.Tree.reads(d.depth):
-		j.note(func(h *haul) { h.deeper++ })
+		j.note(func(h *survey) { h.deeper++ })
 	case same != nil:
 		b.left(j, cmp.Or(same.below, "."))
 	default:
@@ -94,7 +94,7 @@ func (b *engine) enters(j *job, same *node) bool {
 
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	if j.dir == nil {
-		t.Value.note(func(h *haul) { h.wanted++ })
+		t.Value.note(func(h *survey) { h.wanted++ })
 	}
 	if b.admit(j) {
 		t.Add(b.found(j, t.Host))
@@ -138,7 +138,7 @@ func (b *engine) complain(j *job, found contents) {
 				": the server lists only names, without types, sizes and times")
 		})
 	}
-	j.note(func(h *haul) {
+	j.note(func(h *survey) {
 		h.lost = h.lost || len(found.odd) > 0
 		h.shown = h.shown || found.all > 0
 		pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
@@ -151,7 +151,7 @@ func (b *engine) complain(j *job, found contents) {
 // notListed reports a directory that could not be listed, unless the run was interrupted.
 func (b *engine) notListed(ctx context.Context, j *job, err error,
 	v schedule.Verdict) schedule.Verdict {
-	j.note(func(h *haul) { h.lost = true })
+	j.note(func(h *survey) { h.lost = true })
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
 	}
@@ -321,7 +321,7 @@ func (j *job) file(e ftpexec.Entry) *job {
 
 // refuse ends an entry that cannot have its name here.
 func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
-	j.in.note(func(h *haul) { h.lost = true })
+	j.in.note(func(h *survey) { h.lost = true })
 	j.settle()
 	j.URLs[0] = urlOf(e, j.in.url())
 	b.reject(j, e.Mode.IsDir(), err)
@@ -335,7 +335,7 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	next.dir = &node{
 		root: d.root, below: path.Join(d.below, e.Name), depth: d.depth + 1,
 		real: path.Join(d.real, e.Name),
-		up:   d, haul: d.haul, links: d.links, guess: e.Mode != fs.ModeDir, unique: e.Unique,
+		up:   d, survey: d.survey, links: d.links, guess: e.Mode != fs.ModeDir, unique: e.Unique,
 	}
 	next.URLs[0] = u.Child("", "")
 	link := e.Mode == fs.ModeSymlink
@@ -344,7 +344,7 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 		next.URLs[0] = next.dir.url()
 		next.link = e.Target
 	case e.Mode == fs.ModeDir && !parent.Tree.reads(next.dir.depth):
-		parent.note(func(h *haul) { h.deeper++ })
+		parent.note(func(h *survey) { h.deeper++ })
 		return false
 	// a device or socket, or a link that is not followed
 	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular:
@@ -353,7 +353,7 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 			what = cmp.Or(e.Target, "an unknown place")
 		}
 		next.URLs[0] = u
-		parent.note(func(h *haul) { h.links++ })
+		parent.note(func(h *survey) { h.links++ })
 		b.left(next, what)
 		return false
 	}

@@ -114,7 +114,7 @@ func TestFollow(t *testing.T) {
 	}
 	for _, tt := range tests {
 		u := must.Get(urlparse.Parse("ftp://h/" + tt.root))(t)
-		top := &node{root: u.Child("", ""), haul: new(haul)}
+		top := &node{root: u.Child("", ""), survey: new(survey)}
 		in := &node{root: top.root, below: "d", real: "d", depth: 1, up: top}
 		p := &node{root: top.root, below: "d/l", real: "d/l", depth: 2, up: in}
 		got := "-"

@@ -170,7 +170,7 @@ const many = 1000
 // is judged at the end.
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) ftpexec.Early {
 	j := t.Value
-	o := ftpexec.Early{Login: func(dir string) { j.note(func(*haul) { j.dir.login = dir }) }}
+	o := ftpexec.Early{Login: func(dir string) { j.note(func(*survey) { j.dir.login = dir }) }}
 	if j.dir.up != nil || b.Each.Newer || b.teller != nil {
 		return o
 	}

@@ -29,7 +29,7 @@ var charsets = map[string]*charmap.Charmap{
 // charset is a source on a server whose names are in another charset: here, in URLs too, they are in UTF-8. It sends and
 // receives them octet for octet. A nil charset changes nothing.
 type charset struct {
-	mirror.Server
+	mirror.Client
 	name string
 	*charmap.Charmap
 }
@@ -136,24 +136,24 @@ func (c *charset) entries(all entries) entries {
 func (c *charset) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	sent := *req
 	sent.URL = c.sent(req.URL)
-	return c.Server.Do(ctx, &sent)
+	return c.Client.Do(ctx, &sent)
 }
 
 func (c *charset) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
-	e, err := c.Server.Stat(ctx, c.sent(u))
+	e, err := c.Client.Stat(ctx, c.sent(u))
 	return c.entry(e), err
 }
 
 func (c *charset) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
-	return c.Server.Hash(ctx, c.sent(u), algorithm)
+	return c.Client.Hash(ctx, c.sent(u), algorithm)
 }
 
 func (c *charset) List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-	return c.entries(c.Server.List(ctx, c.sent(u)))
+	return c.entries(c.Client.List(ctx, c.sent(u)))
 }
 
 func (c *charset) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-	return c.entries(c.Server.Entries(ctx, c.sent(u)))
+	return c.entries(c.Client.Entries(ctx, c.sent(u)))
 }
 
 func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL,
@@ -165,7 +165,7 @@ func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL,
 	if early.Login != nil {
 		told.Login = func(dir string) { early.Login(c.text(dir)) }
 	}
-	return c.entries(c.Server.EntriesEarly(ctx, c.sent(u), told))
+	return c.entries(c.Client.EntriesEarly(ctx, c.sent(u), told))
 }
 
 func (c *charset) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
@@ -173,5 +173,5 @@ func (c *charset) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[f
 	for i, u := range urls {
 		sent[i] = c.sent(u)
 	}
-	return c.entries(c.Server.StatAll(ctx, sent))
+	return c.entries(c.Client.StatAll(ctx, sent))
 }

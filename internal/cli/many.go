@@ -48,7 +48,7 @@ func (r *run) round(ctx context.Context) {
 	if r.MaxAge > 0 {
 		filter.NewerThan = time.Now().Add(-r.MaxAge)
 	}
-	tree := &mirror.Source{Server: r.source, Filter: filter}
+	tree := &mirror.Source{Client: r.source, Filter: filter}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)
@@ -115,7 +115,7 @@ func (r *run) ledger() string {
 }
 
 // from returns where the files of many come from: with what is done with listings before, if anything is.
-func (r *run) from(tree *mirror.Source, tell *teller) mirror.Server {
+func (r *run) from(tree *mirror.Source, tell *teller) mirror.Client {
 	switch {
 	case r.Info:
 		return tell

@@ -12,7 +12,7 @@ import (
 
 // patient is a source that asks the person at the terminal again after a wrong password.
 type patient struct {
-	mirror.Server
+	mirror.Client
 	logins *logins
 }
 
@@ -57,7 +57,7 @@ type entries = iter.Seq2[ftpexec.Entry, error]
 
 func (p patient) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Response, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
-		resp, err = p.Server.Do(ctx, req)
+		resp, err = p.Client.Do(ctx, req)
 		return err
 	})
 	return resp, err
@@ -65,7 +65,7 @@ func (p patient) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Re
 
 func (p patient) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
-		e, err = p.Server.Stat(ctx, u)
+		e, err = p.Client.Stat(ctx, u)
 		return err
 	})
 	return e, err
@@ -73,26 +73,26 @@ func (p patient) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, er
 
 func (p patient) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (sum []byte, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
-		sum, err = p.Server.Hash(ctx, u, algorithm)
+		sum, err = p.Client.Hash(ctx, u, algorithm)
 		return err
 	})
 	return sum, err
 }
 
 func (p patient) List(ctx context.Context, u *urlparse.URL) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Server.List(ctx, u) })
+	return p.each(ctx, func(ctx context.Context) entries { return p.Client.List(ctx, u) })
 }
 
 func (p patient) Entries(ctx context.Context, u *urlparse.URL) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Server.Entries(ctx, u) })
+	return p.each(ctx, func(ctx context.Context) entries { return p.Client.Entries(ctx, u) })
 }
 
 func (p patient) EntriesEarly(ctx context.Context, u *urlparse.URL, early ftpexec.Early) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Server.EntriesEarly(ctx, u, early) })
+	return p.each(ctx, func(ctx context.Context) entries { return p.Client.EntriesEarly(ctx, u, early) })
 }
 
 func (p patient) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Server.StatAll(ctx, urls) })
+	return p.each(ctx, func(ctx context.Context) entries { return p.Client.StatAll(ctx, urls) })
 }
 
 // answer is what a person has answered, and to what; see [logins.supply].

@@ -141,7 +141,7 @@ type run struct {
 	left    chan int // receives the exit code: at most from the run, the end of its context and --max-time
 	logins  *logins
 	via     *proxy.Proxy  // that --proxy or a variable names, or nil
-	source  mirror.Server // where files and listings come from
+	source  mirror.Client // where files and listings come from
 	charset *charset      // of the names on servers; nil: as they are
 	slots   []string      // the directory of the slots of shared connections, if there are any
 

@@ -93,7 +93,7 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
 	names map[string]string) (login string, file *urlparse.URL, err error) {
 	o := ftpexec.Early{Login: func(dir string) { login = dir }}
-	for e, err := range q.Server.EntriesEarly(ctx, in, o) {
+	for e, err := range q.Client.EntriesEarly(ctx, in, o) {
 		if err != nil {
 			return "", nil, err
 		}

@@ -44,7 +44,7 @@ func TestFiltersOfLargeDirectory(t *testing.T) {
 		defer root.Close()
 		client := &ftpexec.Client{Timeout: time.Minute, MaxIdle: 4}
 		defer client.CloseIdleConnections()
-		source := &mirror.Source{Server: client, Filter: tt.filter}
+		source := &mirror.Source{Client: client, Filter: tt.filter}
 		task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
 		o := batch.Options{Jobs: 4, Each: download.Options{Root: root, Retries: -1}}
 		if _, err := batch.Run(t.Context(), source, slices.Values([]batch.Task{task}), o); err != nil {

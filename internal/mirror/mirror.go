@@ -19,15 +19,16 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Server is where trees come from: an [*ftpexec.Client], or what stands before one.
-type Server interface {
+// Client lists and answers questions: an [*ftpexec.Client], or what stands before one.
+type Client interface {
 	download.Source
 	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
 	StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	CloseIdleConnections()
 }
 
-// Filter says which files of trees are wanted, by what listings tell of them. The zero value wants all.
+// Filter says which files of trees are wanted, by what listings say of them. The zero value wants all. A field is the flag
+// of its name, which the command sets: --min-age is MinAge.
 type Filter struct {
 	MinAge    time.Duration // 0 means any age
 	NewerThan time.Time     // files that have not changed since are not wanted; zero means any time
@@ -42,9 +43,9 @@ func (f Filter) large(e ftpexec.Entry) bool {
 	return f.MaxSize > 0 && e.Mode.IsRegular() && e.Size > f.MaxSize
 }
 
-// Source is a Server that leaves the files out of its listings that its Filter does not want, and remembers what is in them.
+// Source is a Client that leaves the files out of its listings that its Filter does not want, and remembers what is in them.
 type Source struct {
-	Server
+	Client
 	Filter
 	Trees []batch.Task // of which files may be deleted
 
@@ -58,7 +59,7 @@ type Source struct {
 // LeftOut returns how many files the listings so far have left out.
 func (s *Source) LeftOut() int64 { return s.left.Load() }
 
-// Entries is EntriesEarly for nobody.
+// Entries is EntriesEarly without an Early.
 func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
 	return s.EntriesEarly(ctx, dir, ftpexec.Early{})
 }
@@ -75,7 +76,7 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL,
 		var file *urlparse.URL
 		in := string(dir.Key())
 		whole := true
-		for e, err := range s.Server.EntriesEarly(ctx, dir, o) {
+		for e, err := range s.Client.EntriesEarly(ctx, dir, o) {
 			if err == nil {
 				s.see(in, path.Base(e.Name))
 			} else {

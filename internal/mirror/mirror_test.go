@@ -78,7 +78,7 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{Type: s.typed}}
-	source := &mirror.Source{Server: client, Trees: []batch.Task{task}}
+	source := &mirror.Source{Client: client, Trees: []batch.Task{task}}
 	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
 	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), o); err == nil || s.regardless {
 		err = source.Delete(ctx, d)
@@ -314,7 +314,7 @@ func TestAges(t *testing.T) {
 				}})
 				c := new(ftpexec.Client)
 				defer c.CloseIdleConnections()
-				source := &mirror.Source{Server: c, Filter: mirror.Filter{MinAge: tt.minAge}}
+				source := &mirror.Source{Client: c, Filter: mirror.Filter{MinAge: tt.minAge}}
 				if tt.newer > 0 {
 					source.NewerThan = now.Add(-tt.newer)
 				}

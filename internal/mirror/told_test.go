@@ -19,9 +19,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// teller is a Server that lists one entry, and tells more about it when it is asked.
+// teller is a Client that lists one entry, and tells more about it when it is asked.
 type teller struct {
-	mirror.Server // nil: the tests ask for nothing else
+	mirror.Client // nil: the tests ask for nothing else
 	lists, tells  ftpexec.Entry
 	err           error // of what it tells
 	asked         int
@@ -73,7 +73,7 @@ func TestTimesThatAreAskedFor(t *testing.T) {
 		if tt.err != nil {
 			server.tells = ftpexec.Entry{}
 		}
-		source := &mirror.Source{Server: server, Filter: tt.filter}
+		source := &mirror.Source{Client: server, Filter: tt.filter}
 		var got []ftpexec.Entry
 		var failed error
 		for e, err := range source.Entries(t.Context(), must.Get(urlparse.Parse("ftp://h/d/"))(t)) {

@@ -70,7 +70,7 @@ func (f *forest) mirror(d mirror.Deletion, trees ...batch.Task) (deleted []strin
 	d.Most, d.Tell = cmp.Or(d.Most, 1000), func(g mirror.Gone) { deleted = append(deleted, g.Path) }
 	client := new(ftpexec.Client)
 	defer client.CloseIdleConnections()
-	source := &mirror.Source{Server: client, Trees: trees}
+	source := &mirror.Source{Client: client, Trees: trees}
 	o := batch.Options{Jobs: 4, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
 	if _, err = batch.Run(f.Context(), source, slices.Values(trees), o); err == nil {
 		err = source.Delete(f.Context(), d)

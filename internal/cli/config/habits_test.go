@@ -86,12 +86,12 @@ func TestHabitsRun(t *testing.T) {
 				t.Errorf("%s %s: %q: got %s", h.program, h.typed, words, got)
 			}
 		}
-		c, err := config.Parse(typed)
+		_, err := config.Parse(typed)
 		if err == nil || slices.ContainsFunc(typed, asksToDelete) {
 			continue
 		}
 		if _, whole, ok := strings.Cut(err.Error(), "as one command: ftpfetch "); ok {
-			if c, err = config.Parse(strings.Fields(strings.ReplaceAll(whole, "'", ""))); err != nil || c.Delete {
+			if c, err := config.Parse(strings.Fields(strings.ReplaceAll(whole, "'", ""))); err != nil || c.Delete {
 				t.Errorf("%s %s: %s: deletes %v, %v", h.program, h.typed, whole, c.Delete, err)
 			}
 		}

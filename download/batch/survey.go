@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/internal/glob"
 )
 
-// haul is what the listings of a tree have shown. If no file of it is fetched, that is a failure unless there is none.
-type haul struct {
+// survey is what the listings of a tree have shown. If no file of it is fetched, that is a failure unless there is none.
+type survey struct {
 	mu       sync.Mutex
 	wanted   int64 // files that are fetched, without those that links name in vain
 	lost     bool  // something failed, which is reported
@@ -26,8 +26,8 @@ type haul struct {
 	deeper   int64 // directories below Tree.Depth
 }
 
-func (j *job) note(change func(h *haul)) {
-	h := j.dir.haul
+func (j *job) note(change func(h *survey)) {
+	h := j.dir.survey
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change(h)
@@ -37,7 +37,7 @@ func (j *job) note(change func(h *haul)) {
 func (j *job) leave(e ftpexec.Entry) {
 	below := path.Join(j.dir.below, e.Name)
 	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
-	j.note(func(h *haul) {
+	j.note(func(h *survey) {
 		switch {
 		case h.wanted > 0:
 		case glob.Match(j.Tree.Reject, below, e.Mode == fs.ModeDir):
@@ -57,21 +57,21 @@ func (t *Tree) patterns() []string {
 	return t.Accept
 }
 
-// barren is the error of a tree of which no file is fetched although there is something in it.
-type barren string
+// nothingFetched is the error of a tree of which no file is fetched although there is something in it.
+type nothingFetched string
 
-func (e barren) Error() string        { return string(e) }
-func (e barren) Is(target error) bool { return target == ftpexec.ErrNotFound }
+func (e nothingFetched) Error() string        { return string(e) }
+func (e nothingFetched) Is(target error) bool { return target == ftpexec.ErrNotFound }
 
 // wanting says why no file of the tree t is fetched, or returns nil if the server has none.
-func (b *engine) wanting(h *haul, t *Tree) error {
+func (b *engine) wanting(h *survey, t *Tree) error {
 	flat := h.deeper > 0 && t.flat()
 	text := h.why(t)
 	switch {
 	case text == "" || h.wanted > 0 || h.lost:
 		return nil
 	case flat && h.unwanted == 0 && h.named:
-		return barren("only directories match " + t.Names + " (-r fetches what is in them)")
+		return nothingFetched("only directories match " + t.Names + " (-r fetches what is in them)")
 	}
 	if h.unwanted > 0 && h.rejected {
 		text += " besides what --reject leaves out"
@@ -80,7 +80,7 @@ func (b *engine) wanting(h *haul, t *Tree) error {
 	if h.deeper > 0 && !flat {
 		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
 	}
-	return barren(text)
+	return nothingFetched(text)
 }
 
 // advice says what to write for patterns of t that match nothing, and from where a path in them counts.
@@ -97,7 +97,7 @@ func (b *engine) advice(t *Tree) string {
 }
 
 // why says why no file of the tree t is fetched, or returns "" if it has none.
-func (h *haul) why(t *Tree) string {
+func (h *survey) why(t *Tree) string {
 	switch {
 	case t.Names != "" && !h.named:
 		return "nothing matches " + t.Names
@@ -118,7 +118,7 @@ func (h *haul) why(t *Tree) string {
 // flat reports whether no directory that matches Names is read.
 func (t *Tree) flat() bool { return t.Names != "" && t.Depth == 1+strings.Count(t.Names, "/") }
 
-func (h *haul) unread(t *Tree) string {
+func (h *survey) unread(t *Tree) string {
 	if t.flat() {
 		return fmt.Sprintf(
 			"directories that match are not fetched: %d (-r fetches what is in them)", h.deeper)
@@ -126,13 +126,13 @@ func (h *haul) unread(t *Tree) string {
 	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
 }
 
-// hauls reports about each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
-func (b *engine) hauls(ctx context.Context) {
+// surveys reports about each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
+func (b *engine) surveys(ctx context.Context) {
 	// What such a Source leaves out of its listings it reports itself.
 	source, leaves := b.src.(interface{ LeftOut() int64 })
 	reported := ctx.Err() != nil
 	for _, j := range b.trees {
-		h := j.dir.haul
+		h := j.dir.survey
 		err := b.wanting(h, j.Tree)
 		reported = reported || h.lost || err != nil
 		switch {
@@ -151,7 +151,7 @@ func (b *engine) hauls(ctx context.Context) {
 }
 
 // surprise says what the user of the tree t may not expect of it, although nothing failed, or returns "".
-func (h *haul) surprise(t *Tree) string {
+func (h *survey) surprise(t *Tree) string {
 	switch {
 	case h.deeper > 0:
 		return h.unread(t)
