@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"sync/atomic"
+	"sync"
 )
 
 // leastGarbage is what may lie about in a small heap before it is collected. With Go's usual 4 MiB, 3,000 small files
@@ -16,10 +16,13 @@ const leastGarbage = 8 << 20
 // take twice its size.
 func collectLate() (stop func()) {
 	usual := debug.SetGCPercent(100)
-	var stopped atomic.Bool
+	var mu sync.Mutex
+	stopped := false
 	var adjust func(struct{})
 	adjust = func(struct{}) {
-		if stopped.Load() {
+		mu.Lock()
+		defer mu.Unlock()
+		if stopped {
 			return
 		}
 		debug.SetGCPercent(garbagePercent(liveHeap()))
@@ -27,7 +30,9 @@ func collectLate() (stop func()) {
 	}
 	adjust(struct{}{})
 	return func() {
-		stopped.Store(true)
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
 		debug.SetGCPercent(usual)
 	}
 }
