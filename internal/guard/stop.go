@@ -8,8 +8,11 @@ type Stopped struct {
 	err   error // context.Canceled or context.DeadlineExceeded
 }
 
-// Stop returns why ctx has ended.
+// Stop returns why ctx has ended. A cause that another Stop has returned is the whole reason: what ended ctx had ended before.
 func Stop(ctx context.Context) *Stopped {
+	if before, ok := context.Cause(ctx).(*Stopped); ok {
+		return before
+	}
 	return &Stopped{cause: context.Cause(ctx), err: ctx.Err()}
 }
 

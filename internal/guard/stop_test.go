@@ -17,3 +17,14 @@ func TestStop(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The end of one context is the reason for the end of another, and no other reason comes to it.
+func TestStopOfStop(t *testing.T) {
+	first, cancel := context.WithDeadlineCause(t.Context(), time.Now(), errors.New("why"))
+	defer cancel()
+	second, end := context.WithCancelCause(t.Context())
+	end(Stop(first))
+	if err := Stop(second); err.Error() != "why" || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
