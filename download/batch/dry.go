@@ -42,6 +42,8 @@ func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 
 func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Plan, err error) {
 	j := t.Value
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
 	f := b.fetchOf(t, &meter{engine: b, sized: j.size() >= 0})
 	f.Begin = func() error { return t.GivenUp }
 	if b.root != nil && j.Writer == nil {
