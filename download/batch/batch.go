@@ -127,7 +127,9 @@ func Run(
 	}
 	b := &engine{
 		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
-		group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)},
+		group: &partfile.Group{
+			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
+		},
 	}
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	b.teller, _ = src.(teller)

@@ -32,6 +32,10 @@ var lefts = map[string]func(t *testing.T, name string, at time.Time){
 		leave(t, name+".ftpfetch.part", "0123", at)
 		leave(t, name+".ftpfetch.json", "{}", at)
 	},
+	"linked": func(t *testing.T, name string, at time.Time) { // by a run that was killed
+		leave(t, name, "0123456789", at)
+		must.Do(t, os.Link(name, name+".ftpfetch.part"))
+	},
 }
 
 func leave(t *testing.T, name, text string, at time.Time) {
