@@ -7,6 +7,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
 )
 
@@ -52,6 +53,9 @@ func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Pla
 			return p, err
 		}
 		defer f.Place.Close(false)
+		if err = localfile.IsReport(ctx, f.Place.Path, f.Place.Info); err != nil {
+			return p, err
+		}
 	}
 	return fetch.Would(ctx, f)
 }
