@@ -168,7 +168,7 @@ func Run(
 	case err != nil && ctx.Err() == nil, t.Complete == t.Files && t.Listing+t.Unlisted == 0:
 		return t, err
 	case ctx.Err() != nil:
-		return t, context.Cause(ctx)
+		return t, guard.Stop(ctx)
 	default:
 		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
 			t.Complete, t.Files, t.Listing+t.Unlisted)

@@ -28,3 +28,20 @@ func TestStopOfStop(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// An error that is the cause of the end of a context gets the context's error. Any other stays what it is.
+func TestEnded(t *testing.T) {
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if err := Ended(ctx, why); err != why {
+		t.Errorf("before the end: got %v", err)
+	}
+	cancel(why)
+	other := errors.New("other")
+	if Ended(ctx, nil) != nil || Ended(ctx, other) != other {
+		t.Error("an error that is not the cause has changed")
+	}
+	if err := Ended(ctx, why); err.Error() != "why" || !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
