@@ -10,8 +10,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
@@ -154,6 +156,30 @@ func TestVerify(t *testing.T) {
 				t.Errorf("the file is there: %v", k.exists("f"))
 			}
 		})
+	}
+}
+
+// TestVerifyEnds ends the context while the server is too full to send the list of digests. That says nothing about the list:
+// the next file finds its digest there.
+func TestVerifyEnds(t *testing.T) {
+	full := func(p *testserver.Conn) testserver.Action {
+		if p.Verb == "RETR" && p.Arg == "SHA256SUMS" {
+			return testserver.Reply("530 Too many connections.")
+		}
+		return nil
+	}
+	k := newKit(t, map[string]string{"/d/f": body, "/d/SHA256SUMS": sha256Of(body) + "  f\n"})
+	k.faulty(full)
+	if _, err := k.get("/d/f", Options{Verify: true, Retries: -1}); !errors.Is(err, ftpexec.ErrTooMany) {
+		t.Errorf("without a retry: got %v, want ErrTooMany", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting(t, func(context.Context, time.Duration) error {
+		cancel()
+		return ctx.Err()
+	})
+	if _, err := File(ctx, k.src, k.url("/d/f"), k.path("f"), &Options{Verify: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an end: got %v, want Canceled", err)
 	}
 }
 

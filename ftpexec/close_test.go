@@ -11,6 +11,19 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
+// A text that has come counts no more after Close.
+func TestReadOfTextAfterClose(t *testing.T) {
+	s := testserver.New(t, nil, testserver.Honest("one\r\ntwo\r\n"))
+	for _, n := range []int{1, 4, 7} {
+		r := must.Get(closing(t, new(ftpexec.Client)).Get(t.Context(), s.URL("/f;type=a")))(t)
+		must.Get(io.ReadFull(r.Body, make([]byte, n)))(t)
+		must.Do(t, r.Body.Close())
+		if n, err := r.Body.Read(make([]byte, 10)); n != 0 || !errors.Is(err, fs.ErrClosed) {
+			t.Errorf("got %d bytes, %v, want ErrClosed", n, err)
+		}
+	}
+}
+
 // Read after Close says that the Body is closed, whether the transfer was complete or not.
 func TestReadAfterClose(t *testing.T) {
 	for _, path := range []string{"/a/f", "/a/f;type=a"} {

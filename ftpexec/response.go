@@ -356,6 +356,9 @@ type textBody struct {
 }
 
 func (t *textBody) Read(p []byte) (int, error) {
+	if _, err := t.ReadCloser.Read(nil); errors.Is(err, fs.ErrClosed) {
+		return 0, err
+	}
 	for t.text == "" && len(p) > 0 {
 		if t.err != nil {
 			return t.ReadCloser.Read(nil) // which has the same error, or the error of Close

@@ -20,7 +20,7 @@ type spaced struct {
 var errSpaces = errors.New("nothing shows where its name begins and ends")
 
 // certain returns l with what decides about its lines. If a name of LIST seems to have spaces around it, and these may belong
-// to a column, NLST is asked for the names. A refusal of NLST is no error.
+// to a column, NLST is asked for the names. A failure of NLST is no error.
 func (r *run) certain(l listed) listed {
 	if l.op.Verb != "LIST" {
 		return l
@@ -39,7 +39,10 @@ func (r *run) certain(l listed) listed {
 	if unsure {
 		r.goal.how = len(ways) - 2
 		r.nextWay(nil)
-		names, _ := r.lines()
+		names, err := r.lines()
+		if err != nil { // they may be few of many, and take the place of others
+			names.lines = nil
+		}
 		l.exact = make(map[string][]string)
 		for _, line := range names.lines {
 			name := base(line)

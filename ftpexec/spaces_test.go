@@ -50,6 +50,17 @@ func TestSpacesBeforeNames(t *testing.T) {
 	}
 }
 
+// The names of an NLST that fails decide nothing: the name that it did not send may be the right one.
+func TestSpacesAndCutNLST(t *testing.T) {
+	cut := testserver.Do(testserver.Reply("150 x"), testserver.Data("b\r\n", testserver.Closed), testserver.Reply("426 Cut"))
+	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")),
+		testserver.On("LIST", testserver.Transfer(line(" b")+line("b"))), testserver.On("NLST", cut))
+	got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
+	if want := []string{"-  b 7", "- b 7"}; err != nil || len(lines) != 0 || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, %v, want %q", got, lines, err, want)
+	}
+}
+
 // Each system's listing is read through Entries, the members of an IBM i file by two.
 func TestEntriesOfSystems(t *testing.T) {
 	for name, test := range map[string][2]string{

@@ -127,7 +127,9 @@ func Run(
 	}
 	b := &engine{
 		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
-		group: &partfile.Group{Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx)},
+		group: &partfile.Group{
+			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
+		},
 	}
 	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
 	b.teller, _ = src.(teller)
@@ -166,7 +168,7 @@ func Run(
 	case err != nil && ctx.Err() == nil, t.Complete == t.Files && t.Listing+t.Unlisted == 0:
 		return t, err
 	case ctx.Err() != nil:
-		return t, context.Cause(ctx)
+		return t, guard.Stop(ctx)
 	default:
 		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
 			t.Complete, t.Files, t.Listing+t.Unlisted)

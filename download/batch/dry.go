@@ -7,6 +7,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
 )
 
@@ -42,6 +43,8 @@ func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 
 func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Plan, err error) {
 	j := t.Value
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
 	f := b.fetchOf(t, &meter{engine: b, sized: j.size() >= 0})
 	f.Begin = func() error { return t.GivenUp }
 	if b.root != nil && j.Writer == nil {
@@ -50,6 +53,9 @@ func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Pla
 			return p, err
 		}
 		defer f.Place.Close(false)
+		if err = localfile.IsReport(ctx, f.Place.Path, f.Place.Info); err != nil {
+			return p, err
+		}
 	}
 	return fetch.Would(ctx, f)
 }

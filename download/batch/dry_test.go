@@ -14,6 +14,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -31,6 +32,10 @@ var lefts = map[string]func(t *testing.T, name string, at time.Time){
 	"part": func(t *testing.T, name string, at time.Time) {
 		leave(t, name+".ftpfetch.part", "0123", at)
 		leave(t, name+".ftpfetch.json", "{}", at)
+	},
+	"linked": func(t *testing.T, name string, at time.Time) { // by a run that was killed
+		leave(t, name, "0123456789", at)
+		must.Do(t, os.Link(name, name+".ftpfetch.part"))
 	},
 }
 
@@ -85,6 +90,21 @@ func TestDry(t *testing.T) {
 					t.Errorf("%d planned, %d done", len(plans), len(did))
 				}
 			})
+		}
+	}
+}
+
+// TestDryReport checks that a dry run refuses the file of its report, as the run does.
+func TestDryReport(t *testing.T) {
+	s := newStand(t, map[string]string{"/f": "0123456789"}, testserver.Options{})
+	report := filepath.Join(s.dir, "f")
+	must.Do(t, os.WriteFile(report, nil, 0o644))
+	ctx := localfile.WithReport(t.Context(), must.Get(os.Stat(report))(t))
+	s.options.Each.Overwrite = true
+	for _, s.options.Dry = range []bool{false, true} {
+		s.run(ctx, fileOf(s.url("/f"), "f"))
+		if failed := s.failures(); len(failed) != 1 || !strings.Contains(failed[0], "is the report of this run") {
+			t.Errorf("dry %v: got %q", s.options.Dry, failed)
 		}
 	}
 }

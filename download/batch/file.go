@@ -25,14 +25,14 @@ import (
 // file saves a file, or finds that it needs no saving.
 func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
-	bounded, cancel := b.bound(ctx)
-	defer cancel()
 	if b.teller != nil {
-		return b.ask(bounded, t)
+		return b.ask(ctx, t)
 	}
 	if b.Dry {
-		return b.plan(bounded, t)
+		return b.plan(ctx, t)
 	}
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
 	result, begun, err := b.save(bounded, t)
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
@@ -202,10 +202,12 @@ func (b *engine) tells(j *job, e ftpexec.Entry) {
 
 func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
 	err := t.GivenUp
 	var e ftpexec.Entry
 	if err == nil {
-		err = b.again(ctx, func() (err error) { e, err = b.src.Stat(ctx, j.url()); return err })
+		err = b.again(bounded, func() (err error) { e, err = b.src.Stat(bounded, j.url()); return err })
 	}
 	if b.crowded(t, err) {
 		return schedule.Full(err)

@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net"
 	"os"
@@ -68,5 +69,20 @@ func TestNothing(t *testing.T) {
 		if (err == nil) != tt.fine || totals.Complete > 0 {
 			t.Errorf("%s: %+v, %v", tt.what, totals, err)
 		}
+	}
+}
+
+// The error of a run whose context has ended is the cause, and the context's error.
+func TestEndOfContext(t *testing.T) {
+	root := must.Get(os.OpenRoot(t.TempDir()))(t)
+	defer root.Close()
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	u := must.Get(urlparse.Parse("ftp://127.0.0.1:1/f"))(t)
+	tasks := slices.Values([]batch.Task{{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "f"}}})
+	_, err := batch.Run(ctx, &ftpexec.Client{}, tasks, batch.Options{Each: download.Options{Root: root}})
+	if !errors.Is(err, why) || !errors.Is(err, context.Canceled) || err.Error() != "why" {
+		t.Errorf("got %v", err)
 	}
 }

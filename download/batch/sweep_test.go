@@ -260,6 +260,7 @@ func TestBound(t *testing.T) {
 		step  testserver.Step
 		o     download.Options
 		tree  bool
+		dry   bool
 		takes time.Duration // all of it; 0 means the limit for each of two tasks
 	}{
 		"retries":           {step: testserver.On("RETR", busy)},
@@ -267,6 +268,7 @@ func TestBound(t *testing.T) {
 		"silent at login":   {step: testserver.On("USER", silence)},
 		"data stops":        {step: testserver.On("RETR", testserver.Reply("150 Yes."), testserver.Data("half"), silence)},
 		"asks for time":     {step: testserver.On("SIZE", silence), o: download.Options{Newer: true}},
+		"plans":             {step: testserver.On("SIZE", silence), o: download.Options{Newer: true}, dry: true},
 		"listing":           {step: testserver.On("MLSD", busy), tree: true},
 		"listing is silent": {step: testserver.On("MLSD", silence), tree: true},
 		"asks for times": {step: both(testserver.On("LIST", testserver.Transfer("-rw-r--r-- 1 u g 8 Jan 1 2020 f\r\n")), testserver.On("SIZE", silence)),
@@ -274,7 +276,7 @@ func TestBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.o.Retries = 1000
-			inTurn(t, 2, tt.step, tt.tree, batch.Options{Each: tt.o, Timeout: limit}, func(s *stand, took time.Duration) {
+			inTurn(t, 2, tt.step, tt.tree, batch.Options{Each: tt.o, Timeout: limit, Dry: tt.dry}, func(s *stand, took time.Duration) {
 				if took != cmp.Or(tt.takes, 2*limit) {
 					t.Errorf("the run took %v, want %v", took, cmp.Or(tt.takes, 2*limit))
 				}

@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
@@ -286,6 +288,26 @@ func TestTreeTold(t *testing.T) {
 		}
 		s.compare(nil)
 	}
+}
+
+// TestTellsOfNoneInTime checks that a file that the server says nothing about within Options.Timeout fails, also if nothing is
+// fetched.
+func TestTellsOfNoneInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := ftptest.NewNetwork()
+		srv := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", silence))
+		var failed error
+		o := batch.Options{Timeout: time.Minute, Events: func(e batch.Event) {
+			if e.Kind == download.Ended {
+				failed = e.Err
+			}
+		}}
+		src := &told{Client: &ftpexec.Client{Dial: network.Dial}}
+		totals, _ := batch.Run(t.Context(), src, slices.Values([]batch.Task{fileOf(parse(t, srv.URL("/d/f")), "f")}), o)
+		if !errors.Is(failed, context.DeadlineExceeded) || totals.Failed != 1 {
+			t.Errorf("got %v, %+v", failed, totals)
+		}
+	})
 }
 
 // TestTreeInTheWay checks local files and links in the place of directories.

@@ -156,6 +156,7 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 func (f *file) fetch(p []byte, off int64) (n int, err error) {
 	err = f.moveTo(off)
 	if err == nil && f.whole != nil {
+		f.end = nil
 		return copy(p, f.whole[off:]), nil
 	}
 	if err == nil {

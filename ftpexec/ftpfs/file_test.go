@@ -369,3 +369,23 @@ func Example() {
 	// pub/news
 	// "hello\n" <nil>
 }
+
+// The end of a small file without a time is its end, whatever an earlier try to read it has met.
+func TestFSEndAfterAnotherTry(t *testing.T) {
+	const contents = "contents"
+	tries := 0
+	s := testserver.New(t, nil, testserver.Honest(contents).With("MLST", mlst("Type=file;Size=8")).With("RETR", func(c *testserver.Conn) error {
+		tries++
+		if tries == 1 {
+			return testserver.Reply("550 Not now")(c)
+		}
+		return testserver.Transfer(contents)(c)
+	}))
+	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
+	if _, err := f.Read(make([]byte, 1)); err == nil {
+		t.Error("no error of the first try")
+	}
+	if got, err := io.ReadAll(f); string(got) != contents || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/internal/drain"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -41,8 +42,9 @@ func open(
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget = context.AfterFunc(ctx, func() {
-		_ = b.leave(context.Cause(ctx))
-		cancel(context.Cause(ctx))
+		reason := guard.Stop(ctx)
+		_ = b.leave(reason)
+		cancel(reason)
 		b.mu.Lock() // after what is under way
 		defer b.mu.Unlock()
 		if b.ReadCloser != nil {

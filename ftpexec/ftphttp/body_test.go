@@ -194,3 +194,26 @@ func TestNothing(t *testing.T) {
 	}
 	new(Transport).CloseIdleConnections()
 }
+
+// A body whose context has ended has the error of the context and its cause, whether a Read waited for the end or comes later.
+func TestEndOfContext(t *testing.T) {
+	why := errors.New("why")
+	for _, later := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			network := ftptest.NewNetwork()
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Stalled)))
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, why)
+			defer cancel()
+			req := must.Get(http.NewRequestWithContext(ctx, "GET", s.URL("/f"), nil))(t)
+			r := must.Get((&Transport{Client: &ftpexec.Client{Dial: network.Dial, Timeout: 24 * time.Hour}}).RoundTrip(req))(t)
+			defer r.Body.Close()
+			if later {
+				<-time.After(time.Hour)
+			}
+			_, err := io.ReadAll(r.Body)
+			if !errors.Is(err, why) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+				t.Errorf("later %v: got %v, want %v, which is DeadlineExceeded and not Canceled", later, err, why)
+			}
+		})
+	}
+}

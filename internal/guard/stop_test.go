@@ -17,3 +17,31 @@ func TestStop(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The end of one context is the reason for the end of another, and no other reason comes to it.
+func TestStopOfStop(t *testing.T) {
+	first, cancel := context.WithDeadlineCause(t.Context(), time.Now(), errors.New("why"))
+	defer cancel()
+	second, end := context.WithCancelCause(t.Context())
+	end(Stop(first))
+	if err := Stop(second); err.Error() != "why" || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An error that is the cause of the end of a context gets the context's error. Any other stays what it is.
+func TestEnded(t *testing.T) {
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if err := Ended(ctx, why); err != why {
+		t.Errorf("before the end: got %v", err)
+	}
+	cancel(why)
+	other := errors.New("other")
+	if Ended(ctx, nil) != nil || Ended(ctx, other) != other {
+		t.Error("an error that is not the cause has changed")
+	}
+	if err := Ended(ctx, why); err.Error() != "why" || !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

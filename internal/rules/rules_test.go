@@ -38,7 +38,7 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/printable":          {},
 	"ftpexec":                     {own: []string{"internal/lazy", "urlparse", "ftpexec/internal/listing", "ftpexec/internal/wire", "internal/guard", "internal/local/localfile", "internal/printable", "internal/network/tcp"}, not: []string{"github.com/spf13/pflag"}},
 	"ftpexec/ftpfs":               {own: []string{"urlparse", "ftpexec", "ftpexec/internal/drain"}},
-	"ftpexec/ftphttp":             {own: []string{"internal/lazy", "urlparse", "ftpexec", "ftpexec/internal/drain", "internal/printable"}},
+	"ftpexec/ftphttp":             {own: []string{"internal/lazy", "urlparse", "ftpexec", "ftpexec/internal/drain", "internal/guard", "internal/printable"}},
 	"ftpexec/internal/drain":      {},
 	"ftpexec/internal/listing":    {own: []string{"internal/lazy"}},
 	"ftpexec/internal/wire":       {own: []string{"internal/guard", "internal/local/localfile", "internal/network/tcp"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},

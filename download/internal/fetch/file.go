@@ -11,6 +11,7 @@ import (
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -26,7 +27,7 @@ func File(ctx context.Context, from Job) (r Result, err error) {
 		}
 		return err
 	})
-	return r, err
+	return r, guard.Ended(ctx, err)
 }
 
 // file is a job whose file goes to the disk.

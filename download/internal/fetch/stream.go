@@ -11,6 +11,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/retry"
 )
 
@@ -31,7 +32,7 @@ func To(ctx context.Context, from Job, w io.Writer, path string) (r Result, err 
 	if err == nil && check != nil {
 		err = check.compare(&r)
 	}
-	return r, err
+	return r, guard.Ended(ctx, err)
 }
 
 // stream is a transfer that can resume but not start over.

@@ -234,7 +234,7 @@ func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 }
 
 // lookUp returns the digest that a list has for a file under one of the names. A list that was cut short does not count,
-// and one that the server does not send has no digests.
+// and one that the server refuses for good has no digests.
 func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names []string) (digest.Sum, error) {
 	digests, err := j.Lists.Get(u.String(), func() (d *sums.Digests, err error) {
 		err = j.retry.Do(ctx, func() error {
@@ -247,7 +247,9 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 			return err
 		})
 		e, ok := errors.AsType[*ftpexec.Error](err)
-		if ok && (e.Code/100 == 5 || e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)) {
+		refused := ok && e.Code/100 == 5 && !e.Temporary()
+		absent := ok && e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)
+		if (refused || absent) && ctx.Err() == nil { // an error of the end of ctx keeps the last reply
 			return new(sums.Digests), nil
 		}
 		return d, err

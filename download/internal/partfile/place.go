@@ -141,7 +141,7 @@ func (p *Place) Look() error {
 		return failure(p.Path, "cannot be examined", err)
 	}
 	p.Info = info
-	if disk.Links(info) > 1 {
+	if disk.Links(info) > 1 && !p.group.Dry {
 		err = p.separate()
 	}
 	return cmp.Or(err, p.replaceable())

@@ -109,6 +109,7 @@ type Group struct {
 	Flush   func() error  // writes what Finish.Commit has recorded to the disk; nil: there is nothing
 	Dirs    disk.Dirs
 	Attempt string // in the names of the parts
+	Dry     bool   // nothing on the disk may change
 
 	mu      sync.Mutex
 	leads   bool // a caller of join works for all that wait

@@ -52,19 +52,23 @@ func (t *timer) set(at time.Time) error {
 	defer t.mu.Unlock()
 	t.at = at
 	if t.alarm != nil {
-		t.alarm.Reset(time.Until(at))
+		t.alarm.Reset(t.left())
 	}
 	return nil
+}
+
+// left returns how long a call may wait.
+func (t *timer) left() time.Duration {
+	if t.at.IsZero() {
+		return math.MaxInt64
+	}
+	return time.Until(t.at)
 }
 
 // bound calls a method of conn that may wait. If the deadline passes meanwhile, it closes conn.
 func (t *timer) bound(conn net.Conn, call func([]byte) (int, error), p []byte) (int, error) {
 	t.mu.Lock()
-	wait := time.Until(t.at)
-	if t.at.IsZero() {
-		wait = math.MaxInt64
-	}
-	t.alarm = time.AfterFunc(wait, func() {
+	t.alarm = time.AfterFunc(t.left(), func() {
 		t.mu.Lock()
 		t.passed = true
 		t.mu.Unlock()
