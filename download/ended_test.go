@@ -27,7 +27,12 @@ func TestEndOfContext(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": large + large + large + large})
 			k.faulty(tt.fault)
-			ctx, cancel := context.WithCancelCause(t.Context())
+			var ctx context.Context
+			var cancel context.CancelCauseFunc
+			begin := func() {
+				ctx, cancel = context.WithCancelCause(t.Context())
+			}
+			begin()
 			tt.o.Events = onProgress(func(int64, int64) { cancel(why) })
 			waiting(t, func(ctx context.Context, _ time.Duration) error {
 				cancel(why)
@@ -37,7 +42,7 @@ func TestEndOfContext(t *testing.T) {
 			if !errors.Is(err, why) || !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("File: got %v", err)
 			}
-			ctx, cancel = context.WithCancelCause(t.Context())
+			begin()
 			_, err = To(ctx, k.src, k.url("/f"), io.Discard, &Options{Limit: tt.o.Limit, Retries: tt.o.Retries, Events: tt.o.Events})
 			if !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
 				t.Errorf("To: got %v", err)
