@@ -87,21 +87,43 @@ func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet,
 	return f, nil
 }
 
-// prepare makes the streams and buckets that are not there.
+// stream opens a stream, and makes it if it is not there. It changes none that is: nats-server v2.15.2 may read the
+// configuration of a stream for a consumer while it changes it.
+func (f *fleet) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := f.js.Stream(ctx, c.Name)
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return s, err
+	}
+	c.Storage = jetstream.FileStorage
+	c.Compression = jetstream.S2Compression
+	c.MaxConsumers = -1
+	return f.js.CreateOrUpdateStream(ctx, c)
+}
+
+// bucket opens a bucket, and makes it if it is not there, or has another TTL: an earlier version may have made it.
+func (f *fleet) bucket(ctx context.Context, name string, ttl time.Duration) (jetstream.KeyValue, error) {
+	if kv, err := f.js.KeyValue(ctx, name); err == nil {
+		if is, err := kv.Status(ctx); err == nil && is.TTL() == ttl {
+			return kv, nil
+		}
+	}
+	// In memory a server that is killed would forget who has which slot, and grant it twice.
+	c := jetstream.KeyValueConfig{Bucket: name, TTL: ttl, Storage: jetstream.FileStorage}
+	if ttl > 0 {
+		c.LimitMarkerTTL = max(ttl, time.Second) // so that a watch tells what has expired
+	}
+	return f.js.CreateOrUpdateKeyValue(ctx, c)
+}
+
+// prepare opens the streams and buckets, and makes those that are not there.
 func (f *fleet) prepare(ctx context.Context) (err error) {
 	stream := func(c jetstream.StreamConfig) jetstream.Stream {
-		c.Storage, c.Compression, c.MaxConsumers = jetstream.FileStorage, jetstream.S2Compression, -1
-		s, serr := f.js.CreateOrUpdateStream(ctx, c)
+		s, serr := f.stream(ctx, c)
 		err = errors.Join(err, serr)
 		return s
 	}
 	bucket := func(name string, ttl time.Duration) jetstream.KeyValue {
-		// In memory a server that is killed would forget who has which slot, and grant it twice.
-		c := jetstream.KeyValueConfig{Bucket: name, TTL: ttl, Storage: jetstream.FileStorage}
-		if ttl > 0 {
-			c.LimitMarkerTTL = max(ttl, time.Second) // so that a watch tells what has expired
-		}
-		kv, kerr := f.js.CreateOrUpdateKeyValue(ctx, c)
+		kv, kerr := f.bucket(ctx, name, ttl)
 		err = errors.Join(err, kerr)
 		return kv
 	}

@@ -171,9 +171,6 @@ type run struct {
 // all retrieves every URL, or tells what it was asked for about them.
 func (r *run) all(ctx context.Context) {
 	defer r.close()
-	if r.Many || r.Long {
-		defer collectLate()()
-	}
 	r.check(ctx)
 	if r.code.Load() == exitOK {
 		r.fail("", r.open())
