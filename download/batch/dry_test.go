@@ -56,7 +56,7 @@ func TestDry(t *testing.T) {
 		"newer and continue": {Newer: true, Continue: true}, "no resume": {NoResume: true},
 	}
 	for flag, each := range flags {
-		for _, kind := range []string{"tree", "list", "digests", "gone"} {
+		for _, kind := range []string{"tree", "list", "digests", "gone", "sizes", "gone with a size"} {
 			t.Run(kind+" "+flag, func(t *testing.T) {
 				t.Parallel()
 				s := newStand(t, tree, testserver.Options{})
@@ -119,6 +119,16 @@ func dryTasks(s *stand, kind string, tree map[string]string) (tasks []batch.Task
 		tasks = s.tasks(tree)
 	case "gone":
 		return []batch.Task{fileOf(s.url("/t/none"), "none")}
+	case "gone with a size", "sizes": // which are wrong
+		paths := []string{"/t/none"}
+		if kind == "sizes" {
+			paths = slices.Sorted(maps.Keys(tree))
+		}
+		for _, path := range paths {
+			task := fileOf(s.url(path), path)
+			task.Size = new(int64(99))
+			tasks = append(tasks, task)
+		}
 	default:
 		for _, path := range slices.Sorted(maps.Keys(tree)) {
 			tasks = append(tasks, fileOf(s.url(path), path))

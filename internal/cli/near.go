@@ -44,6 +44,9 @@ func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 			beside.add(e)
 		}
 	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.looks.Store(mostLooks) // one wait is enough
+	}
 	return beside.hint(dir, entering)
 }
 

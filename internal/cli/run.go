@@ -285,6 +285,9 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 		return
 	case e.Kind == download.Ended:
 		e.Err = r.explained(ctx, e.Task.URLs[0], e.Err)
+		if r.Range != nil {
+			e.Result.Kept = 0 // no run resumes a part of a file
+		}
 		r.finish(e)
 	}
 	r.shown.Event(e)

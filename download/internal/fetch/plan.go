@@ -79,12 +79,20 @@ func (f *file) size(ctx context.Context) (int64, error) {
 	return told.Size, err
 }
 
-// planned returns the plan of a file that would be fetched. It asks for the size if nothing else tells it.
+// planned returns the plan of a file that would be fetched. It asks the server for the size if neither a listing nor an
+// earlier answer has it: a size that the caller expects says nothing about what is there.
 func (f *file) planned(ctx context.Context, a decide.Answer) (p Plan, err error) {
 	p = Plan{Do: Fetched, Size: f.facts.Size(), Why: a.For}
-	if p.Size < 0 && !f.facts.Asked {
-		p.Size, err = f.size(ctx)
+	if f.facts.Listed.Size < 0 && !f.facts.Asked {
+		size, err := f.size(ctx)
+		if err != nil {
+			return p, err
+		}
+		if size >= 0 {
+			p.Size = size
+		}
 	}
+	err = f.sized("the server's file has", p.Size)
 	if a.Replace && f.facts.Here != decide.Nothing {
 		p.Do = Replaced
 	}
