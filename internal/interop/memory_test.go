@@ -43,7 +43,7 @@ func TestMemory(t *testing.T) {
 		{"complete before", *memoryLines, 0, "%[1]d of %[1]d complete in out/vol1/, %[1]d already there", (*longManifest).leaveFiles},
 		{"no server", *memoryFiles, 7, "0 of %[1]d complete, %[1]d failed", func(m *longManifest) { m.host = "127.0.0.1" }},
 		{"refused", *memoryFiles, 9, "0 of %[1]d complete, %[1]d failed", func(m *longManifest) { m.serve(nil) }},
-		{"fetched", *memoryFiles, 0, "%[1]d of %[1]d complete in out/vol1/: ", func(m *longManifest) {
+		{"fetched", *memoryFiles, 0, "%[1]d of %[1]d complete in out/vol1/, %[1]d verified: ", func(m *longManifest) {
 			files := make(map[string]string)
 			for i := range m.lines {
 				files["/"+m.file(i)] = "x"

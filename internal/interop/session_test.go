@@ -255,9 +255,10 @@ func TestRetrieve(t *testing.T) {
 	})
 }
 
-// opensDirectories are the servers that tell the size of a directory, so it looks like a file that is there, and what
+// opensDirectories are the servers that tell the size of a directory, so it looks like a file that is there, or that say
+// what it is, and what
 // follows.
-var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated}
+var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated, PureFTPd: ftpexec.ErrIsDirectory}
 
 // TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The root that %2F names (RFC 1738,
 // section 3.2.2) is the public tree for anonymous users. An empty segment is a CWD with a null argument, which some
