@@ -139,10 +139,10 @@ func (w *worker) record(c *chunk, msg *nats.Msg) bool {
 		if err == nil {
 			return true
 		}
-		if !wait(w.ctx, time.Second/2) {
+		if w.ctx.Err() != nil {
 			ended++
-			time.Sleep(time.Second / 2)
 		}
+		wait(context.WithoutCancel(w.ctx), time.Second/2)
 	}
 	return false
 }

@@ -79,12 +79,13 @@ func complete(ctx context.Context, flag string, stdio IO) int {
 // newTypedLine reads what a person has typed: flags of the last command of the line, and the URL at its end.
 func newTypedLine(text string, stdio IO) (t *typedLine, ok bool) {
 	words := strings.Fields(text)
+	begin := 0 // of the last command: the login of another one is not for this server
 	for i, word := range words {
 		if path.Base(word) == "ftpfetch" {
-			words = words[i+1:]
-			break
+			begin = i + 1
 		}
 	}
+	words = words[begin:]
 	if len(words) == 0 || strings.HasSuffix(text, " ") {
 		return nil, false
 	}

@@ -256,8 +256,7 @@ func TestRetrieve(t *testing.T) {
 }
 
 // opensDirectories are the servers that tell the size of a directory, so it looks like a file that is there, or that say
-// what it is, and what
-// follows.
+// that it is a directory, and what follows.
 var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated, PureFTPd: ftpexec.ErrIsDirectory}
 
 // TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The root that %2F names (RFC 1738,
