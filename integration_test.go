@@ -159,7 +159,7 @@ func TestSection3_2_Examples(t *testing.T) {
 
 func TestSection3_2_NamesOctetForOctet(t *testing.T) {
 	for _, name := range names {
-		root := &urlparse.URL{Scheme: urlparse.FTP, Host: "x", Dirs: []string{"odd"}}
+		root := &urlparse.URL{Scheme: "ftp", Host: "x", Dirs: []string{"odd"}}
 		file := root.Child(name, "")
 		inside := root.Child("dir "+name, urlparse.TypeDir).Child(name, "")
 		checkURL(t, strings.Replace(file.String(), "//x/", "//SERVER/", 1), "file "+name)

@@ -266,7 +266,7 @@ func TestCausesOfTLS(t *testing.T) {
 			file, dir := urlOf(t, s.URL("/d/f")), urlOf(t, s.URL("/d/"))
 			switch tt.scheme {
 			case "ftps":
-				file.Scheme, dir.Scheme = urlparse.FTPS, urlparse.FTPS
+				file.Scheme, dir.Scheme = "ftps", "ftps"
 			case "other":
 				file.Host, dir.Host = "other.invalid", "other.invalid"
 			}

@@ -139,7 +139,7 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		Host:           u.Host,
 		Address:        u.Address(),
 		Dial:           c.Dial,
-		ImplicitTLS:    u.Scheme == urlparse.FTPS,
+		ImplicitTLS:    u.Scheme == "ftps",
 		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
 		Timeout:        cmp.Or(c.Timeout, defaultTimeout),
 		MinRate:        rate.Bytes,
@@ -161,7 +161,7 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		cfg.Dial = new(net.Dialer).DialContext
 		cfg.Direct = true
 	}
-	if u.Scheme != urlparse.FTP || c.TryTLS {
+	if u.Scheme != "ftp" || c.TryTLS {
 		cfg.TLSConfig = cmp.Or(c.TLSConfig.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})
 		// Servers want data connections to resume the control connection's session: they share a cache, keyed by ServerName.
 		cfg.TLSConfig.ServerName = cmp.Or(cfg.TLSConfig.ServerName, u.Host)
@@ -171,7 +171,7 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 }
 
 // tries reports whether the client asks for TLS that u does not require.
-func (c *Client) tries(u *urlparse.URL) bool { return c.TryTLS && u.Scheme == urlparse.FTP }
+func (c *Client) tries(u *urlparse.URL) bool { return c.TryTLS && u.Scheme == "ftp" }
 
 // sessions is a cache from which crypto/tls cannot remove a session. It would if a handshake fails, as on the data
 // connection of a refused transfer; the next transfer must resume that session.

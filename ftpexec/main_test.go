@@ -147,7 +147,7 @@ func TestPlanHoldsNoPassword(t *testing.T) {
 
 // Plan refuses a URL value made by hand that Parse would refuse as text.
 func TestPlanRefusesBadValues(t *testing.T) {
-	u := &urlparse.URL{Scheme: urlparse.FTP, Host: "h", Name: "f", Dirs: []string{"a\r\nDELE x"}}
+	u := &urlparse.URL{Scheme: "ftp", Host: "h", Name: "f", Dirs: []string{"a\r\nDELE x"}}
 	if p, err := ftpexec.Plan(u); err == nil {
 		t.Errorf("no error, but the plan\n%v", p)
 	}

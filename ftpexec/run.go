@@ -184,7 +184,7 @@ func (r *run) course(fresh bool) course {
 		advance: r.advance,
 		setUp:   r.setUp(),
 		// Under TLS no firewall can read the set-up.
-		inClear: r.client.Active || r.url.Scheme == urlparse.FTP,
+		inClear: r.client.Active || r.url.Scheme == "ftp",
 	}
 }
 

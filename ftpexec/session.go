@@ -14,6 +14,7 @@ import (
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/lazy"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -91,7 +92,7 @@ func (s *session) drop() {
 
 // serves reports whether the plan of u can run on the connection.
 func (l *link) serves(u *urlparse.URL) bool {
-	return l.usable() && l.login.SameLogin(u) && l.reaches(u.Dirs) &&
+	return l.usable() && urls.SameLogin(l.login, u) && l.reaches(u.Dirs) &&
 		(l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u))
 }
 

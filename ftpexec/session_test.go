@@ -229,7 +229,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		change func(*urlparse.URL)
 		conns  int
 	}{
-		"Scheme": {func(u *urlparse.URL) { u.Scheme = urlparse.FTPES }, 2},
+		"Scheme": {func(u *urlparse.URL) { u.Scheme = "ftpes" }, 2},
 		"User":   {func(u *urlparse.URL) { u.User = url.UserPassword("you", "secret") }, 2},
 		"Host":   {func(u *urlparse.URL) { u.Host = "other.example" }, 2},
 		"Port":   {func(u *urlparse.URL) { u.Port = parse(t, other.URL("/")).Port }, 2},

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -122,7 +123,7 @@ func inquire(
 		}
 		switch {
 		case err != nil:
-		case !first.SameLogin(u):
+		case !urls.SameLogin(first, u):
 			err = &Error{Op: "open", Err: errOtherServer}
 		case u.IsDir():
 			err = errIsDirectory

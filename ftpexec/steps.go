@@ -36,7 +36,7 @@ func Plan(u *urlparse.URL) ([]Command, error) {
 		return nil, err
 	}
 	plan := []Command{withArg("CONNECT", u.Address())}
-	if u.Scheme == urlparse.FTPS {
+	if u.Scheme == "ftps" {
 		plan[0].Arg += " TLS"
 	}
 	mask := masking(u, func(string) {})
@@ -310,11 +310,11 @@ func (at place) way(dirs []string) (list program) {
 // login adds the commands of RFC 4217 sections 4 and 9 and RFC 1738 section 3.2.1, and what is sent once per login.
 // A plan shows ftps, which is TLS from the first byte, by " TLS" after CONNECT.
 func (p *program) login(u *urlparse.URL, c course) {
-	explicit := u.Scheme == urlparse.FTPES || c.auth
+	explicit := u.Scheme == "ftpes" || c.auth
 	if explicit {
 		p.add("AUTH", "TLS")
 	}
-	if explicit || u.Scheme == urlparse.FTPS && !c.bare {
+	if explicit || u.Scheme == "ftps" && !c.bare {
 		p.add("PBSZ", "0").waits = forTLS
 		p.add("PROT", "P")
 	}

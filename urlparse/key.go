@@ -7,19 +7,16 @@ import (
 	"strings"
 )
 
-// Key says which resource a URL names. Two URLs have the same key if and only if they have the same scheme, user name,
-// host, port, octets of the path and typecode; the password does not count. Programs store keys, compare them and send
-// them. People are shown [URL.Redacted] instead, which is never compared.
-//
-// A key holds no password. What may be one in a user name or in the path is a digest in the key, so that URLs which differ
-// only there have different keys.
-type Key string
-
 // digestMark begins a digest in a key. Check refuses a NUL in every part of a URL, so no part looks like a digest.
 const digestMark = "\x00"
 
-// Key returns the key of u.
-func (u *URL) Key() Key {
+// Key returns a text that says which resource u names. Two URLs have the same key if and only if they have the same scheme,
+// user name, host, port, octets of the path and typecode; the password does not count. Programs store keys, compare them
+// and send them. People are shown [URL.Redacted] instead, which is never compared.
+//
+// A key holds no password. What may be one in a user name or in the path is a digest in the key, so that URLs which differ
+// only there have different keys.
+func (u *URL) Key() string {
 	v := *u
 	v.Port = u.port() // so that it does not matter whether a default port is spelled out
 	v = *v.withPath(u.digest)
@@ -33,7 +30,7 @@ func (u *URL) Key() Key {
 	if v.Port == defaultPort(u.Scheme) {
 		v.Port = 0
 	}
-	return Key(v.String())
+	return v.String()
 }
 
 // digest returns what stands in a key for a part of u that may be a password. The server's address is in the digest, so
@@ -41,15 +38,4 @@ func (u *URL) Key() Key {
 func (u *URL) digest(secret string) string {
 	sum := sha256.Sum256([]byte(u.Scheme + "\x00" + u.Address() + "\x00" + secret))
 	return digestMark + hex.EncodeToString(sum[:16])
-}
-
-// KeyOf returns the key that a program has stored: the text of a [Key], or what versions before keys stored, which is the
-// canonical spelling of a URL without its password. In those versions different URLs could have the same text, with "***"
-// in the path; such a text is the key of no URL.
-func KeyOf(stored string) Key {
-	u, err := Parse(stored)
-	if err != nil || strings.Contains(stored, mask+"%40") {
-		return Key(stored)
-	}
-	return u.Key()
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,18 +60,6 @@ func (u *URL) withPath(instead func(part string) string) *URL {
 	return &v
 }
 
-// WithoutPassword returns a copy of u without its password, and without what follows a colon in its user name, which may
-// be one ([URL.Redacted]). Its path is whole, so that its String names the same file: give that to other programs. To show
-// a URL use Redacted, and to compare or remember one use [URL.Key].
-func (u *URL) WithoutPassword() *URL {
-	v := *u
-	v.Dirs = slices.Clone(v.Dirs)
-	if u.User != nil {
-		v.User = url.User(upTo(u.User.Username(), ":"))
-	}
-	return &v
-}
-
 // Format prints the URL without its password, whatever the verb, so that a URL in a message or a log shows no secret. Call
 // String for the whole URL.
 func (u URL) Format(f fmt.State, verb rune) {
@@ -85,6 +72,18 @@ func (u URL) Format(f fmt.State, verb rune) {
 
 // LogValue returns the URL without its password, for log/slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.Redacted()) }
+
+// MarshalText returns String, with the password: as JSON, XML or a flag a URL is whole. The error is that of [URL.Check].
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), u.Check() }
+
+// UnmarshalText is [Parse].
+func (u *URL) UnmarshalText(text []byte) error {
+	v, err := Parse(string(text))
+	if err == nil {
+		*u = *v
+	}
+	return err
+}
 
 func (u *URL) beforeHost() string {
 	password, _ := u.User.Password()

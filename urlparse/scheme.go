@@ -2,6 +2,7 @@ package urlparse
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ func scheme(text part) (string, part, *Error) {
 		return "", text, missingScheme(text)
 	}
 	s := strings.ToLower(name)
-	if !known(s) {
+	if !slices.Contains(schemes, s) {
 		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes", hostHint(name, rest))
 		f.kind = ErrScheme
 		return "", text, f
@@ -49,7 +50,7 @@ func drivePath(s string) bool {
 // hostBeforeColon reports whether name, before the first ":", looks like a host or a user name rather than a scheme.
 func hostBeforeColon(name, rest string) bool {
 	lower := strings.ToLower(name)
-	if strings.HasPrefix(rest, "//") || lower == "mailto" || known(lower) {
+	if strings.HasPrefix(rest, "//") || lower == "mailto" || slices.Contains(schemes, lower) {
 		return false
 	}
 	return rest == "" || digit(rest[0]) || strings.Contains(name, ".") ||
@@ -76,9 +77,9 @@ func missingScheme(text part) *Error {
 			return text.fault(0, "the URL is in quotation marks", "write "+redact(bare))
 		}
 	}
-	name := FTP
+	name := "ftp"
 	rest := text.s
-	for _, s := range []string{FTPES, FTPS, FTP} {
+	for _, s := range schemes {
 		if hasPrefixFold(rest, s+"//") {
 			name = s
 			rest = rest[len(s):]

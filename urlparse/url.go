@@ -37,21 +37,17 @@ const (
 	TypeDir   Typecode = "d" // NLST: the names in a directory
 )
 
-// The schemes. RFC 1738 defines only ftp; the others are extensions.
-const (
-	FTP   = "ftp"   // default port 21
-	FTPS  = "ftps"  // TLS from the first octet (implicit), default port 990
-	FTPES = "ftpes" // TLS after AUTH TLS (explicit, RFC 4217), default port 21
-)
-
-func known(scheme string) bool { return scheme == FTP || scheme == FTPS || scheme == FTPES }
+// schemes are those of URLs. RFC 1738 defines only ftp; the others are extensions.
+var schemes = []string{"ftpes", "ftps", "ftp"}
 
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the octets that FTP commands carry. [URL.Check]
-// checks a value made by hand. Packages fmt, log/slog and encoding/json print a URL without its password. Two ways to
-// print it remain: User by itself, and a verb such as %s for a struct with a URL, not a pointer to one, in an unexported
-// field, whose methods fmt does not call.
+// checks a value made by hand. Packages fmt and log/slog print a URL without its password; String and MarshalText, so that
+// encoding/json too, write it whole, also where a log has JSON of a struct with a URL in it. Two more ways print the
+// password: User by itself, and a verb such as %s for a struct with a URL, not a pointer to one, in an unexported field,
+// whose methods fmt does not call.
 type URL struct {
-	Scheme string        // FTP, FTPS or FTPES
+	// "ftp"; "ftps": TLS from the first octet (implicit); or "ftpes": TLS after AUTH TLS (explicit, RFC 4217)
+	Scheme string
 	User   *url.Userinfo // arguments of USER and PASS, which may be empty; nil: log in as anonymous
 	// a name in lower-case A-labels (a trailing dot kept), dotted decimal, or IPv6 without brackets
 	Host string
@@ -76,20 +72,10 @@ func (u *URL) Address() string {
 func (u *URL) port() int { return cmp.Or(u.Port, defaultPort(u.Scheme)) }
 
 func defaultPort(scheme string) int {
-	if scheme == FTPS {
+	if scheme == "ftps" {
 		return 990
 	}
 	return 21
-}
-
-// SameLogin reports whether one connection may serve u and v: scheme, address, user and password are the same.
-func (u *URL) SameLogin(v *URL) bool {
-	if v == nil {
-		return false
-	}
-	same := u.User == v.User || u.User != nil && v.User != nil && *u.User == *v.User
-	return same && u.Scheme == v.Scheme &&
-		(u.Host == v.Host && u.Port == v.Port || u.Address() == v.Address())
 }
 
 // Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's Dirs,
@@ -132,21 +118,6 @@ func bracket(host string) string {
 	return host
 }
 
-// textSuffixes are suffixes of files that are lines of text on every system.
-const textSuffixes = " asc bat c cc cfg conf cpp css csv diff go h hpp htm html ini java " +
-	"js json log lst md patch pl py rst sh sql tex text tsv txt xml yaml yml "
-
-// GuessType guesses the typecode of a file from the suffix of its name, as RFC 1738 section 3.2.3 allows if the URL has
-// none: TypeASCII for text, TypeImage for everything else. name is decoded octets; the case of the suffix does not matter.
-// A wrong TypeImage changes no octet, a wrong TypeASCII may.
-func GuessType(name string) Typecode {
-	dot := strings.LastIndexByte(name, '.')
-	if dot > 0 && strings.Contains(textSuffixes, " "+strings.ToLower(name[dot+1:])+" ") {
-		return TypeASCII
-	}
-	return TypeImage
-}
-
 // Check returns the error that [Parse] would return for a value made by hand: a CR, LF or NUL in a part, a typecode of a
 // file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an [*Error]
 // whose Input is u.Redacted() and whose column counts in u.String().
@@ -154,7 +125,7 @@ func (u *URL) Check() error {
 	// A delimiter in the host would make it another URL.
 	_, f := host(part{bracket(u.Host), len(u.beforeHost())})
 	switch text := (part{s: u.String()}); {
-	case !known(u.Scheme):
+	case !slices.Contains(schemes, u.Scheme):
 		f = text.fault(0, "the scheme is none of ftp, ftps and ftpes", `write "ftp"`)
 		f.kind = ErrScheme
 	case f == nil:

@@ -283,7 +283,7 @@ const secret = "ftp://joe:hunter2hunter2@h/d/f"
 
 // FuzzRead reads a text as one of the forms.
 func FuzzRead(f *testing.F) {
-	base := &urlparse.URL{Scheme: urlparse.FTP, Host: "h", User: url.UserPassword("joe", "hunter2hunter2"), Dirs: []string{"d"}}
+	base := &urlparse.URL{Scheme: "ftp", Host: "h", User: url.UserPassword("joe", "hunter2hunter2"), Dirs: []string{"d"}}
 	forms := []struct {
 		o     Options
 		seeds []string

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -53,7 +54,7 @@ func complete(ctx context.Context, flag string, stdio IO) int {
 	if !ok || err != nil {
 		return exitOK
 	}
-	key := sha256.Sum256([]byte(t.run.Charset + " " + t.dir.WithoutPassword().String()))
+	key := sha256.Sum256([]byte(t.run.Charset + " " + urls.WithoutPassword(t.dir).String()))
 	cache := filepath.Join(dir, "ftpfetch", fmt.Sprintf("names-%x", key[:16]))
 	if flag == fillFlag {
 		ctx, cancel := context.WithTimeout(ctx, fillTime)

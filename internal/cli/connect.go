@@ -29,7 +29,6 @@ import (
 	"example.com/ftpfetch/internal/network/gateway"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/urlparse"
 )
 
 // connect makes the client, with what the flags name and the environment has, and warns of what is unsafe.
@@ -161,7 +160,7 @@ func (r *run) warn() {
 	secret := false
 	for _, t := range r.Targets {
 		if t.Err == nil {
-			secure = secure || t.URL.Scheme != urlparse.FTP || r.TLS != ""
+			secure = secure || t.URL.Scheme != "ftp" || r.TLS != ""
 			secret = secret || shows(t.URL.User)
 		}
 	}

@@ -201,7 +201,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 	case errors.Is(err, ftpexec.ErrTLSRequired): // the table has it
 	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
 		return r.loginHint(u)
-	case u.Scheme == urlparse.FTPS && errors.Is(err, ftpexec.ErrTLS) && !untrusted:
+	case u.Scheme == "ftps" && errors.Is(err, ftpexec.ErrTLS) && !untrusted:
 		return "perhaps the server expects ftpes:// in place of ftps://, " +
 			"or --tls explicit in place of --tls implicit"
 	default:

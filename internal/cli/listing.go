@@ -20,6 +20,7 @@ import (
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -113,7 +114,7 @@ type row struct {
 func rowOf(e ftpexec.Entry) row {
 	x := row{
 		Name:   e.Name,
-		URL:    e.URL.WithoutPassword().String(),
+		URL:    urls.WithoutPassword(e.URL).String(),
 		Type:   cmp.Or(kinds[e.Mode.Type()].name, "special"),
 		Target: e.Target,
 		Local:  e.Local,
@@ -204,7 +205,7 @@ func (r *run) infos(ctx context.Context) {
 	var some []*urlparse.URL // of one login
 	for t := range r.tasks(ctx) {
 		u := t.URLs[0]
-		if len(some) == most || len(some) > 0 && !some[0].SameLogin(u) {
+		if len(some) == most || len(some) > 0 && !urls.SameLogin(some[0], u) {
 			r.about(ctx, some)
 			some = nil
 		}
@@ -216,7 +217,7 @@ func (r *run) infos(ctx context.Context) {
 // about prints what the server tells about files of one login. One that fails to serve is not asked about the others.
 func (r *run) about(ctx context.Context, some []*urlparse.URL) {
 	for len(some) > 0 && !r.ended(ctx) {
-		if r.gone != nil && r.gone.SameLogin(some[0]) {
+		if r.gone != nil && urls.SameLogin(r.gone, some[0]) {
 			r.print.Line("ftpfetch: %s: %d more files of this server are not asked about",
 				printable.Line(some[0].Host), len(some))
 			return

@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -101,7 +102,7 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	again := *req
 	again.More = func() bool {
 		next := f.run.Targets[f.run.at+1:]
-		return len(next) > 0 && next[0].URL.SameLogin(req.URL) && !next[0].URL.IsDir()
+		return len(next) > 0 && urls.SameLogin(next[0].URL, req.URL) && !next[0].URL.IsDir()
 	}
 	return f.Source.Do(ctx, &again)
 }

@@ -17,6 +17,7 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/urls"
 )
 
 // many retrieves lists and trees, and several URLs at once, or tells what is in trees. With --watch it looks again and again.
@@ -170,7 +171,7 @@ func (r *run) deleted(g mirror.Gone) {
 		done = "moved to .ftpfetch-trash: "
 	}
 	name := filepath.Join(r.Dir, g.Path)
-	u := g.URL.WithoutPassword()
+	u := urls.WithoutPassword(g.URL)
 	r.shown.Deleted(done, u.Redacted(), name)
 	if r.report != nil {
 		size := json.Number(strconv.FormatInt(g.Size, 10))

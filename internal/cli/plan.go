@@ -11,6 +11,7 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -71,7 +72,7 @@ func (r *run) planned(e batch.Event) {
 func (r *run) step(s step, path string, u *urlparse.URL) {
 	s.Version = 1
 	s.Path = filepath.Join(r.Dir, path)
-	s.URL = u.WithoutPassword().String()
+	s.URL = urls.WithoutPassword(u).String()
 	r.plan.totals[s.Action]++
 	r.plan.steps = append(r.plan.steps, s)
 	r.print.Would(s.Action, s.URL, s.Path, s.Size, s.Reason)

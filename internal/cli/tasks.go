@@ -18,6 +18,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -29,12 +30,12 @@ func (r *run) complete(u *urlparse.URL) error {
 	if u.Type == "" && u.Name != "" { // one that names no file stays a directory
 		u.Type = r.typeOf(u.Name)
 	}
-	if u.Scheme == urlparse.FTP {
+	if u.Scheme == "ftp" {
 		switch r.TLS {
 		case "explicit":
-			u.Scheme = urlparse.FTPES
+			u.Scheme = "ftpes"
 		case "implicit":
-			u.Scheme = urlparse.FTPS
+			u.Scheme = "ftps"
 		}
 	}
 	return cmp.Or(r.passes(u), r.charset.settle(u), u.Check())
@@ -62,7 +63,7 @@ func (r *run) logIn(u *urlparse.URL) error {
 
 func (r *run) typeOf(name string) urlparse.Typecode {
 	if r.Type == "guess" {
-		return urlparse.GuessType(name)
+		return urls.GuessType(name)
 	}
 	return urlparse.Typecode(r.Type)
 }
@@ -74,7 +75,7 @@ func (r *run) passes(u *urlparse.URL) error {
 	case r.Client.Active: // the server cannot connect back through it
 		text := "--mode active does not work through the proxy %s: drop --mode, or use --proxy none"
 		return config.Usage(text, r.via)
-	case !r.ProxyGet || u.Scheme != urlparse.FTP:
+	case !r.ProxyGet || u.Scheme != "ftp":
 	case u.IsDir():
 		return config.Usage("--proxy get+ cannot list directories: write the URL of a file, or drop get+")
 	case u.Type == urlparse.TypeASCII:

@@ -37,7 +37,7 @@ func (q *inquiry) confirm(ctx context.Context, lost []missing) ([]missing, error
 		// by the directory that lacks them, and by what it lacks
 		places := make(map[string][]missing)
 		for _, m := range lost {
-			place := string(m.in.Key()) + string(m.kind())
+			place := m.in.Key() + string(m.kind())
 			places[place] = append(places[place], m)
 		}
 		lost = nil

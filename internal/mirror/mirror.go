@@ -74,7 +74,7 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL,
 	return func(yield func(ftpexec.Entry, error) bool) {
 		var rough []ftpexec.Entry
 		var file *urlparse.URL
-		in := string(dir.Key())
+		in := dir.Key()
 		whole := true
 		for e, err := range s.Client.EntriesEarly(ctx, dir, o) {
 			if err == nil {
@@ -160,7 +160,7 @@ func (s *Source) listed(in string, file *urlparse.URL) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, t := range s.Trees {
-		if file != nil && strings.HasPrefix(in, string(top(t).Key())) {
+		if file != nil && strings.HasPrefix(in, top(t).Key()) {
 			s.witness[i] = file
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -54,7 +55,7 @@ func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 		default:
 			at.dirs = len(at.url.Dirs) - len(at.in.Dirs)
 		}
-		if at.url.Key() == urlparse.KeyOf(r.URL) {
+		if at.url.Key() == urls.KeyOf(r.URL) {
 			m = at
 			m.path = r.Local()
 			m.witness = s.witness[i]
@@ -94,7 +95,7 @@ func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
 		if m.in != nil || !whole {
 			continue
 		}
-		directory := string(in.Key())
+		directory := in.Key()
 		_, whole = s.seen[key(directory, ".")]
 		if _, there := s.seen[key(directory, name)]; whole && !there {
 			m.in = in

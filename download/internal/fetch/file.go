@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/urlparse"
+	"example.com/ftpfetch/internal/urls"
 )
 
 // File fetches the file of a job to its Place, whole or not at all, or finds that what is there may stay.
@@ -185,7 +185,7 @@ func (f *file) claim() error {
 // left says what an earlier run has left in the part, or what is wrong with it.
 func (f *file) left(s partfile.State, wrong error) {
 	left := decide.Part{Claimed: true, Bytes: s.Done.Octets(), Adopted: s.Adopted}
-	left.Other = left.Bytes > 0 && urlparse.KeyOf(s.URL) != f.key
+	left.Other = left.Bytes > 0 && urls.KeyOf(s.URL) != f.key
 	if wrong != nil {
 		left.Broken = wrong.Error()
 	}

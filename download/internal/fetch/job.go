@@ -119,7 +119,7 @@ const checkpointInterval = time.Second
 // job is a Job at work.
 type job struct {
 	Job
-	key     urlparse.Key // of URL, which journals write
+	key     string // of URL, which journals write
 	retry   *retry.Retrier
 	begun   bool
 	sought  bool   // a digest to compare was looked for,

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/urls"
 )
 
 // File is a report: an object of JSON for each file, one a line, or a table.
@@ -90,7 +91,7 @@ type Row struct {
 
 // Add writes the row for the end of a task. text and code are those of its error. It shows no password.
 func (f *File) Add(e batch.Event, text string, code int) error {
-	u := e.Task.URLs[0].WithoutPassword()
+	u := urls.WithoutPassword(e.Task.URLs[0])
 	x := Row{
 		Version: 1,
 		Line:    e.Task.Line,

@@ -22,6 +22,7 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -32,7 +33,7 @@ const Name = ".ftpfetch-ledger"
 type Record struct {
 	Path     string    `json:"path"`               // below the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
-	URL      string    `json:"url"`                // urlparse.KeyOf makes a key of it
+	URL      string    `json:"url"`                // urls.KeyOf makes a key of it
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
@@ -45,7 +46,7 @@ type Record struct {
 // Of returns the record of a file that came from u.
 func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
 	out := Record{
-		Path: item.Path, URL: string(u.Key()), Size: r.Size, Modified: r.ModTime.UTC(),
+		Path: item.Path, URL: u.Key(), Size: r.Size, Modified: r.ModTime.UTC(),
 		Sum: r.Sum.String(), Verified: r.Verified, Checked: r.Checked,
 	}
 	if !utf8.ValidString(item.Path) {
@@ -71,7 +72,7 @@ func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 	if item.Sum.Algorithm != "" {
 		return r.Sum == item.Sum.String()
 	}
-	key := urlparse.KeyOf(r.URL)
+	key := urls.KeyOf(r.URL)
 	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.Key() == key }) &&
 		(item.Size == nil || *item.Size == r.Size) && !newest.After(r.Modified)
 }

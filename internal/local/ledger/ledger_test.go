@@ -31,7 +31,7 @@ func (f file) Size() int64        { return f.size }
 func (f file) ModTime() time.Time { return f.time }
 func (f file) Sys() any           { return nil }
 
-func urls(t *testing.T, texts ...string) (all []*urlparse.URL) {
+func urlsOf(t *testing.T, texts ...string) (all []*urlparse.URL) {
 	t.Helper()
 	for _, text := range texts {
 		u := must.Get(urlparse.Parse(text))(t)
@@ -51,7 +51,7 @@ func TestAbout(t *testing.T) {
 	const md5, other = "md5:d41d8cd98f00b204e9800998ecf8427e", "md5:00000000000000000000000000000000"
 	const crc = "crc32:00000000"
 	is := file{size: 5, time: modified}
-	plain := manifest.Item{URLs: urls(t, "ftp://h/f"), Path: "f"}
+	plain := manifest.Item{URLs: urlsOf(t, "ftp://h/f"), Path: "f"}
 	rec := Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified})
 	with := func(change func(*manifest.Item)) manifest.Item { i := plain; change(&i); return i }
 	summed := Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified, Sum: sum(t, md5)})
@@ -71,11 +71,11 @@ func TestAbout(t *testing.T) {
 		{"no time in the ledger", Of(plain, plain.URLs[0], download.Result{Size: 5}), plain, is, false},
 		{"the size of the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(5)) }), is, true},
 		{"another size in the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(6)) }), is, false},
-		{"another URL", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://h/g") }), is, false},
-		{"one of the URLs", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://i/f", "ftp://h/f") }), is, true},
-		{"a password", rec, with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://u:p@h/f") }), is, false},
+		{"another URL", rec, with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://h/g") }), is, false},
+		{"one of the URLs", rec, with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://i/f", "ftp://h/f") }), is, true},
+		{"a password", rec, with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://u:p@h/f") }), is, false},
 		{"the digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), is, true},
-		{"the digest and another URL", summed, with(func(i *manifest.Item) { i.Sum, i.URLs = sum(t, md5), urls(t, "ftp://x/y") }), is, true},
+		{"the digest and another URL", summed, with(func(i *manifest.Item) { i.Sum, i.URLs = sum(t, md5), urlsOf(t, "ftp://x/y") }), is, true},
 		{"another digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, other) }), is, false},
 		{"another algorithm", summed, with(func(i *manifest.Item) { i.Sum = sum(t, crc) }), is, false},
 		{"no digest in the ledger", rec, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), is, false},
@@ -91,9 +91,9 @@ func TestAbout(t *testing.T) {
 			t.Errorf("%v newer in the listing: got %v", newer, got)
 		}
 	}
-	login := Of(plain, urls(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
+	login := Of(plain, urlsOf(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
 	for pass, want := range map[string]bool{"me:secret": true, "me:changed": true, "me": true, "you:secret": false} {
-		if got := login.about(with(func(i *manifest.Item) { i.URLs = urls(t, "ftp://"+pass+"@h/f") }), time.Time{}, is); got != want {
+		if got := login.about(with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://"+pass+"@h/f") }), time.Time{}, is); got != want {
 			t.Errorf("login %s: got %v", pass, got)
 		}
 	}
@@ -122,7 +122,7 @@ func (r *room) open(name string) *Ledger {
 }
 
 func (r *room) item(path string) manifest.Item {
-	return manifest.Item{URLs: urls(r.T, "ftp://me:secret@h/f"), Path: path}
+	return manifest.Item{URLs: urlsOf(r.T, "ftp://me:secret@h/f"), Path: path}
 }
 
 // record returns the record of a file.

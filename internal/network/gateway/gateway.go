@@ -23,6 +23,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/network/proxy"
+	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -168,7 +169,7 @@ func (s *Source) StatAll(
 
 // statAs asks about u if it has the server and login of first.
 func (s *Source) statAs(ctx context.Context, first, u *urlparse.URL) (ftpexec.Entry, error) {
-	if u == nil || !first.SameLogin(u) {
+	if u == nil || !urls.SameLogin(first, u) {
 		return ftpexec.Entry{}, s.fail(ctx, u, "", errOther)
 	}
 	return s.Stat(ctx, u)
@@ -177,7 +178,7 @@ func (s *Source) statAs(ctx context.Context, first, u *urlparse.URL) (ftpexec.En
 var errOther = errors.New("the URL names another server or login than the first one")
 
 func (s *Source) mayGet(u *urlparse.URL) bool {
-	return u != nil && u.Scheme == urlparse.FTP && !s.TryTLS && s.via.For(u.Address())
+	return u != nil && u.Scheme == "ftp" && !s.TryTLS && s.via.For(u.Address())
 }
 
 func (s *Source) byGet(u *urlparse.URL) bool {
