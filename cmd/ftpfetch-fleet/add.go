@@ -38,7 +38,8 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 		return exit(code) // it has said why
 	}
 	if added.Unasked > 0 {
-		c.line("warning: the passwords of %d URLs stay here: the workers take those from their netrc files", added.Unasked)
+		c.line("warning: the passwords of %d URLs stay here: the workers take those from their netrc files",
+			added.Unasked)
 	}
 	if c.json {
 		return json.NewEncoder(c.out).Encode(added)
@@ -73,7 +74,8 @@ func (f *fleet) add(
 	}
 	j := &job{
 		ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list,
-		Terms: termsOf(o), bounds: bounds{PerHost: max(1, o.PerHost)}, Priority: wishes.priority, Expire: wishes.expire,
+		Terms: termsOf(o), bounds: bounds{PerHost: max(1, o.PerHost)},
+		Priority: wishes.priority, Expire: wishes.expire,
 	}
 	if err := wishes.apply(&j.bounds); err != nil {
 		return nil, err
@@ -88,7 +90,8 @@ func (f *fleet) add(
 	}
 	if j.Chunks, err = f.sendAll(ctx, j, tasks, p, ""); err == nil {
 		j.State = "ready"
-		if _, err = f.jobs.Update(ctx, j.ID, j.text(), rev); errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		_, err = f.jobs.Update(ctx, j.ID, j.text(), rev)
+		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			err = errCancelled
 		}
 	}
@@ -96,7 +99,8 @@ func (f *fleet) add(
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), asking)
 		defer cancel()
 		if f.cancel(ctx, j.ID) != nil {
-			err = fmt.Errorf("%w; some of its chunks are there: run ftpfetch-fleet cancel %s", err, j.ID)
+			err = fmt.Errorf("%w; some of its chunks are there: run ftpfetch-fleet cancel %s",
+				err, j.ID)
 		}
 		return nil, err
 	}
@@ -104,7 +108,9 @@ func (f *fleet) add(
 }
 
 // untilCancelled returns a context that ends when a job is cancelled.
-func (f *fleet) untilCancelled(ctx context.Context, id string) (context.Context, context.CancelCauseFunc, error) {
+func (f *fleet) untilCancelled(
+	ctx context.Context, id string,
+) (context.Context, context.CancelCauseFunc, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	changes, err := f.jobs.Watch(ctx, id, jetstream.UpdatesOnly())
 	if err != nil {
@@ -122,7 +128,9 @@ func (f *fleet) untilCancelled(ctx context.Context, id string) (context.Context,
 }
 
 // sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
-func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string) (int, error) {
+func (f *fleet) sendAll(
+	ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string,
+) (int, error) {
 	ctx, end, err := f.untilCancelled(ctx, j.ID)
 	defer end(nil)
 	if err != nil {
@@ -130,6 +138,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 	}
 	flying, inner := errgroup.WithContext(ctx)
 	flying.SetLimit(16)
+	begun := time.Now()
 	met := make(map[string]bool)
 	meet := func(at string) { flying.Go(func() error { return f.meet(inner, j, at) }) }
 	meeting := func(yield func(batch.Task) bool) { // the hosts of all places of a file
@@ -153,8 +162,10 @@ func (f *fleet) sendAll(ctx context.Context, j *job, tasks iter.Seq[batch.Task],
 			break
 		}
 	}
-	for at := range met { // again: its queue may have seemed to be empty for long
-		meet(at)
+	if time.Since(begun) > ackWait/2 {
+		for at := range met { // again: its queue may have seemed to be empty for long
+			meet(at)
+		}
 	}
 	err = flying.Wait()
 	switch {
@@ -203,7 +214,9 @@ func (f *fleet) send(ctx context.Context, c *chunk) error {
 		return err
 	}
 	for range 5 {
-		if _, err = f.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(5), jetstream.WithMsgID(c.id())); err == nil || ctx.Err() != nil {
+		_, err = f.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(5),
+			jetstream.WithMsgID(c.id()))
+		if err == nil || ctx.Err() != nil {
 			break
 		}
 	}

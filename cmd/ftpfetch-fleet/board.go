@@ -10,20 +10,29 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
 
 	"example.com/ftpfetch/internal/printable"
 )
 
-//go:embed page
-var pages embed.FS
+var (
+	//go:embed page
+	pages embed.FS
+
+	//go:embed metrics.tmpl
+	metricsText string
+	metrics     = template.Must(template.New("metrics").Parse(metricsText))
+)
 
 // board serves what status tells by HTTP, to look at: a page, its events, metrics and reports.
 type board struct {
 	f     *fleet
-	token string // that who asks must have; "": only this machine can ask
+	hub   *hub
+	local bool // only this machine can ask; else who does needs a token
 
 	mu     sync.Mutex
 	sums   map[string]*sum // by job
@@ -43,12 +52,12 @@ func (h *hub) serveBoard(ctx context.Context, address string) (stop func(), at s
 	if err != nil {
 		return nil, "", usage("--http %s: %v", shown(address), err)
 	}
-	b := &board{sums: make(map[string]*sum)}
+	b := &board{hub: h, local: l.Addr().(*net.TCPAddr).IP.IsLoopback(), sums: make(map[string]*sum)}
 	scheme := "http"
-	if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		b.token = h.join.Token
+	if !b.local {
 		scheme = "https"
-		l = tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}})
+		l = tls.NewListener(l,
+			&tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}})
 	}
 	if b.f, err = h.join.open(ctx, "board", 0, func() {}); err != nil {
 		l.Close()
@@ -93,7 +102,7 @@ func (b *board) handler() http.Handler {
 // admits reports whether a request is from one who may look. On loopback that is who asks for this machine by its address:
 // a page elsewhere, whose name leads here, does not.
 func (b *board) admits(w http.ResponseWriter, r *http.Request) bool {
-	if b.token == "" {
+	if b.local {
 		host, _, err := net.SplitHostPort(r.Host)
 		return err == nil && isLoopback(host)
 	}
@@ -107,7 +116,9 @@ func (b *board) admits(w http.ResponseWriter, r *http.Request) bool {
 			Name: cookie, Value: query, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		})
 	}
-	return subtle.ConstantTimeCompare([]byte(given), []byte(b.token)) == 1
+	return slices.ContainsFunc(roles, func(role string) bool {
+		return subtle.ConstantTimeCompare([]byte(given), []byte(b.hub.as(role).Token)) == 1
+	})
 }
 
 // look returns the states of the last jobs, the newest first, as they were a moment ago.
@@ -121,6 +132,10 @@ func (b *board) look(ctx context.Context) ([]*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	all, err := b.f.look(ctx)
+	if err != nil {
+		return nil, err
+	}
 	states := []*state{}
 	for _, j := range jobs[:min(len(jobs), mostShown)] {
 		t := b.sums[j.ID]
@@ -131,11 +146,7 @@ func (b *board) look(ctx context.Context) ([]*state, error) {
 		if err = t.read(ctx, b.f, j.ID); err != nil {
 			return nil, err
 		}
-		s, err := b.f.look(ctx, j, t)
-		if err != nil {
-			return nil, err
-		}
-		states = append(states, s)
+		states = append(states, all.of(j, t))
 	}
 	b.states = states
 	b.at = time.Now()
@@ -166,30 +177,7 @@ func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	fmt.Fprint(w, "# TYPE ftpfetch_fleet_files gauge\n")
-	for _, s := range states {
-		for name, n := range map[string]int64{"all": s.Files, "complete": s.Complete, "failed": s.Failed} {
-			fmt.Fprintf(w, "ftpfetch_fleet_files{job=%q,outcome=%q} %d\n", s.ID, name, n)
-		}
-	}
-	fmt.Fprint(w, "# TYPE ftpfetch_fleet_bytes gauge\n")
-	for _, s := range states {
-		fmt.Fprintf(w, "ftpfetch_fleet_bytes{job=%q} %d\n", s.ID, s.Bytes)
-	}
-	if len(states) == 0 {
-		return
-	}
-	s := states[0] // what is not about jobs is the same in all
-	fmt.Fprintf(w, "# TYPE ftpfetch_fleet_workers gauge\nftpfetch_fleet_workers %d\n", s.Workers)
-	fmt.Fprintf(w, "# TYPE ftpfetch_fleet_bytes_per_second gauge\nftpfetch_fleet_bytes_per_second %d\n", s.Rate)
-	fmt.Fprint(w, "# TYPE ftpfetch_fleet_slots gauge\n")
-	for _, h := range s.Hosts {
-		fmt.Fprintf(w, "ftpfetch_fleet_slots{host=%q,egress=%q} %d\n", h.Host, h.Egress, h.Slots)
-	}
-	fmt.Fprint(w, "# TYPE ftpfetch_fleet_cap gauge\n")
-	for _, h := range s.Hosts {
-		fmt.Fprintf(w, "ftpfetch_fleet_cap{host=%q,egress=%q} %d\n", h.Host, h.Egress, h.Cap)
-	}
+	_ = metrics.Execute(w, states)
 }
 
 // report sends the report of a job, one JSON object a line.

@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
-	"strconv"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // ceiling is how many connections from one egress a host bears that has refused one. It rises as in internal/schedule.
@@ -38,31 +34,15 @@ func (w *worker) limit(key string) int {
 	return h.PerHost
 }
 
-// free returns how many slots of a host seem to be free.
-func (w *worker) free(key string) int {
-	n := w.limit(key)
-	for i := range n {
-		at := w.egress + "." + key + "." + strconv.Itoa(i)
-		if was, used := w.slots.get(at, nil); used && !w.lapsed(at, was) {
-			n--
-		}
-	}
-	return n
-}
-
 // lower notes that a host refused a connection, after its slot was released. Of several only one lowers the ceiling.
 func (w *worker) lower(ctx context.Context, key string) {
 	at := w.egress + "." + key
 	if _, err := w.refusals.Create(ctx, at, nil); err != nil || !wait(ctx, settle/4) {
 		return
 	}
-	live := 0
-	keys, err := w.fleet.slots.ListKeysFiltered(ctx, at+".*")
+	live, err := w.used(ctx, key)
 	if err != nil {
 		return
-	}
-	for range keys.Keys() {
-		live++
 	}
 	w.setCeiling(ctx, at, func(c *ceiling) bool {
 		if c.Patient = max(c.Patient, firstProbe); c.Probing {
@@ -83,6 +63,9 @@ func (w *worker) raise(ctx context.Context, key string) {
 	if seen, ok := w.caps.get(at, &c); !ok || elapsed(seen.seen) < c.Patient {
 		return
 	}
+	if n, err := w.used(ctx, key); err != nil || n < w.limit(key) {
+		return
+	}
 	w.setCeiling(ctx, at, func(now *ceiling) bool {
 		same := *now == c // nobody else has raised it
 		now.Most, now.Probing = now.Most+1, true
@@ -90,27 +73,14 @@ func (w *worker) raise(ctx context.Context, key string) {
 	})
 }
 
-// setCeiling changes a ceiling, on the server, as if nobody else did so at the same time.
-func (w *worker) setCeiling(ctx context.Context, at string, change func(*ceiling) bool) {
-	for range 10 {
-		c, rev := ceiling{Most: math.MaxInt32}, uint64(0)
-		e, err := w.fleet.caps.Get(ctx, at)
-		if err == nil && json.Unmarshal(e.Value(), &c) == nil {
-			rev = e.Revision()
-		} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
-			return
+// setCeiling changes a ceiling, on the server.
+func (w *worker) setCeiling(ctx context.Context, at string, how func(*ceiling) bool) {
+	_, _ = change(ctx, w.fleet.caps, at, &ceiling{Most: math.MaxInt32}, func(c *ceiling) error {
+		if how(c) {
+			return nil
 		}
-		if !change(&c) {
-			return
-		}
-		text, _ := json.Marshal(c)
-		if rev == 0 {
-			_, err = w.fleet.caps.Create(ctx, at, text)
-		} else {
-			_, err = w.fleet.caps.Update(ctx, at, text, rev)
-		}
-		if err == nil {
-			return
-		}
-	}
+		return errAsItIs
+	})
 }
+
+var errAsItIs = errors.New("nothing is to be changed")

@@ -22,7 +22,7 @@ import (
 // process starts this program as the command. It is killed when the test ends.
 func process(t *testing.T, args ...string) *exec.Cmd { return processWith(t, nil, args...) }
 
-func processWith(t *testing.T, env []string, args ...string) *exec.Cmd {
+func processWith(t testing.TB, env []string, args ...string) *exec.Cmd {
 	c := exec.Command(must.Get(os.Executable())(t), args...)
 	c.Env, c.Stderr = append(append(os.Environ(), "FLEET_TEST=1"), env...), t.Output()
 	must.Do(t, c.Start())

@@ -98,16 +98,16 @@ type terms struct {
 func termsOf(o batch.Options) terms {
 	e := o.Each
 	return terms{
-		Overwrite: e.Overwrite, Skip: e.Skip, Newer: e.Newer, Continue: e.Continue, NoResume: e.NoResume, Verify: e.Verify,
-		RetryConnect: e.RetryConnect, Retries: e.Retries, Timeout: o.Timeout,
+		Overwrite: e.Overwrite, Skip: e.Skip, Newer: e.Newer, Continue: e.Continue, NoResume: e.NoResume,
+		Verify: e.Verify, RetryConnect: e.RetryConnect, Retries: e.Retries, Timeout: o.Timeout,
 	}
 }
 
 func (t terms) each(root *os.Root) download.Options {
 	return download.Options{
 		Root:      root,
-		Overwrite: t.Overwrite, Skip: t.Skip, Newer: t.Newer, Continue: t.Continue, NoResume: t.NoResume, Verify: t.Verify,
-		RetryConnect: t.RetryConnect, Retries: t.Retries,
+		Overwrite: t.Overwrite, Skip: t.Skip, Newer: t.Newer, Continue: t.Continue, NoResume: t.NoResume,
+		Verify: t.Verify, RetryConnect: t.RetryConnect, Retries: t.Retries,
 	}
 }
 
@@ -141,7 +141,8 @@ func (c *chunk) message() (*nats.Msg, error) {
 // readChunk returns the chunk of a message. With an error it has only what the header tells; without that its Job is "".
 func readChunk(header nats.Header, text []byte) (*chunk, error) {
 	told, c := new(chunk), new(chunk)
-	if n, _ := fmt.Sscan(header.Get(chunkHeader), &told.Job, &told.ID, &told.files); n < 3 || told.files < 0 {
+	n, _ := fmt.Sscan(header.Get(chunkHeader), &told.Job, &told.ID, &told.files)
+	if n < 3 || told.files < 0 {
 		return new(chunk), errors.New("it has no header " + chunkHeader)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -243,11 +244,14 @@ type growing struct {
 // full reports whether a file of that cost and text needs another chunk.
 func (g *growing) full(p plan, cost int64, text int) bool {
 	share := min(p.cost[g.Host]/int64(p.lanes*perLane), mostBytes)
-	return len(g.Items) > 0 && (len(g.Items) == mostFiles || g.cost+cost > max(share, cost) || g.text+text > mostText)
+	return len(g.Items) > 0 && (len(g.Items) == mostFiles || g.cost+cost > max(share, cost) ||
+		g.text+text > mostText)
 }
 
 // chunks cuts tasks into chunks, each of one host, and counts both in j. The ids of the chunks begin with prefix.
-func (j *job) chunks(tasks iter.Seq[batch.Task], p plan, t terms, prefix string) iter.Seq2[chunk, error] {
+func (j *job) chunks(
+	tasks iter.Seq[batch.Task], p plan, t terms, prefix string,
+) iter.Seq2[chunk, error] {
 	return func(yield func(chunk, error) bool) {
 		hosts := make(map[string]*growing)
 		var order []string
@@ -299,7 +303,10 @@ func (j *job) count(i manifest.Item) {
 	default:
 		j.Size += *i.Size
 	}
-	if slices.ContainsFunc(i.URLs, func(u *urlparse.URL) bool { _, ok := u.User.Password(); return ok }) {
+	if slices.ContainsFunc(i.URLs, func(u *urlparse.URL) bool {
+		_, ok := u.User.Password()
+		return ok
+	}) {
 		j.Unasked++
 	}
 }

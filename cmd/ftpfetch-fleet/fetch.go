@@ -70,11 +70,7 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		return h
 	}
 	o := newOutcome(w, c)
-	hungry, serr := w.Subscribe(hungrySubject(h.host), func(*nats.Msg) { w.share(c, o) })
 	h = w.tries(h, c, o, msg)
-	if serr == nil {
-		_ = hungry.Unsubscribe()
-	}
 	o.sharing.Lock() // a share may be under way
 	o.shut = true
 	o.sharing.Unlock()
@@ -102,10 +98,21 @@ func (w *worker) finish(c *chunk, msg jetstream.Msg, o *outcome) {
 
 func hungrySubject(host string) string { return "hungry." + host }
 
+// hear waits for lanes that have nothing to do, until the subscription ends. Each is heard by one lane, which passes it on if
+// it has nothing to give.
+func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, error) {
+	return w.QueueSubscribe(hungrySubject(host), "lanes", func(m *nats.Msg) {
+		if !w.share(c, o) {
+			_ = m.Sub.Unsubscribe()
+			_ = w.Publish(m.Subject, nil)
+		}
+	})
+}
+
 // tries tries until all files of a chunk have an outcome. If that is not to be here, it gives the chunk back.
 func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
 	for {
-		err := w.try(h, c, o)
+		err := w.fetch(h, c, o)
 		if err == nil {
 			return h
 		}
@@ -157,7 +164,8 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 			rest.Items = append(rest.Items, at)
 		}
 	}
-	w.log.Warn("files go back", "job", c.Job, "chunk", c.ID, "host", c.Host, "files", len(rest.Items)+len(not.Items))
+	w.log.Warn("files go back", "job", c.Job, "chunk", c.ID, "host", c.Host, "files",
+		len(rest.Items)+len(not.Items))
 	rest.Not = c.Not
 	not.Not = append(slices.Clone(c.Not), w.name)
 	pieces := slices.DeleteFunc([]piece{rest, not}, func(p piece) bool { return len(p.Items) == 0 })
@@ -168,7 +176,8 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 
 // again waits, and takes a slot in place of one that was released; nil if there is none for a while.
 func (w *worker) again(before *hand, pause time.Duration) *hand {
-	for end := time.Now().Add(pause + 6*slotTTL); wait(w.ctx, pause) && time.Now().Before(end); pause = slotTTL / 10 {
+	end := time.Now().Add(pause + 6*slotTTL)
+	for ; wait(w.ctx, pause) && time.Now().Before(end); pause = slotTTL / 10 {
 		if h := w.take(before.queue, before.from); h != nil {
 			return h
 		}
@@ -188,14 +197,19 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	o.rounds++
 	clear(o.noted)
 	each := c.Terms.each(w.root)
-	if h.rate() < rate.Inf {
-		each.Limit = rate.NewLimiter(h.rate(), burst)
+	if limit := h.rate(); limit < rate.Inf {
+		each.Limit = rate.NewLimiter(limit, burst)
 		defer retry.Every(slotTTL/5, func() { each.Limit.SetLimit(h.rate()) })()
 	}
 	left := o.left()
 	left.may = func() bool { return w.may(h.queue) }
-	_, err := batch.Run(localfile.WithAttempt(ctx, c.part()), &source{h, cancel}, left.tasks(ctx), batch.Options{
-		Jobs: 1, PerHost: 1, Ledger: w.ledger, Each: each, Timeout: c.Terms.Timeout, Events: o.event,
+	if sub, err := w.hear(h.host, c, o); err == nil {
+		defer sub.Unsubscribe()
+	}
+	part := localfile.WithAttempt(ctx, c.part())
+	_, err := batch.Run(part, &source{h, cancel}, left.tasks(ctx), batch.Options{
+		Jobs: 1, PerHost: 1, Ledger: w.ledger,
+		Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})
 	switch {
 	case o.missing() == 0:

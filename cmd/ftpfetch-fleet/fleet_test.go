@@ -114,7 +114,20 @@ func TestFull(t *testing.T) {
 	}
 	all.Wait()
 	w.setCeiling(t.Context(), "here."+key, func(c *ceiling) bool { c.Patient = 0; return true })
-	eventually(t, "a ceiling of 4", func() bool { w.raise(t.Context(), key); return w.limit(key) >= 4 })
+	var mine []*slot
+	eventually(t, "a ceiling of 4", func() bool {
+		was := w.limit(key)
+		if w.raise(t.Context(), key); w.limit(key) > was && len(mine) < was {
+			t.Errorf("the ceiling of %d was raised with %d slots in use", was, len(mine))
+		}
+		if s := w.acquire(t.Context(), key); s != nil {
+			mine = append(mine, s)
+		}
+		return w.limit(key) >= 4
+	})
+	for _, s := range mine {
+		s.release()
+	}
 	w.lower(t.Context(), key)
 	eventually(t, "the ceiling of no slot", func() bool { return w.limit(key) == 1 })
 	var c ceiling
@@ -148,8 +161,10 @@ func TestSlot(t *testing.T) {
 		t.Fatal("an answer was lost, and the slot with it")
 	}
 	a.release()
-	eventually(t, "a free slot", func() bool { return w.free(key) >= 1 })
 	c := w.acquire(t.Context(), key)
+	if c == nil {
+		t.Fatal("no free slot")
+	}
 	at := time.Now()
 	s.hub.stop()
 	<-c.ctx.Done()
@@ -159,7 +174,15 @@ func TestSlot(t *testing.T) {
 	address := s.hub.join.Address
 	s.serve(address) // knows the slot, which has not expired or has, and nobody has two
 	c.release()
-	eventually(t, "two free slots", func() bool { return w.free(key) == 2 })
+	eventually(t, "two free slots", func() bool {
+		a, b := w.acquire(t.Context(), key), w.acquire(t.Context(), key)
+		for _, s := range []*slot{a, b} {
+			if s != nil {
+				s.release()
+			}
+		}
+		return a != nil && b != nil
+	})
 }
 
 // TestResult checks that a chunk has one result, whoever fetches it and how often.

@@ -22,6 +22,7 @@ import (
 // join is what a JOIN file says: where the server is, and what shows that each is the one that the other means.
 type join struct {
 	Address string `json:"address"`         // host:port, or the URL of an existing NATS
+	Role    string `json:"role,omitempty"`  // whose Token it is
 	Token   string `json:"token,omitempty"` // 256 bits
 	// in place of Token: a file with the NKey and JWT of a user of an existing NATS
 	Credentials string `json:"credentials,omitempty"`
@@ -29,6 +30,8 @@ type join struct {
 	Certificate string `json:"certificate,omitempty"`
 
 	insecure bool // --insecure
+	replicas int  // --replicas
+	far      bool // one of the addresses may be another machine's
 }
 
 func (j *join) write(name string) error {
@@ -73,19 +76,23 @@ func readJoin(name string, insecure bool) (*join, error) {
 	return j, j.check(name)
 }
 
-// check refuses an address that is none. It may have a password, so no error shows it; the library's would.
+// check refuses an address that is none, and sets far. It may have a password, so no error shows it; the library's would.
 func (j *join) check(name string) error {
 	for text := range strings.SplitSeq(j.Address, ",") {
 		if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
 			text = "nats://" + text
 		}
 		u, err := url.Parse(text)
-		if err == nil && u.Scheme == "ws" && !j.insecure && !isLoopback(u.Hostname()) {
-			return usage("%s: ws:// to another machine is plain text: write wss://, or --insecure", name)
-		}
-		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" ||
+			u.RawQuery != "" || u.Fragment != "" {
 			return usage("%s: its address is malformed: write host:port or nats://host:port, "+
 				"and a password percent-encoded", name)
+		}
+		if !isLoopback(u.Hostname()) {
+			j.far = true
+			if u.Scheme == "ws" && !j.insecure {
+				return usage("%s: ws:// to another machine is plain text: write wss://, or --insecure", name)
+			}
 		}
 	}
 	return nil
@@ -96,21 +103,6 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// remote reports whether one of the addresses may be another machine's.
-func (j *join) remote() bool {
-	for text := range strings.SplitSeq(j.Address, ",") {
-		_, host, named := strings.Cut(strings.TrimSpace(text), "://")
-		if !named {
-			host = text
-		}
-		u, err := url.Parse("nats://" + strings.TrimSpace(host))
-		if err != nil || !isLoopback(u.Hostname()) {
-			return true
-		}
-	}
-	return false
-}
-
 var errForeign = errors.New("the server shows another certificate than the JOIN file has: " +
 	"it is not the one that wrote the file")
 
@@ -118,12 +110,15 @@ var errForeign = errors.New("the server shows another certificate than the JOIN 
 func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 	o := []nats.Option{
 		nats.Name(name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second / 2),
-		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectHandler(func(*nats.Conn) { again() }),
+		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectHandler(func(*nats.Conn) { again() }),
 		nats.ReconnectBufSize(-1), // what is sent late says what was true once
 		// The library's own handler writes to standard error. The calls tell.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
-	if j.Token != "" {
+	if j.Role != "" {
+		o = append(o, nats.UserInfo(j.Role, j.Token))
+	} else if j.Token != "" {
 		o = append(o, nats.Token(j.Token))
 	}
 	if j.Credentials != "" {
@@ -136,7 +131,7 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 		}
 		// The handshake comes first: the token goes to nobody else, and nothing is sent in plain text.
 		o = append(o, nats.Secure(pinned), nats.TLSHandshakeFirst())
-	} else if !j.insecure && j.remote() { // else the library would send the token in plain text
+	} else if !j.insecure && j.far { // else the library would send the token in plain text
 		o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	return nats.Connect(j.Address, o...)
@@ -151,7 +146,8 @@ func pin(text string) (*tls.Config, error) {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // in place of names and authorities:
 		VerifyConnection: func(s tls.ConnectionState) error {
-			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
+			if len(s.PeerCertificates) == 0 ||
+				!bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
 				return errForeign
 			}
 			return nil

@@ -8,12 +8,17 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
@@ -21,9 +26,25 @@ import (
 
 // TestMain runs the command in place of the tests in the processes that a test starts. What expires does so sooner.
 func TestMain(m *testing.M) {
-	slotTTL, ackWait, doubt, grace = 2*time.Second, 4*time.Second, time.Second, time.Minute
-	if os.Getenv("FLEET_TEST") != "" {
-		os.Exit(execute(context.Background(), os.Args[1:], &command{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	if os.Getenv("FLEET_REAL") == "" {
+		slotTTL, ackWait, doubt, grace = 2*time.Second, 4*time.Second, time.Second, time.Minute
+	}
+	switch os.Getenv("FLEET_TEST") {
+	case "":
+	case "simulate":
+		workers, _ := strconv.Atoi(os.Args[1])
+		lanes, _ := strconv.Atoi(os.Args[2])
+		each, _ := time.ParseDuration(os.Args[3])
+		os.Exit(simulate(os.Getenv("FLEET_JOIN"), os.Getenv("FLEET_DIR"), workers, lanes, each))
+	default:
+		ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		code := execute(ctx, os.Args[1:], &command{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+		if name := os.Getenv("FLEET_PEAK"); name != "" {
+			// What the kernel tells of a child that has ended counts from before it was this program.
+			text, _ := os.ReadFile("/proc/self/status")
+			_ = os.WriteFile(name, text, 0o600)
+		}
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }
@@ -172,8 +193,14 @@ func (s *stand) workerAt(name, egress string) *worker {
 	return w
 }
 
+// slotsInUse returns how many slots are in use, at all hosts and from all egresses.
+func (w *worker) slotsInUse(t *testing.T) int {
+	t.Helper()
+	return len(must.Get(readAll(t.Context(), w.fleet.slots, jetstream.AllKeys))(t))
+}
+
 // eventually waits until something is so.
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); {
 		if time.Now().After(end) {

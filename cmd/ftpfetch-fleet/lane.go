@@ -9,25 +9,25 @@ import (
 
 // lane takes a slot and works with it, again and again.
 func (w *worker) lane() {
-	for w.ctx.Err() == nil {
-		changed := [...]<-chan struct{}{w.queued.changed.next(), w.lists.changed.next(), w.slots.changed.next()}
-		h, msg := w.find()
+	const soon = 5 // parts of slotTTL
+	for pause := slotTTL / soon; w.ctx.Err() == nil; {
+		changed := [...]<-chan struct{}{
+			w.queued.changed.next(), w.lists.changed.next(), w.offered.next(),
+		}
+		h, msg, full := w.find()
 		if h == nil { // nothing to do, or no room
-			select {
-			case <-changed[0]:
-			case <-changed[1]:
-			case <-changed[2]:
-			case <-time.After(slotTTL / 5):
-			case <-w.ctx.Done():
-			}
+			w.idle(changed, pause, full)
+			pause = min(2*pause, slotTTL)
 			continue
 		}
+		pause = slotTTL / soon
 		for h != nil && msg != nil {
 			w.busy.Add(1)
 			h = w.chunk(h, msg)
 			w.last.Store(time.Now().UnixNano())
 			w.busy.Add(-1)
-			if msg = nil; h != nil && !h.due() && w.first(h.queue) {
+			msg = nil
+			if h != nil && !h.due() && w.first(h.queue) {
 				msg = h.fetch()
 			}
 		}
@@ -38,31 +38,57 @@ func (w *worker) lane() {
 	}
 }
 
-// find takes a slot of a host that has work, and the work.
-func (w *worker) find() (*hand, jetstream.Msg) {
+// idle waits until something has changed, or for a pause: those of a large fleet must not ask all at once.
+func (w *worker) idle(changed [3]<-chan struct{}, pause time.Duration, full []string) {
+	for _, host := range full {
+		if sub, err := w.await(host); err == nil {
+			defer sub.Unsubscribe()
+		}
+	}
+	select {
+	case <-changed[0]:
+	case <-changed[1]:
+	case <-changed[2]:
+	case <-time.After(pause/2 + rand.N(pause)):
+	case <-w.ctx.Done():
+	}
+}
+
+// mostAsked is how many queues a lane asks for before it pauses.
+const mostAsked = 4
+
+// find takes a slot of a host that has work, and the work. Of hosts that have work it returns those that are full.
+func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
+	asked := 0
 	for _, q := range w.queues() {
+		if w.isFull(q.host) {
+			full = append(full, q.host)
+			continue
+		}
+		asked++
+		if asked > mostAsked {
+			break
+		}
 		from := w.consumer(q)
 		if from == nil {
 			continue
 		}
-		if w.free(q.host) == 0 {
-			w.raise(w.ctx, q.host)
-			continue
-		}
 		h := w.take(q, from)
 		if h == nil {
+			full = append(full, q.host)
+			w.raise(w.ctx, q.host)
 			continue
 		}
 		if from.CachedInfo().NumPending == 0 { // who has more than one file may give some
 			_ = w.Publish(hungrySubject(q.host), nil)
 		}
 		if msg := h.fetch(); msg != nil {
-			return h, msg
+			return h, msg, nil
 		}
 		w.dry.Store(q.key(), time.Now())
 		h.release()
 	}
-	return nil, nil
+	return nil, nil, full[:min(len(full), mostAsked)]
 }
 
 func (h *hand) fetch() jetstream.Msg {

@@ -52,12 +52,29 @@ type gates struct {
 	served map[string]bool      // hosts that have let in some user
 	lost   map[string]verdict
 	peers  census
+
+	asking sync.Mutex // held while pulses are read
+	pulses map[string]pulse
+	read   time.Time // the pulses
 }
 
 // census is how many workers there were lately. After the server was away it does not know all of them at once.
 type census struct {
 	n  int
 	at time.Time
+}
+
+// others returns the pulses of all workers. Those of a large fleet are read rarely: when a host fails, all want them.
+func (w *worker) others() (_ map[string]pulse, err error) {
+	g := w.gates
+	g.asking.Lock()
+	defer g.asking.Unlock()
+	if time.Since(g.read) > time.Duration(len(g.pulses))*beat/100 {
+		if g.pulses, err = w.pulses(w.ctx); err == nil {
+			g.read = time.Now()
+		}
+	}
+	return g.pulses, err
 }
 
 // workers returns the largest number of workers in the last minute, of which now are there.
@@ -155,7 +172,8 @@ func (w *worker) depart(u *urlparse.URL, cause error) {
 	switch {
 	case before:
 	case w.json:
-		w.log.Warn("this worker leaves a host to others", "host", u.Address(), "cause", show.OneLine(cause.Error()))
+		w.log.Warn("this worker leaves a host to others", "host", u.Address(),
+			"cause", show.OneLine(cause.Error()))
 	default:
 		w.line("this worker leaves the files of %s to others: %v", u.Address(), cause)
 	}
@@ -200,7 +218,8 @@ func (v *visit) ended(err error) {
 	defer v.leave()
 	server, _ := errors.AsType[*ftpexec.Error](err)
 	switch {
-	case errors.Is(err, ftpexec.ErrNoCredentials), errors.Is(err, ftpexec.ErrLogin) && v.door.bad.Add(1) >= mostBad:
+	case errors.Is(err, ftpexec.ErrNoCredentials),
+		errors.Is(err, ftpexec.ErrLogin) && v.door.bad.Add(1) >= mostBad:
 		v.w.depart(v.url, err)
 	case errors.Is(err, ftpexec.ErrLogin):
 		v.door.open.Store(false)
@@ -243,7 +262,7 @@ func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
 // this one has just begun, others may be about to.
 func (w *worker) agrees(c *chunk) bool {
 	host := hostKey(c.Host)
-	pulses, err := w.pulses(w.ctx)
+	pulses, err := w.others()
 	if err != nil || len(pulses) == 0 {
 		return false
 	}
@@ -276,7 +295,7 @@ func (w *worker) hopeless(host string) bool {
 	if time.Since(v.at) < slotTTL/2 {
 		return v.is
 	}
-	pulses, err := w.pulses(w.ctx)
+	pulses, err := w.others()
 	if err != nil {
 		return false
 	}

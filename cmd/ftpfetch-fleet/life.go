@@ -59,7 +59,8 @@ func (w *wishes) apply(b *bounds) (err error) {
 
 func readHours(text string) (from, to int, ok bool) {
 	n, err := fmt.Sscanf(text, "%d-%d", &from, &to)
-	return from, to, err == nil && n == 2 && 0 <= from && from < 24 && 0 <= to && to <= 24 && from != to
+	ok = err == nil && n == 2 && 0 <= from && from < 24 && 0 <= to && to <= 24 && from != to
+	return from, to, ok
 }
 
 // open reports whether the host may be asked at t.
@@ -74,22 +75,33 @@ func (b bounds) open(t time.Time) bool {
 	return from <= t.Hour() || t.Hour() < to
 }
 
-// change changes a job, as if nobody else did so at the same time.
-func (f *fleet) change(ctx context.Context, id string, change func(*job) error) (j job, err error) {
+// change changes what a bucket holds under a key, as if nobody else did so at the same time. If it holds nothing there it is
+// first, or an error if that is nil.
+func change[T any](
+	ctx context.Context, kv jetstream.KeyValue, key string, first *T, how func(*T) error,
+) (to T, err error) {
 	for {
-		e, err := f.jobs.Get(ctx, id)
+		rev := uint64(0)
+		e, err := kv.Get(ctx, key)
+		switch {
+		case err == nil:
+			to = *new(T)
+			rev = e.Revision()
+			err = json.Unmarshal(e.Value(), &to)
+		case first != nil && errors.Is(err, jetstream.ErrKeyNotFound):
+			to = *first
+			err = nil
+		}
+		if err == nil {
+			err = how(&to)
+		}
 		if err != nil {
-			return j, err
+			return to, err
 		}
-		j = job{}
-		if err = json.Unmarshal(e.Value(), &j); err == nil {
-			err = change(&j)
-		}
-		if err != nil {
-			return j, err
-		}
-		if _, err = f.jobs.Update(ctx, id, j.text(), e.Revision()); !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-			return j, err
+		text, _ := json.Marshal(to)
+		_, err = kv.Update(ctx, key, text, rev)
+		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			return to, err
 		}
 	}
 }
@@ -101,7 +113,7 @@ func turn(from, to string) func(context.Context, *command, *fleet) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.change(ctx, j.ID, func(j *job) error {
+		_, err = change(ctx, f.jobs, j.ID, nil, func(j *job) error {
 			if j.State != from && j.State != to {
 				return usage("job %s is %s", j.ID, j.State)
 			}
@@ -118,7 +130,7 @@ func setCap(ctx context.Context, c *command, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	j, err = f.change(ctx, j.ID, func(j *job) error {
+	j, err = change(ctx, f.jobs, j.ID, nil, func(j *job) error {
 		if j.State == "adding" {
 			return usage("job %s is still being added", j.ID)
 		}
@@ -177,7 +189,8 @@ func (f *fleet) remove(ctx context.Context, id string) error {
 		err = errors.Join(err, f.attempts.Purge(ctx, key))
 	}
 	results := jetstream.WithPurgeSubject("results." + id + ".>")
-	err = errors.Join(err, f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+id+".>")), f.results.Purge(ctx, results))
+	chunks := jetstream.WithPurgeSubject("work." + id + ".>")
+	err = errors.Join(err, f.work.Purge(ctx, chunks), f.results.Purge(ctx, results))
 	if err == nil {
 		err = f.jobs.Purge(ctx, id) // from now on no worker brings a result
 	}

@@ -45,6 +45,7 @@ connections to a server than it bears.
   --connect-timeout TIME  how long work waits for the server (1m)
   --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics
   --insecure      use a NATS without TLS on another machine
+  --replicas N    how many servers of a NATS cluster hold all, for who comes first (3)
 
 serve writes FILE, which lets others join. LIST is a file or URL; add prints its JOB, and JOB is the
 last one if it is left out. work fetches, on every machine, with N connections (4), and takes passwords
@@ -54,11 +55,13 @@ from ~/.netrc. Exit codes are ftpfetch's.
 // command is a command line.
 type command struct {
 	dir, join, listen, http, name, egress, output, progress, cacert string
-	jobs                                                            int
-	idle, patience                                                  time.Duration
-	shared, json, failed, insecure                                  bool
-	wishes                                                          wishes
-	args                                                            []string // what is left
+
+	role                           string // that it needs
+	jobs, replicas                 int
+	idle, patience                 time.Duration
+	shared, json, failed, insecure bool
+	wishes                         wishes
+	args                           []string // what is left
 
 	in       io.Reader
 	out, err io.Writer
@@ -88,17 +91,23 @@ func main() {
 // commands are the words after the program's name.
 var commands = map[string]func(context.Context, *command) error{
 	"serve": serve, "work": work, "run": run,
-	"add": joined(add), "status": joined(status), "wait": joined(waitFor), "report": joined(writeReport),
-	"cancel": joined(cancel), "retry": joined(retryJob), "delete": joined(deleteJob), "cap": joined(setCap),
-	"pause": joined(turn("ready", "paused")), "resume": joined(turn("paused", "ready")),
-	"help": helped, "-h": helped, "--help": helped,
+	"status": joined("look", status), "wait": joined("look", waitFor),
+	"report": joined("look", writeReport),
+	"add":    joined("add", add), "cancel": joined("add", cancel), "retry": joined("add", retryJob),
+	"delete": joined("add", deleteJob), "cap": joined("add", setCap),
+	"pause":  joined("add", turn("ready", "paused")),
+	"resume": joined("add", turn("paused", "ready")),
+	"help":   helped, "-h": helped, "--help": helped,
 }
 
 func helped(context.Context, *command) error { return pflag.ErrHelp }
 
-// joined is a command that needs the server.
-func joined(run func(context.Context, *command, *fleet) error) func(context.Context, *command) error {
+// joined is a command that needs the server, and a role there.
+func joined(
+	role string, run func(context.Context, *command, *fleet) error,
+) func(context.Context, *command) error {
 	return func(ctx context.Context, c *command) error {
+		c.role = role
 		f, err := c.dial(ctx, "ftpfetch-fleet", 0, func() {})
 		if err != nil {
 			return err
@@ -142,6 +151,8 @@ func explain(err error) (text string, code int) {
 		code = 60
 	case errors.Is(err, nats.ErrAuthorization):
 		text, code = "the server refuses the token of the JOIN file", 67
+	case errors.Is(err, nats.ErrPermissionViolation):
+		code = 67
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		text = "the server at the address of the JOIN file offers no TLS, so that others could read and change all: " +
 			"set up TLS there, or write --insecure"
@@ -163,6 +174,7 @@ func (c *command) parseList(name string, args []string) error {
 	if name == "add" {
 		own.BoolVar(&c.insecure, "insecure", false, "")
 		own.BoolVar(&c.json, "json", false, "")
+		own.IntVar(&c.replicas, "replicas", 0, "")
 		c.wishes.flags(own)
 		own.IntVar(&c.wishes.priority, "priority", 0, "")
 		own.DurationVar(&c.wishes.expire, "expire", 0, "")
@@ -210,6 +222,7 @@ func (c *command) parse(name string, args []string) error {
 	fs.StringVar(&c.cacert, "cacert", "", "")
 	fs.StringVarP(&c.output, "output", "o", "-", "")
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
+	fs.IntVar(&c.replicas, "replicas", 0, "")
 	fs.DurationVar(&c.idle, "idle", 0, "")
 	fs.DurationVar(&c.patience, "connect-timeout", time.Minute, "")
 	fs.BoolVar(&c.insecure, "insecure", false, "")
@@ -225,8 +238,9 @@ func (c *command) parse(name string, args []string) error {
 	} else if err != nil {
 		return usage("%s: %v; try ftpfetch-fleet --help", name, err)
 	}
-	if c.args = fs.Args(); len(c.args) > 1 || len(c.args) == 1 && (name == "serve" || name == "work") {
-		return usage("%s: %s is too much; try ftpfetch-fleet --help", name, shown(c.args[len(c.args)-1]))
+	c.args = fs.Args()
+	if n := len(c.args); n > 1 || n == 1 && (name == "serve" || name == "work") {
+		return usage("%s: %s is too much; try ftpfetch-fleet --help", name, shown(c.args[n-1]))
 	}
 	if strings.Contains(c.name+c.egress, "@") { // all who ask for the status see them
 		return usage("--name and --egress take a name, which others see: write it without @")

@@ -31,9 +31,10 @@ type outcome struct {
 	c      *chunk
 	rows   bytes.Buffer
 	report *report.File
-	done   []*tally     // of each item; nil: it has no outcome yet
-	noted  map[int]bool // the places of what could not be fetched in this try, although the server did not say no
-	tally  tally        // of all
+	done   []*tally // of each item; nil: it has no outcome yet
+	// the places of what could not be fetched in this try, although the server did not say no
+	noted  map[int]bool
+	tally  tally // of all
 	ctx    context.Context
 	end    context.CancelCauseFunc
 	rounds int
@@ -61,7 +62,8 @@ type tally struct {
 
 func newOutcome(w *worker, c *chunk) *outcome {
 	o := &outcome{
-		w: w, c: c, done: make([]*tally, len(c.Items)), noted: make(map[int]bool), sizes: make(map[*batch.Task]int64),
+		w: w, c: c, done: make([]*tally, len(c.Items)), noted: make(map[int]bool),
+		sizes: make(map[*batch.Task]int64),
 	}
 	o.report, _ = report.Create("-", w.where, &o.rows)
 	return o
@@ -81,7 +83,8 @@ func (o *outcome) left() *feed {
 		}
 		m, err := i.unpack()
 		if err != nil {
-			o.fail(at, fmt.Errorf("this worker cannot read what add has sent, use one version of ftpfetch-fleet: %w", err))
+			err = fmt.Errorf("this worker cannot read what add has sent, use one version of ftpfetch-fleet: %w", err)
+			o.fail(at, err)
 			continue
 		}
 		met[key] = true
@@ -135,8 +138,10 @@ func (o *outcome) keep(at int, write func()) {
 func (o *outcome) unreadable(err error) {
 	n := o.c.files
 	text := fmt.Sprintf("a worker cannot read the %d files of a chunk, use one version of ftpfetch-fleet: %v", n, err)
-	_ = o.report.Write(report.Row{Version: 1, Status: "failed", Error: show.OneLine(text), Code: exitOther})
-	o.tally = tally{Ended: n, Failed: n, Code: exitOther, Lost: n, By: map[string]int64{o.by(exitOther): n}}
+	_ = o.report.Write(report.Row{Version: 1, Status: "failed", Error: show.OneLine(text),
+		Code: exitOther})
+	o.tally = tally{Ended: n, Failed: n, Code: exitOther, Lost: n,
+		By: map[string]int64{o.by(exitOther): n}}
 	o.w.files.Add(n)
 	o.w.failed.Add(n)
 }
@@ -165,8 +170,10 @@ func (o *outcome) twice() {
 		}
 	}
 	for at, i := range o.c.Items {
-		if t := first[localfile.Key(i.path())]; o.done[at] == nil && !o.c.given[at] && t != nil {
-			o.count(at, tally{Ended: 1, Complete: t.Complete, Before: t.Complete, Failed: t.Failed, Code: t.Code})
+		t := first[localfile.Key(i.path())]
+		if o.done[at] == nil && !o.c.given[at] && t != nil {
+			o.count(at, tally{Ended: 1, Complete: t.Complete, Before: t.Complete,
+				Failed: t.Failed, Code: t.Code})
 		}
 	}
 }
@@ -188,7 +195,8 @@ func (o *outcome) event(e batch.Event) {
 		return
 	}
 	if e.Kind != download.Ended {
-		if o.w.tell(e); e.Kind == download.Progress {
+		o.w.tell(e)
+		if e.Kind == download.Progress {
 			o.w.bytes.Add(max(0, e.Done-o.sizes[e.Task]))
 			o.sizes[e.Task] = e.Done
 		}
@@ -266,11 +274,13 @@ func isDisk(err error) bool {
 			return true
 		}
 	}
-	return localfile.Failed(err) || local != nil && strings.HasPrefix(filepath.Base(local.Path), ledgerName)
+	return localfile.Failed(err) ||
+		local != nil && strings.HasPrefix(filepath.Base(local.Path), ledgerName)
 }
 
 // isHere reports whether an error is one of this machine's disk, and not of the name that the list gives the file.
 func isHere(err error) bool {
 	local, ok := errors.AsType[*localfile.Error](err)
-	return ok && !local.Elsewhere && !errors.Is(err, localfile.ErrName) && !errors.Is(err, fs.ErrExist)
+	return ok && !local.Elsewhere && !errors.Is(err, localfile.ErrName) &&
+		!errors.Is(err, fs.ErrExist)
 }

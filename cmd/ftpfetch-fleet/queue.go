@@ -47,7 +47,10 @@ func (w *worker) queues() []queue {
 		}
 	}
 	slices.SortFunc(all, func(a, b queue) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank[a.host], rank[b.host]), a.added.Compare(b.added))
+		return cmp.Or(
+			cmp.Compare(b.priority, a.priority), cmp.Compare(rank[a.host], rank[b.host]),
+			a.added.Compare(b.added),
+		)
 	})
 	return all
 }
@@ -65,7 +68,7 @@ func (w *worker) may(q queue) bool {
 // first reports whether a lane that has a slot for a queue is to go on with it.
 func (w *worker) first(q queue) bool {
 	return w.may(q) && !slices.ContainsFunc(w.queues(), func(other queue) bool {
-		return other.priority > q.priority && (other.host == q.host || w.free(other.host) > 0)
+		return other.priority > q.priority && (other.host == q.host || !w.isFull(other.host))
 	})
 }
 
@@ -85,7 +88,7 @@ func (w *worker) consumer(q queue) jetstream.Consumer {
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		c, err = w.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 			Durable: name, FilterSubject: q.subject(), AckPolicy: jetstream.AckExplicitPolicy,
-			AckWait: ackWait, MaxAckPending: 256, // chunks, whatever the egresses are
+			AckWait: ackWait, MaxAckPending: 4 * mostLanes, // chunks, whatever the egresses are
 		})
 	}
 	if err != nil {
@@ -108,7 +111,8 @@ func (w *worker) retire(ctx context.Context, q queue) {
 	if !ok || w.age(was) < ackWait {
 		return
 	}
-	if _, err := w.work.GetLastMsgForSubject(ctx, q.subject()); errors.Is(err, jetstream.ErrMsgNotFound) {
+	_, err := w.work.GetLastMsgForSubject(ctx, q.subject())
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		_ = w.forget(ctx, q.key(), was.rev)
 	}
 }
@@ -134,6 +138,9 @@ func (h *hand) rate() rate.Limit {
 	if _, ok := h.w.hosts.get(h.host, &at); !ok || at.Rate == 0 {
 		return rate.Inf
 	}
-	used := max(1, h.w.limit(h.host)-h.w.free(h.host))
-	return rate.Limit(at.Rate) / rate.Limit(used)
+	used, err := h.w.used(h.ctx, h.host)
+	if err != nil {
+		used = at.PerHost
+	}
+	return rate.Limit(at.Rate) / rate.Limit(max(1, used))
 }

@@ -55,7 +55,8 @@ func (w *worker) publish(c *chunk, o *outcome) bool {
 		return false
 	}
 	sum, _ := json.Marshal(o.tally)
-	return w.record(c, &nats.Msg{Data: body.Bytes(), Header: nats.Header{tallyHeader: {string(sum)}}})
+	return w.record(c,
+		&nats.Msg{Data: body.Bytes(), Header: nats.Header{tallyHeader: {string(sum)}}})
 }
 
 // ack removes a chunk that has a result, and what the attempts at it have left: it has its result, and one that was frozen
@@ -147,7 +148,9 @@ func (i item) parts(attempt string) [3]string {
 }
 
 // attemptsAt returns all attempts at a chunk by their keys.
-func (w *worker) attemptsAt(ctx context.Context, c *chunk) (map[string]jetstream.KeyValueEntry, error) {
+func (w *worker) attemptsAt(
+	ctx context.Context, c *chunk,
+) (map[string]jetstream.KeyValueEntry, error) {
 	if !w.shared {
 		return nil, nil
 	}
@@ -155,10 +158,13 @@ func (w *worker) attemptsAt(ctx context.Context, c *chunk) (map[string]jetstream
 }
 
 // sweep removes what attempts at a chunk have left. A file that this attempt has fetched itself has left nothing.
-func (w *worker) sweep(c *chunk, attempts map[string]jetstream.KeyValueEntry, o *outcome) (err error) {
+func (w *worker) sweep(
+	c *chunk, attempts map[string]jetstream.KeyValueEntry, o *outcome,
+) (err error) {
 	for key := range attempts {
 		for at, i := range c.Items {
-			if key == c.id()+c.attempt && !c.inherits && o.done[at] != nil && o.done[at].Complete > o.done[at].Before {
+			if key == c.id()+c.attempt && !c.inherits && o.done[at] != nil &&
+				o.done[at].Complete > o.done[at].Before {
 				continue
 			}
 			for _, name := range i.parts(part(key)) {
@@ -172,7 +178,8 @@ func (w *worker) sweep(c *chunk, attempts map[string]jetstream.KeyValueEntry, o 
 
 // each calls use with the results of a job, in their order, from *from in the stream on, and moves *from behind the last.
 func (f *fleet) each(
-	ctx context.Context, id string, from *uint64, headers bool, use func(uint64, tally, []byte) error,
+	ctx context.Context, id string, from *uint64, headers bool,
+	use func(uint64, tally, []byte) error,
 ) error {
 	c, err := f.js.OrderedConsumer(ctx, "RESULTS", jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers,
@@ -244,7 +251,9 @@ func (s *sum) forget(t tally) {
 		s.Code = exitOther // of what cannot be tried again
 	}
 	lost := fmt.Sprintf("%d ", exitOther)
-	maps.DeleteFunc(s.By, func(by string, _ int64) bool { return s.Lost == 0 || !strings.HasPrefix(by, lost) })
+	maps.DeleteFunc(s.By, func(by string, _ int64) bool {
+		return s.Lost == 0 || !strings.HasPrefix(by, lost)
+	})
 }
 
 // over reports whether all chunks of a job have a result.

@@ -74,12 +74,15 @@ func retryJob(ctx context.Context, c *command, f *fleet) error {
 		_, err = f.sendAll(ctx, &j, tasks, p, prefix)
 	}
 	if err == nil {
-		c.line("%s of job %s tried again", printable.Count(int64(len(slices.Collect(tasks))), "file is", "files are"), j.ID)
+		n := int64(len(slices.Collect(tasks)))
+		c.line("%s of job %s tried again", printable.Count(n, "file is", "files are"), j.ID)
 	}
 	return err
 }
 
-func (f *fleet) recordRetry(ctx context.Context, j job, tasks iter.Seq[batch.Task], p plan, prefix string) error {
+func (f *fleet) recordRetry(
+	ctx context.Context, j job, tasks iter.Seq[batch.Task], p plan, prefix string,
+) error {
 	counted := new(job)
 	for _, err := range counted.chunks(tasks, p, j.Terms, prefix) {
 		if err != nil {
@@ -88,7 +91,8 @@ func (f *fleet) recordRetry(ctx context.Context, j job, tasks iter.Seq[batch.Tas
 	}
 	sum, _ := json.Marshal(tally{Retried: counted.Files, Rest: counted.Chunks})
 	msg := &nats.Msg{
-		Subject: "results." + j.ID + "." + strings.TrimSuffix(prefix, "-"), Header: nats.Header{tallyHeader: {string(sum)}},
+		Subject: "results." + j.ID + "." + strings.TrimSuffix(prefix, "-"),
+		Header:  nats.Header{tallyHeader: {string(sum)}},
 	}
 	_, err := f.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
 	if isWrongSequence(err) {
@@ -98,7 +102,9 @@ func (f *fleet) recordRetry(ctx context.Context, j job, tasks iter.Seq[batch.Tas
 }
 
 // failures returns the files that have failed between two places of the stream.
-func (f *fleet) failures(ctx context.Context, id string, from, to uint64) (iter.Seq[batch.Task], error) {
+func (f *fleet) failures(
+	ctx context.Context, id string, from, to uint64,
+) (iter.Seq[batch.Task], error) {
 	var tasks []batch.Task
 	err := f.rows(ctx, id, func(at uint64, s stored) error {
 		if s.Item == nil || at <= from || at >= to {

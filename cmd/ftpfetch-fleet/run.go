@@ -53,7 +53,8 @@ func (c *command) together(
 	if err != nil {
 		return t, err
 	}
-	w, err := newWorker(&command{dir: o.Each.Root.Name(), name: "run", egress: "run", shared: true, err: c.err})
+	lane := &command{dir: o.Each.Root.Name(), name: "run", egress: "run", shared: true, err: c.err}
+	w, err := newWorker(lane)
 	if err != nil {
 		return t, err
 	}
@@ -75,11 +76,13 @@ func (c *command) together(
 	})
 	s, err := f.follow(working, j.ID, func(*state) {})
 	end()
-	if werr := <-worked; err != nil {
+	werr := <-worked
+	if err != nil {
 		err = errors.Join(context.Cause(ctx), werr)
 	}
 	stop()
-	if t = totals(); err == nil {
+	t = totals()
+	if err == nil {
 		t.Files = s.Files
 	}
 	if err == nil && t.Complete < t.Files {

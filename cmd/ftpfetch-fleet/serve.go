@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -29,13 +28,14 @@ import (
 type hub struct {
 	*server.Server
 	lock     *os.File
-	join     join
+	join     join   // the one to add
+	secret   string // has the private key: the tokens come from it
 	identity tls.Certificate
 }
 
 const (
 	mostStored  = 16 << 30
-	mostMemory  = 64 << 20 // nothing is kept in memory alone; the rest is for the heap
+	mostMemory  = 64 << 20 // nothing is kept in memory alone
 	mostPayload = 4 << 20
 )
 
@@ -44,19 +44,26 @@ func serve(ctx context.Context, c *command) error {
 	if c.dir == "" || c.join == "" {
 		return usage("serve needs --dir STATE and --join FILE")
 	}
-	if _, err := readJoin(c.join, true); err != nil && !errors.Is(err, os.ErrNotExist) { // FILE would be lost
-		return err
+	files := []string{c.join + ".look", c.join + ".work", c.join}
+	for _, name := range files {
+		if _, err := readJoin(name, true); err != nil && !errors.Is(err, os.ErrNotExist) { // it would be lost
+			return err
+		}
 	}
-	debug.SetMemoryLimit(mostMemory)
+	debug.SetGCPercent(50)
 	h, err := startHub(c.dir, c.listen, c.line)
 	if err != nil {
 		return err
 	}
 	defer h.stop()
-	if err := h.join.write(c.join); err != nil {
-		return err
+	for i, name := range files {
+		j := h.as(roles[i])
+		if err = j.write(name); err != nil {
+			return err
+		}
 	}
-	c.line("serving %s; %s lets others join", h.join.Address, c.join)
+	c.line("serving %s; %s lets others join, %s only work, %s only look", h.join.Address,
+		c.join, files[1], files[0])
 	if c.http != "" {
 		stop, at, err := h.serveBoard(ctx, c.http)
 		if err != nil {
@@ -80,7 +87,8 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 		return nil, usage("--listen %s: %v", listen, err)
 	}
 	number := probe.Addr().(*net.TCPAddr).Port
-	if probe.Close(); port == "0" {
+	probe.Close()
+	if port == "0" {
 		number = server.RANDOM_PORT
 	}
 	h := new(hub)
@@ -95,15 +103,7 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 	if h.identity, err = h.identify(dir); err != nil {
 		return nil, err
 	}
-	// With its defaults the server listens everywhere, to everybody, in plain text.
-	h.Server, err = server.NewServer(&server.Options{
-		Host: host, Port: number, Authorization: h.join.Token, // compared in constant time
-		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}},
-		TLSHandshakeFirst: true, TLSTimeout: 5,
-		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
-		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one a host; the default is 1,000
-		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,
-	})
+	h.Server, err = server.NewServer(h.options(dir, host, number))
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +114,34 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 		return nil, errors.New("the server does not start")
 	}
 	at := h.Addr().(*net.TCPAddr)
+	h.join = h.as("add")
+	h.join.Address = at.String()
+	// Other roles may not make the streams.
+	f, err := h.join.open(context.Background(), "serve", asking, func() {})
+	if err != nil {
+		h.Shutdown()
+		return nil, err
+	}
 	if at.IP.IsUnspecified() {
-		if host, err = os.Hostname(); err != nil {
-			return nil, err
-		}
+		host, err = os.Hostname()
 	}
 	h.join.Address = net.JoinHostPort(host, strconv.Itoa(at.Port))
-	return h, nil
+	f.Close()
+	return h, err
+}
+
+// options are those of the server. With its defaults it listens everywhere, to everybody, in plain text.
+func (h *hub) options(dir, host string, port int) *server.Options {
+	return &server.Options{
+		Host: host, Port: port, Users: h.users(), // whose tokens are compared in constant time
+		TLSConfig: &tls.Config{
+			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity},
+		},
+		TLSHandshakeFirst: true, TLSTimeout: 5,
+		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
+		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one a host; the default is 1,000
+		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,
+	}
 }
 
 func (h *hub) stop() {
@@ -139,7 +160,8 @@ func own(dir string) (lock *os.File, err error) {
 	} else if !disk.Ours(info) || info.Mode().Perm()&0o077 != 0 {
 		return nil, usage("%s holds secrets and is open to other users: run chmod 700 %s as its owner", dir, dir)
 	}
-	if lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
 		return nil, err
 	}
 	if taken, _ := disk.Lock(lock); taken {
@@ -149,7 +171,7 @@ func own(dir string) (lock *os.File, err error) {
 	return lock, nil
 }
 
-// identify reads the token, the certificate and its key, or makes them. It fills h.join.
+// identify reads the certificate and its key, or makes them. The tokens come from them.
 func (h *hub) identify(dir string) (identity tls.Certificate, err error) {
 	name := filepath.Join(dir, "identity.pem")
 	text, err := os.ReadFile(name)
@@ -164,37 +186,29 @@ func (h *hub) identify(dir string) (identity tls.Certificate, err error) {
 	if identity, err = tls.X509KeyPair(text, text); err != nil {
 		return identity, fmt.Errorf("%s: %w", name, err)
 	}
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		switch block.Type {
-		case "CERTIFICATE":
-			h.join.Certificate = string(pem.EncodeToMemory(block))
-		case "TOKEN":
-			h.join.Token = hex.EncodeToString(block.Bytes)
-		}
-	}
-	if len(h.join.Token) != 64 { // without a token the server would be open
-		err = fmt.Errorf("%s holds no token: remove it for a new one", name)
-	}
-	return identity, err
+	h.secret = string(text)
+	block := pem.Block{Type: "CERTIFICATE", Bytes: identity.Certificate[0]}
+	h.join.Certificate = string(pem.EncodeToMemory(&block))
+	return identity, nil
 }
 
-// newIdentity makes a certificate with its key, and a token of 256 bits.
+// newIdentity makes a certificate with its key.
 func newIdentity() (text []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	// Who pins it looks at no name and no time.
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
+	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, err
 	}
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	token := make([]byte, 32)
-	_, _ = rand.Read(token) // never fails
 	for _, b := range []pem.Block{
-		{Type: "CERTIFICATE", Bytes: certificate}, {Type: "PRIVATE KEY", Bytes: private}, {Type: "TOKEN", Bytes: token},
+		{Type: "CERTIFICATE", Bytes: certificate}, {Type: "PRIVATE KEY", Bytes: private},
 	} {
 		text = append(text, pem.EncodeToMemory(&b)...)
 	}

@@ -28,9 +28,11 @@ type slot struct {
 	nonce string
 	rev   uint64
 	taken time.Time
-	at    time.Time // when what the server granted last was asked for: it may have granted it any time later
+	// when what the server granted last was asked for: it may have granted it any time later
+	at time.Time
 
-	ctx    context.Context // of the work with it; ends when the slot is lost, with errSlot, and with the worker
+	// of the work with it; ends when the slot is lost, with errSlot, and with the worker
+	ctx    context.Context
 	lose   context.CancelCauseFunc
 	held   context.Context // ends when the slot is to be renewed no more
 	let    context.CancelFunc
@@ -45,12 +47,21 @@ func (s *slot) key() string { return s.w.egress + "." + s.host + "." + strconv.I
 // value is what the server holds of a slot: who has it, and which server has last heard of that.
 func (s *slot) value() []byte { return []byte(s.w.me + " " + s.nonce + " " + s.w.ConnectedServerId()) }
 
-// acquire takes a slot of a host, or returns nil if none seems to be free before ctx ends. The server creates a key only
-// once. The slot does not end with ctx: a connection outlives what has opened it.
+// mostTried is how many slots of a host are looked at before it counts as full for a while. Nobody watches slots: then each
+// renewal would go to all workers. Who releases a slot tells one lane that waits for it.
+const mostTried = 4
+
+// acquire takes a slot of a host, or returns nil if it finds none before ctx ends. The server creates a key only once. The
+// slot does not end with ctx: a connection outlives what has opened it.
 func (w *worker) acquire(ctx context.Context, host string) *slot {
-	for _, i := range rand.Perm(w.limit(host)) { // so that lanes which start together do not all try the same one
+	order := rand.Perm(w.limit(host)) // so that lanes which start together do not all try the same one
+	order = order[:min(len(order), mostTried)]
+	if i, ok := w.freed.LoadAndDelete(host); ok && i.(int) < w.limit(host) {
+		order = append([]int{i.(int)}, order...)
+	}
+	for _, i := range order {
 		s := &slot{w: w, host: host, i: i, nonce: crypto.Text()}
-		if was, used := w.slots.get(s.key(), nil); used && !w.reclaim(ctx, s.key(), was) {
+		if !w.vacant(ctx, s.key()) {
 			continue
 		}
 		s.taken = time.Now()
@@ -75,7 +86,36 @@ func (w *worker) acquire(ctx context.Context, host string) *slot {
 		go s.keep()
 		return s
 	}
+	w.full.Store(host, time.Now())
 	return nil
+}
+
+// isFull reports whether no free slot of a host was found a moment ago.
+func (w *worker) isFull(host string) bool {
+	at, ok := w.full.Load(host)
+	return w.limit(host) == 0 || ok && time.Since(at.(time.Time)) < slotTTL/5
+}
+
+// vacant reports whether nobody has a slot, or nobody any more.
+func (w *worker) vacant(ctx context.Context, key string) bool {
+	bounded, cancel := context.WithTimeout(ctx, slotTTL/3)
+	defer cancel()
+	e, err := w.fleet.slots.Get(bounded, key)
+	if err != nil {
+		return errors.Is(err, jetstream.ErrKeyNotFound)
+	}
+	return w.reclaim(ctx, key, held{value: e.Value(), rev: e.Revision(), made: e.Created()})
+}
+
+// used returns how many slots of a host are in use.
+func (w *worker) used(ctx context.Context, host string) (n int, err error) {
+	keys, err := w.fleet.slots.ListKeysFiltered(ctx, w.egress+"."+host+".*")
+	if err == nil {
+		for range keys.Keys() {
+			n++
+		}
+	}
+	return n, err
 }
 
 // owned returns the revision of the slot if the server says that it is this one. gone means that it says the opposite.
@@ -113,7 +153,7 @@ func (w *worker) answer() (*nats.Subscription, error) {
 // lapsed reports whether a slot was not renewed in time, and its worker not asked for a while.
 func (w *worker) lapsed(key string, was held) bool {
 	asked, ok := w.asked.Load(key)
-	return elapsed(was.seen) >= slotTTL && !(ok && time.Since(asked.(time.Time)) < slotTTL/2)
+	return w.age(was) >= slotTTL && !(ok && time.Since(asked.(time.Time)) < slotTTL/2)
 }
 
 // reclaim frees a slot that has lapsed, if its connection is closed: its worker says so, or is no more. A process that was
@@ -130,16 +170,17 @@ func (w *worker) reclaim(ctx context.Context, key string, was held) bool {
 	answer, err := w.RequestWithContext(bounded, holderSubject(fields[0]), []byte(fields[1]))
 	switch {
 	case err == nil && string(answer.Data) == released:
-	case errors.Is(err, nats.ErrNoResponders) && fields[2] == w.ConnectedServerId() && w.age(was) < trusted*slotTTL:
+	case errors.Is(err, nats.ErrNoResponders) &&
+		fields[2] == w.ConnectedServerId() && w.age(was) < trusted*slotTTL:
 	default:
 		return false
 	}
 	return w.fleet.slots.Delete(bounded, key, jetstream.LastRevision(was.rev)) == nil
 }
 
-// age is how long ago something was written, which may be long before this worker has seen it.
+// age is how long ago something was written, by the server's clock.
 func (w *worker) age(was held) time.Duration {
-	return max(elapsed(was.seen), time.Now().Add(w.skew).Sub(was.made))
+	return w.began.made.Add(elapsed(w.began.seen)).Sub(was.made)
 }
 
 // elapsed returns the time since t. One of its clocks stands still while the machine sleeps, the other one may be set.
@@ -202,12 +243,40 @@ func (s *slot) release() {
 	s.w.mine.Delete(s.nonce)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), asking)
 	defer cancel()
-	_ = s.w.fleet.slots.Delete(ctx, s.key(), jetstream.LastRevision(s.rev))
+	if s.w.fleet.slots.Delete(ctx, s.key(), jetstream.LastRevision(s.rev)) == nil {
+		_ = s.w.Publish(freeSubject(s.w.egress, s.host), []byte(strconv.Itoa(s.i)))
+	}
 }
 
-// due reports whether the slot is to be given back after a chunk. Else one worker had 9,248 files of 20,000, another none.
+// freeSubject is where lanes that wait for a slot of a host hear of one. Each message goes to one of them.
+func freeSubject(egress, host string) string { return "free." + egress + "." + host }
+
+// await waits for slots of a host, until the subscription ends. Who asks is told that somebody waits.
+func (w *worker) await(host string) (*nats.Subscription, error) {
+	return w.QueueSubscribe(freeSubject(w.egress, host), "lanes", func(m *nats.Msg) {
+		i, err := strconv.Atoi(string(m.Data))
+		if err != nil {
+			_ = m.Respond(nil)
+			return
+		}
+		w.freed.Store(host, i)
+		w.full.Delete(host)
+		w.offered.ring()
+	})
+}
+
+// due reports whether the slot is to be given back after a chunk, because somebody waits for it. Else one worker had 9,248
+// files of 20,000, another none.
 func (s *slot) due() bool {
-	return s.i >= s.w.limit(s.host) || time.Since(s.taken) > 2*slotTTL && s.w.free(s.host) == 0
+	if s.i >= s.w.limit(s.host) {
+		return true
+	}
+	if time.Since(s.taken) < 2*slotTTL {
+		return false
+	}
+	s.taken = time.Now()
+	_, err := s.w.Request(freeSubject(s.w.egress, s.host), nil, slotTTL/10)
+	return err == nil
 }
 
 // hand is what a lane works with: a slot of the host that has work, and the Client. Each connection of the Client has a

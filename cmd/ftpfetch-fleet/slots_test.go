@@ -62,7 +62,7 @@ func TestReclaim(t *testing.T) {
 			rev := must.Get(w.fleet.slots.Put(t.Context(), key, []byte(holder+" nonce "+tt.hub)))(t)
 			w.asked.Clear()
 			then := time.Now().Add(-slotTTL - tt.ago)
-			was := held{[]byte(holder + " nonce " + tt.hub), rev, then, then}
+			was := held{value: []byte(holder + " nonce " + tt.hub), rev: rev, made: then}
 			if got := w.reclaim(t.Context(), key, was); got != tt.want {
 				t.Errorf("free: %v", got)
 			}
@@ -96,7 +96,10 @@ func TestThaw(t *testing.T) {
 	must.Do(t, frozen.Process.Signal(syscall.SIGSTOP))
 	w := s.workerAt("looks", "e")
 	key := hostKey(srv.Addr())
-	eventually(t, "the slot has lapsed", func() bool { return w.free(key) == 1 })
+	eventually(t, "the slot has lapsed", func() bool {
+		e := must.Get(w.fleet.slots.Get(t.Context(), "e."+key+".0"))(t)
+		return w.limit(key) == 1 && w.age(held{made: e.Created()}) > slotTTL
+	})
 	if w.acquire(t.Context(), key) != nil || open.Load() != 1 {
 		t.Errorf("another worker has the slot, and %d connections are open", open.Load())
 	}

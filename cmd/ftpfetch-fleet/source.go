@@ -32,7 +32,9 @@ func (o *source) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, er
 	return e, err
 }
 
-func (o *source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (sum []byte, err error) {
+func (o *source) Hash(
+	ctx context.Context, u *urlparse.URL, algorithm string,
+) (sum []byte, err error) {
 	err = o.ask(ctx, u, func() (err error) {
 		sum, err = o.hand.client.Hash(ctx, u, algorithm)
 		return err

@@ -84,7 +84,8 @@ func (w *worker) split(c *chunk, pieces []piece) bool {
 	slices.Sort(s.Given)
 	text, _ := json.Marshal(s)
 	sum, _ := json.Marshal(tally{Rest: len(pieces)})
-	if !w.record(c, &nats.Msg{Header: nats.Header{tallyHeader: {string(sum)}, splitHeader: {string(text)}}}) {
+	header := nats.Header{tallyHeader: {string(sum)}, splitHeader: {string(text)}}
+	if !w.record(c, &nats.Msg{Header: header}) {
 		return false
 	}
 	c.give(s)
@@ -98,7 +99,8 @@ func (w *worker) sendPieces(c *chunk) bool {
 	defer cancel()
 	for len(c.unsent) > 0 {
 		p := c.unsent[0]
-		child := &chunk{Job: c.Job, ID: c.ID + "-" + strconv.Itoa(p.Items[0]+1), Host: c.Host, Terms: c.Terms, Not: p.Not}
+		id := c.ID + "-" + strconv.Itoa(p.Items[0]+1)
+		child := &chunk{Job: c.Job, ID: id, Host: c.Host, Terms: c.Terms, Not: p.Not}
 		for _, at := range p.Items {
 			if at < 0 || at >= len(c.Items) {
 				return false
@@ -155,20 +157,21 @@ func isWrongSequence(err error) bool {
 // mostPieces is how many chunks the rest of one becomes when lanes have nothing to do.
 const mostPieces = 16
 
-// share gives what the lane has not begun to lanes that have nothing to do.
-func (w *worker) share(c *chunk, o *outcome) {
+// share gives what the lane has not begun to lanes that have nothing to do. It reports whether there was something.
+func (w *worker) share(c *chunk, o *outcome) bool {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
-	if o.feed == nil || o.shut {
-		return
+	if o.shut {
+		return false
 	}
 	rest := o.feed.take()
 	if len(rest) == 0 {
-		return
+		return false
 	}
 	var pieces []piece
 	for some := range slices.Chunk(rest, (len(rest)+mostPieces-1)/mostPieces) {
 		pieces = append(pieces, piece{Items: some, Not: c.Not})
 	}
 	w.split(c, pieces) // else this lane tries them once more
+	return true
 }

@@ -31,6 +31,7 @@ type state struct {
 	Hosts    []hostState   `json:"hosts"`
 }
 
+// hostState is how a host is used from one egress.
 type hostState struct {
 	Host   string `json:"host"`
 	Egress string `json:"egress"`
@@ -45,7 +46,9 @@ type workerState struct {
 }
 
 // readAll returns what a bucket holds now under keys that match a pattern.
-func readAll(ctx context.Context, kv jetstream.KeyValue, keys string) (map[string]jetstream.KeyValueEntry, error) {
+func readAll(
+	ctx context.Context, kv jetstream.KeyValue, keys string,
+) (map[string]jetstream.KeyValueEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
 	w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
@@ -97,9 +100,11 @@ func (f *fleet) find(ctx context.Context, id string) (job, error) {
 	return job{}, usage("there is no job %s: ftpfetch-fleet status names them", shown(id))
 }
 
-// look returns the state of a job whose results so far bring t.
-func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
-	s := &state{job: j, tally: t.tally, Results: t.results, Hosts: []hostState{}}
+// of returns the state of a job whose results so far bring t, where s is that of the fleet.
+func (s state) of(j job, t *sum) *state {
+	s.job = j
+	s.tally = t.tally
+	s.Results = t.results
 	s.Chunks += t.Rest
 	if s.over() && j.State != "cancelled" {
 		s.State = "done"
@@ -107,11 +112,17 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 			s.State = incomplete
 		}
 	}
+	s.Left = s.left()
+	return &s
+}
+
+// look returns the state of the fleet, without a job.
+func (f *fleet) look(ctx context.Context) (s state, err error) {
+	s.Hosts = []hostState{}
 	var all [4]map[string]jetstream.KeyValueEntry
 	for i, kv := range []jetstream.KeyValue{f.hosts, f.slots, f.caps, f.workers} {
-		var err error
 		if all[i], err = readAll(ctx, kv, jetstream.AllKeys); err != nil {
-			return nil, err
+			return s, err
 		}
 	}
 	hosts, slots, caps, pulses := all[0], all[1], all[2], all[3]
@@ -128,7 +139,6 @@ func (f *fleet) look(ctx context.Context, j job, t *sum) (*state, error) {
 	}
 	slices.Sort(s.Troubles)
 	slices.SortFunc(s.Fleet, func(a, b workerState) int { return cmp.Compare(a.Name, b.Name) })
-	s.Left = s.left()
 	used := make(map[string]int)
 	for key := range slots {
 		used[strings.TrimRight(key, "0123456789")]++ // EGRESS.HOST.
@@ -170,7 +180,8 @@ func (s *state) details() (lines []string) {
 	}) {
 		code, at, _ := strings.Cut(by, " ")
 		host, worker, _ := strings.Cut(at, " ")
-		lines = append(lines, fmt.Sprintf("%d failed: exit code %s, %s on %s", s.By[by], code, host, worker))
+		lines = append(lines,
+			fmt.Sprintf("%d failed: exit code %s, %s on %s", s.By[by], code, host, worker))
 	}
 	if over := len(lines) - mostDetails; over > 0 {
 		lines = append(lines[:mostDetails], fmt.Sprintf("and %d such lines: see --json", over))
@@ -194,7 +205,8 @@ func (s *state) text() string {
 	if s.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", s.Failed)
 	}
-	if text += ", " + printable.Size(float64(s.Bytes)); s.Size > 0 {
+	text += ", " + printable.Size(float64(s.Bytes))
+	if s.Size > 0 {
 		text += " of " + printable.Size(float64(s.Size))
 	}
 	if s.over() || s.State == "paused" {
@@ -204,7 +216,8 @@ func (s *state) text() string {
 		text += fmt.Sprintf(", %v left", time.Duration(s.Left)*time.Second)
 	}
 	workers := printable.Count(int64(s.Workers), "worker", "workers")
-	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)), workers)
+	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)),
+		workers)
 	for _, h := range s.Hosts {
 		text += fmt.Sprintf("; %s from %s: %d of %d", h.Host, h.Egress, h.Slots, h.Cap)
 	}
@@ -213,16 +226,19 @@ func (s *state) text() string {
 
 func status(ctx context.Context, c *command, f *fleet) error {
 	jobs, err := f.jobsNow(ctx)
-	if id := c.operand(); err == nil && id != "" {
+	id := c.operand()
+	if err == nil && id != "" {
 		jobs = make([]job, 1)
 		jobs[0], err = f.find(ctx, id)
 	}
+	var now state
+	if err == nil {
+		now, err = f.look(ctx)
+	}
 	for i := 0; err == nil && i < len(jobs); i++ {
-		var s *state
 		sum := new(sum)
-		if err = sum.read(ctx, f, jobs[i].ID); err == nil {
-			s, err = f.look(ctx, jobs[i], sum)
-		}
+		err = sum.read(ctx, f, jobs[i].ID)
+		s := now.of(jobs[i], sum)
 		if err == nil {
 			err = c.say(s)
 		}
@@ -263,7 +279,7 @@ func cancel(ctx context.Context, c *command, f *fleet) error {
 // cancel marks a job as cancelled, and takes its chunks back. One that comes later is refused by the workers, who look at
 // the job first.
 func (f *fleet) cancel(ctx context.Context, id string) error {
-	_, err := f.change(ctx, id, func(j *job) error {
+	_, err := change(ctx, f.jobs, id, nil, func(j *job) error {
 		j.State = "cancelled"
 		return nil
 	})

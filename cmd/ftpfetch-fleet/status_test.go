@@ -101,19 +101,16 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestOwnSlots has slots of another egress. A worker does not hear of them.
-func TestOwnSlots(t *testing.T) {
+// TestOwnCaps has ceilings of another egress. A worker does not hear of them.
+func TestOwnCaps(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
 	w := s.worker("w")
 	for _, key := range []string{"there.h.0", "here.h.0"} {
-		must.Get(w.fleet.slots.Put(t.Context(), key, []byte("a b c")))(t)
 		must.Get(w.fleet.caps.Put(t.Context(), key, []byte("{}")))(t)
 	}
-	for _, m := range []*mirror{w.slots, w.caps} {
-		eventually(t, "its own", func() bool { return len(m.names()) > 0 })
-		if got := m.names(); len(got) != 1 || got[0] != "here.h.0" {
-			t.Errorf("got %q", got)
-		}
+	eventually(t, "its own", func() bool { return len(w.caps.names()) > 0 })
+	if got := w.caps.names(); len(got) != 1 || got[0] != "here.h.0" {
+		t.Errorf("got %q", got)
 	}
 }

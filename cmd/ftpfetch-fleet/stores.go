@@ -20,7 +20,7 @@ import (
 // These are variables for tests.
 var (
 	slotTTL = 10 * time.Second // after which a slot that is not renewed has lapsed
-	grace   = 10 * time.Minute // and after which it is free whatever has become of its worker: servers end idle sessions
+	grace   = 10 * time.Minute // and after which it is free in any case: servers end idle sessions
 	ackWait = time.Minute      // how long a chunk may be silent before another worker gets it
 )
 
@@ -32,7 +32,8 @@ const (
 // fleet is everything that the server holds.
 type fleet struct {
 	*nats.Conn
-	js jetstream.JetStream
+	js       jetstream.JetStream
+	replicas int // of what it makes; 0: one
 
 	work    jetstream.Stream // work.JOB.HOST: chunks, until they are acknowledged
 	results jetstream.Stream // results.JOB.CHUNK: what became of them, for ever
@@ -44,23 +45,32 @@ type fleet struct {
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
 	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
 	workers  jetstream.KeyValue // NAME: a pulse
-	attempts jetstream.KeyValue // JOB.CHUNK.NONCE: an attempt whose parts may be in the directory that all share
+	// JOB.CHUNK.NONCE: an attempt whose parts may be in the directory that all share
+	attempts jetstream.KeyValue
 }
 
 // dial reads the JOIN file and opens what the server holds. It waits for the server for as long as patience.
-func (c *command) dial(ctx context.Context, name string, patience time.Duration, again func()) (*fleet, error) {
+func (c *command) dial(
+	ctx context.Context, name string, patience time.Duration, again func(),
+) (*fleet, error) {
 	if c.join == "" {
 		return nil, usage("write --join FILE: the file that ftpfetch-fleet serve has written")
 	}
 	j, err := readJoin(c.join, c.insecure)
+	if err == nil {
+		err = j.may(c.role)
+	}
 	if err != nil {
 		return nil, err
 	}
+	j.replicas = c.replicas
 	return j.open(ctx, name, patience, again)
 }
 
 // open connects, and goes on trying for as long as patience: the server may start later than a worker.
-func (j *join) open(ctx context.Context, name string, patience time.Duration, again func()) (f *fleet, err error) {
+func (j *join) open(
+	ctx context.Context, name string, patience time.Duration, again func(),
+) (f *fleet, err error) {
 	for end := time.Now().Add(patience); ; {
 		if f, err = j.openOnce(ctx, name, again); err == nil || time.Now().After(end) {
 			return f, err
@@ -76,12 +86,24 @@ func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet,
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{Conn: conn}
+	f := &fleet{Conn: conn, replicas: j.replicas}
+	if f.replicas == 0 && conn.ConnectedClusterName() != "" {
+		f.replicas = 3
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*asking) // a cluster without a leader does not answer
+	defer cancel()
 	if f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(asking)); err == nil {
 		err = f.prepare(ctx)
 	}
 	if err != nil {
 		conn.Close()
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = nats.ErrNoServers
+		}
+		if _, ok := errors.AsType[*jetstream.APIError](err); ok && f.replicas > 1 {
+			err = usage("the server cannot hold all %d times, write another --replicas N: %v",
+				f.replicas, err)
+		}
 		return nil, err
 	}
 	return f, nil
@@ -97,18 +119,22 @@ func (f *fleet) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 	c.Storage = jetstream.FileStorage
 	c.Compression = jetstream.S2Compression
 	c.MaxConsumers = -1
+	c.Replicas = f.replicas
 	return f.js.CreateOrUpdateStream(ctx, c)
 }
 
-// bucket opens a bucket, and makes it if it is not there, or has another TTL: an earlier version may have made it.
-func (f *fleet) bucket(ctx context.Context, name string, ttl time.Duration) (jetstream.KeyValue, error) {
-	if kv, err := f.js.KeyValue(ctx, name); err == nil {
-		if is, err := kv.Status(ctx); err == nil && is.TTL() == ttl {
-			return kv, nil
-		}
+// bucket is stream for a bucket.
+func (f *fleet) bucket(
+	ctx context.Context, name string, ttl time.Duration,
+) (jetstream.KeyValue, error) {
+	kv, err := f.js.KeyValue(ctx, name)
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return kv, err
 	}
 	// In memory a server that is killed would forget who has which slot, and grant it twice.
-	c := jetstream.KeyValueConfig{Bucket: name, TTL: ttl, Storage: jetstream.FileStorage}
+	c := jetstream.KeyValueConfig{
+		Bucket: name, TTL: ttl, Storage: jetstream.FileStorage, Replicas: f.replicas,
+	}
 	if ttl > 0 {
 		c.LimitMarkerTTL = max(ttl, time.Second) // so that a watch tells what has expired
 	}
@@ -117,14 +143,16 @@ func (f *fleet) bucket(ctx context.Context, name string, ttl time.Duration) (jet
 
 // prepare opens the streams and buckets, and makes those that are not there.
 func (f *fleet) prepare(ctx context.Context) (err error) {
-	stream := func(c jetstream.StreamConfig) jetstream.Stream {
-		s, serr := f.stream(ctx, c)
-		err = errors.Join(err, serr)
+	stream := func(c jetstream.StreamConfig) (s jetstream.Stream) {
+		if err == nil {
+			s, err = f.stream(ctx, c)
+		}
 		return s
 	}
-	bucket := func(name string, ttl time.Duration) jetstream.KeyValue {
-		kv, kerr := f.bucket(ctx, name, ttl)
-		err = errors.Join(err, kerr)
+	bucket := func(name string, ttl time.Duration) (kv jetstream.KeyValue) {
+		if err == nil {
+			kv, err = f.bucket(ctx, name, ttl)
+		}
 		return kv
 	}
 	f.work = stream(jetstream.StreamConfig{
@@ -133,7 +161,8 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
 	f.hosts, f.queues, f.jobs = bucket("HOSTS", 0), bucket("QUEUES", 0), bucket("JOBS", 0)
 	f.caps, f.attempts = bucket("CAPS", 0), bucket("ATTEMPTS", 0)
-	f.slots, f.refusals, f.workers = bucket("SLOTS", grace), bucket("REFUSALS", settle), bucket("WORKERS", 5*beat)
+	f.slots, f.refusals = bucket("SLOTS", grace), bucket("REFUSALS", settle)
+	f.workers = bucket("WORKERS", 5*beat)
 	return err
 }
 
@@ -168,6 +197,7 @@ type mirror struct {
 	changed *bell
 }
 
+// held is a value that a bucket holds.
 type held struct {
 	value []byte
 	rev   uint64

@@ -35,23 +35,28 @@ const exitOther = 43
 
 // follow looks at a job every second, and returns its last state. Failures may pass: the server may be restarted.
 func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*state, error) {
-	for s := new(sum); ; wait(ctx, time.Second) {
+	var pause time.Duration
+	for s := new(sum); ; wait(ctx, pause) {
+		begun := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, 4*asking)
 		err := s.read(bounded, f, id)
 		var j job
 		if err == nil {
 			j, err = f.find(bounded, id)
 		}
-		var now *state
+		var all state
 		if err == nil {
-			now, err = f.look(bounded, j, s)
+			all, err = f.look(bounded)
 		}
 		cancel()
+		pause = min(time.Second+5*time.Since(begun), asking) // a large fleet has other things to do
+		now := all.of(j, s)
 		if ctx.Err() != nil {
 			return now, context.Cause(ctx)
 		}
 		if err == nil {
-			if tick(now); now.over() {
+			tick(now)
+			if now.over() {
 				return now, nil
 			}
 		}

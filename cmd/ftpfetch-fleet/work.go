@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,23 +45,27 @@ type worker struct {
 	roots        *x509.CertPool // that FTP servers' certificates come from; nil: the system's
 	via          *proxy.Proxy
 
-	hosts, slots, caps *mirror
-	lists, queued      *mirror  // of the jobs, and of their hosts
-	dry                sync.Map // when a queue had no chunks, by key
-	files, failed      atomic.Int64
-	bytes              atomic.Int64
-	telling            sync.Mutex
-	busy               atomic.Int64 // lanes that have a chunk
-	last               atomic.Int64 // when a lane had one, in Unix nanoseconds
-	lanes              int
-	guessed            bool          // the egress, which nobody has written
-	me                 string        // a nonce
-	mine               sync.Map      // nonces of slots that may have a connection
-	asked              sync.Map      // when the workers of lapsed slots were asked, by key
-	skew               time.Duration // of the server's clock from this one
-	gates              *gates
-	doubt              time.Duration // until the files of a host that nobody can use fail
-	born               time.Time
+	hosts, caps   *mirror
+	lists, queued *mirror  // of the jobs, and of their hosts
+	dry           sync.Map // when a queue had no chunks, by key
+	files, failed atomic.Int64
+	bytes         atomic.Int64
+	telling       sync.Mutex
+	busy          atomic.Int64 // lanes that have a chunk
+	last          atomic.Int64 // when a lane had one, in Unix nanoseconds
+	lanes         int
+	guessed       bool     // the egress, which nobody has written
+	me            string   // a nonce
+	mine          sync.Map // nonces of slots that may have a connection
+	asked         sync.Map // when the workers of lapsed slots were asked, by key
+	full, freed   sync.Map // by host: when no slot was found, and which slot somebody has released
+	offered       *bell    // rings when one is
+	began         held     // a time by the server's clock, and when that was here
+	gates         *gates
+	doubt         time.Duration // until the files of a host that nobody can use fail
+	// fetch is try, but in tests without FTP.
+	fetch func(*hand, *chunk, *outcome) error
+	born  time.Time
 }
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
@@ -75,12 +80,14 @@ func work(ctx context.Context, c *command) (err error) {
 	defer w.root.Close()
 	w.shared = c.shared
 	w.guessed = c.egress == ""
+	c.role = "work"
 	reconnects := newBell()
 	if w.fleet, err = c.dial(ctx, "worker "+w.name, c.patience, reconnects.ring); err != nil {
 		return err
 	}
 	defer w.Close()
-	if err = w.run(ctx, c.jobs, c.idle, reconnects); ctx.Err() != nil {
+	err = w.run(ctx, c.jobs, c.idle, reconnects)
+	if ctx.Err() != nil {
 		err = nil // it was asked to end: its chunks are others' now
 	}
 	return err
@@ -94,12 +101,18 @@ func newWorker(c *command) (w *worker, err error) {
 	}
 	w = &worker{
 		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
-		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(), doubt: doubt, born: time.Now(),
+		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(),
+		doubt: doubt, born: time.Now(),
+		offered: newBell(),
 	}
+	w.fetch = w.try
 	w.log = slog.New(slog.DiscardHandler)
-	if w.json = c.json; c.json {
+	w.json = c.json
+	if w.json {
 		w.log = slog.New(slog.NewJSONHandler(c.err, nil)).With("worker", w.name)
-		w.line = func(format string, args ...any) { w.log.Warn(show.OneLine(fmt.Sprintf(format, args...))) }
+		w.line = func(format string, args ...any) {
+			w.log.Warn(show.OneLine(fmt.Sprintf(format, args...)))
+		}
 	}
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
@@ -111,7 +124,8 @@ func newWorker(c *command) (w *worker, err error) {
 	if w.root, err = os.OpenRoot(dir); err != nil {
 		return nil, localfile.Failure(c.dir, "cannot be opened", err)
 	}
-	if w.where = dir; !c.shared {
+	w.where = dir
+	if !c.shared {
 		w.where = w.name + ":" + dir
 	}
 	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
@@ -165,14 +179,14 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 	w.lanes = lanes
 	var all sync.WaitGroup
 	w.watch(&all, r)
-	w.setClock()
 	all.Go(w.pulse)
 	w.last.Store(time.Now().UnixNano())
 	for range lanes {
 		all.Go(w.lane)
 	}
 	for wait(w.ctx, slotTTL/20) {
-		if quiet := time.Since(time.Unix(0, w.last.Load())); idle > 0 && w.busy.Load() == 0 && quiet > idle {
+		quiet := time.Since(time.Unix(0, w.last.Load()))
+		if idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
 		}
 		if changed, err := w.netrc.read(); err != nil {
@@ -191,14 +205,14 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 }
 
 func (w *worker) watch(all *sync.WaitGroup, r *bell) {
-	mine := w.egress + ".>" // the slots of other egresses are many, and change all the time
 	w.hosts = newMirror(w.fleet.hosts, jetstream.AllKeys)
 	w.lists = newMirror(w.fleet.jobs, jetstream.AllKeys)
 	w.queued = newMirror(w.fleet.queues, jetstream.AllKeys)
-	w.slots = newMirror(w.fleet.slots, mine)
-	w.caps = newMirror(w.fleet.caps, mine)
-	for _, m := range []*mirror{w.hosts, w.lists, w.queued, w.slots, w.caps} {
+	w.caps = newMirror(w.fleet.caps, w.egress+".>")
+	for _, m := range []*mirror{w.hosts, w.lists, w.queued, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
+	}
+	for !w.setClock() && wait(w.ctx, time.Second) {
 	}
 	_, _ = w.answer() // fails only without a connection, which is also what ends the worker
 }
@@ -251,9 +265,12 @@ func (w *worker) pulse() {
 
 // warnEgress says that the default of --egress may be wrong: another worker seems to come from the same address.
 func (w *worker) warnEgress(from string) {
+	if !w.guessed {
+		return
+	}
 	pulses, _ := w.pulses(w.ctx)
 	for name, p := range pulses {
-		if w.guessed && p.From == from && p.Egress != w.egress {
+		if p.From == from && p.Egress != w.egress {
 			w.line("worker %s has the same address as this one, %s: if FTP servers see them so too, write the same "+
 				"--egress NAME for both, else they have twice the connections", name, from)
 			return
@@ -262,23 +279,22 @@ func (w *worker) warnEgress(from string) {
 }
 
 // setClock compares this machine's clock with the server's.
-func (w *worker) setClock() {
+func (w *worker) setClock() bool {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
-	if _, err := w.workers.Put(ctx, keyOf(w.name), []byte("{}")); err != nil {
-		return
+	now := time.Now()
+	rev, err := w.workers.Put(ctx, keyOf(w.name), []byte("{}"))
+	if err != nil {
+		return false
 	}
-	if e, err := w.workers.Get(ctx, keyOf(w.name)); err == nil {
-		w.skew = time.Until(e.Created())
+	e, err := w.workers.GetRevision(ctx, keyOf(w.name), rev)
+	if err == nil {
+		w.began = held{seen: now, made: e.Created()}
 	}
+	return err == nil
 }
 
+var notInKey = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
 // keyOf makes a name one that a key may have.
-func keyOf(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '-'
-	}, name)
-}
+func keyOf(name string) string { return notInKey.ReplaceAllString(name, "-") }
