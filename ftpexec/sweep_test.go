@@ -132,6 +132,9 @@ func values(t *testing.T, name string, kind reflect.Type) []reflect.Value {
 	case string:
 		add("\x00")
 		add("ftp://127.0.0.1:4/f")
+	case []byte: // texts of no URL, which leave the receiver as it is
+		add([]byte{})
+		add([]byte("\x00"))
 	case urlparse.Typecode:
 		add(urlparse.Typecode("?"))
 		add(urlparse.TypeDir)
