@@ -143,7 +143,7 @@ func (s *Server) start() (err error) {
 func (s *Server) listen() (net.Listener, *net.TCPAddr, error) {
 	listen := s.opts.Listen
 	if listen == nil {
-		listen = func() (net.Listener, error) { return net.Listen("tcp4", "127.0.0.1:0") }
+		listen = listenAnywhere
 	}
 	l, err := listen()
 	if err != nil {
