@@ -294,7 +294,7 @@ func TestProcessWithFullPipe(t *testing.T) {
 				if e.with != nil {
 					select {
 					case <-reached:
-					case <-time.After(ample / 6): // a busy machine: a message was due before, and waits
+					case <-time.After(ample / 2): // a message was due before, and waits; by now the process has long begun to listen for signals
 					}
 					_ = cmd.Process.Signal(e.with)
 				}
