@@ -340,8 +340,11 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 		text, err = c.ReadSecret(ctx, what+" for "+who+": ")
 		delete(l.refused, of)
 	})
-	if err == nil || ctx.Err() != nil {
+	switch {
+	case err == nil, ctx.Err() != nil:
 		return text, err
+	case errors.Is(err, io.EOF):
+		return "", missing(of.what, "none was typed", "")
 	}
 	return "", missing(of.what, "the terminal failed: "+localfile.Cause(err).Error(), "")
 }

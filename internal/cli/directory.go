@@ -109,7 +109,6 @@ func (d *directory) end() error {
 	if d.run.Reverse {
 		slices.Reverse(d.all)
 	}
-	d.run.dated = d.run.print.Room(columnsOf(d.all))
 	for _, k := range d.all {
 		e := k.entry()
 		if d.run.JSON {

@@ -32,6 +32,7 @@ import (
 const (
 	exitOK     = 0
 	exitUsage  = 2
+	exitLogin  = 67
 	exitOther  = 43       // an error that is not in the table
 	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
 )
@@ -60,7 +61,7 @@ var exits = []struct {
 	{5, is(proxy.ErrResolve)},
 	{97, is(proxy.ErrRefused)},
 	{6, func(err error) bool { return as[*net.DNSError](err) && !errors.Is(err, ftpexec.ErrConnect) }},
-	{67, is(ftpexec.ErrNoCredentials, ftpexec.ErrLogin)},
+	{exitLogin, is(ftpexec.ErrNoCredentials, ftpexec.ErrLogin)},
 	{64, refused("AUTH", "PBSZ", "PROT")},
 	{60, as[*tls.CertificateVerificationError]},
 	{35, is(ftpexec.ErrTLS)},

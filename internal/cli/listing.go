@@ -85,16 +85,23 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 			mode = e.Mode.Perm().String()[1:]
 		}
 		if terminal && r.print.Narrow() {
-			day := ""
-			if r.dated {
-				day = fmt.Sprintf("%-10.10s  ", timeOf(e))
-			}
-			return fmt.Appendf(nil, "%s %9s  %s%s\n", kind, r.size(e.Size), day, name)
+			return fmt.Appendf(nil, "%s %9s  %-10.10s  %s\n", kind, r.size(e.Size), timeOf(e), name)
 		}
 		r.zoneless = r.zoneless || e.Local
 		return fmt.Appendf(nil, "%s%s %12s  %-20s  %s\n", kind, mode, r.size(e.Size), timeOf(e), name)
 	}
 	return []byte(name + "\n")
+}
+
+// colored returns a name of this type as a terminal shows it.
+func (r *run) colored(of fs.FileMode, name string) string {
+	switch of {
+	case fs.ModeDir:
+		return r.print.Paint(show.Blue, name)
+	case fs.ModeSymlink:
+		return r.print.Paint(show.Cyan, name)
+	}
+	return name
 }
 
 // row is an entry in JSON, or what -I prints about a file. It lacks what is not known.

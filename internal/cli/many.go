@@ -13,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/report"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/mirror"
@@ -22,14 +23,22 @@ import (
 
 // many retrieves lists and trees, and several URLs at once, or tells what is in trees. With --watch it looks again and again.
 func (r *run) many(ctx context.Context) {
-	for r.round(ctx); r.Watch > 0 && ctx.Err() == nil; r.round(ctx) {
+	for r.round(ctx); r.watches(ctx); r.round(ctx) {
 		const awake = 30 * time.Second // clients and servers keep a connection without work for longer
-		for left := r.Watch; left > 0 && ctx.Err() == nil; left -= awake {
+		for left := r.Watch; left > 0 && r.watches(ctx); left -= awake {
 			_ = retry.Wait(ctx, min(left, awake))
-			_, _ = r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
+			_, err := r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
+			if errors.Is(err, ftpexec.ErrLogin) {
+				r.failed(ctx, r.Targets[0].URL, err)
+			}
 		}
 	}
 	r.interrupted(ctx)
+}
+
+// watches reports whether the run looks again. It does not after a refused login: servers lock out who tries too often.
+func (r *run) watches(ctx context.Context) bool {
+	return r.Watch > 0 && ctx.Err() == nil && !r.barred.Load()
 }
 
 // interrupted says once why ctx has ended, if it has.

@@ -66,10 +66,10 @@ func (r *run) openReport() (err error) {
 // errAtWork means that another run mirrors to the directory. Its code is that of sysexits.h for what works later.
 var errAtWork = errors.New("another run is mirroring to this directory: let it end, or choose another -d")
 
-// lock keeps other mirrors out of the directory of this one until the run ends, as far as the system locks directories. Lists,
-// and trees without -N, need no lock: two runs share the work.
+// lock keeps other mirrors out of the directory of this one until the run ends, as far as the system locks directories.
+// Lists need no lock: two runs share the work.
 func (r *run) lock(dir string) (err error) {
-	mirrors := r.Recursive && r.File.Newer && r.Dir != ""
+	mirrors := r.Recursive && r.Dir != ""
 	if !mirrors && !r.Delete && r.Watch == 0 {
 		return nil
 	}

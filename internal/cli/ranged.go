@@ -127,8 +127,9 @@ func (r *run) partly(u *urlparse.URL, path string) error {
 		text := "-o %s would give a part the name of the whole file: write -o %s.%v"
 		return config.Usage(text, path, path, r.Range)
 	}
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode().IsRegular() && !r.File.Overwrite && !r.File.Skip {
+	_, missing := os.Lstat(path)
+	info, err := os.Stat(path) // not of a link that leads to nothing
+	if missing == nil && (err != nil || info.Mode().IsRegular()) && !r.File.Overwrite && !r.File.Skip {
 		return &localfile.Error{Path: path, Reason: "exists, and may be another part", Err: localfile.ErrOther}
 	}
 	return nil

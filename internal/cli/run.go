@@ -155,17 +155,17 @@ type run struct {
 	at     int             // the one of Targets that is under way, if not Many
 	gone   *urlparse.URL   // of -I: one whose server does not serve this run
 
-	dated    bool // -l has room for days on a narrow terminal
 	zoneless bool // a time was shown whose zone is not known
 
-	shown *show.Run
-	plan  plan         // of a dry run of many files
-	over  bool         // it was said that the run is interrupted
-	code  atomic.Int32 // the exit code of the first failure
-	told  atomic.Bool  // that standard output has lost something
-	bare  sync.Once    // says that a listing has names alone
-	looks atomic.Int32 // how often the run has looked for what is near
-	lost  int64        // URLs that were not even tried
+	shown  *show.Run
+	plan   plan         // of a dry run of many files
+	over   bool         // it was said that the run is interrupted
+	code   atomic.Int32 // the exit code of the first failure
+	told   atomic.Bool  // that standard output has lost something
+	barred atomic.Bool  // a login was refused for good
+	bare   sync.Once    // says that a listing has names alone
+	looks  atomic.Int32 // how often the run has looked for what is near
+	lost   int64        // URLs that were not even tried
 }
 
 // all retrieves every URL, or tells what it was asked for about them.
@@ -236,7 +236,13 @@ func (r *run) fail(what string, err error) {
 }
 
 func (r *run) fails(err error) {
-	r.code.CompareAndSwap(exitOK, int32(exitCode(err)))
+	code := int32(exitCode(err))
+	r.code.CompareAndSwap(exitOK, code)
+	server, ok := errors.AsType[*ftpexec.Error](err)
+	if r.Watch > 0 && code == exitLogin && (!ok || !server.Temporary()) {
+		r.code.Store(code)
+		r.barred.Store(true)
+	}
 	if lost := r.print.Lost(); lost != nil && errors.Is(err, lost) {
 		r.told.Store(true)
 	}

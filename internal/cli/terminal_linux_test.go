@@ -354,21 +354,41 @@ func TestPromptCanceled(t *testing.T) {
 	}
 }
 
-// TestNarrowListing lists a directory on terminals where whole lines would wrap. Days show if there is room for all names.
+// TestNarrowListing lists a directory on a terminal where whole lines would wrap: it shows the days, and no times of day.
 func TestNarrowListing(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for name, want := range map[string]string{
-		"a":                         "-         8  DAY  a\r\nd         -  20",
-		strings.Repeat("a", 14):     "-         8  DAY  aaaaaaaaaaaaaa\r\nd         -  20",
-		strings.Repeat("a", 16):     "-         8  aaaaaaaaaaaaaaaa\r\nd         -  b/\r\n",
-		strings.Repeat("\u540d", 8): "-         8  \u540d\u540d\u540d\u540d\u540d\u540d\u540d\u540d\r\n",
-		strings.Repeat("\u540d", 7): "-         8  DAY  \u540d\u540d\u540d\u540d\u540d\u540d\u540d\r\n",
-	} {
-		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/" + name: "contents", "/d/b/c": ""}, ModTime: at})
+	for _, name := range []string{"a", strings.Repeat("a", 30), strings.Repeat("\u540d", 8)} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/" + name: "contents"}, ModTime: at})
 		keyboard, c := openTerminal(t, 40, 24)
 		if code := Run(t.Context(), []string{"-l", s.URL("/d/")}, IO{Out: c.In, Err: io.Discard}); code != exitOK {
 			t.Errorf("exit %d", code)
 		}
-		shown(t, keyboard, strings.ReplaceAll(want, "DAY", "2026-01-02"))
+		shown(t, keyboard, "-         8  2026-01-02  "+name+"\r\n")
+	}
+}
+
+// TestPromptEnded types no password, but ^D, in place of the whole line or after a line that is to be edited.
+func TestPromptEnded(t *testing.T) {
+	for _, typed := range []string{"\x04", "no\x15\x04"} {
+		keyboard, c := openTerminal(t, 80, 24)
+		before := state(t, c)
+		p := person(func() (*show.Console, error) { return c, nil })
+		failed := make(chan error)
+		go func() {
+			_, err := p.supply(t.Context(), "h", "me", "password")
+			failed <- err
+		}()
+		shown(t, keyboard, "Password for me at h: ")
+		for reflect.DeepEqual(state(t, c), before) {
+			runtime.Gosched() // until the echo is off
+		}
+		must.Get(keyboard.WriteString(typed))(t)
+		want := "the server wants a password, and none was typed (--password-stdin or ~/.netrc)"
+		if text, code := Explain(<-failed); text != want || code != exitLogin {
+			t.Errorf("after %q: %q, exit %d", typed, text, code)
+		}
+		if !reflect.DeepEqual(state(t, c), before) {
+			t.Error("the terminal is left without echo")
+		}
 	}
 }

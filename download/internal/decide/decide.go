@@ -252,7 +252,7 @@ func (f *Facts) useless(start bool) string {
 	case p.Bytes == 0:
 		return ""
 	case f.NoResume:
-		return "not resumed, as requested"
+		return "what an earlier run left is not used"
 	case foreign:
 		return "it starts with bytes that another program left"
 	case p.Other:

@@ -223,7 +223,7 @@ func TestParts(t *testing.T) {
 		{"a broken one", none, Part{Broken: "no journal"}, FromNothing, "no journal"},
 		{"another URL's", none, Part{Bytes: 60, Other: true}, FromNothing, "it belongs to another URL"},
 		{"a damaged one", none, Part{Bytes: 60, Bad: true}, FromNothing, "it does not match its journal"},
-		{"not wanted", fresh, Part{Bytes: 60}, FromNothing, "not resumed, as requested"},
+		{"not wanted", fresh, Part{Bytes: 60}, FromNothing, "what an earlier run left is not used"},
 		{"of a text", text, Part{Bytes: 60}, FromNothing, CannotResumeText},
 		{"adopted, without Continue", none, Part{Bytes: 60, Adopted: 50}, FromNothing, "it starts with bytes that another program left"},
 		{"adopted from what is here", resume, Part{Bytes: 60, Adopted: 50}, FromPart, ""},

@@ -106,12 +106,6 @@ func (p *Printer) Narrow() bool {
 	return width < 60 && IsTerminal(p.Out)
 }
 
-// Room reports whether standard output has so many columns, if it is a terminal.
-func (p *Printer) Room(columns int) bool {
-	width, _ := size(p.Out.Writer)
-	return width >= columns
-}
-
 func size(out io.Writer) (width, height int) {
 	if f, ok := out.(*os.File); ok {
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
@@ -144,7 +138,7 @@ func OpenConsole() (*Console, error) {
 	return &Console{in, out}, err
 }
 
-// ReadSecret shows prompt and reads a line without echo. If ctx ends first, it turns the echo back
+// ReadSecret shows prompt and reads a line without echo, or returns io.EOF if there is none (^D). If ctx ends first, it turns the echo back
 // on and leaves the read to end with the process: not every system can cancel a read of a terminal.
 func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, err error) {
 	fd := int(c.In.Fd())
@@ -156,8 +150,8 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 	go func() {
 		fmt.Fprint(c.Out, prompt)
 		if ctx.Err() == nil { // a terminal that was stopped may have taken the prompt too late
-			line, err := term.ReadPassword(fd)
-			read <- func() (string, error) { return string(line), err }
+			line, err := readSecret(c.In)
+			read <- func() (string, error) { return line, err }
 		}
 	}()
 	select {

@@ -15,6 +15,23 @@ const consoleIn, consoleOut = "/dev/tty", "/dev/tty"
 // movesCursor reports whether a terminal of this type understands the sequences that move the cursor.
 func movesCursor(_ *os.File, kind string) bool { return kind != "" && kind != "dumb" }
 
+// readSecret reads a line without echo. To [term.ReadPassword] the end of the input, which ^D is, is not the end.
+func readSecret(in *os.File) (string, error) {
+	fd := int(in.Fd())
+	before, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return "", err
+	}
+	silent := *before
+	silent.Lflag = silent.Lflag&^unix.ECHO | unix.ICANON | unix.ISIG
+	silent.Iflag |= unix.ICRNL
+	if err := unix.IoctlSetTermios(fd, setTermios, &silent); err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, before) }()
+	return ReadLine(in)
+}
+
 // inBackground reports whether out is the terminal that the process belongs to, and another job has it.
 func inBackground(out io.Writer) bool {
 	f, ok := out.(*os.File)

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/term"
 )
 
 // The device names of the console that the process belongs to.
@@ -16,6 +17,12 @@ func movesCursor(console *os.File, kind string) bool {
 	handle := windows.Handle(console.Fd())
 	return kind != "dumb" && windows.GetConsoleMode(handle, &mode) == nil &&
 		windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
+
+// readSecret reads a line without echo. Only ^Z and Enter end the input of a console.
+func readSecret(in *os.File) (string, error) {
+	line, err := term.ReadPassword(int(in.Fd()))
+	return string(line), err
 }
 
 // inBackground reports false: Windows has no job control.
