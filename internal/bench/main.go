@@ -1,5 +1,5 @@
-// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/exactness.md and docs/performance.md
-// and writes them there:
+// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/side-by-side.md, docs/exactness.md and
+// docs/performance.md and writes them there:
 //
 //	go -C internal/bench run .                    # everything: some twenty minutes on an idle machine
 //	go -C internal/bench run . -only exact,large  # only these tables
@@ -8,7 +8,7 @@
 //
 // It needs Linux and root. On Debian it installs the clients and servers that are missing.
 //
-// A table is jobs x clients: clients.go has the command lines, jobs.go what is fetched from which server, run.go runs and
+// The tasks that people have every day are in everyday.go, and tasks.go does them. Any other table is jobs x clients: clients.go has the command lines, jobs.go what is fetched from which server, run.go runs and
 // verifies them, and report.go writes the columns.
 package main
 
@@ -37,6 +37,7 @@ type table struct {
 
 var tables = []table{
 	{"exact", "docs/exactness.md", exact},
+	{"tasks", "docs/side-by-side.md", everyday},
 	{"latency", "docs/performance.md", measured((*bench).latency, roundTrips)},
 	{"many", "docs/performance.md", measured((*bench).many, lists)},
 	{"small", "docs/performance.md", measured((*bench).small, costs)},

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// noise returns n octets that look random but are the same in every run.
+func noise(seed byte, n int) string {
+	text := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(text) // never fails
+	return string(text)
+}
+
+// big takes a second at the server's rate.
+var big = noise(1, 20<<20)
+
+// rcloneAs are the words that tell rclone whose server it is.
+const rcloneAs = " --ftp-host=host --ftp-user=ftp --ftp-pass=$(rclone obscure ftp) "
+
+var tasks = []task{{
+	title: "one file, with its time",
+	goal:  "`data.gz` is there, with the time that it has on the server.",
+	tree:  map[string]string{"data.gz": big},
+	lines: [6]string{"ftpfetch ftp://host/pub/data.gz", "curl -RO ftp://host/pub/data.gz", "wget -N ftp://host/pub/data.gz",
+		"lftp -c 'get ftp://host/pub/data.gz'", "aria2c -R ftp://host/pub/data.gz", "rclone copy" + rcloneAs + ":ftp:pub/data.gz ."},
+	wrong: func(d *desk) string { return d.first(d.code != 0, d.lacks("data.gz"), d.lacksTime("data.gz")) },
+}, {
+	title: "a file that was cut",
+	goal: "The program was killed (`kill -9`) after half of `data.gz`, 80 MiB. Now the file is whole, and at most three quarters of it " +
+		"were fetched again.",
+	tree: map[string]string{"data.gz": big + big + big + big},
+	lines: [6]string{"ftpfetch ftp://host/pub/data.gz", "curl -C - -O ftp://host/pub/data.gz", "wget -c ftp://host/pub/data.gz",
+		"lftp -c 'get -c ftp://host/pub/data.gz'", "aria2c -c ftp://host/pub/data.gz", "rclone copy" + rcloneAs + ":ftp:pub/data.gz ."},
+	before: func(ctx context.Context, d *desk) error {
+		from := arrived()
+		return d.run(ctx, func() bool { return arrived()-from > int64(len(big)*2) })
+	},
+	wrong: func(d *desk) string {
+		again := ""
+		if d.bytes > int64(len(big))*3 {
+			again = "fetched all of it again"
+		}
+		return d.first(d.code != 0, d.lacks("data.gz"), again)
+	},
+}, {
+	title: "three files, one of them missing",
+	goal:  "`a` and `c` are there, nothing is there as `b`, the exit code is not 0, and the message names `b`.",
+	tree:  map[string]string{"a": "aa\n", "c": "cc\n"},
+	lines: [6]string{"ftpfetch ftp://host/pub/a ftp://host/pub/b ftp://host/pub/c", "curl --remote-name-all ftp://host/pub/a ftp://host/pub/b ftp://host/pub/c",
+		"wget ftp://host/pub/a ftp://host/pub/b ftp://host/pub/c", "lftp -c 'get ftp://host/pub/a ftp://host/pub/b ftp://host/pub/c'",
+		"aria2c --ftp-reuse-connection=false -Z ftp://host/pub/a ftp://host/pub/b ftp://host/pub/c", "rclone copy" + rcloneAs + "--include={a,b,c} :ftp:pub ."},
+	wrong: func(d *desk) string {
+		silent, there := "", ""
+		if !strings.Contains(d.said, "pub/b") {
+			silent = "does not name it"
+		}
+		if _, err := os.Stat(filepath.Join(d.work, "b")); err == nil {
+			there = "a file `b`"
+		}
+		if d.code == 0 {
+			silent = "exit code 0"
+		}
+		return d.first(false, d.lacks("a", "c"), there, silent)
+	},
+}, {
+	title: "3,000 small files",
+	goal:  "All 3,000 files of the directory `pub` are there.",
+	tree:  many(),
+	lines: [6]string{"ftpfetch -r ftp://host/pub/", `curl -sl ftp://host/pub/ | sed 's|.*|url="ftp://host/pub/&"|' | curl -Z --remote-name-all -K -`,
+		"wget -r ftp://host/pub/", "lftp -c 'mirror ftp://host/pub/'", "", "rclone copy" + rcloneAs + ":ftp:pub pub"},
+	wrong: func(d *desk) string {
+		n := 0
+		for name := range d.task.tree {
+			if d.lacks(name) != "" {
+				n++
+			}
+		}
+		lost := ""
+		if n > 0 {
+			lost = fmt.Sprintf("lost %d", n)
+		}
+		return d.first(d.code != 0, lost)
+	},
+}, {
+	title: "a list with digests, one file damaged",
+	goal:  "`a` and `c` of the list `MD5SUMS` are there; `b`, whose bytes on the server are others, is not; the exit code is not 0, and the message names `b`.",
+	tree:  damaged(),
+	lines: [6]string{"ftpfetch --manifest ftp://host/pub/MD5SUMS",
+		`curl ftp://host/pub/MD5SUMS | tee MD5SUMS | sed 's|.*  |url=ftp://host/pub/|' | curl --remote-name-all -K - && md5sum -c MD5SUMS`,
+		"wget -r -nd ftp://host/pub/ && md5sum -c MD5SUMS", "lftp -c 'mirror ftp://host/pub/ .' && md5sum -c MD5SUMS",
+		"", "rclone copy" + rcloneAs + ":ftp:pub . && md5sum -c MD5SUMS"},
+	wrong: func(d *desk) string {
+		kept, silent := "", ""
+		if d.lacks("b") == "" {
+			kept = "keeps `b`"
+		}
+		if d.code == 0 || !strings.Contains(d.said, "b: ") {
+			silent = "does not say so"
+		}
+		return d.first(false, d.lacks("a", "c"), silent, kept)
+	},
+}, {
+	title: "a mirror, brought up to date",
+	goal: "The tree `pub` was fetched. Then `new` came, `two/new` changed, and `gone` went. Now both sides have the same files, " +
+		"and the big file, which is as before, was not fetched again.",
+	tree: map[string]string{"data.gz": big, "one/a": "aa\n", "two/new": "bb\n", "gone": "g\n"},
+	lines: [6]string{"ftpfetch -r -N --delete ftp://host/pub/", "", "wget -m ftp://host/pub/", "lftp -c 'mirror -e ftp://host/pub/'", "",
+		"rclone sync" + rcloneAs + ":ftp:pub pub"},
+	before: func(ctx context.Context, d *desk) error {
+		if err := d.run(ctx, nil); err != nil {
+			return err
+		}
+		return write(d.served, map[string]string{"new": "n\n", "two/new": "longer\n"}, "gone")
+	},
+	wrong: func(d *desk) string {
+		kept, again := "", ""
+		if d.find("gone") != "" {
+			kept = "keeps what is gone"
+		}
+		if d.bytes > int64(len(big)) {
+			again = "fetched all of it again"
+		}
+		return d.first(d.code != 0, d.lacks("data.gz", "one/a", "two/new", "new"), kept, again)
+	},
+}, {
+	title: "what is new since an hour",
+	goal:  "Of the tree `pub`, the two files that changed in the last hour are there, and no others.",
+	tree:  map[string]string{"one/a": "aa\n", "two/new": "bb\n", "new": "c\n", "old": "d\n"},
+	lines: [6]string{"ftpfetch -r --newer-than 1h ftp://host/pub/", "", "", "lftp -c 'mirror -N now-1hour ftp://host/pub/'", "",
+		"rclone copy --max-age=1h" + rcloneAs + ":ftp:pub pub"},
+	wrong: func(d *desk) string {
+		more := ""
+		if d.find("one/a") != "" || d.find("old") != "" {
+			more = "fetched old files"
+		}
+		return d.first(d.code != 0, d.lacks("two/new", "new"), more)
+	},
+}, {
+	title: "a directory as JSON",
+	goal:  "Standard output is JSON with the name and the size of each file of `pub`.",
+	tree:  map[string]string{"a b": "aa\n", "c": noise(2, 70000)},
+	lines: [6]string{"ftpfetch --json ftp://host/pub/", "", "", "", "", "rclone lsjson" + rcloneAs + ":ftp:pub"},
+	wrong: func(d *desk) string {
+		type entry struct {
+			Name string
+			Size int64
+		}
+		sizes := map[string]int64{}
+		for line := range strings.Lines(d.said) {
+			var e entry
+			line = strings.Trim(strings.TrimSpace(line), "[],")
+			if line != "" && json.Unmarshal([]byte(line), &e) == nil {
+				sizes[e.Name] = e.Size
+			}
+		}
+		lost := ""
+		if sizes["a b"] != 3 || sizes["c"] != 70000 {
+			lost = "not in it"
+		}
+		return d.first(d.code != 0, lost)
+	},
+}, {
+	title: "TLS, with a certificate of one's own",
+	goal:  "`data.gz` is there, fetched over TLS (AUTH TLS) from a server whose certificate `ca.pem` vouches for, and nothing else does.",
+	tree:  map[string]string{"data.gz": noise(3, 1<<20)},
+	lines: [6]string{"ftpfetch --cacert ca.pem ftpes://tls/pub/data.gz", "curl --ssl-reqd --cacert ca.pem -O ftp://tls/pub/data.gz",
+		"wget --ca-certificate=ca.pem ftps://tls/pub/data.gz",
+		"lftp -c 'set ftp:ssl-force yes; set ftp:ssl-allow-anonymous yes; set ssl:ca-file ca.pem; get ftp://tls/pub/data.gz'", "",
+		"rclone copy --ca-cert=ca.pem --ftp-explicit-tls" + strings.Replace(rcloneAs, "=host", "=tls", 1) + ":ftp:pub/data.gz ."},
+	wrong: func(d *desk) string { return d.first(d.code != 0, d.lacks("data.gz")) },
+}, {
+	title: "odd characters in a name",
+	goal:  "The file `50% of #1 (ü).txt` is there under that name.",
+	tree:  map[string]string{"50% of #1 (ü).txt": "odd\n"},
+	lines: [6]string{"ftpfetch 'ftp://host/pub/50%25%20of%20%231%20(ü).txt'", "curl -o '50% of #1 (ü).txt' 'ftp://host/pub/50%25%20of%20%231%20(ü).txt'",
+		"wget 'ftp://host/pub/50%25%20of%20%231%20(ü).txt'", "lftp -c 'get \"ftp://host/pub/50%25%20of%20%231%20(ü).txt\"'",
+		"aria2c 'ftp://host/pub/50%25%20of%20%231%20(ü).txt'", "rclone copy" + rcloneAs + "':ftp:pub/50% of #1 (ü).txt' ."},
+	wrong: func(d *desk) string {
+		if d.code == 0 && d.find("50% of #1 (ü).txt") == "" {
+			return "another name"
+		}
+		return d.first(d.code != 0, d.lacks("50% of #1 (ü).txt"))
+	},
+}}
+
+// many returns 3,000 small files.
+func many() map[string]string {
+	files := map[string]string{}
+	for i := range 3000 {
+		files[fmt.Sprintf("f%04d.txt", i)] = fmt.Sprintf("file %d\n", i)
+	}
+	return files
+}
+
+// damaged returns three files and the list of their digests; the bytes of b are not those of the list.
+func damaged() map[string]string {
+	files := map[string]string{"a": noise(4, 9000), "b": noise(5, 9000), "c": noise(6, 9000)}
+	list := ""
+	for _, name := range []string{"a", "b", "c"} {
+		list += fmt.Sprintf("%x  %s\n", md5.Sum([]byte(files[name])), name)
+	}
+	files["b"] = noise(7, 9000)
+	files["MD5SUMS"] = list
+	return files
+}
+
+// first returns the first flaw, or the exit code if that is wrong.
+func (d *desk) first(failed bool, flaws ...string) string {
+	for _, flaw := range flaws {
+		if flaw != "" {
+			return flaw
+		}
+	}
+	if failed {
+		return fmt.Sprintf("exit code %d", d.code)
+	}
+	return ""
+}
+
+// find returns the path of a file that the program saved, below any directory that programs make for a tree; "" if there is
+// none.
+func (d *desk) find(name string) string {
+	for _, top := range []string{"", "pub", plainHost + "/pub"} {
+		path := filepath.Join(d.work, top, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// lacks says which of the server's files are not there, or not whole.
+func (d *desk) lacks(names ...string) string {
+	for _, name := range names {
+		want, err := os.ReadFile(filepath.Join(d.served, name))
+		got, missing := os.ReadFile(d.find(name))
+		switch {
+		case err != nil:
+			return err.Error()
+		case missing != nil:
+			return "no `" + name + "`"
+		case string(got) != string(want):
+			return "a wrong `" + name + "`"
+		}
+	}
+	return ""
+}
+
+// lacksTime says that the file has not the time of the server's.
+func (d *desk) lacksTime(name string) string {
+	want, err := os.Stat(filepath.Join(d.served, name))
+	got, failed := os.Stat(d.find(name))
+	if err != nil || failed != nil || got.ModTime().Sub(want.ModTime()).Abs() > 2*time.Minute {
+		return "not its time"
+	}
+	return ""
+}
