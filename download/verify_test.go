@@ -109,6 +109,23 @@ func TestSumOfHead(t *testing.T) {
 	}
 }
 
+// listedAgain refuses every other listing for now. It offers no command for digests.
+func listedAgain() failure {
+	refused := false
+	return func(p *testserver.Conn) testserver.Action {
+		switch p.Verb {
+		case "FEAT":
+			return testserver.Reply("211-\r\n SIZE\r\n211 End")
+		case "NLST":
+			refused = !refused
+			if refused {
+				return testserver.Reply("450 Busy")
+			}
+		}
+		return nil
+	}
+}
+
 func TestVerify(t *testing.T) {
 	md5Of := fmt.Sprintf("%x", md5.Sum([]byte(body)))
 	tests := []struct {
@@ -124,6 +141,7 @@ func TestVerify(t *testing.T) {
 		{"not listed in the first", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  x\n", "/d/MD5SUMS": md5Of + "  f\n"}, nil, nil, "md5 in MD5SUMS"},
 		{"wrong", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  f\n"}, nil, ErrDigest, ""},
 		{"no listing", map[string]string{"/d/MD5SUMS": md5Of + "  f\n"}, replies("NLST", "550 No"), nil, "md5 in MD5SUMS"},
+		{"a listing at the second try", map[string]string{"/MD5SUMS": md5Of + "  ./d/f\n"}, listedAgain(), nil, "md5 in ../MD5SUMS"},
 		{"an empty listing", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, always("NLST", testserver.Cut(0, testserver.Closed)), nil, "sha256 in f.sha256"},
 		{"UCSC", map[string]string{"/d/md5sum.txt": md5Of + "  f\n"}, nil, nil, "md5 in md5sum.txt"},
 		{"a path in its own list", map[string]string{"/d/f.md5": md5Of + "  /nfs/build/f\n"}, nil, nil, "md5 in f.md5"},

@@ -19,6 +19,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -221,14 +222,23 @@ func described(sum digest.Sum, up int, list sums.List) string {
 func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 	dir.Type = ""
 	names, _ := j.Lists.Get(dir.String(), func() (*sums.Digests, error) {
-		names := new(sums.Digests)
-		for e, err := range j.Source.List(ctx, &dir) {
-			if err != nil {
-				return new(sums.Digests), ctx.Err()
+		var names *sums.Digests
+		once := j.retry.Policy
+		once.Retries = cmp.Or(min(once.Retries, 1), -1) // some servers always say 450 of what they do not list
+		err := retry.New(once).Do(ctx, func() error {
+			names = new(sums.Digests)
+			for e, err := range j.Source.List(ctx, &dir) {
+				if err != nil {
+					return err
+				}
+				names.Add(path.Base(e.Name), digest.Sum{})
 			}
-			names.Add(path.Base(e.Name), digest.Sum{})
+			return nil
+		})
+		if err != nil {
+			names = new(sums.Digests)
 		}
-		return names, nil
+		return names, ctx.Err()
 	})
 	return names
 }
