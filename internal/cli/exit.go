@@ -23,6 +23,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/netrc"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/gateway"
 	"example.com/ftpfetch/internal/network/proxy"
@@ -209,6 +210,18 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		return r.flagHint(u, err)
 	}
 	return ""
+}
+
+// oneFlag is a hint that is one flag, which needs no value.
+var oneFlag = lazy.Regexp(`^(--?[a-z-]+) (fetches|replaces|saves|shows|takes) [^,;]*$`)
+
+// whole adds the whole command to a hint that is one flag, if the URL is the only one.
+func (r *run) whole(hint string) string {
+	flag := oneFlag().FindStringSubmatch(hint)
+	if flag == nil || len(r.Targets) != 1 || r.lists != nil {
+		return hint
+	}
+	return hint + ": ftpfetch " + flag[1] + r.Written()
 }
 
 // flagHint is the part of hint that depends on the flags.

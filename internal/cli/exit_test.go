@@ -193,7 +193,8 @@ var misfits = []misfit{
 	{args: "-I URL/d/", hint: "-r shows what is in it", then: []string{"+-r"}},
 	{args: "--json URL/f", hint: "leave out --json to fetch it; -I shows its size and time", then: []string{"--json=>-I", "--json=>"}},
 	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
-	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names", then: []string{"+--glob"}},
+	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://127.0.0.1:", then: []string{"+--glob"}},
+	{server: testserver.Options{}, args: "ftp://me:secret@ADDR/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://me:***@127.0.0.1:"},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "URL/f new.txt", hint: "-o new.txt saves under that name, -d new.txt in that directory", then: []string{"new.txt=>-o new.txt", "new.txt=>-d new.txt"}},
 	{args: "URL/f out/", hint: "-d out/ saves in that directory", then: []string{"out/=>-d out/"}},
@@ -239,7 +240,29 @@ func TestHints(t *testing.T) {
 					t.Errorf("%s: got nothing from %q", way, s.Commands())
 				}
 			}
+			m.runWhole(t, says)
 		})
+	}
+}
+
+// proposed is a whole command in a message.
+var proposed = regexp.MustCompile(`: ftpfetch ((?:'[^']*'|[^')\n])*)`)
+
+// runWhole runs the whole command that the message shows, if it shows one. A hint that is one flag, for one URL, does.
+func (m *misfit) runWhole(t *testing.T, says string) {
+	t.Helper()
+	shown := proposed.FindStringSubmatch(says)
+	if lone := strings.Count(m.args, "URL")+strings.Count(m.args, "ADDR") == 1; (shown != nil) != (lone && oneFlag().MatchString(m.hint)) {
+		t.Errorf("the message shows the command %q", shown)
+	}
+	if shown == nil || strings.Contains(shown[1], "***") { // a password is hidden
+		return
+	}
+	old := regexp.MustCompile(`127\.0\.0\.1:\d+`) // each run has a server of its own
+	whole := *m
+	whole.args = strings.ReplaceAll(old.ReplaceAllString(shown[1], "ADDR"), "'", "")
+	if code, out, message, _ := whole.run(t, ""); code != exitOK || out == "" && !retrieved(t) {
+		t.Errorf("ftpfetch %s: exit %d, %q", whole.args, code, message)
 	}
 }
 

@@ -163,7 +163,7 @@ func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 	switch {
 	case b.here == nil:
 	case !entering && b.here.IsDir():
-		return `It is a directory. End the URL in "/"`
+		return "It is a directory: write " + dir.Child(b.name, "").Redacted() + "/"
 	case !entering && b.here.Type() == fs.ModeSymlink:
 		return `It is a link. If it leads to a directory, end the URL in "/"`
 	case entering && b.here.IsRegular():

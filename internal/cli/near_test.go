@@ -13,12 +13,15 @@ import (
 func TestNear(t *testing.T) {
 	tree := map[string]string{
 		"/pub/README": "", "/pub/Data/genome.fa.gz": "", "/pub/Data/genome.fa.md5": "", "/pub/caf\xe9": "", "/pub/naïve": "",
-		"/pub/a;b": "", "/pub/50%": "", "/pub/two words": "", "/pub/empty/": "", "/file": "",
+		"/pub/a;b": "", "/pub/50%": "", "/pub/two words": "", "/pub/empty/": "", "/file": "", "/pub/2 (two)/": "",
 		"/shut/": "", "/pub/" + strings.Repeat("n", 999) + "/": "", "/pub/esc\x1b[2J": "", "/many/1/": "", "/many/2/": "", "/many/3/": "", "/many/4/": "", "/many/5/": "", "/many/6/": "",
 	}
 	shut := func(c *testserver.Conn) testserver.Action {
-		if c.Verb == "CWD" && c.Arg == "shut" {
+		switch {
+		case c.Verb == "CWD" && c.Arg == "shut":
 			return testserver.Final(testserver.Reply("550 Failed to change directory."))
+		case c.Verb == "RETR" && c.Arg == "2 (two)":
+			return testserver.Final(testserver.Reply("550 No such file."))
 		}
 		return nil
 	}
@@ -27,6 +30,7 @@ func TestNear(t *testing.T) {
 	for args, want := range map[string]string{
 		"SERVER/pub":                     `. End the URL in "/" to list it; -r fetches what is in it`,
 		"SERVER/nothing":                 "",
+		"SERVER/pub/2%20(two)":           ". It is a directory: write SERVER/pub/2%20(two)/",
 		"SERVER/pub/readme":              ". There is SERVER/pub/README",
 		"SERVER/pub/READNE":              ". There is SERVER/pub/README",
 		"SERVER/pub/REDAME":              ". There is SERVER/pub/README",
@@ -40,13 +44,13 @@ func TestNear(t *testing.T) {
 		"SERVER/pub/data/genome.fa.gz":   ". There is SERVER/pub/Data/",
 		"SERVER/pbu/Data/genome.fa.gz":   ". There is SERVER/pub/",
 		"SERVER/pub/esc%1B%5B2j":         ". There is SERVER/pub/esc%1B%5B2J",
-		"SERVER/pub/none/x/y":            ". There is no none in SERVER/pub/, but Data/, empty/",
+		"SERVER/pub/none/x/y":            ". There is no none in SERVER/pub/, but 2 (two)/, Data/, empty/",
 		"SERVER/pub/Data/none/x":         ". There is no none in SERVER/pub/Data/",
 		"SERVER/shut/x":                  ". shut is there, but this login may not enter it",
 		"SERVER/file/x":                  ". file is a file",
 		"SERVER/many/x/":                 ". There is no x in SERVER/many/, but 1/, 2/, 3/, 4/, 5/, more",
 		"-l SERVER/pub/dta":              ". There is SERVER/pub/Data/",
-		"-l SERVER/pub/none":             ". There is no none in SERVER/pub/, but Data/, empty/",
+		"-l SERVER/pub/none":             ". There is no none in SERVER/pub/, but 2 (two)/, Data/, empty/",
 		"-r SERVER/pub/dta/":             ". There is SERVER/pub/Data/",
 		"-r -j 1 SERVER/pub/dta":         ". There is SERVER/pub/Data/",
 		"-I SERVER/pub/readme":           ". There is SERVER/pub/README",

@@ -67,17 +67,24 @@ func (r *run) openReport() (err error) {
 var errAtWork = errors.New("another run is mirroring to this directory: let it end, or choose another -d")
 
 // lock keeps other mirrors out of the directory of this one until the run ends, as far as the system locks directories.
-// Lists need no lock: two runs share the work.
+// Trees without -N share the lock with each other, as they share the work. Lists need none.
 func (r *run) lock(dir string) (err error) {
-	mirrors := r.Recursive && r.Dir != ""
-	if !mirrors && !r.Delete && r.Watch == 0 {
+	into := r.Recursive && r.Dir != ""
+	alone := r.Delete || r.Watch > 0 || into && r.File.Newer
+	if !alone && !into {
 		return nil
 	}
 	r.locked, err = r.root.Open(".")
 	if err != nil {
 		return localfile.Failure(dir, "cannot be opened", err)
 	}
-	if taken, _ := disk.Lock(r.locked); taken {
+	taken := false
+	if alone {
+		taken, _ = disk.Lock(r.locked)
+	} else {
+		taken = disk.Share(r.locked)
+	}
+	if taken {
 		r.made = nil // which the other run may have found
 		return fmt.Errorf("%s: %w", printable.Line(dir), errAtWork)
 	}

@@ -270,8 +270,8 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
-	if hint := cmp.Or(r.near(ctx, u, err), r.hint(u, err)); hint != "" {
-		return &hinted{err, hint}
+	if hint := cmp.Or(r.near(ctx, u, err), r.hint(u, err), hintFor(err)); hint != "" {
+		return &hinted{err, r.whole(hint)}
 	}
 	return err
 }

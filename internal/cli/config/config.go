@@ -25,7 +25,8 @@ import (
 
 // Config is what a command line asks for, parsed and checked. It is a plain value.
 type Config struct {
-	Print string // in place of a run: help, short (help), version, man, bash, zsh or fish; "" for a run
+	Print   string        // in place of a run: help, short (help), version, man, bash, zsh or fish; "" for a run
+	Written func() string // returns the words of the command line, for a shell, each after a space, without a password
 
 	// What to retrieve.
 	Targets         []Target
@@ -97,6 +98,7 @@ type Target struct {
 // in any case what it could read.
 func Parse(args []string) (*Config, error) {
 	r := read(args, "")
+	r.Written = r.written
 	r.settle()
 	switch {
 	case r.wrong != nil:

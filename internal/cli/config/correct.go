@@ -55,7 +55,11 @@ func (r *reader) whole() (text string, refused []string) {
 	if refused != nil {
 		return "", refused
 	}
-	text = "ftpfetch"
+	return "ftpfetch" + r.written(), nil
+}
+
+// written returns the words of the command as it should be, for a shell, each after a space. It shows no password.
+func (r *reader) written() (text string) {
 	for i, word := range r.right {
 		if i > 0 && r.right[i-1] == "-u" { // no password is shown
 			word, _, _ = strings.Cut(word, ":")
@@ -72,7 +76,7 @@ func (r *reader) whole() (text string, refused []string) {
 		}
 		text += " " + word
 	}
-	return text, nil
+	return text
 }
 
 var (

@@ -88,7 +88,13 @@ func Lock(f *os.File) (taken, locked bool) {
 	if faulty("flock", f.Name()) != nil {
 		return false, false
 	}
-	return held(f)
+	return held(f, false)
+}
+
+// Share locks f for this process and others that share it. taken means that another has it for itself.
+func Share(f *os.File) (taken bool) {
+	taken, _ = held(f, true)
+	return taken
 }
 
 // Reader reads a file until its context ends.

@@ -15,8 +15,12 @@ const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // held locks f and reports whether another run has already locked it, or else whether it is locked now: not all file
 // systems have locks.
-func held(f *os.File) (taken, locked bool) {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+func held(f *os.File, shared bool) (taken, locked bool) {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
 }
 
