@@ -215,10 +215,10 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 // oneFlag is a hint that is one flag, which needs no value.
 var oneFlag = lazy.Regexp(`^(--?[a-z-]+) (fetches|replaces|saves|shows|takes) [^,;]*$`)
 
-// whole adds the whole command to a hint that is one flag, if the URL is the only one.
+// whole adds the whole command to a hint that is one flag, if the URL is the only one and not only one file of many failed.
 func (r *run) whole(hint string) string {
 	flag := oneFlag().FindStringSubmatch(hint)
-	if flag == nil || len(r.Targets) != 1 || r.lists != nil {
+	if flag == nil || len(r.Targets) != 1 || r.lists != nil || r.Many && flag[2] == "replaces" {
 		return hint
 	}
 	return hint + ": ftpfetch " + flag[1] + r.Written()
