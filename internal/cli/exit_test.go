@@ -198,6 +198,7 @@ var misfits = []misfit{
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "URL/f new.txt", hint: "-o new.txt saves under that name, -d new.txt in that directory", then: []string{"new.txt=>-o new.txt", "new.txt=>-d new.txt"}},
 	{args: "URL/f out/", hint: "-d out/ saves in that directory", then: []string{"out/=>-d out/"}},
+	{args: "-r URL/d/ new", hint: "the scheme is missing; -d new saves in that directory", then: []string{" new=> -d new"}},
 	{args: "-N URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
 	{args: "-d g URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
 	{args: "URL/d/same URL/e/same", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},

@@ -248,7 +248,7 @@ func (l *line) hint(text string, err error, last bool) {
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case last && aPath().MatchString(text) && shown(text) == text:
 		bad.Hint = "-d " + text + " saves in that directory"
-		if !os.IsPathSeparator(text[len(text)-1]) && (serr != nil || !info.IsDir()) {
+		if !l.Recursive && !os.IsPathSeparator(text[len(text)-1]) && (serr != nil || !info.IsDir()) {
 			bad.Hint = "-o " + text + " saves under that name, -d " + text + " in that directory"
 		}
 	case !l.Glob && isPattern(text):

@@ -248,6 +248,7 @@ func fits(placeholder, text string) bool {
 // values are what may stand for a placeholder. What is not here may be anything.
 var values = map[string]string{
 	"N":       `^([0-9]|inf$)`,
+	"FEW":     `^(1?[0-9]|20)$`, // rather than a port
 	"-":       `^-$`,
 	"LEVELS":  `^([0-9]|inf$)`,
 	"TRIES":   `^[1-9][0-9]{0,6}$`,
