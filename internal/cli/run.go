@@ -238,8 +238,7 @@ func (r *run) fail(what string, err error) {
 func (r *run) fails(err error) {
 	code := int32(exitCode(err))
 	r.code.CompareAndSwap(exitOK, code)
-	server, ok := errors.AsType[*ftpexec.Error](err)
-	if r.Watch > 0 && code == exitLogin && (!ok || !server.Temporary()) {
+	if r.Watch > 0 && code == exitLogin && !errors.Is(err, ftpexec.ErrTooMany) {
 		r.code.Store(code)
 		r.barred.Store(true)
 	}

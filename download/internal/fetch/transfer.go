@@ -53,7 +53,7 @@ var errNoRestart = &restart{why: "the server cannot start in the middle of a fil
 
 // errMisplaced means that two responses differ about the same bytes.
 var errMisplaced = &restart{
-	why: "the server does not start where it is asked to, or its file has changed",
+	why: "what is there differs from the server's file, or the server does not start where it is asked to",
 }
 
 // errBeyond means that a response from the middle went on after the file's end. Then no response from the middle can be
