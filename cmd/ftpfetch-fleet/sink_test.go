@@ -134,6 +134,36 @@ func (s *stand) statuses(where, id string) map[string]report.Row {
 	return rows
 }
 
+// checkStored checks that the files which can be fetched are objects, and no others.
+func checkStored(t *testing.T, files []sinkFile, rows map[string]report.Row, found map[string]*blob.Attributes, prefix string) {
+	t.Helper()
+	for _, f := range files {
+		o, row := found[prefix+f.path], rows[f.path]
+		if f.path == "none" || strings.Contains(f.path, "wrong") {
+			if o != nil || row.Status != "failed" {
+				t.Errorf("%s: %+v, %+v", f.path, o, row)
+			}
+			continue
+		}
+		sum := f.sum
+		if sum == "" {
+			sum = "sha256:" + f.sha256()
+		}
+		if row.Status != "complete" || row.Sum != sum {
+			t.Errorf("%s: %+v", f.path, row)
+		}
+		if f.path == "unknown-size" { // too large to be held back until the digest is known
+			sum = ":"
+		}
+		if o == nil || o.Metadata["contents"] != f.sha256() || o.Metadata["algorithm"]+":"+o.Metadata["digest"] != sum {
+			t.Errorf("%s: %+v", f.path, o)
+		}
+	}
+	if len(found) != 5 {
+		t.Errorf("the store has %d objects", len(found))
+	}
+}
+
 // TestSink has files fetched to stores: those whose digest is right are there, whole and with it, and nothing else. Then the
 // list is added again in every way.
 func TestSink(t *testing.T) {
@@ -166,33 +196,7 @@ func TestSink(t *testing.T) {
 				s.do("wait", id)
 				return s.statuses(tt.where, id)
 			}
-			rows := job()
-			found := objects(t, tt.all)
-			for _, f := range files {
-				o, row := found[tt.prefix+f.path], rows[f.path]
-				if f.path == "none" || strings.Contains(f.path, "wrong") {
-					if o != nil || row.Status != "failed" {
-						t.Errorf("%s: %+v, %+v", f.path, o, row)
-					}
-					continue
-				}
-				sum := f.sum
-				if sum == "" {
-					sum = "sha256:" + f.sha256()
-				}
-				if row.Status != "complete" || row.Sum != sum {
-					t.Errorf("%s: %+v", f.path, row)
-				}
-				if f.path == "unknown-size" { // too large to be held back until the digest is known
-					sum = ":"
-				}
-				if o == nil || o.Metadata["contents"] != f.sha256() || o.Metadata["algorithm"]+":"+o.Metadata["digest"] != sum {
-					t.Errorf("%s: %+v", f.path, o)
-				}
-			}
-			if len(found) != 5 {
-				t.Errorf("the store has %d objects", len(found))
-			}
+			checkStored(t, files, job(), objects(t, tt.all), tt.prefix)
 			for _, again := range []struct {
 				flag          string
 				fetched       int64
@@ -278,7 +282,7 @@ func TestSinkFails(t *testing.T) {
 		return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "locked") || all.Load()
 	}))
 	files := []sinkFile{{path: "locked", contents: "x"}, {path: "free", contents: "y"}}
-	srv, list := sinkList(t, testserver.Options{}, files...)
+	_, list := sinkList(t, testserver.Options{}, files...)
 	work := []string{"--to", fake.at("bucket"), "-j", "1", "--idle", "3s"}
 	id := s.want(0, "add", list)
 	s.want(0, "work", work...)
@@ -300,7 +304,6 @@ func TestSinkFails(t *testing.T) {
 	if rows := s.statuses("s3://bucket/", id); len(rows) != 1 || rows["later"].Status != "complete" {
 		t.Errorf("got %+v", rows)
 	}
-	_ = srv
 }
 
 // TestSinkKilled kills workers in the middle of files. Others complete the job: every object is whole, and once in the report.
