@@ -134,6 +134,23 @@ func (s *stand) statuses(where, id string) map[string]report.Row {
 	return rows
 }
 
+// working starts a worker, and returns what ends it.
+func (s *stand) working(args ...string) (end func()) {
+	ctx, stop := context.WithCancel(s.Context())
+	ended := make(chan int, 1)
+	go func() {
+		args := append([]string{"work", "--join", s.file}, args...)
+		ended <- execute(ctx, args, &command{out: s.Output(), err: s.Output()})
+	}()
+	return func() {
+		s.Helper()
+		stop()
+		if code := <-ended; code != 0 {
+			s.Errorf("the worker ends with %d", code)
+		}
+	}
+}
+
 // checkStored checks that the files which can be fetched are objects, and no others.
 func checkStored(t *testing.T, files []sinkFile, rows map[string]report.Row, found map[string]*blob.Attributes, prefix string) {
 	t.Helper()
@@ -192,8 +209,9 @@ func TestSink(t *testing.T) {
 			job := func(flags ...string) map[string]report.Row {
 				t.Helper()
 				id := s.want(0, "add", append(flags, "--per-host", "2", list)...)
-				s.want(0, "work", "--to", tt.to, "-j", "2", "--idle", "1s")
+				end := s.working("--to", tt.to, "-j", "2")
 				s.do("wait", id)
+				end()
 				return s.statuses(tt.where, id)
 			}
 			checkStored(t, files, job(), objects(t, tt.all), tt.prefix)
@@ -283,10 +301,11 @@ func TestSinkFails(t *testing.T) {
 	}))
 	files := []sinkFile{{path: "locked", contents: "x"}, {path: "free", contents: "y"}}
 	_, list := sinkList(t, testserver.Options{}, files...)
-	work := []string{"--to", fake.at("bucket"), "-j", "1", "--idle", "3s"}
+	work := []string{"--to", fake.at("bucket"), "-j", "1"}
 	id := s.want(0, "add", list)
-	s.want(0, "work", work...)
+	end := s.working(work...)
 	s.want(23, "wait", id)
+	end()
 	if rows := s.statuses("s3://bucket/", id); rows["locked"].Status != "failed" || rows["free"].Status != "complete" {
 		t.Errorf("got %+v", rows)
 	}
@@ -299,8 +318,9 @@ func TestSinkFails(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	fake.refuse.Store(nil)
-	s.want(0, "work", work...)
+	end = s.working(work...)
 	s.want(0, "wait", id)
+	end()
 	if rows := s.statuses("s3://bucket/", id); len(rows) != 1 || rows["later"].Status != "complete" {
 		t.Errorf("got %+v", rows)
 	}
@@ -374,17 +394,9 @@ func TestSinkStopped(t *testing.T) {
 		return nil
 	}}, sinkFile{"large", large, "", true})
 	s.want(0, "add", list)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan int, 1)
-	go func() {
-		args := []string{"work", "--join", s.file, "--to", fake.at("bucket"), "-j", "1"}
-		ended <- execute(ctx, args, &command{out: t.Output(), err: t.Output()})
-	}()
+	end := s.working("--to", fake.at("bucket"), "-j", "1")
 	eventually(t, "a part", func() bool { return fake.parts.Load() > 0 })
-	stop()
-	if code := <-ended; code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	end()
 	if fake.begun.Load() != 1 || fake.aborted.Load() != 1 || len(objects(t, fake.at("bucket"))) > 0 {
 		t.Errorf("%d uploads were begun, %d taken back", fake.begun.Load(), fake.aborted.Load())
 	}
