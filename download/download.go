@@ -25,6 +25,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -45,26 +46,37 @@ type Source interface {
 // Callers distinguish these causes with errors.Is. ErrLocal is every failure on the local side.
 var (
 	ErrLocal      = localfile.ErrLocal
-	ErrResume     = fetch.ErrResume // as Continue asks for
+	ErrResume     = fetch.ErrResume // of Continue
 	ErrDigest     = fetch.ErrDigest
 	ErrUnverified = fetch.ErrUnverified // Options.Verify
 )
 
-// Options changes how a file is retrieved. The zero value and nil leave an existing target as it is: that is a success if it
-// has the size and time of the server's file, or the digest in Sum, and else [fs.ErrExist]. They resume a partial file of
-// an earlier call, and retry five times.
-type Options struct {
-	// Overwrite replaces an existing target once the new file is whole: a symbolic link itself, not what it points to.
-	Overwrite bool
-	// Skip leaves an existing target as it is and reports success.
-	Skip bool
-	// Newer retrieves a file only if the target is missing, or if the server's file is newer or of another size. It then
-	// replaces the target. With Continue, a target that is no older and shorter is resumed instead.
-	Newer bool
+// Existing says what happens to a target that exists.
+type Existing string
+
+const (
+	// Refuse leaves the target as it is. That is a success if it has the size and time of the server's file, or the digest
+	// in Options.Sum, and else [fs.ErrExist].
+	Refuse Existing = ""
+	// Skip leaves the target as it is and reports success.
+	Skip = Existing(decide.Skip)
+	// Overwrite replaces the target once the new file is whole: a symbolic link itself, not what it points to.
+	Overwrite = Existing(decide.Overwrite)
+	// Newer replaces the target if the server's file is newer or of another size, and else leaves it and reports success.
+	Newer = Existing(decide.Newer)
 	// Continue uses the target as the start of the file and retrieves the rest. It checks only its length, its time and its
-	// last bytes: see Sum. The target is copied, and stays until the whole file replaces it. A call that would have to
-	// start over ends with [ErrResume].
-	Continue bool
+	// last bytes: see Options.Sum. The target is copied, and stays until the whole file replaces it. A call that would have
+	// to start over ends with [ErrResume].
+	Continue = Existing(decide.Continue)
+	// NewerOrContinue is Newer, but uses a target that is shorter and no older as Continue does.
+	NewerOrContinue = Existing(decide.NewerOrContinue)
+)
+
+// Options changes how a file is retrieved. The zero value and nil replace no target ([Refuse]), resume a partial file of an
+// earlier call, and retry five times.
+type Options struct {
+	// Existing says what happens to a target that exists.
+	Existing Existing
 	// NoResume starts over even if there is a part that could be resumed.
 	NoResume bool
 

@@ -15,7 +15,7 @@ import (
 // TestOptionsArePassedOn checks that package fetch gets every option under its own name: each is set alone.
 func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(Options{
-		Overwrite: true, Skip: true, Newer: true, Continue: true, NoResume: true, Verify: true,
+		Existing: Newer, NoResume: true, Verify: true,
 		Retries: 1, RetryConnect: true, Segments: 2,
 		Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}, Limit: rate.NewLimiter(1, 1),
 	})

@@ -98,7 +98,7 @@ func TestRetryConnect(t *testing.T) {
 			t.Errorf("%v, RetryConnect %v: %v after %d retries, want %d", tt.err, tt.connect, err, len(k.waits), want)
 		}
 		dials = 0
-		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: -1, Overwrite: true}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
+		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: -1, Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
 			t.Errorf("%v without retries: %v after %d", tt.err, err, len(k.waits))
 		}
 	}
@@ -157,7 +157,7 @@ func TestRetryWithoutREST(t *testing.T) {
 		}
 		return without(p)
 	})
-	if _, err := k.get("/f", Options{Overwrite: true}); !errors.Is(err, ftpexec.ErrTruncated) || len(k.waits) != 5 {
+	if _, err := k.get("/f", Options{Existing: Overwrite}); !errors.Is(err, ftpexec.ErrTruncated) || len(k.waits) != 5 {
 		t.Errorf("always cut: %v, waits %v", err, k.waits)
 	}
 }

@@ -57,7 +57,7 @@ func TestNothing(t *testing.T) {
 		{what: "a timeout that is over", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Timeout = -1 }},
 		{what: "a ledger elsewhere", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Ledger = "../x" }},
 		{what: "a ledger that is not read", src: client, o: func(o *batch.Options) { o.Ledger = "x" }},
-		{what: "contradictory options", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Each.Skip = true; o.Each.Overwrite = true }},
+		{what: "contradictory options", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Each.Existing = download.Continue; o.Each.NoResume = true }},
 		{what: "a Dial that returns nothing", src: &ftpexec.Client{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, nil }},
 			tasks: one(batch.Task{Item: item("f", u)})},
 	} {

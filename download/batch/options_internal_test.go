@@ -20,7 +20,7 @@ import (
 // alone. The size and the digest are the item's.
 func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(download.Options{
-		Overwrite: true, Skip: true, Newer: true, Continue: true, NoResume: true, Verify: true,
+		Existing: download.Newer, NoResume: true, Verify: true,
 		Retries: 1, RetryConnect: true, Segments: 2, Limit: rate.NewLimiter(1, 1),
 	})
 	item := manifest.Item{Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}}

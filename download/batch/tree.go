@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -238,10 +239,10 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has them only
+// sharpen asks the server for the times of the entries that Newer needs, if the listing has them only
 // roughly. An error leaves them rough: then the files are asked for one by one.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
-	if !b.Each.Newer || b.root == nil {
+	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
 		return
 	}
 	var asked []*ftpexec.Entry

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -171,7 +172,7 @@ const many = 1000
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) ftpexec.Early {
 	j := t.Value
 	o := ftpexec.Early{Login: func(dir string) { j.note(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || b.Each.Newer || b.teller != nil {
+	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.teller != nil {
 		return o
 	}
 	if j.dir.ahead == nil {

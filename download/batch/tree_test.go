@@ -207,7 +207,7 @@ func TestTreeNewer(t *testing.T) {
 				if ledger {
 					s.write(ledgerName, fmt.Sprintf(`{"path":"f","url":%q,"size":3,"modified":%q}`+"\n", srv.URL("/f"), tt.local.Format(time.RFC3339)), same)
 				}
-				s.options.Each.Newer = true
+				s.options.Each.Existing = download.Newer
 				got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{}))
 				s.settled(got)
 				s.compare(map[string]string{"f": tt.want})

@@ -51,7 +51,10 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	each := r.File
 	if u.IsDir() {
 		from = listing{r.source, r}
-		each = download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
+		each = download.Options{Retries: -1}
+		if !r.Newer && !r.Continue { // a listing has no time and no size to compare
+			each.Existing = r.File.Existing
+		}
 	}
 	if r.Range != nil {
 		if end.Err = r.partly(u, t.Path); end.Err != nil {

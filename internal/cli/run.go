@@ -221,7 +221,7 @@ func (r *run) idle() int {
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
-	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1 && r.Range == nil:
+	case len(r.Targets) == 1 && !r.Newer && !r.Continue && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
 	return f.Segments

@@ -75,7 +75,7 @@ func TestProxyGet(t *testing.T) {
 		}
 
 		want, saved := tree.Files["pub/big.bin"], filepath.Join(t.TempDir(), "big.bin")
-		_, err := download.File(testContext(t), src, parse(t, s.URL("/pub/big.bin")), saved, &download.Options{Overwrite: true})
+		_, err := download.File(testContext(t), src, parse(t, s.URL("/pub/big.bin")), saved, &download.Options{Existing: download.Overwrite})
 		if got, rerr := os.ReadFile(saved); err != nil || rerr != nil || string(got) != want {
 			t.Errorf("got %s, %v, %v", digest(string(got)), err, rerr)
 		}

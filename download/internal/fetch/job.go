@@ -218,7 +218,7 @@ func (j *job) ask(ctx context.Context) (said decide.Stamp, err error) {
 
 // dated reports whether pieces of a file with this time may be joined. Without a time only Continue says so: the size and
 // the laps are all that can be compared.
-func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.Continue }
+func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.Resumes() }
 
 // sized returns an error if something has n bytes, which may be unknown, and Options.Size says another number.
 func (j *job) sized(what string, n int64) error {
