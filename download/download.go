@@ -22,8 +22,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/fetch"
@@ -102,8 +100,14 @@ type Options struct {
 	// commands. If there is none the error is [ErrUnverified]. If Sum is set, only Sum counts.
 	Verify bool
 
-	// Limit limits the bytes per second of all downloads that share it; nil means no limit.
-	Limit *rate.Limiter
+	// Limit limits the bytes per second of all downloads that share it; nil means no limit. A [rate.Limiter] is one. WaitN
+	// is called before n bytes are written, and waits until they may be. Its error ends the download. If Limit has a method
+	// Burst() int, as [rate.Limiter] has, n is at most what that returns, and else at most 32 KiB.
+	//
+	// [rate.Limiter]: https://pkg.go.dev/golang.org/x/time/rate#Limiter
+	Limit interface {
+		WaitN(ctx context.Context, n int) error
+	}
 
 	// Events, if set, is called with what happens. Calls do not overlap, and none comes after the function that was given
 	// it has returned.

@@ -198,8 +198,9 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	clear(o.noted)
 	each := c.Terms.each(w.root)
 	if limit := h.rate(); limit < rate.Inf {
-		each.Limit = rate.NewLimiter(limit, burst)
-		defer retry.Every(slotTTL/5, func() { each.Limit.SetLimit(h.rate()) })()
+		limiter := rate.NewLimiter(limit, burst)
+		each.Limit = limiter
+		defer retry.Every(slotTTL/5, func() { limiter.SetLimit(h.rate()) })()
 	}
 	left := o.left()
 	left.may = func() bool { return w.may(h.queue) }

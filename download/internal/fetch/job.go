@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
@@ -50,7 +48,7 @@ type Options struct {
 	Segments     int
 	Size         *int64
 	Sum          digest.Sum
-	Limit        *rate.Limiter
+	Limit        Limit
 }
 
 // Result is a download.Result.
