@@ -172,10 +172,23 @@ func cut(s string) string {
 	return s
 }
 
-// Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
+// Retryable reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
 // [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
 // if a context has ended, and if this machine failed: the process or the system has too many open files or too little
-// memory, or no connection can come from the address that a Dial wants.
+// memory, or no connection can come from the address that a Dial wants. Of other errors only those are retryable that have
+// a method Retryable() bool which says so.
+func Retryable(err error) bool {
+	if knows, ok := errors.AsType[interface {
+		error
+		Retryable() bool
+	}](err); ok {
+		return knows.Retryable()
+	}
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Temporary()
+}
+
+// Temporary is [Retryable] of e. A [net.Error] has it.
 func (e *Error) Temporary() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
 	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {

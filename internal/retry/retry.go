@@ -124,6 +124,9 @@ type Known struct {
 func (e *Known) Error() string { return e.Err.Error() }
 func (e *Known) Unwrap() error { return e.Err }
 
+// Retryable is what [ftpexec.Retryable] reports.
+func (e *Known) Retryable() bool { return e.Passes }
+
 // temporary reports whether a retry may succeed after err. If no server was ever reached, the address is probably wrong; see
 // Policy.Connect. A server that closes the connection before its greeting has been reached. It may have too many
 // connections, so with ReturnCrowded that is not retried either.
@@ -133,7 +136,7 @@ func (r *Retrier) temporary(err error) bool {
 	}
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	switch {
-	case !ok || !e.Temporary():
+	case !ok || !ftpexec.Retryable(err):
 		return false
 	case r.ReturnCrowded && errors.Is(err, ftpexec.ErrTooMany):
 		return false

@@ -247,7 +247,7 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 			return err
 		})
 		e, ok := errors.AsType[*ftpexec.Error](err)
-		refused := ok && e.Code/100 == 5 && !e.Temporary()
+		refused := ok && e.Code/100 == 5 && !ftpexec.Retryable(err)
 		absent := ok && e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)
 		if (refused || absent) && ctx.Err() == nil { // an error of the end of ctx keeps the last reply
 			return new(sums.Digests), nil
