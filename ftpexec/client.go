@@ -112,11 +112,19 @@ type Rate struct {
 	Over  time.Duration // 0 means 30 seconds
 }
 
+// Mark says what an [Event] is.
+type Mark string
+
+const (
+	MarkSent     = Mark(wire.Sent)     // a command
+	MarkJoined   = Mark(wire.Joined)   // a command that the write of the one before it carried
+	MarkReceived = Mark(wire.Received) // one line of a reply
+	MarkNoted    = Mark(wire.Noted)    // what the client did or decided
+)
+
 // Event is one step of the dialogue with a server, as passed to Client.Trace.
 type Event struct {
-	// ">" for a command, ">>" if the write of the one before it carried it, "<" for one line of a reply, "*" for what
-	// the client did or decided
-	Mark string
+	Mark Mark
 	// without CR LF; secrets are masked, but it is not escaped for a terminal
 	Text string
 	// the number of the control connection, counted by the Client from 1; 0 if the event is about none
@@ -149,7 +157,7 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 	}
 	if c.Trace != nil {
 		number := int(c.dialled.Add(1))
-		cfg.Trace = func(mark, text string) { c.Trace(Event{mark, text, number}) }
+		cfg.Trace = func(mark wire.Mark, text string) { c.Trace(Event{Mark(mark), text, number}) }
 	}
 	if c.Proxy != nil {
 		if dial := c.Proxy(u.Address()); dial != nil {

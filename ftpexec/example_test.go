@@ -10,7 +10,6 @@ import (
 	"log"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -237,7 +236,7 @@ func ExampleClient_trace() {
 	defer s.Close()
 
 	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if strings.HasPrefix(e.Mark, ">") {
+		if e.Mark == ftpexec.MarkSent || e.Mark == ftpexec.MarkJoined {
 			fmt.Printf("%s %q\n", e.Mark, e.Text)
 		}
 	}}

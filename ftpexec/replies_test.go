@@ -124,7 +124,7 @@ func TestAnyFirstDigit(t *testing.T) {
 						t.Errorf("%v: reply %s, temporary %v; want the reply %s", err, e.Reply, e.Temporary(), reply)
 					}
 					stage, known := map[error]string{ftpexec.ErrTLSUnavailable: "connect", ftpexec.ErrLogin: "login", ftpexec.ErrDirectory: "directory", ftpexec.ErrProtocol: ""}[want]
-					if err != nil && e.Stage != stage && (known && stage != "" || e.Stage != "transfer") {
+					if err != nil && string(e.Stage) != stage && (known && stage != "" || e.Stage != "transfer") {
 						t.Errorf("%v: stage %q, want %q", err, e.Stage, stage)
 					}
 					if n := s.Connections(); n != 1 {

@@ -205,7 +205,7 @@ func about(u *urlparse.URL, err error) error {
 	if u != nil {
 		other.URL = u.Redacted()
 	}
-	if e.Stage == "directory" {
+	if e.Stage == StageDirectory {
 		other.Hint = "" // it names the other file
 	}
 	return &other

@@ -318,7 +318,7 @@ func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && ftpexec.Retryable(err) &&
+	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == ftpexec.StageConnect && ftpexec.Retryable(err) &&
 		t.MayBeFull(times)
 	if crowded {
 		b.closeIdle()

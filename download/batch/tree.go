@@ -375,5 +375,5 @@ func (p *node) url() *urlparse.URL {
 func noDirectory(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) &&
-		errors.As(err, &e) && e.Stage == "directory"
+		errors.As(err, &e) && e.Stage == ftpexec.StageDirectory
 }

@@ -51,7 +51,7 @@ func (r *run) commands(u *urlparse.URL) error {
 
 // noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
 func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error {
-	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Stage != "directory" || u.IsDir() {
+	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Stage != ftpexec.StageDirectory || u.IsDir() {
 		return err
 	}
 	if _, serr := r.source.Stat(ctx, u); serr != nil {

@@ -113,7 +113,7 @@ func (r *ranged) begins(ctx context.Context, u *urlparse.URL, size int64) error 
 }
 
 func about(u *urlparse.URL, err error) error {
-	return &ftpexec.Error{Op: "range", URL: u.Redacted(), Stage: "transfer", Err: err}
+	return &ftpexec.Error{Op: "range", URL: u.Redacted(), Stage: ftpexec.StageTransfer, Err: err}
 }
 
 // partly refuses what cannot be a part of a file, and a place where a file is: that may be another part.

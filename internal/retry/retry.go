@@ -143,7 +143,7 @@ func (r *Retrier) temporary(err error) bool {
 	case r.Reached.Load() || r.Connect:
 		return true
 	}
-	reached := e.Stage != "connect" || e.Code != 0
+	reached := e.Stage != ftpexec.StageConnect || e.Code != 0
 	return reached || !r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
 }
 
@@ -165,7 +165,7 @@ func NoService(err error) bool {
 	if !ok || localfile.Failed(err) {
 		return false
 	}
-	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
+	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) ||
 		errors.Is(err, ftpexec.ErrLost)
 }

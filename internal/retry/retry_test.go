@@ -15,7 +15,7 @@ import (
 )
 
 // failure returns an error of the server at a stage.
-func failure(stage string, code int, err error) error {
+func failure(stage ftpexec.Stage, code int, err error) error {
 	return fmt.Errorf("wrapped: %w", &ftpexec.Error{Stage: stage, Code: code, Err: err})
 }
 

@@ -205,7 +205,7 @@ func (j *job) ask(ctx context.Context) (said decide.Stamp, err error) {
 	err = j.retry.Do(ctx, func() error {
 		info, err := j.Source.Stat(ctx, j.URL)
 		said = decide.Stamp{Size: info.Size, Time: info.ModTime}
-		if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "transfer" && e.Code == 550 {
+		if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == ftpexec.StageTransfer && e.Code == 550 {
 			said = decide.Unknown
 			return nil
 		}
