@@ -373,7 +373,7 @@ func (i *Item) setSize(text string) error {
 
 // addSum adds a digest, or passes on why there is none. The strongest counts.
 func (i *Item) addSum(sum digest.Sum, err error) error {
-	if err == nil && algorithm.Stronger(sum.Algorithm, i.Sum.Algorithm) {
+	if err == nil && algorithm.Stronger(string(sum.Algorithm), string(i.Sum.Algorithm)) {
 		i.Sum = sum
 	}
 	return err
