@@ -247,7 +247,7 @@ func TestWithoutLocks(t *testing.T) {
 	runs := 0
 	t.Cleanup(func() { disk.Fault = nil })
 	for i := range 16 {
-		kinds := []Existing{Refuse, Overwrite}
+		kinds := []Existing{"", Overwrite}
 		first, second := Options{Existing: kinds[i&1]}, Options{Existing: kinds[i>>1&1]}
 		changes, stopped := i&4 > 0, i&8 > 0
 		for at, n := 1, 1; at <= n; at += *matrixEvery/4 + 1 {

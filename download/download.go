@@ -49,13 +49,11 @@ var (
 	ErrUnverified = fetch.ErrUnverified // Options.Verify
 )
 
-// Existing says what happens to a target that exists.
+// Existing says what happens to a target that exists. The zero value leaves it as it is: that is a success if it has the
+// size and time of the server's file, or the digest in Options.Sum, and else [fs.ErrExist].
 type Existing string
 
 const (
-	// Refuse leaves the target as it is. That is a success if it has the size and time of the server's file, or the digest
-	// in Options.Sum, and else [fs.ErrExist].
-	Refuse Existing = ""
 	// Skip leaves the target as it is and reports success.
 	Skip = Existing(decide.Skip)
 	// Overwrite replaces the target once the new file is whole: a symbolic link itself, not what it points to.
@@ -70,7 +68,7 @@ const (
 	NewerOrContinue = Existing(decide.NewerOrContinue)
 )
 
-// Options changes how a file is retrieved. The zero value and nil replace no target ([Refuse]), resume a partial file of an
+// Options changes how a file is retrieved. The zero value and nil replace no target, resume a partial file of an
 // earlier call, and retry five times.
 type Options struct {
 	// Existing says what happens to a target that exists.
@@ -83,11 +81,10 @@ type Options struct {
 	// those that it made and that are empty. A device or FIFO is refused. The caller closes Root.
 	Root *os.Root
 
-	// Retries is how many times in a row, without progress, a failure that may pass is retried; 0: five, less: never.
+	// Retries is how many times in a row, without progress, a failure that may pass is retried; less than 0: never. 0 is five,
+	// but not if the server was never reached: it refuses the connection, or does not answer, or no route leads to it. That
+	// is taken for a wrong address. A host without an address in DNS is never retried.
 	Retries int
-	// RetryConnect retries too if the server was never reached: it refuses the connection, or does not answer, or no route
-	// leads to it. Without it that is taken for a wrong address. A host without an address in DNS is not retried.
-	RetryConnect bool
 
 	// Segments is how many connections fetch one file at the same time, at most 64; less than 2 means one.
 	Segments int

@@ -81,7 +81,7 @@ func (o *Options) job(src Source, u *urlparse.URL) (fetch.Job, error) {
 	}
 	j.Options = fetch.Options{
 		Flags:   decide.Flags{Existing: decide.Existing(o.Existing), NoResume: o.NoResume, Verify: o.Verify},
-		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
+		Retries: o.Retries, Segments: o.Segments,
 		Size: o.Size, Sum: o.Sum, Limit: o.Limit,
 	}
 	j.Checkpoint = o.checkpoint

@@ -194,11 +194,10 @@ func Retryable(err error) bool {
 		return knows.Retryable()
 	}
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Temporary()
+	return ok && e.retryable()
 }
 
-// Temporary is [Retryable] of e. A [net.Error] has it.
-func (e *Error) Temporary() bool {
+func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
 	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
 		return false
@@ -210,8 +209,7 @@ func (e *Error) Temporary() bool {
 // entering reports whether the login was not complete.
 func (e *Error) entering() bool { return e.Stage == StageConnect || e.Stage == StageLogin }
 
-// Timeout reports whether e is an [ErrTimeout], a context's deadline, or a timeout of the system. Together with Temporary
-// it makes e a [net.Error].
+// Timeout reports whether e is an [ErrTimeout], a context's deadline, or a timeout of the system.
 func (e *Error) Timeout() bool {
 	var cause net.Error
 	return wire.IsOneOf(e.Err, ErrTimeout, context.DeadlineExceeded) ||

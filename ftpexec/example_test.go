@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -236,7 +237,7 @@ func ExampleClient_trace() {
 	defer s.Close()
 
 	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if e.Mark == ftpexec.MarkSent || e.Mark == ftpexec.MarkJoined {
+		if strings.HasPrefix(string(e.Mark), ">") {
 			fmt.Printf("%s %q\n", e.Mark, e.Text)
 		}
 	}}

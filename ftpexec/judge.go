@@ -249,7 +249,7 @@ var errNoEntries = errors.New("no entries")
 // began judges the reply that starts a transfer, or refuses it.
 func (r *run) began(st step, reply wire.Reply) error {
 	lists := verbs[st.Verb].lists
-	if tell := r.goal.early.Login; lists && tell != nil {
+	if tell := r.goal.early.login; lists && tell != nil {
 		tell(r.home)
 	}
 	if reply.First() > 2 {

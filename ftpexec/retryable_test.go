@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
@@ -56,13 +57,18 @@ func TestRetryable(t *testing.T) {
 			if got := ftpexec.Retryable(err); got != tt.want {
 				t.Errorf("%s: Retryable(%v) is %v", tt.what, err, got)
 			}
-			e, ok := errors.AsType[*ftpexec.Error](err)
-			if _, known := errors.AsType[*retry.Known](err); ok && !known && e.Temporary() != tt.want {
-				t.Errorf("%s: Temporary is %v", tt.what, e.Temporary())
-			}
 		}
 	}
-	var _ net.Error = new(ftpexec.Error)
+}
+
+// TestNetError checks that callers who look for a net.Error find one in every error that is a timeout.
+func TestNetError(t *testing.T) {
+	for _, cause := range []error{ftpexec.ErrTimeout, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
+		var n net.Error
+		if err := error(&ftpexec.Error{Err: wrapped(cause)}); !errors.As(err, &n) || !n.Timeout() {
+			t.Errorf("%v: got %v", cause, n)
+		}
+	}
 }
 
 func wrapped(err error) error {

@@ -90,16 +90,16 @@ func (i item) unpack() (to manifest.Item, err error) {
 
 // terms are how the files of a job are to be fetched. TestTerms names what of the options travels, and what does not.
 type terms struct {
-	Existing                       download.Existing
-	NoResume, Verify, RetryConnect bool
-	Retries                        int
-	Timeout                        time.Duration
+	Existing         download.Existing
+	NoResume, Verify bool
+	Retries          int
+	Timeout          time.Duration
 }
 
 func termsOf(o batch.Options) terms {
 	e := o.Each
 	return terms{
-		Existing: e.Existing, NoResume: e.NoResume, Verify: e.Verify, RetryConnect: e.RetryConnect,
+		Existing: e.Existing, NoResume: e.NoResume, Verify: e.Verify,
 		Retries: e.Retries, Timeout: o.Timeout,
 	}
 }
@@ -107,7 +107,7 @@ func termsOf(o batch.Options) terms {
 func (t terms) each(root *os.Root) download.Options {
 	return download.Options{
 		Root: root, Existing: t.Existing, NoResume: t.NoResume, Verify: t.Verify,
-		RetryConnect: t.RetryConnect, Retries: t.Retries,
+		Retries: t.Retries,
 	}
 }
 

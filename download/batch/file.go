@@ -149,7 +149,7 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 func optionsOf(o download.Options, item manifest.Item) fetch.Options {
 	return fetch.Options{
 		Flags:   decide.Flags{Existing: decide.Existing(o.Existing), NoResume: o.NoResume, Verify: o.Verify},
-		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
+		Retries: o.Retries, Segments: o.Segments,
 		Size: item.Size, Sum: item.Sum, Limit: o.Limit,
 	}
 }

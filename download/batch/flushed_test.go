@@ -165,7 +165,7 @@ func TestRecordIsOfTheFile(t *testing.T) {
 			cancel()
 			more = calls.Load() >= at
 			runs++
-			s.options.Each.Existing = download.Refuse
+			s.options.Each.Existing = ""
 			s.run(t.Context(), tasks...)
 			for _, o := range s.outcomes {
 				text, _ := os.ReadFile(filepath.Join(s.dir, o.Task.Path))

@@ -48,7 +48,7 @@ func TestOwnNames(t *testing.T) {
 			func(*batch.Options) {}, func(o *batch.Options) { o.Each.Existing = download.Newer }, func(o *batch.Options) { o.Each.Existing = download.Overwrite }, func(o *batch.Options) { o.Each.Existing = download.Continue },
 		} {
 			for _, list := range []bool{false, true} {
-				s.dir, s.options.Each.Existing = t.TempDir(), download.Refuse
+				s.dir, s.options.Each.Existing = t.TempDir(), ""
 				change(&s.options)
 				kept := map[string]string{}
 				for _, at := range refused {

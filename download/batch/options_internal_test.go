@@ -21,7 +21,7 @@ import (
 func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(download.Options{
 		Existing: download.Newer, NoResume: true, Verify: true,
-		Retries: 1, RetryConnect: true, Segments: 2, Limit: rate.NewLimiter(1, 1),
+		Retries: 1, Segments: 2, Limit: rate.NewLimiter(1, 1),
 	})
 	item := manifest.Item{Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[fetch.Options]()) {

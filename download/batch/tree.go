@@ -185,16 +185,23 @@ type contents struct {
 
 // earlyLister is a Source that yields entries of a listing before it is whole, as an [*ftpexec.Client] does.
 type earlyLister interface {
-	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
+	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
+		login func(string)) iter.Seq2[ftpexec.Entry, error]
+}
+
+// early has the functions for an earlyLister.
+type early struct {
+	entry func(ftpexec.Entry)
+	login func(dir string)
 }
 
 // entries lists a directory of which some files are queued already. It tries again as a download does.
-func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early,
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, o early,
 	ahead map[uint64]bool) (c contents, err error) {
 	entries := b.src.Entries
 	if src, ok := b.src.(earlyLister); ok {
 		entries = func(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-			return src.EntriesEarly(ctx, u, o)
+			return src.EntriesEarly(ctx, u, o.entry, o.login)
 		}
 	}
 	err = b.again(ctx, func() error {
@@ -235,7 +242,7 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 }
 
 func (b *engine) again(ctx context.Context, f func() error) error {
-	p := retry.Policy{Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true}
+	p := retry.Policy{Retries: b.Each.Retries, ReturnCrowded: true}
 	return retry.New(p).Do(ctx, f)
 }
 

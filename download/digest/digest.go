@@ -3,7 +3,7 @@
 //	sum, err := digest.Parse("sha256:9f86d081884c7d65...")
 //	r, err := download.Get(ctx, "ftp://ftp.example.org/pub/x", "x", &download.Options{Sum: sum})
 //
-// SHA1, MD5, CRC32 and BSDSum detect damage, but not a deliberate change, and BSDSum not all damage.
+// [Algorithm] names the algorithms.
 package digest
 
 import (
@@ -16,19 +16,10 @@ import (
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
-// Algorithm is the name of an algorithm of digests.
+// Algorithm names an algorithm of digests. Strongest first they are sha512, blake2b (512 bits without a key, as b2sum(1)
+// prints it), sha256, sha1, md5, crc32 (IEEE 802.3, most significant byte first) and bsdsum (the 16 bits of BSD's sum(1), and
+// the number of KiB in 32). The last four detect damage, but not a deliberate change, and bsdsum not all damage.
 type Algorithm string
-
-// Strongest first.
-const (
-	SHA512  Algorithm = algorithm.SHA512
-	BLAKE2b Algorithm = algorithm.BLAKE2b // 512 bits without a key, as b2sum(1) prints it
-	SHA256  Algorithm = algorithm.SHA256
-	SHA1    Algorithm = algorithm.SHA1
-	MD5     Algorithm = algorithm.MD5
-	CRC32   Algorithm = algorithm.CRC32  // IEEE 802.3, most significant byte first
-	BSDSum  Algorithm = algorithm.BSDSum // the 16 bits of BSD's sum(1), and the number of KiB in 32
-)
 
 // Sum is a digest of a known algorithm. Digest has the algorithm's size.
 type Sum struct {

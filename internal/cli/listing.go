@@ -29,7 +29,7 @@ func (r *run) again(ctx context.Context, f func() error) error {
 		r.print.Tell(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)",
 			show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
 	}
-	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: tell}
+	policy := retry.Policy{Retries: r.File.Retries, Tell: tell}
 	return retry.New(policy).Do(ctx, f)
 }
 

@@ -128,7 +128,7 @@ func (r *run) partly(u *urlparse.URL, path string) error {
 		return config.Usage(text, path, path, r.Range)
 	}
 	info, err := os.Lstat(path)
-	if err == nil && info.Mode().IsRegular() && r.File.Existing == download.Refuse {
+	if err == nil && info.Mode().IsRegular() && r.File.Existing == "" {
 		return &localfile.Error{Path: path, Reason: "exists, and may be another part", Err: localfile.ErrOther}
 	}
 	return nil

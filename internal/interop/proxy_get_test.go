@@ -137,7 +137,7 @@ func TestProxyGetCut(t *testing.T) {
 			src := newGateway(t, sharedProxy(t, Squid), 0)
 			_, got, err := get(t, src, s.URL("/f"))
 			var e *ftpexec.Error
-			if !errors.As(err, &e) || !e.Temporary() {
+			if !errors.As(err, &e) || !ftpexec.Retryable(e) {
 				t.Errorf("got %s, %v, want a temporary error", digest(got), err)
 			}
 		})

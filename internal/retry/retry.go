@@ -16,8 +16,9 @@ import (
 
 // Policy says what is retried.
 type Policy struct {
-	Retries int  // the most retries in a row without progress; see Count
-	Connect bool // retry too if the server was never reached
+	// Retries is the most retries in a row without progress; see Count. If it is not 0, a server that was never reached is
+	// tried again too.
+	Retries int
 	// ReturnCrowded returns an [ftpexec.ErrTooMany] at once, for a caller that has other things to do.
 	ReturnCrowded bool
 	// Tell is called, if not nil, before each wait.
@@ -52,7 +53,6 @@ const (
 
 // New returns a Retrier with p.
 func New(p Policy) *Retrier {
-	p.Retries = Count(p.Retries)
 	return &Retrier{Policy: p, begun: time.Now()}
 }
 
@@ -87,7 +87,7 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	}
 	try := r.fail(n)
 	switch {
-	case try > r.Retries:
+	case try > Count(r.Retries):
 		return err
 	case ctx.Err() != nil:
 		return ended(ctx, err)
@@ -128,7 +128,7 @@ func (e *Known) Unwrap() error { return e.Err }
 func (e *Known) Retryable() bool { return e.Passes }
 
 // temporary reports whether a retry may succeed after err. If no server was ever reached, the address is probably wrong; see
-// Policy.Connect. A server that closes the connection before its greeting has been reached. It may have too many
+// Policy.Retries. A server that closes the connection before its greeting has been reached. It may have too many
 // connections, so with ReturnCrowded that is not retried either.
 func (r *Retrier) temporary(err error) bool {
 	if known, ok := errors.AsType[*Known](err); ok {
@@ -140,7 +140,7 @@ func (r *Retrier) temporary(err error) bool {
 		return false
 	case r.ReturnCrowded && errors.Is(err, ftpexec.ErrTooMany):
 		return false
-	case r.Reached.Load() || r.Connect:
+	case r.Reached.Load() || r.Retries > 0:
 		return true
 	}
 	reached := e.Stage != ftpexec.StageConnect || e.Code != 0

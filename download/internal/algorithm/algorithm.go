@@ -14,28 +14,20 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// The names of the algorithms, as package digest has them.
-const (
-	SHA512  = "sha512"
-	BLAKE2b = "blake2b"
-	SHA256  = "sha256"
-	SHA1    = "sha1"
-	MD5     = "md5"
-	CRC32   = "crc32"
-	BSDSum  = "bsdsum"
-)
+// BSDSum is the weakest.
+const BSDSum = "bsdsum"
 
 // algorithms are all of them, strongest first. This order is the only ranking of algorithms.
 var algorithms = []struct {
 	name, alias string
 	make        func() hash.Hash
 }{
-	{SHA512, "sha2512", sha512.New},
-	{BLAKE2b, "blake2b512", newBlake2b},
-	{SHA256, "sha2256", sha256.New},
-	{SHA1, "", sha1.New},
-	{MD5, "", md5.New},
-	{CRC32, "", func() hash.Hash { return crc32.NewIEEE() }},
+	{"sha512", "sha2512", sha512.New},
+	{"blake2b", "blake2b512", newBlake2b},
+	{"sha256", "sha2256", sha256.New},
+	{"sha1", "", sha1.New},
+	{"md5", "", md5.New},
+	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
 	{BSDSum, "", func() hash.Hash { return new(bsd) }},
 }
 

@@ -43,12 +43,11 @@ var (
 // them; a test in each holds that they pass every field on.
 type Options struct {
 	decide.Flags
-	Retries      int
-	RetryConnect bool
-	Segments     int
-	Size         *int64
-	Sum          digest.Sum
-	Limit        Limit
+	Retries  int
+	Segments int
+	Size     *int64
+	Sum      digest.Sum
+	Limit    Limit
 }
 
 // Result is a download.Result.
@@ -141,7 +140,7 @@ func newJob(from Job) *job {
 		}
 	}
 	j.retry = retry.New(retry.Policy{
-		Retries: j.Retries, Connect: j.RetryConnect, ReturnCrowded: j.Many,
+		Retries: j.Retries, ReturnCrowded: j.Many,
 		Tell: func(err error, try int, wait time.Duration) {
 			which := fmt.Sprintf("%d of %d", try, retry.Count(j.Retries))
 			j.tell(Event{Err: err, Text: which, Wait: wait})

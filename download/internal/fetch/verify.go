@@ -211,7 +211,7 @@ func above(u *urlparse.URL, up int) (dir urlparse.URL, name string, ok bool) {
 // described says where a digest is from, for Result.Verified.
 func described(sum digest.Sum, up int, list sums.List) string {
 	from := string(sum.Algorithm) + " in " + strings.Repeat("../", up) + list.File
-	if sum.Algorithm == digest.BSDSum {
+	if sum.Algorithm == algorithm.BSDSum {
 		from += ", which is weak: 16 bits"
 	}
 	return from

@@ -171,7 +171,6 @@ func (r *reader) settle() {
 		l.Long = true
 	}
 	l.File.Existing = l.existing()
-	l.File.RetryConnect = r.all.Changed("retries")
 	l.Client.Active = l.Mode == "active"
 	l.Client.NoEPSV = l.Mode == "pasv"
 	l.Client.TryTLS = l.TLS == "try"
@@ -198,7 +197,7 @@ func (l *line) existing() download.Existing {
 	case l.NoClobber:
 		return download.Skip
 	}
-	return download.Refuse
+	return ""
 }
 
 // several reports whether the command is for many files, or does what depends on a server as theirs does: the dry run of -N.

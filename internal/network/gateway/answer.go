@@ -112,7 +112,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	began := time.Now()
 	n, err = b.ReadCloser.Read(p)
 	b.count(n, time.Since(began))
-	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate.Bytes < 0)
+	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate < 0)
 	came := printable.Count(b.n, "byte", "bytes")
 	switch {
 	case err == nil && inTime:

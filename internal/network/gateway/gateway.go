@@ -260,7 +260,7 @@ func (s *Source) send(
 	}
 	s.trace(ftpexec.MarkSent, method+" "+r.URL.Opaque)
 	if r.Header.Get("Authorization") != "" {
-		s.trace(ftpexec.MarkJoined, "Authorization: ********")
+		s.trace(">>", "Authorization: ********")
 	}
 	a, err := s.http.RoundTrip(r.WithContext(ctx))
 	if err != nil {

@@ -192,7 +192,7 @@ func TestStatuses(t *testing.T) {
 			}
 			_, _, err := k.read(t, "ftp://h/f")
 			var e *ftpexec.Error
-			if !errors.Is(err, want) || !errors.As(err, &e) || string(e.Stage) != stage || e.Temporary() != tt.temporary || len(k.asked()) != 1 {
+			if !errors.Is(err, want) || !errors.As(err, &e) || string(e.Stage) != stage || ftpexec.Retryable(e) != tt.temporary || len(k.asked()) != 1 {
 				t.Errorf("%d: got %+v, want %v in stage %q; the proxy is asked for %q", status, err, want, stage, k.asked())
 			}
 		}
