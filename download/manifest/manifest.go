@@ -31,8 +31,6 @@ type Options struct {
 	// Format is the form of the list, such as tsv. "" means that the beginning of the list shows it. docs/manifests.md
 	// describes the forms.
 	Format string
-	// AllowPort takes the ports of other protocols; see [urlparse.URL.BadPort].
-	AllowPort bool
 	// KeepDirs saves a file without a path under all directories of its first URL, instead of under its last segment.
 	KeepDirs bool
 	// Map says which columns of a table, or members of objects, tell about a file of each row: "url=FASTQ_FILE,md5=MD5". The
@@ -293,7 +291,7 @@ func (r *reader) fail(line int, err error) {
 func (r *reader) finish(item Item, err error) {
 	r.in.idle = 0
 	if err == nil {
-		err = r.checkURLs(item.URLs)
+		err = checkURLs(item.URLs)
 	}
 	if err == nil {
 		err = r.setPath(&item)
@@ -306,17 +304,12 @@ func (r *reader) finish(item Item, err error) {
 }
 
 // checkURLs returns what is wrong with the URLs of an item.
-func (r *reader) checkURLs(urls []*urlparse.URL) (err error) {
+func checkURLs(urls []*urlparse.URL) error {
 	if len(urls) == 0 {
 		return errors.New(
 			"the line has no URL: write one, such as ftp://host/path, in the column url")
 	}
-	for _, u := range urls {
-		if err == nil && !r.AllowPort {
-			err = u.BadPort()
-		}
-	}
-	return err
+	return nil
 }
 
 // setPath checks the path of an item, or gives it its own.

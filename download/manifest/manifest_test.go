@@ -73,8 +73,6 @@ func lists(t *testing.T, section string) (all []list) {
 			switch name, value, _ := strings.Cut(field, "="); name {
 			case "keep-dirs":
 				l.KeepDirs = true
-			case "allow-port":
-				l.AllowPort = true
 			case "format":
 				l.Format = value
 			case "base":
