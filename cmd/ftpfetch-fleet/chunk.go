@@ -96,7 +96,7 @@ type terms struct {
 	Timeout          time.Duration
 }
 
-func termsOf(o batch.Options) terms {
+func termsOf(o *batch.Options) terms {
 	e := o.Each
 	return terms{
 		Existing: e.Existing, NoResume: e.NoResume, Verify: e.Verify,

@@ -208,7 +208,7 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 		defer sub.Unsubscribe()
 	}
 	part := localfile.WithAttempt(ctx, c.part())
-	_, err := batch.Run(part, &source{h, cancel}, left.tasks(ctx), batch.Options{
+	_, err := batch.Run(part, &source{h, cancel}, left.tasks(ctx), &batch.Options{
 		Jobs: 1, PerHost: 1, Ledger: w.ledger,
 		Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})

@@ -51,7 +51,7 @@ func TestNoRoot(t *testing.T) {
 		item.Path = path
 		for _, task := range []Task{{Item: item}, {Item: item, Tree: &Tree{}}} {
 			for _, ledger := range []string{"", ".ftpfetch-ledger"} {
-				_, err := Run(t.Context(), shown{}, slices.Values([]Task{task}), Options{Ledger: ledger})
+				_, err := Run(t.Context(), shown{}, slices.Values([]Task{task}), &Options{Ledger: ledger})
 				if err == nil || ledger != "" && !errors.Is(err, download.ErrLocal) {
 					t.Errorf("%s, tree %v, ledger %q: %v", path, task.Tree != nil, ledger, err)
 				}

@@ -7,6 +7,7 @@ package manifest
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -26,7 +27,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Options says how to read a list. The zero value is ready to use.
+// Options says how to read a list. The zero value and nil are ready to use.
 type Options struct {
 	// Format is the form of the list, such as tsv. "" means that the beginning of the list shows it. docs/manifests.md
 	// describes the forms.
@@ -61,7 +62,8 @@ type Item struct {
 //
 // Two items conflict if they have the same path, or if one's path is a directory of the other's. Items that differ only
 // in their lines are one file, and no error. Check needs about fifty bytes of memory for each item.
-func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
+func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
+	o = cmp.Or(o, new(Options))
 	paths := claims.New()
 	for item, err := range o.items(text) {
 		if err == nil {
@@ -112,7 +114,8 @@ func plus(sum int64, size *int64) int64 {
 // Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
 // the next line until a hundred lines are bad. An error ends the items if nothing after it can be understood, or if source
 // fails, whose error is unchanged. Read needs the same memory for a list of any length.
-func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
+func Read(source io.Reader, o *Options) iter.Seq2[Item, error] {
+	o = cmp.Or(o, new(Options))
 	return func(yield func(Item, error) bool) {
 		faults := 0
 		for item, err := range o.items(source) {

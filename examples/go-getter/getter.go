@@ -85,7 +85,7 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	defer root.Close()
 	var failed []error
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
-	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
+	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), &batch.Options{
 		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Existing: download.Newer},
 		Events: func(e batch.Event) {
 			if e.Kind == download.Ended && e.Err != nil {

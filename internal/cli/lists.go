@@ -72,7 +72,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 	if err == nil {
 		err = await(ctx, func() error {
-			l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
+			l.files, l.octets, wrong = manifest.Check(l.text(), &l.options)
 			return nil
 		})
 	}

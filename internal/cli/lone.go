@@ -84,7 +84,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 		}
 	}
 	reported := localfile.WithReport(ctx, r.report.Info())
-	totals, err := batch.Run(reported, from, slices.Values([]batch.Task{work}), o)
+	totals, err := batch.Run(reported, from, slices.Values([]batch.Task{work}), &o)
 	err = cmp.Or(err, close())
 	if givenUp, ok := errors.AsType[*schedule.GivenUp](end.Err); ok {
 		end.Err = givenUp.Unwrap()

@@ -34,7 +34,7 @@ type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Confine  bool // the process does nothing else: put it under Landlock
-	Batch    func(context.Context, download.Source, iter.Seq[batch.Task], batch.Options) (batch.Totals, error)
+	Batch    func(context.Context, download.Source, iter.Seq[batch.Task], *batch.Options) (batch.Totals, error)
 }
 
 // Standard returns the streams of the process.

@@ -72,7 +72,7 @@ func (f *forest) mirror(d mirror.Deletion, trees ...batch.Task) (deleted []strin
 	defer client.CloseIdleConnections()
 	source := &mirror.Source{Client: client, Trees: trees}
 	o := batch.Options{Jobs: 4, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
-	if _, err = batch.Run(f.Context(), source, slices.Values(trees), o); err == nil {
+	if _, err = batch.Run(f.Context(), source, slices.Values(trees), &o); err == nil {
 		err = source.Delete(f.Context(), d)
 	}
 	return deleted, err
