@@ -19,7 +19,7 @@ func run(ctx context.Context, c *command) error {
 	args, list := withList(c.args)
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
 	stdio.Batch = func(
-		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options,
+		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o *batch.Options,
 	) (batch.Totals, error) {
 		t, err := c.together(ctx, list, tasks, o)
 		if t.Files == 0 && err != nil && ctx.Err() == nil {
@@ -31,7 +31,7 @@ func run(ctx context.Context, c *command) error {
 }
 
 func (c *command) together(
-	ctx context.Context, list string, tasks iter.Seq[batch.Task], o batch.Options,
+	ctx context.Context, list string, tasks iter.Seq[batch.Task], o *batch.Options,
 ) (t batch.Totals, err error) {
 	dir, err := os.MkdirTemp("", "ftpfetch-fleet-")
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestNew(t *testing.T) {
 		h.Reset()
 		_, _ = io.WriteString(h, "ab")
 		_, _ = io.WriteString(h, "c")
-		if got := (Sum{a, h.Sum(nil)}).String(); got != a+":"+abc[a] {
+		if got := (Sum{Algorithm(a), h.Sum(nil)}).String(); got != a+":"+abc[a] {
 			t.Errorf("got %s, want %s:%s", got, a, abc[a])
 		}
 	}
@@ -111,7 +112,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if len(sum.Digest) != algorithm.New(sum.Algorithm).Size() {
+		if len(sum.Digest) != algorithm.New(string(sum.Algorithm)).Size() {
 			t.Errorf("Parse(%q) = %s, %d bytes", s, sum, len(sum.Digest))
 		}
 		if again, err := Parse(sum.String()); err != nil || again.String() != sum.String() {
@@ -151,5 +152,16 @@ func TestText(t *testing.T) {
 		if err := f.Sum.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%s: no error", text)
 		}
+	}
+}
+
+// TestLog logs a Sum as text, in both formats of slog.
+func TestLog(t *testing.T) {
+	sum := must.Get(Parse("crc32:0000abcd"))(t)
+	var text, object strings.Builder
+	slog.New(slog.NewTextHandler(&text, nil)).Info("x", "sum", sum)
+	slog.New(slog.NewJSONHandler(&object, nil)).Info("x", "sum", sum)
+	if !strings.Contains(text.String(), " sum=crc32:0000abcd\n") || !strings.Contains(object.String(), `"sum":"crc32:0000abcd"`) {
+		t.Errorf("got %s%s", text.String(), object.String())
 	}
 }
