@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -152,16 +151,5 @@ func TestText(t *testing.T) {
 		if err := f.Sum.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%s: no error", text)
 		}
-	}
-}
-
-// TestLog logs a Sum as text, in both formats of slog.
-func TestLog(t *testing.T) {
-	sum := must.Get(Parse("crc32:0000abcd"))(t)
-	var text, object strings.Builder
-	slog.New(slog.NewTextHandler(&text, nil)).Info("x", "sum", sum)
-	slog.New(slog.NewJSONHandler(&object, nil)).Info("x", "sum", sum)
-	if !strings.Contains(text.String(), " sum=crc32:0000abcd\n") || !strings.Contains(object.String(), `"sum":"crc32:0000abcd"`) {
-		t.Errorf("got %s%s", text.String(), object.String())
 	}
 }
