@@ -157,7 +157,7 @@ func TestOptionsCheck(t *testing.T) {
 	}
 	all := Options{Existing: Continue, NoResume: true, Segments: 65}
 	for range 50 { // always the same of several
-		if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &all); err == nil || !strings.HasPrefix(err.Error(), "Existing is to continue ") {
+		if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &all); err == nil || !strings.HasPrefix(err.Error(), "the options contradict ") {
 			t.Fatalf("%+v: error %v", all, err)
 		}
 	}

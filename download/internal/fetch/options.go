@@ -16,7 +16,7 @@ func (o Options) Check() error {
 	case !slices.Contains(decide.Existings, o.Existing):
 		return fmt.Errorf("%q is no value of Existing: use one of the constants", o.Existing)
 	case o.Resumes() && o.NoResume:
-		return errors.New("Existing is to continue and NoResume is set: use one of them")
+		return errors.New("the options contradict each other: Existing continues a file, NoResume starts over: use one")
 	}
 	if o.Segments < 0 || o.Segments > maxSegments {
 		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)
