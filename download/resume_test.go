@@ -163,7 +163,7 @@ func TestContinue(t *testing.T) {
 				k.write(name, text)
 			}
 			k.faulty(tt.fault)
-			if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, tt.err) {
+			if _, err := k.get("/f", Options{Existing: Continue}); !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
 			k.want(tt.after)
@@ -181,7 +181,7 @@ func TestContinueOlder(t *testing.T) {
 		k.write("f", body[:n])
 		past := kitTime.Add(-time.Second)
 		must.Do(t, os.Chtimes(k.path("f"), past, past))
-		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "is older than the server's file") {
+		if _, err := k.get("/f", Options{Existing: Continue}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "is older than the server's file") {
 			t.Errorf("%d bytes: got %v", n, err)
 		}
 		k.want(map[string]string{"f": body[:n]})
@@ -205,9 +205,9 @@ func TestOverwriteAfterContinue(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", strings.Repeat("x", 1000))
 	k.faulty(cut(1, 100_000))
-	_, _ = k.get("/f", Options{Continue: true, Retries: -1})
+	_, _ = k.get("/f", Options{Existing: Continue, Retries: -1})
 	k.faulty(nil)
-	if _, err := k.get("/f", Options{Overwrite: true}); err != nil || read(t, k.path("f")) != body {
+	if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil || read(t, k.path("f")) != body {
 		t.Errorf("got %v, and f begins with %q", err, read(t, k.path("f"))[:5])
 	}
 }
@@ -255,7 +255,7 @@ func TestIgnoredREST(t *testing.T) {
 								switch {
 								case before == "a target":
 									f.write("f", part)
-									o.Continue = true
+									o.Existing = Continue
 								case part != "":
 									f.write("f.ftpfetch.part", part)
 									f.write("f.ftpfetch.json", f.journal("/f", 4<<20, kitTime, span{0, int64(len(part))}))

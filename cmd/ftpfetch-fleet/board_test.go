@@ -73,8 +73,7 @@ func TestBoard(t *testing.T) {
 			t.Errorf("POST %q: %s", path, a.Status)
 		}
 	}
-	_, text := get("metrics", nil)
-	wellFormed(t, text)
+	wellFormed(t, func() string { _, text := get("metrics", nil); return text }())
 	for _, path := range []string{"report/none", "report/", "nothing"} {
 		if a, _ := get(path, nil); a.StatusCode != 404 {
 			t.Errorf("%q: %s", path, a.Status)

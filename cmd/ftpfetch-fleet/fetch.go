@@ -198,8 +198,9 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	clear(o.noted)
 	each := c.Terms.each(w.root)
 	if limit := h.rate(); limit < rate.Inf {
-		each.Limit = rate.NewLimiter(limit, burst)
-		defer retry.Every(slotTTL/5, func() { each.Limit.SetLimit(h.rate()) })()
+		limiter := rate.NewLimiter(limit, burst)
+		each.Limit = limiter
+		defer retry.Every(slotTTL/5, func() { limiter.SetLimit(h.rate()) })()
 	}
 	left := o.left()
 	left.may = func() bool { return w.may(h.queue) }
@@ -212,7 +213,7 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 		defer o.drop()
 	}
 	part := localfile.WithAttempt(ctx, c.part())
-	_, err := batch.Run(part, &source{h, cancel}, tasks, batch.Options{
+	_, err := batch.Run(part, &source{h, cancel}, tasks, &batch.Options{
 		Jobs: 1, PerHost: 1, Ledger: ledger,
 		Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})

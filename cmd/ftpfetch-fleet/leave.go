@@ -212,7 +212,7 @@ func (v *visit) ended(err error) {
 		v.w.depart(v.url, err)
 	case errors.Is(err, ftpexec.ErrLogin):
 		v.door.open.Store(false)
-	case err == nil, server != nil && (server.Stage == "directory" || server.Stage == "transfer"):
+	case err == nil, server != nil && (server.Stage == ftpexec.StageDirectory || server.Stage == ftpexec.StageTransfer):
 		v.in()
 	}
 }
@@ -220,7 +220,7 @@ func (v *visit) ended(err error) {
 // aboutHost reports whether an error says that this worker cannot use a host, whichever file it wants.
 func aboutHost(err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	return isLogin(err) || ok && (e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
+	return isLogin(err) || ok && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTLS))
 }
 

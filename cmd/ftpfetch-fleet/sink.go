@@ -100,7 +100,7 @@ func (b *object) begin(sum digest.Sum) error {
 		o.BufferSize = int(max(8<<20, *b.Size/9000)) // S3 takes 10,000 parts
 	}
 	if sum.Algorithm != "" {
-		o.Metadata["algorithm"] = sum.Algorithm
+		o.Metadata["algorithm"] = string(sum.Algorithm)
 		o.Metadata["digest"] = hex.EncodeToString(sum.Digest)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.ctx))
@@ -166,13 +166,12 @@ func (o *outcome) there(ctx context.Context, i manifest.Item) (r download.Result
 	r.Size = a.Size
 	r.Sum, _ = digest.Parse(a.Metadata["algorithm"] + ":" + a.Metadata["digest"])
 	sized := i.Size == nil || *i.Size == a.Size
-	t := o.c.Terms
-	switch {
+	switch existing := o.c.Terms.Existing; {
 	case sized && a.Metadata["job"] == o.c.Job:
 		r.Left = "this job has brought it"
-	case t.Skip:
+	case existing == download.Skip:
 		r.Left = "it is there"
-	case t.Overwrite, t.Newer:
+	case existing == download.Overwrite, existing == download.Newer:
 	case sized && i.Sum.Algorithm != "" && i.Sum.String() == r.Sum.String():
 		r.Left = "it has the digest"
 	default:

@@ -69,7 +69,7 @@ var errAtWork = errors.New("another run is mirroring to this directory: let it e
 // lock keeps other mirrors out of the directory of this one until the run ends, as far as the system locks directories. Lists,
 // and trees without -N, need no lock: two runs share the work.
 func (r *run) lock(dir string) (err error) {
-	mirrors := r.Recursive && r.File.Newer && r.Dir != ""
+	mirrors := r.Recursive && r.Newer && r.Dir != ""
 	if !mirrors && !r.Delete && r.Watch == 0 {
 		return nil
 	}
