@@ -61,17 +61,17 @@ func (k *kit) flip(name string, at int) {
 
 // TestDamagedAdopted checks that bytes which -c took and which changed since are taken again from the target, or else fetched.
 func TestDamagedAdopted(t *testing.T) {
-	for _, o := range []Options{{Continue: true}, {}, {Overwrite: true}} {
+	for _, o := range []Options{{Existing: Continue}, {}, {Existing: Overwrite}} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write(k.part, body[:200_000])
 		text := k.journal("/f", 300_000, kitTime, span{0, 200_000})
 		k.write(k.json, strings.Replace(text, `"size":300000,`, `"size":300000,"adopted":1000,`, 1))
 		k.flip(k.part, 5)
-		if o.Continue {
+		if o.Existing == Continue {
 			k.write("f", body[:1000])
 		}
 		_, err := k.get("/f", o)
-		if got := k.rests(); err != nil || o.Continue && !slices.Equal(got, []string{"1000"}) || !o.Continue && len(got) > 0 {
+		if got := k.rests(); err != nil || o.Existing == Continue && !slices.Equal(got, []string{"1000"}) || o.Existing != Continue && len(got) > 0 {
 			t.Errorf("%+v: %v, REST %q", o, err, got)
 		}
 		k.want(map[string]string{"f": body})

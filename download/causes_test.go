@@ -53,10 +53,10 @@ func (x expectation) check(err error) error {
 	var e *ftpexec.Error
 	var n net.Error
 	switch {
-	case !errors.As(err, &e) || !errors.As(err, &n):
+	case !errors.As(err, &e):
 		return fmt.Errorf("%v is no *ftpexec.Error", err)
-	case e.Temporary() != x.temporary || n.Timeout() != x.timeout:
-		return fmt.Errorf("%v: temporary %v, timeout %v, want %v, %v", err, e.Temporary(), n.Timeout(), x.temporary, x.timeout)
+	case ftpexec.Retryable(e) != x.temporary || e.Timeout() != x.timeout || (errors.As(err, &n) && n.Timeout()) != x.timeout:
+		return fmt.Errorf("%v: temporary %v, timeout %v, want %v, %v", err, ftpexec.Retryable(e), e.Timeout(), x.temporary, x.timeout)
 	case strings.Count(err.Error(), x.once) != 1 && x.once != "":
 		return fmt.Errorf("%v: want %q once", err, x.once)
 	case strings.Contains(err.Error(), "tcp "):

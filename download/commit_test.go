@@ -34,7 +34,7 @@ func TestCommit(t *testing.T) {
 		"empty":     {path: "/empty"},
 		"text":      {path: "/f.txt;type=a"},
 		"resumed":   {before: func(k *kit) { k.leaves("/f", 100_000) }, path: "/f"},
-		"overwrite": {before: func(k *kit) { k.write("f", "old") }, path: "/f", o: Options{Overwrite: true}},
+		"overwrite": {before: func(k *kit) { k.write("f", "old") }, path: "/f", o: Options{Existing: Overwrite}},
 		"segments":  {path: "/large", o: Options{Segments: 3}},
 		"digest":    {path: "/f", o: Options{Sum: digest}},
 		"complete part of a killed run": {before: func(k *kit) {
@@ -83,8 +83,8 @@ func TestNoCommit(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body)
 	for _, o := range []Options{
-		{Skip: true}, {Newer: true}, {Continue: true}, {Continue: true, Sum: sum(t, "sha256:"+sha256Of(body))},
-		{Overwrite: true, Sum: sum(t, "crc32:00000000")}, {},
+		{Existing: Skip}, {Existing: Newer}, {Existing: Continue}, {Existing: Continue, Sum: sum(t, "sha256:"+sha256Of(body))},
+		{Existing: Overwrite, Sum: sum(t, "crc32:00000000")}, {},
 	} {
 		o.Commit = k.commit
 		r, err := k.get("/f", o)
@@ -92,7 +92,7 @@ func TestNoCommit(t *testing.T) {
 			t.Errorf("%+v: got %+v, %v", o, r, err)
 		}
 	}
-	o := &Options{Commit: k.commit, Overwrite: true}
+	o := &Options{Commit: k.commit, Existing: Overwrite}
 	_, err := To(t.Context(), k.c, k.url("/f"), io.Discard, o)
 	if err != nil || len(k.commits) > 0 {
 		t.Errorf("got %v, commits %+v", err, k.commits)
@@ -176,7 +176,7 @@ var togetherRounds = flag.Int("together.rounds", night.Or(4, 40), "rounds of Tes
 // may fail only with a clear refusal, and nothing may be left over.
 func TestTogether(t *testing.T) {
 	kinds := []Options{
-		{}, {Segments: 4}, {Continue: true}, {Newer: true}, {Overwrite: true}, {Skip: true}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
+		{}, {Segments: 4}, {Existing: Continue}, {Existing: Newer}, {Existing: Overwrite}, {Existing: Skip}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
 	}
 	k := newKit(t, map[string]string{"/f": threeMiB})
 	states := map[string]func(){
@@ -247,7 +247,8 @@ func TestWithoutLocks(t *testing.T) {
 	runs := 0
 	t.Cleanup(func() { disk.Fault = nil })
 	for i := range 16 {
-		first, second := Options{Overwrite: i&1 > 0}, Options{Overwrite: i&2 > 0}
+		kinds := []Existing{"", Overwrite}
+		first, second := Options{Existing: kinds[i&1]}, Options{Existing: kinds[i>>1&1]}
 		changes, stopped := i&4 > 0, i&8 > 0
 		for at, n := 1, 1; at <= n; at += *matrixEvery/4 + 1 {
 			k := newKit(t, map[string]string{"/f": body})
@@ -288,7 +289,7 @@ func TestWithoutLocks(t *testing.T) {
 
 // TestSwept removes the part of an attempt that another one has overtaken, just before it gets its name. It finds the file.
 func TestSwept(t *testing.T) {
-	for _, o := range []Options{{}, {Skip: true}, {Overwrite: true}} {
+	for _, o := range []Options{{}, {Existing: Skip}, {Existing: Overwrite}} {
 		k, commits := newKit(t, map[string]string{"/f": body}), 0
 		o.Commit = func(Result) error {
 			if commits++; commits == 1 {
@@ -297,7 +298,7 @@ func TestSwept(t *testing.T) {
 			return nil
 		}
 		_, err := File(localfile.WithAttempt(t.Context(), "w"), k.c, k.url("/f"), k.path("f"), &o)
-		if errors.Is(err, fs.ErrExist) != (!o.Skip && !o.Overwrite) || read(t, k.path("f")) != body {
+		if errors.Is(err, fs.ErrExist) != (o.Existing != Skip && o.Existing != Overwrite) || read(t, k.path("f")) != body {
 			t.Errorf("%+v: %v", o, err)
 		}
 		wantNames(t, k.dir, "f")

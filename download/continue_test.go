@@ -25,12 +25,12 @@ func TestContinueReplacesPart(t *testing.T) {
 		spoil(k)
 		k.write("f", half)
 		k.faulty(replies("RETR", "550 No"))
-		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ftpexec.ErrRefused) {
+		if _, err := k.get("/f", Options{Existing: Continue}); !errors.Is(err, ftpexec.ErrRefused) {
 			t.Errorf("%s: got %v, want ErrRefused", what, err)
 		}
 		k.want(map[string]string{"f": half})
 		k.faulty(nil)
-		if r, err := k.get("/f", Options{Continue: true}); err != nil || r.Resumed != 150_000 {
+		if r, err := k.get("/f", Options{Existing: Continue}); err != nil || r.Resumed != 150_000 {
 			t.Errorf("%s: then got %+v, %v", what, r, err)
 		}
 		k.want(map[string]string{"f": body})
@@ -54,7 +54,7 @@ func TestContinueOverrun(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			must.Do(t, os.Chtimes(k.path("f"), kitTime, kitTime))
-			_, err := File(t.Context(), s, k.url("/f"), k.path("f"), &Options{Continue: true})
+			_, err := File(t.Context(), s, k.url("/f"), k.path("f"), &Options{Existing: Continue})
 			if !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "does not start where it is asked to") {
 				t.Errorf("%s: got %v, want ErrResume", what, err)
 			}

@@ -108,7 +108,7 @@ func TestSkippedIsCompared(t *testing.T) {
 		{Options{Size: new(int64(8))}, ftpexec.ErrChanged},
 		{Options{Size: new(int64(8)), Sum: sum(t, "sha256:"+sha256Of("another"))}, ftpexec.ErrChanged},
 	} {
-		tt.o.Skip = true
+		tt.o.Existing = Skip
 		r, err := k.get("/f", tt.o)
 		if !errors.Is(err, tt.want) || (r.Verified != "") != (err == nil && tt.o.Sum.Algorithm != "") {
 			t.Errorf("%+v: got %+v, %v", tt.o, r, err)
@@ -125,7 +125,7 @@ func TestSkippedIsCompared(t *testing.T) {
 			k = newKit(t, map[string]string{"/f": body, "/SHA256SUMS": list})
 		}
 		k.write("f", "another")
-		r, err := k.get("/f", Options{Skip: true, Verify: true})
+		r, err := k.get("/f", Options{Existing: Skip, Verify: true})
 		if !errors.Is(err, want) || (r.Verified != "") != (err == nil) {
 			t.Errorf("%q: got %+v, %v", list, r, err)
 		}
@@ -139,27 +139,25 @@ func TestOptionsCheck(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": "contents"})
 	for _, tt := range []struct {
 		o    Options
-		want []string
+		want string
 	}{
-		{Options{Overwrite: true, Skip: true}, []string{"Overwrite", "Skip"}},
-		{Options{Newer: true, Skip: true}, []string{"Newer", "Skip"}},
-		{Options{Continue: true, Skip: true}, []string{"Continue", "Skip"}},
-		{Options{Continue: true, Overwrite: true}, []string{"Continue", "Overwrite"}},
-		{Options{Continue: true, NoResume: true}, []string{"Continue", "NoResume"}},
-		{Options{Segments: 65}, []string{"Segments"}},
-		{Options{Segments: -1}, []string{"Segments"}},
+		{Options{Existing: Continue, NoResume: true}, "NoResume"},
+		{Options{Existing: NewerOrContinue, NoResume: true}, "NoResume"},
+		{Options{Existing: "Newer"}, "Existing"},
+		{Options{Segments: 65}, "Segments"},
+		{Options{Segments: -1}, "Segments"},
 	} {
 		_, err := k.get("/f", tt.o)
-		if err == nil || !strings.Contains(err.Error(), strings.Join(tt.want, " and ")+" ") {
-			t.Errorf("%+v: error %v, want one of %q", tt.o, err, tt.want)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: error %v, want one of %s", tt.o, err, tt.want)
 		}
 		if _, again := To(t.Context(), k.c, k.url("/f"), io.Discard, &tt.o); again == nil || again.Error() != err.Error() {
 			t.Errorf("To: %+v: error %v, want %v", tt.o, again, err)
 		}
 	}
-	all := Options{Overwrite: true, Newer: true, Continue: true, Skip: true, NoResume: true}
+	all := Options{Existing: Continue, NoResume: true, Segments: 65}
 	for range 50 { // always the same of several
-		if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &all); err == nil || !strings.HasPrefix(err.Error(), "Overwrite and Skip ") {
+		if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &all); err == nil || !strings.HasPrefix(err.Error(), "the options contradict ") {
 			t.Fatalf("%+v: error %v", all, err)
 		}
 	}

@@ -22,9 +22,8 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -45,26 +44,35 @@ type Source interface {
 // Callers distinguish these causes with errors.Is. ErrLocal is every failure on the local side.
 var (
 	ErrLocal      = localfile.ErrLocal
-	ErrResume     = fetch.ErrResume // as Continue asks for
+	ErrResume     = fetch.ErrResume // of Continue
 	ErrDigest     = fetch.ErrDigest
 	ErrUnverified = fetch.ErrUnverified // Options.Verify
 )
 
-// Options changes how a file is retrieved. The zero value and nil leave an existing target as it is: that is a success if it
-// has the size and time of the server's file, or the digest in Sum, and else [fs.ErrExist]. They resume a partial file of
-// an earlier call, and retry five times.
-type Options struct {
-	// Overwrite replaces an existing target once the new file is whole: a symbolic link itself, not what it points to.
-	Overwrite bool
-	// Skip leaves an existing target as it is and reports success.
-	Skip bool
-	// Newer retrieves a file only if the target is missing, or if the server's file is newer or of another size. It then
-	// replaces the target. With Continue, a target that is no older and shorter is resumed instead.
-	Newer bool
+// Existing says what happens to a target that exists. The zero value leaves it as it is: that is a success if it has the
+// size and time of the server's file, or the digest in Options.Sum, and else [fs.ErrExist].
+type Existing string
+
+const (
+	// Skip leaves the target as it is and reports success.
+	Skip = Existing(decide.Skip)
+	// Overwrite replaces the target once the new file is whole: a symbolic link itself, not what it points to.
+	Overwrite = Existing(decide.Overwrite)
+	// Newer replaces the target if the server's file is newer or of another size, and else leaves it and reports success.
+	Newer = Existing(decide.Newer)
 	// Continue uses the target as the start of the file and retrieves the rest. It checks only its length, its time and its
-	// last bytes: see Sum. The target is copied, and stays until the whole file replaces it. A call that would have to
-	// start over ends with [ErrResume].
-	Continue bool
+	// last bytes: see Options.Sum. The target is copied, and stays until the whole file replaces it. A call that would have
+	// to start over ends with [ErrResume].
+	Continue = Existing(decide.Continue)
+	// NewerOrContinue is Newer, but uses a target that is shorter and no older as Continue does.
+	NewerOrContinue = Existing(decide.NewerOrContinue)
+)
+
+// Options changes how a file is retrieved. The zero value and nil replace no target, resume a partial file of an
+// earlier call, and retry five times.
+type Options struct {
+	// Existing says what happens to a target that exists.
+	Existing Existing
 	// NoResume starts over even if there is a part that could be resumed.
 	NoResume bool
 
@@ -73,11 +81,10 @@ type Options struct {
 	// those that it made and that are empty. A device or FIFO is refused. The caller closes Root.
 	Root *os.Root
 
-	// Retries is how many times in a row, without progress, a failure that may pass is retried; 0: five, less: never.
+	// Retries is how many times in a row, without progress, a failure that may pass is retried; less than 0: never. 0 is five,
+	// but not if the server was never reached: it refuses the connection, or does not answer, or no route leads to it. That
+	// is taken for a wrong address. A host without an address in DNS is never retried.
 	Retries int
-	// RetryConnect retries too if the server was never reached: it refuses the connection, or does not answer, or no route
-	// leads to it. Without it that is taken for a wrong address. A host without an address in DNS is not retried.
-	RetryConnect bool
 
 	// Segments is how many connections fetch one file at the same time, at most 64; less than 2 means one.
 	Segments int
@@ -90,8 +97,14 @@ type Options struct {
 	// commands. If there is none the error is [ErrUnverified]. If Sum is set, only Sum counts.
 	Verify bool
 
-	// Limit limits the bytes per second of all downloads that share it; nil means no limit.
-	Limit *rate.Limiter
+	// Limit limits the bytes per second of all downloads that share it; nil means no limit. A [rate.Limiter] is one. WaitN
+	// is called before n bytes are written, and waits until they may be. Its error ends the download. If Limit has a method
+	// Burst() int, as [rate.Limiter] has, n is at most what that returns, and else at most 32 KiB.
+	//
+	// [rate.Limiter]: https://pkg.go.dev/golang.org/x/time/rate#Limiter
+	Limit interface {
+		WaitN(ctx context.Context, n int) error
+	}
 
 	// Events, if set, is called with what happens. Calls do not overlap, and none comes after the function that was given
 	// it has returned.

@@ -52,17 +52,17 @@ func TestDrips(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		rate  ftpexec.Rate
+		rate  int64
 		data  drip
 		final testserver.Action
 		ends  bool
 	}{
-		{"a byte every 59 seconds", ftpexec.Rate{}, drip{59 * time.Second, size, 1, testserver.Closed}, testserver.Reply("226 fine"), true},
-		{"a byte of its own, then silence", ftpexec.Rate{}, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Stalled}, testserver.Reply("226 fine"), true},
-		{"a byte of its own, then a close", ftpexec.Rate{}, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Closed}, testserver.Reply("426 cut"), true},
-		{"a byte of its own, then the end of the connection", ftpexec.Rate{}, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Reset}, testserver.End(testserver.Closed), true},
-		{"ten thousand bytes, then a close", ftpexec.Rate{}, drip{time.Millisecond, 10_000, 1000, testserver.Closed}, testserver.Reply("426 cut"), false},
-		{"a byte every 59 seconds, as is wanted", ftpexec.Rate{Bytes: -1}, drip{59 * time.Second, 2000, 1, testserver.Closed}, testserver.Reply("226 fine"), false},
+		{"a byte every 59 seconds", 0, drip{59 * time.Second, size, 1, testserver.Closed}, testserver.Reply("226 fine"), true},
+		{"a byte of its own, then silence", 0, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Stalled}, testserver.Reply("226 fine"), true},
+		{"a byte of its own, then a close", 0, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Closed}, testserver.Reply("426 cut"), true},
+		{"a byte of its own, then the end of the connection", 0, drip{time.Millisecond, lapSize + 1, lapSize, testserver.Reset}, testserver.End(testserver.Closed), true},
+		{"ten thousand bytes, then a close", 0, drip{time.Millisecond, 10_000, 1000, testserver.Closed}, testserver.Reply("426 cut"), false},
+		{"a byte every 59 seconds, as is wanted", -1, drip{59 * time.Second, 2000, 1, testserver.Closed}, testserver.Reply("226 fine"), false},
 	} {
 		for _, file := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestDrips(t *testing.T) {
 				defer func() { retry.Wait = atOnce }()
 				network := ftptest.NewNetwork()
 				contents := strings.Repeat("x", size)
-				if tt.rate.Bytes < 0 {
+				if tt.rate < 0 {
 					contents = contents[:2000]
 				}
 				most := 48 * time.Hour
@@ -91,7 +91,7 @@ func TestDrips(t *testing.T) {
 				}
 				var e *ftpexec.Error
 				took := time.Since(began)
-				if ended := errors.As(err, &e) && e.Temporary(); ended != tt.ends || !ended && err != nil {
+				if ended := errors.As(err, &e) && ftpexec.Retryable(e); ended != tt.ends || !ended && err != nil {
 					t.Errorf("%s (file: %v): %v after %v", tt.name, file, err, took)
 				}
 			})

@@ -28,12 +28,12 @@ func TestExisting(t *testing.T) {
 		skipped bool
 	}{
 		{"new", nil, Options{}, map[string]string{"f": "new"}, nil, false},
-		{"new, overwriting", nil, Options{Overwrite: true}, map[string]string{"f": "new"}, nil, false},
-		{"new, skipping", nil, Options{Skip: true}, map[string]string{"f": "new"}, nil, false},
+		{"new, overwriting", nil, Options{Existing: Overwrite}, map[string]string{"f": "new"}, nil, false},
+		{"new, skipping", nil, Options{Existing: Skip}, map[string]string{"f": "new"}, nil, false},
 		{"refused", map[string]string{"f": "old"}, Options{}, map[string]string{"f": "old"}, fs.ErrExist, false},
 		{"empty one refused", map[string]string{"f": ""}, Options{}, map[string]string{"f": ""}, fs.ErrExist, false},
-		{"overwritten", map[string]string{"f": "old"}, Options{Overwrite: true}, map[string]string{"f": "new"}, nil, false},
-		{"skipped", map[string]string{"f": "old"}, Options{Skip: true}, map[string]string{"f": "old"}, nil, true},
+		{"overwritten", map[string]string{"f": "old"}, Options{Existing: Overwrite}, map[string]string{"f": "new"}, nil, false},
+		{"skipped", map[string]string{"f": "old"}, Options{Existing: Skip}, map[string]string{"f": "old"}, nil, true},
 		{"left-over replaced", map[string]string{"f.ftpfetch.part": "half"}, Options{}, map[string]string{"f": "new"}, nil, false},
 		{"empty left-over replaced", map[string]string{"f.ftpfetch.part": ""}, Options{}, map[string]string{"f": "new"}, nil, false},
 	} {
@@ -61,9 +61,9 @@ func TestAppears(t *testing.T) {
 		skipped bool
 	}{
 		{Options{}, "theirs", fs.ErrExist, false},
-		{Options{Newer: true}, "theirs", fs.ErrExist, false}, // it has not been compared
-		{Options{Skip: true}, "theirs", nil, true},
-		{Options{Overwrite: true}, body, nil, false},
+		{Options{Existing: Newer}, "theirs", fs.ErrExist, false}, // it has not been compared
+		{Options{Existing: Skip}, "theirs", nil, true},
+		{Options{Existing: Overwrite}, body, nil, false},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		tt.o.Events = onProgress(func(int64, int64) { k.write("f", "theirs") })
@@ -116,24 +116,24 @@ func TestNewer(t *testing.T) {
 		path  string
 		want  string // what the target holds in the end
 		noted string
-		also  bool // with Continue
+		how   Existing
 		rests []string
 	}{
-		{"none", "", kitTime, nil, "/f", body, "", false, nil},
-		{"same", body, kitTime, nil, "/f", body, "", false, nil},
-		{"newer here", body, kitTime.Add(time.Hour), nil, "/f", body, "", false, nil},
-		{"older here", strings.Repeat("x", len(body)), kitTime.Add(-time.Second), nil, "/f", body, "", false, nil},
-		{"other size", body[1:], kitTime.Add(time.Hour), nil, "/f", body, "", false, nil},
-		{"other size in ASCII type", "x", kitTime.Add(time.Hour), nil, "/f;type=a", "x", "", false, nil},
-		{"no time", body, kitTime.Add(time.Hour), replies("MDTM", "502 What?"), "/f", body, "does not report the file's time", false, nil},
-		{"no size", body[1:], kitTime, replies("SIZE", "502 What?"), "/f", body[1:], "", false, nil},
-		{"size refused", body[1:], kitTime, replies("SIZE", "550 No"), "/f", body[1:], "", false, nil},
-		{"both refused", body, kitTime.Add(time.Hour), noFacts, "/f", body, "does not report the file's time", false, nil},
-		{"same, continued", body, kitTime, nil, "/f", body, "", true, nil},
-		{"half", body[:150_000], kitTime.Add(time.Hour), nil, "/f", body, "", true, []string{"150000"}},
-		{"half, older", strings.Repeat("x", 150_000), kitTime.Add(-time.Second), nil, "/f", body, "", true, nil},
-		{"too much", body + "x", kitTime.Add(time.Hour), nil, "/f", body, "", true, nil},
-		{"half, in ASCII type", body[:150_000], kitTime.Add(time.Hour), nil, "/f;type=a", body[:150_000], "", true, nil},
+		{"none", "", kitTime, nil, "/f", body, "", Newer, nil},
+		{"same", body, kitTime, nil, "/f", body, "", Newer, nil},
+		{"newer here", body, kitTime.Add(time.Hour), nil, "/f", body, "", Newer, nil},
+		{"older here", strings.Repeat("x", len(body)), kitTime.Add(-time.Second), nil, "/f", body, "", Newer, nil},
+		{"other size", body[1:], kitTime.Add(time.Hour), nil, "/f", body, "", Newer, nil},
+		{"other size in ASCII type", "x", kitTime.Add(time.Hour), nil, "/f;type=a", "x", "", Newer, nil},
+		{"no time", body, kitTime.Add(time.Hour), replies("MDTM", "502 What?"), "/f", body, "does not report the file's time", Newer, nil},
+		{"no size", body[1:], kitTime, replies("SIZE", "502 What?"), "/f", body[1:], "", Newer, nil},
+		{"size refused", body[1:], kitTime, replies("SIZE", "550 No"), "/f", body[1:], "", Newer, nil},
+		{"both refused", body, kitTime.Add(time.Hour), noFacts, "/f", body, "does not report the file's time", Newer, nil},
+		{"same, continued", body, kitTime, nil, "/f", body, "", NewerOrContinue, nil},
+		{"half", body[:150_000], kitTime.Add(time.Hour), nil, "/f", body, "", NewerOrContinue, []string{"150000"}},
+		{"half, older", strings.Repeat("x", 150_000), kitTime.Add(-time.Second), nil, "/f", body, "", NewerOrContinue, nil},
+		{"too much", body + "x", kitTime.Add(time.Hour), nil, "/f", body, "", NewerOrContinue, nil},
+		{"half, in ASCII type", body[:150_000], kitTime.Add(time.Hour), nil, "/f;type=a", body[:150_000], "", NewerOrContinue, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestNewer(t *testing.T) {
 				must.Do(t, os.Chtimes(k.path("f"), tt.time, tt.time))
 			}
 			k.faulty(tt.fault)
-			r, err := k.get(tt.path, Options{Newer: true, Continue: tt.also})
+			r, err := k.get(tt.path, Options{Existing: tt.how})
 			if err != nil || (r.Left != "") != (tt.local == tt.want && tt.noted == "") || tt.noted != "" && !k.told(Noted, tt.noted) {
 				t.Errorf("got %+v, %v, events %v", r, err, k.events)
 			}
@@ -158,7 +158,7 @@ func TestNewer(t *testing.T) {
 // TestForeignFiles puts other programs' files beside the target, under names that look like those of parts. None of them
 // may change, whatever the run does.
 func TestForeignFiles(t *testing.T) {
-	for _, o := range []Options{{}, {Overwrite: true}, {Continue: true}, {Newer: true}, {Sum: sum(t, "crc32:00000000")}, {checkpoint: time.Millisecond}} {
+	for _, o := range []Options{{}, {Existing: Overwrite}, {Existing: Continue}, {Existing: Newer}, {Sum: sum(t, "crc32:00000000")}, {checkpoint: time.Millisecond}} {
 		k := newKit(t, map[string]string{"/f": body})
 		theirs := map[string]string{}
 		for _, name := range []string{"f.part", "f.part.json", "f.json", "f.bad", "f~", "ftpfetch.part"} {
@@ -213,7 +213,7 @@ func TestContinueLinked(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:1000])
 	must.Do(t, os.Link(k.path("f"), k.path("snapshot")))
-	must.Get(k.get("/f", Options{Continue: true}))(t)
+	must.Get(k.get("/f", Options{Existing: Continue}))(t)
 	k.want(map[string]string{"f": body, "snapshot": body[:1000]})
 }
 
@@ -236,15 +236,15 @@ func TestAdoptedKept(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 			k.write("f", body[:50_000])
 			k.faulty(cut(1, lapSize+1))
-			r, err := k.get("/f", Options{Continue: true, Retries: -1})
+			r, err := k.get("/f", Options{Existing: Continue, Retries: -1})
 			if err == nil || r.Kept != 50_001 {
 				t.Errorf("cut: %+v, %v", r, err)
 			}
 			k.faulty(nil)
 			tt.do(k)
-			for _, o := range []Options{{Continue: true}, {}, {Segments: 2}} {
+			for _, o := range []Options{{Existing: Continue}, {}, {Segments: 2}} {
 				want := fs.ErrExist
-				if o.Continue {
+				if o.Existing == Continue {
 					want = ErrResume
 				}
 				if _, err := k.get(tt.path, o); !errors.Is(err, want) || read(t, k.path("f")) != body[:50_000] {
@@ -254,7 +254,7 @@ func TestAdoptedKept(t *testing.T) {
 					t.Errorf("%+v: the part lost bytes", o)
 				}
 			}
-			if _, err := k.get(tt.path, Options{Overwrite: true}); err != nil || !k.exists("f") {
+			if _, err := k.get(tt.path, Options{Existing: Overwrite}); err != nil || !k.exists("f") {
 				t.Errorf("overwriting: %v", err)
 			}
 		})

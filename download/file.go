@@ -80,11 +80,8 @@ func (o *Options) job(src Source, u *urlparse.URL) (fetch.Job, error) {
 		return j, nil
 	}
 	j.Options = fetch.Options{
-		Flags: decide.Flags{
-			Overwrite: o.Overwrite, Skip: o.Skip, Newer: o.Newer, Continue: o.Continue,
-			NoResume: o.NoResume, Verify: o.Verify,
-		},
-		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
+		Flags:   decide.Flags{Existing: decide.Existing(o.Existing), NoResume: o.NoResume, Verify: o.Verify},
+		Retries: o.Retries, Segments: o.Segments,
 		Size: o.Size, Sum: o.Sum, Limit: o.Limit,
 	}
 	j.Checkpoint = o.checkpoint

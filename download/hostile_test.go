@@ -32,9 +32,9 @@ var modes = []struct {
 	name, have string
 	o          Options
 }{
-	{"plain", "", Options{}}, {"-s 4", "", Options{Segments: 4}}, {"-c", "con", Options{Continue: true}}, {"-N", "old", Options{Newer: true}},
-	{"-c -N", "con", Options{Newer: true, Continue: true}}, {"-c -s 64", "con", Options{Continue: true, Segments: 64}},
-	{"--verify", "", Options{Verify: true}}, {"--overwrite", "old", Options{Overwrite: true}},
+	{"plain", "", Options{}}, {"-s 4", "", Options{Segments: 4}}, {"-c", "con", Options{Existing: Continue}}, {"-N", "old", Options{Existing: Newer}},
+	{"-c -N", "con", Options{Existing: NewerOrContinue}}, {"-c -s 64", "con", Options{Existing: Continue, Segments: 64}},
+	{"--verify", "", Options{Verify: true}}, {"--overwrite", "old", Options{Existing: Overwrite}},
 }
 
 // TestHostileNumbers has a server say each number in each place, in each mode: the file is right, or there is an error and the

@@ -339,8 +339,52 @@ func TestLimitEnds(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	o = &Options{Limit: limitOf(1)}
-	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); err != context.DeadlineExceeded {
+	if _, err := To(ctx, k.c, k.url("/f"), io.Discard, o); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("beyond its deadline: got %v", err)
+	}
+}
+
+// slow is a Limit that counts, and ends with an error.
+type slow struct {
+	most, sum, until int
+}
+
+var errEnough = errors.New("enough")
+
+func (s *slow) WaitN(_ context.Context, n int) error {
+	s.most = max(s.most, n)
+	s.sum += n
+	if s.until > 0 && s.sum > s.until {
+		return errEnough
+	}
+	return nil
+}
+
+// bursting is a Limit with a burst.
+type bursting struct {
+	slow
+	burst int
+}
+
+func (b *bursting) Burst() int { return b.burst }
+
+// TestOwnLimit limits by types of a caller: they see every byte, in pieces of at most their burst or 32 KiB, and their
+// errors come back.
+func TestOwnLimit(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": body})
+	var plain slow
+	if _, err := k.get("/f", Options{Limit: &plain, Existing: Overwrite}); err != nil || plain.sum != len(body) || plain.most != 32<<10 {
+		t.Errorf("got %+v, %v", plain, err)
+	}
+	for _, burst := range []int{0, 1, 1000} {
+		b := bursting{burst: burst}
+		if _, err := k.get("/f", Options{Limit: &b, Existing: Overwrite}); err != nil || b.sum != len(body) || b.most != max(1, burst) {
+			t.Errorf("got %+v, %v", b, err)
+		}
+	}
+	ends := slow{until: 100_000}
+	if _, err := k.get("/f", Options{Limit: &ends, Existing: Overwrite}); !errors.Is(err, errEnough) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestPlaces(t *testing.T) {
 		{k.path(strings.Repeat("n", 256)), syscall.ENAMETOOLONG, "file name too long"},
 		{k.path("l"), ErrLocal, k.path("l.ftpfetch.part") + ": is in the way, and is not a regular file: remove it, or choose another place"},
 	} {
-		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Overwrite: true})
+		_, err := File(t.Context(), k.c, k.url("/f"), tt.path, &Options{Existing: Overwrite})
 		if !errors.Is(err, tt.err) || !errors.Is(err, ErrLocal) || !strings.HasSuffix(err.Error(), tt.text) {
 			t.Errorf("%.80q: got %v, want %v with %q", tt.path, err, tt.err, tt.text)
 		}
@@ -65,10 +65,10 @@ func TestLinks(t *testing.T) {
 		if _, err := k.get("/f", Options{}); !errors.Is(err, os.ErrExist) {
 			t.Errorf("%s: got %v", aim, err)
 		}
-		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
+		if _, err := k.get("/f", Options{Existing: Continue}); !errors.Is(err, ErrResume) {
 			t.Errorf("%s, continued: got %v", aim, err)
 		}
-		if _, err := k.get("/f", Options{Overwrite: true}); err != nil {
+		if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil {
 			t.Errorf("%s: got %v", aim, err)
 		}
 		k.want(map[string]string{"f": body})
@@ -101,7 +101,7 @@ func TestFileMode(t *testing.T) {
 		if k.exists("f") {
 			k.chmod("f", want)
 		}
-		must.Get(k.get("/f", Options{Overwrite: true}))(t)
+		must.Get(k.get("/f", Options{Existing: Overwrite}))(t)
 		if info, err := os.Stat(k.path("f")); err != nil || info.Mode() != want {
 			t.Errorf("mode %v, %v, want %v", info.Mode(), err, want)
 		}
@@ -117,7 +117,7 @@ func TestFilePartOfOthers(t *testing.T) {
 		k := newKit(t, map[string]string{"/f": body})
 		k.leaves("/f", 1000)
 		must.Do(t, os.Chown(k.path(name), 65534, 65534))
-		for _, o := range []Options{{}, {Continue: true}, {Overwrite: true}} {
+		for _, o := range []Options{{}, {Existing: Continue}, {Existing: Overwrite}} {
 			if _, err := k.get("/f", o); !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), "belongs to another user") {
 				t.Errorf("%s: got %v", name, err)
 			}
@@ -241,7 +241,7 @@ func TestContinueOthers(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:1000])
 	must.Do(t, os.Chown(k.path("f"), 65534, 65534))
-	if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) {
+	if _, err := k.get("/f", Options{Existing: Continue}); !errors.Is(err, ErrResume) {
 		t.Errorf("another user's: got %v, want ErrResume", err)
 	}
 	k.want(map[string]string{"f": body[:1000]})

@@ -15,8 +15,8 @@ import (
 // TestOptionsArePassedOn checks that package fetch gets every option under its own name: each is set alone.
 func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(Options{
-		Overwrite: true, Skip: true, Newer: true, Continue: true, NoResume: true, Verify: true,
-		Retries: 1, RetryConnect: true, Segments: 2,
+		Existing: Newer, NoResume: true, Verify: true,
+		Retries: 1, Segments: 2,
 		Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}, Limit: rate.NewLimiter(1, 1),
 	})
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[fetch.Options]()) {

@@ -49,7 +49,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 
 // TestReadOnlyTarget checks that Overwrite replaces a read-only file: only its directory must be writable.
 func TestReadOnlyTarget(t *testing.T) {
-	for _, o := range []Options{{Overwrite: true}, {Newer: true}} {
+	for _, o := range []Options{{Existing: Overwrite}, {Existing: Newer}} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.write("f", "old")
 		must.Do(t, errors.Join(os.Chmod(k.path("f"), 0o444), os.Chmod(k.dir, 0o777), os.Chmod(filepath.Dir(k.dir), 0o755)))

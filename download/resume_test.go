@@ -33,7 +33,7 @@ func TestResumeOfAnother(t *testing.T) {
 		{"size", func(k *kit) { k.change("/f", body+"x", kitTime) }, "/f", Options{}, "now has 300001 bytes, not 300000", body + "x"},
 		{"shorter than what is there", func(k *kit) { k.change("/f", "x", kitTime) }, "/f", Options{}, "now has 1 bytes", "x"},
 		{"URL", func(*kit) {}, "/g", Options{}, "another URL", "gg"},
-		{"not wanted", func(*kit) {}, "/f", Options{NoResume: true}, "as requested", body},
+		{"not wanted", func(*kit) {}, "/f", Options{NoResume: true}, "is not used", body},
 		{"type", func(*kit) {}, "/f;type=a", Options{}, "", ""},
 		{"part cut", func(k *kit) { k.truncate("f.ftpfetch.part", 99_999) }, "/f", Options{}, "it has 99999 bytes, but its journal claims 100000", body},
 		{"part gone", func(k *kit) { k.remove("f.ftpfetch.part") }, "/f", Options{}, "it has 0 bytes, but its journal claims 100000", body},
@@ -163,7 +163,7 @@ func TestContinue(t *testing.T) {
 				k.write(name, text)
 			}
 			k.faulty(tt.fault)
-			if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, tt.err) {
+			if _, err := k.get("/f", Options{Existing: Continue}); !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
 			k.want(tt.after)
@@ -181,7 +181,7 @@ func TestContinueOlder(t *testing.T) {
 		k.write("f", body[:n])
 		past := kitTime.Add(-time.Second)
 		must.Do(t, os.Chtimes(k.path("f"), past, past))
-		if _, err := k.get("/f", Options{Continue: true}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "is older than the server's file") {
+		if _, err := k.get("/f", Options{Existing: Continue}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "is older than the server's file") {
 			t.Errorf("%d bytes: got %v", n, err)
 		}
 		k.want(map[string]string{"f": body[:n]})
@@ -205,9 +205,9 @@ func TestOverwriteAfterContinue(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", strings.Repeat("x", 1000))
 	k.faulty(cut(1, 100_000))
-	_, _ = k.get("/f", Options{Continue: true, Retries: -1})
+	_, _ = k.get("/f", Options{Existing: Continue, Retries: -1})
 	k.faulty(nil)
-	if _, err := k.get("/f", Options{Overwrite: true}); err != nil || read(t, k.path("f")) != body {
+	if _, err := k.get("/f", Options{Existing: Overwrite}); err != nil || read(t, k.path("f")) != body {
 		t.Errorf("got %v, and f begins with %q", err, read(t, k.path("f"))[:5])
 	}
 }
@@ -255,7 +255,7 @@ func TestIgnoredREST(t *testing.T) {
 								switch {
 								case before == "a target":
 									f.write("f", part)
-									o.Continue = true
+									o.Existing = Continue
 								case part != "":
 									f.write("f.ftpfetch.part", part)
 									f.write("f.ftpfetch.json", f.journal("/f", 4<<20, kitTime, span{0, int64(len(part))}))

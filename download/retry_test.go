@@ -69,17 +69,18 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestRetryConnect lets a server be out of reach until the second retry.
-func TestRetryConnect(t *testing.T) {
+// TestRetryUnreached lets a server be out of reach until the second retry.
+func TestRetryUnreached(t *testing.T) {
 	noHost := &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}
 	for _, tt := range []struct {
-		err          error
-		connect, may bool // RetryConnect, and whether the run goes on
+		err     error
+		retries int
+		may     bool // the run goes on
 	}{
-		{syscall.ECONNREFUSED, false, false}, {syscall.ECONNREFUSED, true, true},
-		{syscall.ENETUNREACH, false, false}, {syscall.ENETUNREACH, true, true},
-		{syscall.ETIMEDOUT, false, false}, {syscall.ETIMEDOUT, true, true},
-		{noHost, false, false}, {noHost, true, false},
+		{syscall.ECONNREFUSED, 0, false}, {syscall.ECONNREFUSED, 5, true},
+		{syscall.ENETUNREACH, 0, false}, {syscall.ENETUNREACH, 5, true},
+		{syscall.ETIMEDOUT, 0, false}, {syscall.ETIMEDOUT, 5, true},
+		{noHost, 0, false}, {noHost, 5, false},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		dials := 0
@@ -89,16 +90,16 @@ func TestRetryConnect(t *testing.T) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
-		_, err := k.get("/f", Options{RetryConnect: tt.connect})
+		_, err := k.get("/f", Options{Retries: tt.retries})
 		want := 0
 		if tt.may {
 			want = 2
 		}
 		if (err == nil) != tt.may || err != nil && !errors.Is(err, tt.err) || len(k.waits) != want {
-			t.Errorf("%v, RetryConnect %v: %v after %d retries, want %d", tt.err, tt.connect, err, len(k.waits), want)
+			t.Errorf("%v, Retries %d: %v after %d retries, want %d", tt.err, tt.retries, err, len(k.waits), want)
 		}
 		dials = 0
-		if _, err := k.get("/f", Options{RetryConnect: tt.connect, Retries: -1, Overwrite: true}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
+		if _, err := k.get("/f", Options{Retries: -1, Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
 			t.Errorf("%v without retries: %v after %d", tt.err, err, len(k.waits))
 		}
 	}
@@ -157,7 +158,7 @@ func TestRetryWithoutREST(t *testing.T) {
 		}
 		return without(p)
 	})
-	if _, err := k.get("/f", Options{Overwrite: true}); !errors.Is(err, ftpexec.ErrTruncated) || len(k.waits) != 5 {
+	if _, err := k.get("/f", Options{Existing: Overwrite}); !errors.Is(err, ftpexec.ErrTruncated) || len(k.waits) != 5 {
 		t.Errorf("always cut: %v, waits %v", err, k.waits)
 	}
 }

@@ -193,7 +193,7 @@ func TestRootDevices(t *testing.T) {
 	for _, path := range []string{k.path("fifo"), os.DevNull} {
 		root := must.Get(os.OpenRoot(filepath.Dir(path)))(t)
 		defer root.Close()
-		for _, o := range []Options{{Root: root}, {Root: root, Overwrite: true}, {Root: root, Skip: true}} {
+		for _, o := range []Options{{Root: root}, {Root: root, Existing: Overwrite}, {Root: root, Existing: Skip}} {
 			_, err := File(t.Context(), k.c, k.url("/f"), filepath.Base(path), &o)
 			if !errors.Is(err, localfile.ErrName) || err.Error() != path+": is not a regular file" || len(k.Commands()) > 0 {
 				t.Errorf("%s: got %v, want localfile.ErrName", path, err)
@@ -204,7 +204,7 @@ func TestRootDevices(t *testing.T) {
 
 // TestRootLinks replaces links below a root, and follows them only inside.
 func TestRootLinks(t *testing.T) {
-	for _, o := range []Options{{Overwrite: true}, {Skip: true}, {Newer: true}, {Continue: true}} {
+	for _, o := range []Options{{Existing: Overwrite}, {Existing: Skip}, {Existing: Newer}, {Existing: Continue}} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.below()
 		outside := newOutside(t)
@@ -213,13 +213,13 @@ func TestRootLinks(t *testing.T) {
 		defer root.Close()
 		o.Root = root
 		r, err := File(t.Context(), k.c, k.url("/f"), path, &o)
-		if o.Overwrite && (err != nil || read(t, k.path("f")) != body) {
+		if o.Existing == Overwrite && (err != nil || read(t, k.path("f")) != body) {
 			t.Errorf("%+v: got %+v, %v", o, r, err)
 		}
-		if o.Skip && (err != nil || r.Left == "" || r.Size != 0) {
+		if o.Existing == Skip && (err != nil || r.Left == "" || r.Size != 0) {
 			t.Errorf("%+v: got %+v, %v", o, r, err)
 		}
-		if (o.Newer || o.Continue) && err == nil {
+		if (o.Existing == Newer || o.Existing == Continue) && err == nil {
 			t.Errorf("%+v: got %+v, want an error", o, r)
 		}
 		if now := outside.list(); !slices.Equal(now, outside.was) {

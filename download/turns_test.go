@@ -131,7 +131,7 @@ func TestTurns(t *testing.T) {
 			}
 		}
 	}
-	kinds := []Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}, {NoResume: true}}
+	kinds := []Options{{}, {Existing: Skip}, {Existing: Overwrite}, {Existing: Newer}, {Existing: Continue}, {NoResume: true}}
 	for range night.Or(150, 5_000) {
 		var plan []int
 		for range 30 {
@@ -139,7 +139,7 @@ func TestTurns(t *testing.T) {
 		}
 		n++
 		before, first := "", kinds[rand.IntN(6)]
-		if (first.Overwrite || first.Newer || first.Continue) && rand.IntN(2) == 0 {
+		if (first.Existing == Overwrite || first.Existing == Newer || first.Existing == Continue) && rand.IntN(2) == 0 {
 			before = body[:1000]
 		}
 		k.inTurns(before, plan, clients, first, kinds[rand.IntN(6)], kinds[rand.IntN(6)])

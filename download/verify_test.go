@@ -83,7 +83,7 @@ func TestSum(t *testing.T) {
 
 // TestSumBadBounded checks that a wrong digest leaves one file, however often the command runs, and that a good file stays.
 func TestSumBadBounded(t *testing.T) {
-	wrong := Options{Overwrite: true, Sum: sum(t, "sha256:"+sha256Of("x"))}
+	wrong := Options{Existing: Overwrite, Sum: sum(t, "sha256:"+sha256Of("x"))}
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "good")
 	for i, came := range []bool{false, true, false} {
@@ -103,7 +103,7 @@ func TestSumOfHead(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	theirs := noise(30_000, 7) + body[30_000:100_000]
 	k.write("f", theirs)
-	_, err := k.get("/f", Options{Continue: true, Sum: sum(t, "sha256:"+sha256Of(body))})
+	_, err := k.get("/f", Options{Existing: Continue, Sum: sum(t, "sha256:"+sha256Of(body))})
 	if !errors.Is(err, ErrDigest) || k.exists("f.ftpfetch.json") || read(t, k.path("f")) != theirs {
 		t.Errorf("got %v", err)
 	}
@@ -238,7 +238,7 @@ func TestToVerifies(t *testing.T) {
 func TestVerifyOfLeftTarget(t *testing.T) {
 	wrong := noise(300_000, 8)
 	for _, text := range []string{body, wrong} {
-		for _, o := range []Options{{Continue: true}, {Newer: true}, {Skip: true}, {Newer: true, Continue: true}} {
+		for _, o := range []Options{{Existing: Continue}, {Existing: Newer}, {Existing: Skip}, {Existing: NewerOrContinue}} {
 			for _, verify := range []bool{false, true} {
 				k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body)})
 				k.write("f", text)
@@ -251,7 +251,7 @@ func TestVerifyOfLeftTarget(t *testing.T) {
 				switch {
 				case text == body && r.Left == "":
 					t.Errorf("%+v: %+v", o, r)
-				case text == wrong && o.Newer:
+				case text == wrong && (o.Existing == Newer || o.Existing == NewerOrContinue):
 					has = body
 				case text == wrong:
 					want = ErrDigest
@@ -272,7 +272,7 @@ func TestReadingIsTold(t *testing.T) {
 	must.Do(t, os.Truncate(k.path("f"), 1<<30))
 	ctx, cancel := context.WithCancel(t.Context())
 	told := ""
-	o := Options{Skip: true, Sum: must.Get(digest.Parse("crc32:00000000"))(t)}
+	o := Options{Existing: Skip, Sum: must.Get(digest.Parse("crc32:00000000"))(t)}
 	o.Events = func(e Event) {
 		told += e.Text
 		cancel() // the test need not read it

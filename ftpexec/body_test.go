@@ -231,10 +231,11 @@ func TestMinRate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := within(ample)
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
-			c.MinRate = ftpexec.Rate{Bytes: 1000, Over: 50 * time.Millisecond}
+			c.MinRate = 1000
+			c.MinRateTime = 50 * time.Millisecond
 			err := tt.do(t.Context(), c, parse(t, tt.url))
 			var e *ftpexec.Error
-			if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() ||
+			if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !ftpexec.Retryable(e) ||
 				!strings.Contains(err.Error(), "bytes in 50ms, fewer than 1000 per second") {
 				t.Errorf("error %v, want ErrTimeout, temporary", err)
 			}

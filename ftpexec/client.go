@@ -38,8 +38,6 @@ const (
 	defaultMaxListing = 256 << 20
 )
 
-var defaultRate = Rate{Bytes: 17, Over: 10 * time.Minute}
-
 // Client retrieves the files and directories that ftp URLs name. The zero value is ready to use: it logs in as
 // anonymous if the URL names no user (ftp://anonymous:me%40example.org@host/ sends another password), uses passive mode, and does not encrypt unless the URL's scheme is ftps or
 // ftpes. A Client is safe for concurrent use. It must not be copied, nor its fields changed, after first use.
@@ -58,10 +56,12 @@ type Client struct {
 	// bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
 	Timeout time.Duration
 
-	// MinRate is the lowest rate at which a server may send data. If it sends less, the transfer fails with ErrTimeout. Time
-	// in which the caller does not read does not count. The zero Rate means 17 bytes a second over ten minutes, 1 KiB a
-	// minute, so that no server holds a call for ever with a byte now and then; with negative Bytes there is no limit.
-	MinRate Rate
+	// MinRate is the least bytes a second that a server may send, on average over MinRateTime. If it sends less, the transfer
+	// fails with ErrTimeout. Time in which the caller does not read does not count. 0 means 17 bytes a second over ten
+	// minutes, 1 KiB a minute, so that no server holds a call for ever with a byte now and then; less than 0: no limit.
+	MinRate int64
+	// MinRateTime is the time of MinRate; 0 means 30 seconds.
+	MinRateTime time.Duration
 
 	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for later calls (RFC 1738
 	// section 3.2.5). 0 means 2; with a negative number every call connects for itself. It should be the number of files that
@@ -106,17 +106,18 @@ type Client struct {
 	mu      sync.Mutex // guards them
 }
 
-// Rate is a number of bytes a second, on average over a time.
-type Rate struct {
-	Bytes int64         // a second
-	Over  time.Duration // 0 means 30 seconds
-}
+// Mark says what an [Event] is.
+type Mark string
+
+const (
+	MarkSent     = Mark(wire.Sent)     // a command; ">>" marks one that the write of the command before it carried
+	MarkReceived = Mark(wire.Received) // one line of a reply
+	MarkNoted    = Mark(wire.Noted)    // what the client did or decided
+)
 
 // Event is one step of the dialogue with a server, as passed to Client.Trace.
 type Event struct {
-	// ">" for a command, ">>" if the write of the one before it carried it, "<" for one line of a reply, "*" for what
-	// the client did or decided
-	Mark string
+	Mark Mark
 	// without CR LF; secrets are masked, but it is not escaped for a terminal
 	Text string
 	// the number of the control connection, counted by the Client from 1; 0 if the event is about none
@@ -134,7 +135,6 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 
 // config returns the settings of a connection to the server of u.
 func (c *Client) config(u *urlparse.URL) wire.Config {
-	rate := cmp.Or(c.MinRate, defaultRate)
 	cfg := wire.Config{
 		Host:           u.Host,
 		Address:        u.Address(),
@@ -142,14 +142,18 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		ImplicitTLS:    u.Scheme == "ftps",
 		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
 		Timeout:        cmp.Or(c.Timeout, defaultTimeout),
-		MinRate:        rate.Bytes,
-		RateTime:       cmp.Or(rate.Over, defaultRateTime),
+		MinRate:        c.MinRate,
+		RateTime:       cmp.Or(c.MinRateTime, defaultRateTime),
 		MaxListing:     cmp.Or(c.maxListing, defaultMaxListing),
 		Secrets:        &c.secrets,
 	}
+	if c.MinRate == 0 {
+		cfg.MinRate = 17
+		cfg.RateTime = 10 * time.Minute
+	}
 	if c.Trace != nil {
 		number := int(c.dialled.Add(1))
-		cfg.Trace = func(mark, text string) { c.Trace(Event{mark, text, number}) }
+		cfg.Trace = func(mark wire.Mark, text string) { c.Trace(Event{Mark(mark), text, number}) }
 	}
 	if c.Proxy != nil {
 		if dial := c.Proxy(u.Address()); dial != nil {

@@ -11,22 +11,22 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Early has functions that get parts of a listing before it is whole. A nil function is not called.
-type Early struct {
-	// Entry gets each entry as it comes, in every try: the listing may fail later. It does not get an entry about which the
-	// other lines may decide.
-	Entry func(Entry)
-	// Login gets the directory after the login as PWD names it, when a listing begins; "" if the server does not name it.
-	// It is not called for a directory that is refused.
-	Login func(dir string)
+// early has functions that get parts of a listing before it is whole. A nil function is not called.
+type early struct {
+	entry func(Entry)
+	login func(dir string)
 }
 
-// EntriesEarly is [Client.Entries], and calls o before the listing is whole.
+// EntriesEarly is [Client.Entries], and calls functions before the listing is whole. A nil function is not called.
+//
+// entry gets each entry as it comes, in every try: the listing may fail later. It does not get an entry about which the
+// other lines may decide. login gets the directory after the login as PWD names it, when a listing begins; "" if the server
+// does not name it. It is not called for a directory that is refused.
 func (c *Client) EntriesEarly(
-	ctx context.Context, u *urlparse.URL, o Early,
+	ctx context.Context, u *urlparse.URL, entry func(Entry), login func(dir string),
 ) iter.Seq2[Entry, error] {
 	ask := func(s *session, ctx context.Context, u *urlparse.URL) (listed, error) {
-		return s.entries(ctx, u, o)
+		return s.entries(ctx, u, early{entry, login})
 	}
 	return c.listing(ctx, u, ask)
 }
@@ -40,7 +40,7 @@ type watched struct {
 
 // watch returns a connection that passes on the entries of the listing that is read from conn, if anybody wants them.
 func (r *run) watch(conn net.Conn) net.Conn {
-	tell := r.goal.early.Entry
+	tell := r.goal.early.entry
 	if tell == nil {
 		return conn
 	}

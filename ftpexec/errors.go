@@ -102,7 +102,7 @@ func answerTo(op Command, r wire.Reply, u *urlparse.URL, at place) answer {
 		names := []string{op.Arg}
 		stage := verbs[op.Verb].stage
 		switch {
-		case stage != "connect" && stage != "login": // before, the server knows no other name
+		case stage != StageConnect && stage != StageLogin: // before, the server knows no other name
 			names = slices.Concat(names, []string{u.Name, at.home}, u.Dirs, at.dirs)
 		case op.Arg == "anonymous": // a word of some wordings
 			names = nil
@@ -115,12 +115,21 @@ func (r *run) answer(st step, reply wire.Reply) answer {
 	return answerTo(st.Command, reply, r.about(st).url, r.place)
 }
 
+// Stage is a part of a retrieval.
+type Stage string
+
+const (
+	StageConnect   Stage = "connect"   // up to the greeting, and AUTH, PBSZ and PROT
+	StageLogin     Stage = "login"     // USER, PASS and ACCT
+	StageDirectory Stage = "directory" // CWD
+	StageTransfer  Stage = "transfer"  // all from TYPE to the end of the data
+)
+
 // Error describes a failure to retrieve what a URL names.
 type Error struct {
-	// Stage is the part of the retrieval that failed: "connect" (up to the greeting, and AUTH, PBSZ and PROT), "login" (USER,
-	// PASS and ACCT), "directory" (CWD) or "transfer" (all from TYPE to the end of the data). It is "" if nothing was sent, or
-	// the command is no part of the retrieval proper, such as HASH.
-	Stage string
+	// Stage is the part of the retrieval that failed. It is "" if nothing was sent, or the command is no part of the
+	// retrieval proper, such as HASH.
+	Stage Stage
 	// the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
 	Op   string
 	URL  string // without its password; see [urlparse.URL.Redacted]
@@ -172,11 +181,23 @@ func cut(s string) string {
 	return s
 }
 
-// Temporary reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
+// Retryable reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
 // [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
 // if a context has ended, and if this machine failed: the process or the system has too many open files or too little
-// memory, or no connection can come from the address that a Dial wants.
-func (e *Error) Temporary() bool {
+// memory, or no connection can come from the address that a Dial wants. Of other errors only those are retryable that have
+// a method Retryable() bool which says so.
+func Retryable(err error) bool {
+	if knows, ok := errors.AsType[interface {
+		error
+		Retryable() bool
+	}](err); ok {
+		return knows.Retryable()
+	}
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.retryable()
+}
+
+func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
 	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
 		return false
@@ -186,10 +207,9 @@ func (e *Error) Temporary() bool {
 }
 
 // entering reports whether the login was not complete.
-func (e *Error) entering() bool { return e.Stage == "connect" || e.Stage == "login" }
+func (e *Error) entering() bool { return e.Stage == StageConnect || e.Stage == StageLogin }
 
-// Timeout reports whether e is an [ErrTimeout], a context's deadline, or a timeout of the system. Together with Temporary
-// it makes e a [net.Error].
+// Timeout reports whether e is an [ErrTimeout], a context's deadline, or a timeout of the system.
 func (e *Error) Timeout() bool {
 	var cause net.Error
 	return wire.IsOneOf(e.Err, ErrTimeout, context.DeadlineExceeded) ||
@@ -243,7 +263,7 @@ func (r *run) refused(st step, reply wire.Reply) *Error {
 	if reply.First() == 1 || reply.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
 	}
-	if errors.Is(e.Err, errUnexpected) || e.Stage == "connect" {
+	if errors.Is(e.Err, errUnexpected) || e.Stage == StageConnect {
 		r.conn.Abandon(e)
 	}
 	r.readLimits(e, st.Command)

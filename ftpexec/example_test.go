@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -237,7 +239,7 @@ func ExampleClient_trace() {
 	defer s.Close()
 
 	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if strings.HasPrefix(e.Mark, ">") {
+		if strings.HasPrefix(string(e.Mark), ">") {
 			fmt.Printf("%s %q\n", e.Mark, e.Text)
 		}
 	}}
@@ -252,6 +254,41 @@ func ExampleClient_trace() {
 	// >> "SIZE motd"
 	// >> "MDTM motd"
 	// > "QUIT"
+}
+
+// A log with one attribute for each fact. A URL and a digest log themselves; no secret is shown.
+func ExampleClient_slog() {
+	s, err := testserver.Start(&testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
+		if strings.HasPrefix(e.Text, "230") || strings.HasPrefix(e.Text, "PASS") {
+			logger.Info("dialogue", "conn", e.Conn, "mark", e.Mark, "text", e.Text)
+		}
+	}}
+	u := local(s, "/motd")
+	u.User = url.UserPassword("me", "secret")
+	u.Port = 21
+	c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, s.Addr())
+	}
+	e, err := c.Stat(context.Background(), u)
+	logger.Info("told", "url", u, "size", e.Size, "err", err)
+	// Output:
+	// msg=dialogue conn=1 mark=> text="PASS ********"
+	// msg=dialogue conn=1 mark=< text="230 Logged in."
+	// msg=told url=ftp://me:***@127.0.0.1:21/motd size=6 err=<nil>
 }
 
 // The errors that a program may want to tell apart.

@@ -14,12 +14,12 @@ import (
 
 // verb says what is done with a command: what it is sent with, and what its replies mean.
 type verb struct {
-	stage   string // see [Error]
-	refused error  // what a refusal means; nil if the server may refuse the command
-	finds   bool   // 550 means that what it names does not exist; MLSD and LIST name nothing
-	basic   bool   // every server has it
-	lists   bool   // it lists a directory
-	null    bool   // without an argument it is sent with a null argument: "CWD "
+	stage   Stage
+	refused error // what a refusal means; nil if the server may refuse the command
+	finds   bool  // 550 means that what it names does not exist; MLSD and LIST name nothing
+	basic   bool  // every server has it
+	lists   bool  // it lists a directory
+	null    bool  // without an argument it is sent with a null argument: "CWD "
 
 	// argument returns the argument of a command that is known only when it is sent; nil: the step has it.
 	argument func(*run, step) (string, error)
@@ -42,33 +42,33 @@ func init() {
 	unreachable := func(_ *run, st step) bool {
 		return st.about != nil && st.about.gone != nil && !st.back
 	}
-	fact := verb{stage: "transfer", needless: unreachable, kept: (*run).tell}
-	passive := verb{stage: "transfer", refused: errPassive, needless: ready, judged: (*run).ported}
+	fact := verb{stage: StageTransfer, needless: unreachable, kept: (*run).tell}
+	passive := verb{stage: StageTransfer, refused: errPassive, needless: ready, judged: (*run).ported}
 	active := passive
 	active.refused = errActive
 	active.argument = (*run).announce
-	entries := verb{stage: "transfer", refused: errTransfer, lists: true, judged: (*run).began}
+	entries := verb{stage: StageTransfer, refused: errTransfer, lists: true, judged: (*run).began}
 	names := entries
 	names.finds = true
 	verbs = map[string]verb{
-		"connect": {stage: "connect", refused: ErrConnect},
-		"AUTH":    {stage: "connect", refused: errNoTLS, judged: (*run).secured},
-		"PBSZ":    {stage: "connect", refused: errNoTLS, needless: insecure},
-		"PROT":    {stage: "connect", refused: errNoTLS, needless: insecure, right: wire.Reply.OK},
+		"connect": {stage: StageConnect, refused: ErrConnect},
+		"AUTH":    {stage: StageConnect, refused: errNoTLS, judged: (*run).secured},
+		"PBSZ":    {stage: StageConnect, refused: errNoTLS, needless: insecure},
+		"PROT":    {stage: StageConnect, refused: errNoTLS, needless: insecure, right: wire.Reply.OK},
 
-		"USER": {stage: "login", refused: ErrLogin, basic: true, null: true,
+		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, null: true,
 			argument: (*run).user, judged: (*run).entered},
-		"PASS": {stage: "login", refused: ErrLogin, basic: true, null: true,
+		"PASS": {stage: StageLogin, refused: ErrLogin, basic: true, null: true,
 			argument: (*run).password, needless: admitted, judged: (*run).entered},
-		"ACCT": {stage: "login", refused: ErrLogin, null: true,
+		"ACCT": {stage: StageLogin, refused: ErrLogin, null: true,
 			argument: (*run).account, judged: (*run).entered},
 		"FEAT": {kept: func(r *run, _ step, reply wire.Reply) { r.features = &reply }},
 		"OPTS": {needless: func(r *run, _ step) bool { return !offered(r.features, "UTF8", "") }},
 		"PWD":  {kept: func(r *run, _ step, reply wire.Reply) { r.home = directoryIn(reply) }},
 
-		"CWD": {stage: "directory", refused: errDirectory, basic: true, null: true,
+		"CWD": {stage: StageDirectory, refused: errDirectory, basic: true, null: true,
 			needless: unreachable, judged: (*run).moved},
-		"TYPE": {stage: "transfer", refused: errType, basic: true,
+		"TYPE": {stage: StageTransfer, refused: errType, basic: true,
 			right: wire.Reply.OK, kept: func(r *run, st step, _ wire.Reply) { r.typ = st.Arg }},
 		"SIZE": fact,
 		"MDTM": fact,
@@ -79,9 +79,9 @@ func init() {
 		"EPRT": active,
 		"PORT": active,
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
-		"REST": {stage: "transfer", refused: ErrNoRestart,
+		"REST": {stage: StageTransfer, refused: ErrNoRestart,
 			right: func(r wire.Reply) bool { return r.First() == 3 }},
-		"RETR": {stage: "transfer", refused: errTransfer, finds: true, judged: (*run).began},
+		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, judged: (*run).began},
 		"NLST": names,
 		"LIST": entries,
 		"MLSD": entries,
@@ -249,7 +249,7 @@ var errNoEntries = errors.New("no entries")
 // began judges the reply that starts a transfer, or refuses it.
 func (r *run) began(st step, reply wire.Reply) error {
 	lists := verbs[st.Verb].lists
-	if tell := r.goal.early.Login; lists && tell != nil {
+	if tell := r.goal.early.login; lists && tell != nil {
 		tell(r.home)
 	}
 	if reply.First() > 2 {

@@ -65,7 +65,7 @@ func TestMeanings(t *testing.T) {
 					if errors.Is(err, ftpexec.ErrTooMany) || !errors.Is(err, ftpexec.ErrDirectory) {
 						t.Errorf("%s to CWD: %v, want ErrDirectory alone", reply, err)
 					}
-				case !errors.Is(err, want) || !errors.As(err, &e) || e.Temporary() != full || !full && !strings.Contains(e.Hint, "ftpes://"):
+				case !errors.Is(err, want) || !errors.As(err, &e) || ftpexec.Retryable(e) != full || !full && !strings.Contains(e.Hint, "ftpes://"):
 					t.Errorf("%s at %s: %v, want %v", reply, stage.name, err, want)
 				case !isAny(err, errors.Join(stage.want, ftpexec.ErrNotFound, ftpexec.ErrTruncated)) && !(full && errors.Is(err, ftpexec.ErrLost)):
 					t.Errorf("%s at %s: %v, want %v besides", reply, stage.name, err, stage.want)
@@ -288,8 +288,8 @@ func TestHash(t *testing.T) {
 			if !errors.Is(err, tt.want) || tt.want == nil && string(got) != string(sum[:]) {
 				t.Errorf("got %x, %v, want %x, %v", got, err, sum, tt.want)
 			}
-			if e := (*ftpexec.Error)(nil); errors.As(err, &e) && (!strings.HasSuffix(e.Error(), tt.text) || e.Temporary()) {
-				t.Errorf("got %v, temporary %v, want %q at its end", err, e.Temporary(), tt.text)
+			if e := (*ftpexec.Error)(nil); errors.As(err, &e) && (!strings.HasSuffix(e.Error(), tt.text) || ftpexec.Retryable(e)) {
+				t.Errorf("got %v, temporary %v, want %q at its end", err, ftpexec.Retryable(e), tt.text)
 			}
 			wantContents(t, session, parse(t, s.URL("/a/f"))) // afterwards
 		})

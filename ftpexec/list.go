@@ -119,7 +119,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 // entryNames asks for the entries of the directory that u names, and returns their names as NLST would. It is for
 // servers that do not know NLST, or only with an argument, or say of the working directory that there is no such file.
 func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed, err error) {
-	l, err := s.entries(ctx, u, Early{})
+	l, err := s.entries(ctx, u, early{})
 	if err != nil {
 		return listed{}, err
 	}
@@ -210,11 +210,11 @@ func base(name string) string {
 // Names are bytes as the server sent them, and so are those in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if
 // a name in u needs it, as Do does.
 func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
-	return c.EntriesEarly(ctx, u, Early{})
+	return c.EntriesEarly(ctx, u, nil, nil)
 }
 
 // entries lists the directory that u names by the first of ways that works.
-func (s *session) entries(ctx context.Context, u *urlparse.URL, o Early) (l listed, err error) {
+func (s *session) entries(ctx context.Context, u *urlparse.URL, o early) (l listed, err error) {
 	err = s.run(ctx, u, goal{listing: true, entries: true, early: o}, func(r *run) error {
 		l, err = r.goThroughWays()
 		return err

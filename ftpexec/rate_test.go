@@ -18,12 +18,13 @@ import (
 // is none.
 func TestDefaultRate(t *testing.T) {
 	for _, tt := range []struct {
-		rate  ftpexec.Rate
+		rate  int64
+		over  time.Duration
 		bytes int // that come every 30 seconds
 		at    time.Duration
 	}{
-		{ftpexec.Rate{}, 1, 10 * time.Minute}, {ftpexec.Rate{}, 500, 10 * time.Minute}, {ftpexec.Rate{}, 600, 0}, {ftpexec.Rate{Bytes: -1}, 1, 0},
-		{ftpexec.Rate{Bytes: 1, Over: time.Minute}, 1, time.Minute},
+		{0, 0, 1, 10 * time.Minute}, {0, 0, 500, 10 * time.Minute}, {0, time.Minute, 600, 0}, {-1, 0, 1, 0},
+		{1, time.Minute, 1, time.Minute},
 	} {
 		for _, verb := range []string{"RETR", "NLST", "MLSD"} {
 			synctest.Test(t, func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestDefaultRate(t *testing.T) {
 				}
 				s := network.NewScript(t, testserver.Honest("").With("SIZE", testserver.Reply("502 unknown")).
 					With(verb, testserver.Reply("150 x"), drip, testserver.Data("", testserver.Closed), testserver.Reply("226 fine")))
-				c := &ftpexec.Client{Dial: network.Dial, MinRate: tt.rate}
+				c := &ftpexec.Client{Dial: network.Dial, MinRate: tt.rate, MinRateTime: tt.over}
 				defer c.CloseIdleConnections()
 				began, err := time.Now(), error(nil)
 				switch verb {

@@ -186,12 +186,12 @@ func (l *link) readLimits(e *Error, op Command) {
 // readCause adds the cause that the text of the reply to op gives.
 func (e *Error) readCause(op Command) {
 	switch {
-	case (e.Code == 421 || e.Stage != "directory" && op.Verb != "TYPE") && e.answer.means(full):
+	case (e.Code == 421 || e.Stage != StageDirectory && op.Verb != "TYPE") && e.answer.means(full):
 		e.Err = and(e.Err, ErrTooMany)
-	case e.Code == 421 || e.Stage != "directory" && e.Stage != "transfer":
+	case e.Code == 421 || e.Stage != StageDirectory && e.Stage != StageTransfer:
 	case e.answer.means(denied):
 		e.also(fs.ErrPermission)
-	case (e.Stage == "directory" || verbs[op.Verb].lists) && e.answer.means(absent):
+	case (e.Stage == StageDirectory || verbs[op.Verb].lists) && e.answer.means(absent):
 		e.also(fs.ErrNotExist)
 	}
 }

@@ -120,11 +120,11 @@ func TestAnyFirstDigit(t *testing.T) {
 						t.Errorf("error %v, want %v", err, want)
 					}
 					var e *ftpexec.Error
-					if errors.As(err, &e) && (e.Reply != reply || e.Temporary() != (i == 3 || errors.Is(err, ftpexec.ErrTruncated))) {
-						t.Errorf("%v: reply %s, temporary %v; want the reply %s", err, e.Reply, e.Temporary(), reply)
+					if errors.As(err, &e) && (e.Reply != reply || ftpexec.Retryable(e) != (i == 3 || errors.Is(err, ftpexec.ErrTruncated))) {
+						t.Errorf("%v: reply %s, temporary %v; want the reply %s", err, e.Reply, ftpexec.Retryable(e), reply)
 					}
 					stage, known := map[error]string{ftpexec.ErrTLSUnavailable: "connect", ftpexec.ErrLogin: "login", ftpexec.ErrDirectory: "directory", ftpexec.ErrProtocol: ""}[want]
-					if err != nil && e.Stage != stage && (known && stage != "" || e.Stage != "transfer") {
+					if err != nil && string(e.Stage) != stage && (known && stage != "" || e.Stage != "transfer") {
 						t.Errorf("%v: stage %q, want %q", err, e.Stage, stage)
 					}
 					if n := s.Connections(); n != 1 {
@@ -358,7 +358,7 @@ func TestLocalBeforeRefusal(t *testing.T) {
 			start := time.Now()
 			_, err := read(t.Context(), c, parse(t, s.URL("/f")))
 			var e *ftpexec.Error
-			if !errors.As(err, &e) || e.Temporary() || e.Code != 0 || !errors.Is(err, syscall.EMFILE) {
+			if !errors.As(err, &e) || ftpexec.Retryable(e) || e.Code != 0 || !errors.Is(err, syscall.EMFILE) {
 				t.Errorf("got %v", err)
 			}
 			if waited := time.Since(start); waited > 0 {

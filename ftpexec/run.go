@@ -18,7 +18,7 @@ type goal struct {
 	more    func() bool // Request.More
 	listing bool        // the plan ends in a listing
 	entries bool        // the listing is of whole entries
-	early   Early       // what is called before it is whole
+	early   early       // what is called before it is whole
 	op      Command     // retrieves or lists
 	how     int         // the number of op among ways
 	// doubtful is 1 more than the length of a listing that may have been cut: one of the same length is whole.

@@ -202,7 +202,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	host := c.server(u)
 	if !host.slots.TryAcquire(1) {
 		if c.Trace != nil {
-			c.Trace(Event{Mark: "*", Text: allInUse})
+			c.Trace(Event{Mark: MarkNoted, Text: allInUse})
 		}
 		if host.slots.Acquire(ctx, 1) != nil {
 			return nil, newError(Command{Verb: "connect"}, u,
@@ -322,7 +322,7 @@ const settling = time.Second
 // outlasts waits, and returns true, if the server has refused the connection while it may still count a closed one. If the
 // context ends meanwhile, that becomes the reason for e.
 func (r *run) outlasts(e *Error) bool {
-	refused := errors.Is(e, ErrTooMany) && e.Stage != "directory" && e.Stage != "transfer"
+	refused := errors.Is(e, ErrTooMany) && e.Stage != StageDirectory && e.Stage != StageTransfer
 	if !refused || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
 		return false
 	}

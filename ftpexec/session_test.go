@@ -199,7 +199,7 @@ func TestSilentHandshake(t *testing.T) {
 		start := time.Now()
 		_, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, "ftps://"+l.Addr().String()+"/a/f"))
 		var e *ftpexec.Error
-		if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !e.Temporary() {
+		if !errors.Is(err, ftpexec.ErrTimeout) || !errors.As(err, &e) || !ftpexec.Retryable(e) {
 			t.Errorf("error %v, want ErrTimeout and temporary", err)
 		}
 		if took := time.Since(start); took != ftpexec.DefaultConnectTimeout {
@@ -243,7 +243,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 	}
 	clients := map[string]any{
 		"Credentials": fixed("other"), "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
-		"Timeout": time.Minute, "MinRate": ftpexec.Rate{Bytes: 1},
+		"Timeout": time.Minute, "MinRate": int64(1), "MinRateTime": time.Minute,
 		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
 		"Admit": func(context.Context, string) (func(), error) { return func() {}, nil },
 		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {

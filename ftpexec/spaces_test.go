@@ -98,16 +98,14 @@ func TestEarly(t *testing.T) {
 		testserver.On("LIST", testserver.Transfer(list)), testserver.On("NLST", testserver.Transfer("a\r\n b\r\nc\r\nd\r\ne\r\n")))
 	var names []string
 	logins := 0
-	o := ftpexec.Early{
-		Entry: func(e ftpexec.Entry) {
-			if e.Mode.IsRegular() { // NLST, which is asked about the spaces, does not tell what its names are
-				names = append(names, e.Name)
-			}
-		},
-		Login: func(string) { logins++ },
+	early := func(e ftpexec.Entry) {
+		if e.Mode.IsRegular() { // NLST, which is asked about the spaces, does not tell what its names are
+			names = append(names, e.Name)
+		}
 	}
+	login := func(string) { logins++ }
 	n := 0
-	for _, err := range (&ftpexec.Client{MaxIdle: -1}).EntriesEarly(t.Context(), parse(t, s.URL("/d/")), o) {
+	for _, err := range (&ftpexec.Client{MaxIdle: -1}).EntriesEarly(t.Context(), parse(t, s.URL("/d/")), early, login) {
 		if err == nil {
 			n++
 		}

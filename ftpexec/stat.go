@@ -205,7 +205,7 @@ func about(u *urlparse.URL, err error) error {
 	if u != nil {
 		other.URL = u.Redacted()
 	}
-	if e.Stage == "directory" {
+	if e.Stage == StageDirectory {
 		other.Hint = "" // it names the other file
 	}
 	return &other
@@ -278,7 +278,7 @@ func (q *question) verdict() (Entry, error) {
 		e.Size = -1
 	case e.Size >= 0:
 	// a directory that may not be entered, or not now
-	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.Temporary()):
+	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.retryable()):
 		return Entry{}, q.noDir
 	// in the words for a missing directory: some servers say of every directory that it is no file
 	case q.absent == 2:

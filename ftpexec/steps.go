@@ -91,7 +91,7 @@ func (c Command) display() string {
 
 // shown returns the command for [Error.Op], without an argument that may be secret.
 func (c Command) shown() string {
-	if verbs[c.Verb].stage == "login" {
+	if verbs[c.Verb].stage == StageLogin {
 		return c.Verb
 	}
 	return c.display()

@@ -25,8 +25,9 @@ import (
 
 // functions are those that ftpexec and urlparse export.
 var functions = map[string]any{
-	"ftpexec.Plan":   ftpexec.Plan,
-	"urlparse.Parse": urlparse.Parse,
+	"ftpexec.Plan":      ftpexec.Plan,
+	"ftpexec.Retryable": ftpexec.Retryable,
+	"urlparse.Parse":    urlparse.Parse,
 }
 
 // TestSweep calls every exported function and method of ftpexec and urlparse with nil, empty and contradictory values. None
@@ -138,7 +139,11 @@ func values(t *testing.T, name string, kind reflect.Type) []reflect.Value {
 	case urlparse.Typecode:
 		add(urlparse.Typecode("?"))
 		add(urlparse.TypeDir)
-	case ftpexec.Early, nil: // a nil interface: a context
+	case func(ftpexec.Entry):
+		add(func(ftpexec.Entry) {})
+	case func(string):
+		add(func(string) {})
+	case nil: // a nil interface: a context, or an error
 	default:
 		t.Fatalf("%s: no values for %s", name, kind)
 	}
@@ -174,7 +179,7 @@ func clients() []*ftpexec.Client {
 		{MaxConns: -1, MaxIdle: -1},
 		{MaxConns: 1, MaxIdle: 5, Active: true, Dial: nothing, TryTLS: true, TLSConfig: new(tls.Config)},
 		{Admit: func(context.Context, string) (func(), error) { return nil, nil }},
-		{ConnectTimeout: -1, Timeout: -1, MinRate: ftpexec.Rate{Bytes: 1, Over: -time.Second}},
+		{ConnectTimeout: -1, Timeout: -1, MinRate: 1, MinRateTime: -time.Second},
 	}
 }
 

@@ -186,7 +186,7 @@ func TestTLSAlerts(t *testing.T) {
 				c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{InsecureSkipVerify: true}}
 				_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
 				e, ok := errors.AsType[*ftpexec.Error](err)
-				if _, alert := errors.AsType[tls.AlertError](err); !alert || !ok || e.Temporary() || !errors.Is(err, ftpexec.ErrTLS) || errors.Is(err, ftpexec.ErrLost) {
+				if _, alert := errors.AsType[tls.AlertError](err); !alert || !ok || ftpexec.Retryable(e) || !errors.Is(err, ftpexec.ErrTLS) || errors.Is(err, ftpexec.ErrLost) {
 					t.Errorf("%s, %s, %s connection: got %v, want an alert", tls.VersionName(version), scheme, kind, err)
 				}
 				if s.Connections() != 1 {
@@ -343,7 +343,7 @@ func TestDataHandshakeCut(t *testing.T) {
 						t.Errorf("the handshake had only %d bytes", n)
 					}
 					return
-				case !errors.As(err, &e) || !e.Temporary() || !errors.Is(err, ftpexec.ErrLost) && !(full && errors.Is(err, ftpexec.ErrTruncated)):
+				case !errors.As(err, &e) || !ftpexec.Retryable(e) || !errors.Is(err, ftpexec.ErrLost) && !(full && errors.Is(err, ftpexec.ErrTruncated)):
 					t.Fatalf("cut after %d bytes: %v, want an error that may pass", n, err)
 				}
 			}

@@ -158,7 +158,7 @@ func TestEndOfAWait(t *testing.T) {
 		defer cancel()
 		_, err := read(ctx, c, u)
 		e, ok := errors.AsType[*ftpexec.Error](err)
-		if !ok || !errors.Is(err, why) || !errors.Is(err, context.DeadlineExceeded) || !e.Timeout() || e.Temporary() {
+		if !ok || !errors.Is(err, why) || !errors.Is(err, context.DeadlineExceeded) || !e.Timeout() || ftpexec.Retryable(e) {
 			t.Fatalf("got %v, want the end of the context and its cause", err)
 		}
 		if want := u.Redacted() + ": no time left (" + tooMany + ")"; err.Error() != want || e.Op != "connect" || e.Stage != "connect" || e.Code != 421 {
@@ -348,9 +348,9 @@ func TestDenials(t *testing.T) {
 						if err != nil {
 							t.Errorf("%+v: %q: %v", tr, reply, err)
 						}
-					case next != nil, !known, kind == "partial" && (!errors.Is(err, ftpexec.ErrTruncated) || e.Temporary() || e.Hint == ""),
+					case next != nil, !known, kind == "partial" && (!errors.Is(err, ftpexec.ErrTruncated) || ftpexec.Retryable(e) || e.Hint == ""),
 						kind == "unopened" && !isAny(err, errors.Join(ftpexec.ErrNotFound, ftpexec.ErrRefused)),
-						kind == "aborted" && (!errors.Is(err, ftpexec.ErrTruncated) || !e.Temporary()):
+						kind == "aborted" && (!errors.Is(err, ftpexec.ErrTruncated) || !ftpexec.Retryable(e)):
 						t.Errorf("%+v: %q: got %v, then %v", tr, reply, err, next)
 					}
 				}

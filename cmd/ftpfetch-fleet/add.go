@@ -26,7 +26,7 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 	var added *job
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
 	stdio.Batch = func(
-		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o batch.Options,
+		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o *batch.Options,
 	) (batch.Totals, error) {
 		f.expire(ctx)
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
@@ -67,7 +67,7 @@ var errCancelled = usage("the job was cancelled while its list was added")
 // add adds the tasks as a job. It reads them twice: nothing is sent of a list that cannot be. The job is there before its
 // first chunk, so that it can be cancelled, and cancels itself if not all of its chunks are.
 func (f *fleet) add(
-	ctx context.Context, list string, tasks iter.Seq[batch.Task], o batch.Options, wishes *wishes,
+	ctx context.Context, list string, tasks iter.Seq[batch.Task], o *batch.Options, wishes *wishes,
 ) (*job, error) {
 	if o.Each.Root == nil {
 		return nil, usage("-I fetches nothing: ftpfetch -I asks about the files of a list")

@@ -11,22 +11,17 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
-	"text/template"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/ftpfetch/internal/printable"
 )
 
-var (
-	//go:embed page
-	pages embed.FS
-
-	//go:embed metrics.tmpl
-	metricsText string
-	metrics     = template.Must(template.New("metrics").Parse(metricsText))
-)
+//go:embed page
+var pages embed.FS
 
 // board serves what status tells by HTTP, to look at: a page, its events, metrics and reports.
 type board struct {
@@ -43,7 +38,6 @@ type board struct {
 const (
 	mostShown = 50 // jobs
 	glance    = time.Second
-	cookie    = "fleet"
 )
 
 // serveBoard serves a board until ctx ends. Anywhere but on loopback it speaks TLS and wants the token.
@@ -89,33 +83,23 @@ func (b *board) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		if b.admits(w, r) {
+		if b.admits(r) {
 			mux.ServeHTTP(w, r)
 		} else {
-			text := "write the token of the JOIN file: /?token=TOKEN, or Authorization: Bearer TOKEN"
-			http.Error(w, text, http.StatusForbidden)
+			w.Header().Set("WWW-Authenticate", "Basic")
+			http.Error(w, "the password is the token of the JOIN file", http.StatusUnauthorized)
 		}
 	})
 }
 
 // admits reports whether a request is from one who may look. On loopback that is who asks for this machine by its address:
 // a page elsewhere, whose name leads here, does not.
-func (b *board) admits(w http.ResponseWriter, r *http.Request) bool {
+func (b *board) admits(r *http.Request) bool {
 	if b.local {
 		host, _, err := net.SplitHostPort(r.Host)
 		return err == nil && isLoopback(host)
 	}
-	given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if c, err := r.Cookie(cookie); err == nil && given == "" {
-		given = c.Value
-	}
-	if query := r.URL.Query().Get("token"); query != "" {
-		given = query
-		http.SetCookie(w, &http.Cookie{
-			Name: cookie, Value: query, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		})
-	}
+	_, given, _ := r.BasicAuth() // which browsers ask for
 	return slices.ContainsFunc(roles, func(role string) bool {
 		return subtle.ConstantTimeCompare([]byte(given), []byte(b.hub.as(role).Token)) == 1
 	})
@@ -132,21 +116,9 @@ func (b *board) look(ctx context.Context) ([]*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := b.f.look(ctx)
+	states, err := b.f.states(ctx, jobs[:min(len(jobs), mostShown)], b.sums)
 	if err != nil {
 		return nil, err
-	}
-	states := []*state{}
-	for _, j := range jobs[:min(len(jobs), mostShown)] {
-		t := b.sums[j.ID]
-		if t == nil {
-			t = new(sum)
-			b.sums[j.ID] = t
-		}
-		if err = t.read(ctx, b.f, j.ID); err != nil {
-			return nil, err
-		}
-		states = append(states, all.of(j, t))
 	}
 	b.states = states
 	b.at = time.Now()
@@ -169,15 +141,39 @@ func (b *board) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// metrics writes the states for Prometheus, in its text format.
+// metrics tells Prometheus of the states.
 func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 	states, err := b.look(r.Context())
 	if err != nil {
 		http.Error(w, "the fleet's server does not answer", http.StatusServiceUnavailable)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	_ = metrics.Execute(w, states)
+	registry := prometheus.NewRegistry()
+	gauge := func(name, help string, labels ...string) func(value int64, labels ...string) {
+		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ftpfetch_fleet_" + name, Help: help}, labels)
+		registry.MustRegister(vec)
+		return func(value int64, labels ...string) { vec.WithLabelValues(labels...).Set(float64(value)) }
+	}
+	files := gauge("files", "The files of a job, by what became of them.", "job", "outcome")
+	bytes := gauge("bytes", "The bytes of the complete files of a job.", "job")
+	for _, s := range states {
+		files(s.Files, s.ID, "all")
+		files(s.Complete, s.ID, "complete")
+		files(s.Failed, s.ID, "failed")
+		bytes(s.Bytes, s.ID)
+	}
+	if len(states) > 0 {
+		now := states[0]
+		gauge("workers", "The workers that there are.")(int64(now.Workers))
+		gauge("bytes_per_second", "What all workers receive together.")(now.Rate)
+		slots := gauge("slots", "The connections to a host that are in use.", "host", "egress")
+		most := gauge("cap", "The connections that a host bears.", "host", "egress")
+		for _, h := range now.Hosts {
+			slots(int64(h.Slots), h.Host, h.Egress)
+			most(int64(h.Cap), h.Host, h.Egress)
+		}
+	}
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
 // report sends the report of a job, one JSON object a line.

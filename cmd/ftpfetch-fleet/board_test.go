@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"example.com/ftpfetch/internal/rules/must"
 )
 
@@ -64,13 +66,14 @@ func TestBoard(t *testing.T) {
 		if a.StatusCode != 200 || !strings.Contains(text, want) || !strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'self'") {
 			t.Errorf("%q: %s: %s", path, a.Status, text)
 		}
-		if a, text := get(path, func(r *http.Request) { r.Host = "evil.example" }); a.StatusCode != 403 || strings.Contains(text, want) {
+		if a, text := get(path, func(r *http.Request) { r.Host = "evil.example" }); a.StatusCode != 401 || strings.Contains(text, want) {
 			t.Errorf("%q by another name: %s", path, a.Status)
 		}
 		if a, _ := get(path, func(r *http.Request) { r.Method = http.MethodPost }); a.StatusCode != 405 {
 			t.Errorf("POST %q: %s", path, a.Status)
 		}
 	}
+	wellFormed(t, func() string { _, text := get("metrics", nil); return text }())
 	for _, path := range []string{"report/none", "report/", "nothing"} {
 		if a, _ := get(path, nil); a.StatusCode != 404 {
 			t.Errorf("%q: %s", path, a.Status)
@@ -81,6 +84,19 @@ func TestBoard(t *testing.T) {
 	}
 	if _, _, err := s.hub.serveBoard(t.Context(), strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/")); err == nil {
 		t.Error("two boards have one address")
+	}
+}
+
+// wellFormed checks that metrics are as Prometheus wants them, and that all are there but those of hosts.
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	if problems, err := promlint.New(strings.NewReader(text)).Lint(); err != nil || len(problems) > 0 {
+		t.Errorf("%v: %v in\n%s", err, problems, text)
+	}
+	for _, name := range []string{"files", "bytes", "workers", "bytes_per_second"} {
+		if !strings.Contains(text, "# TYPE ftpfetch_fleet_"+name+" gauge\n") {
+			t.Errorf("no %s in\n%s", name, text)
+		}
 	}
 }
 
@@ -101,14 +117,14 @@ func TestBoardFar(t *testing.T) {
 		change func(*http.Request)
 		code   int
 	}{
-		"nothing":         {func(*http.Request) {}, 403},
-		"another token":   {func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, 403},
-		"another cookie":  {func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie, Value: "x"}) }, 403},
-		"the token":       {func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+s.hub.join.Token) }, 200},
-		"a cookie":        {func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie, Value: s.hub.join.Token}) }, 200},
-		"in the address":  {func(r *http.Request) { r.URL.RawQuery = "token=" + s.hub.join.Token }, 200},
-		"half the token":  {func(r *http.Request) { r.URL.RawQuery = "token=" + s.hub.join.Token[:32] }, 403},
-		"an empty bearer": {func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") }, 403},
+		"nothing":         {func(*http.Request) {}, 401},
+		"another token":   {func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, 401},
+		"a password":      {func(r *http.Request) { r.SetBasicAuth("", "x") }, 401},
+		"as a bearer":     {func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+s.hub.join.Token) }, 401},
+		"as a password":   {func(r *http.Request) { r.SetBasicAuth("me", s.hub.join.Token) }, 200},
+		"in the address":  {func(r *http.Request) { r.URL.RawQuery = "token=" + s.hub.join.Token }, 401},
+		"half the token":  {func(r *http.Request) { r.SetBasicAuth("", s.hub.join.Token[:32]) }, 401},
+		"an empty bearer": {func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") }, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, at+"metrics", nil))(t)

@@ -90,24 +90,24 @@ func (i item) unpack() (to manifest.Item, err error) {
 
 // terms are how the files of a job are to be fetched. TestTerms names what of the options travels, and what does not.
 type terms struct {
-	Overwrite, Skip, Newer, Continue, NoResume, Verify, RetryConnect bool
-	Retries                                                          int
-	Timeout                                                          time.Duration
+	Existing         download.Existing
+	NoResume, Verify bool
+	Retries          int
+	Timeout          time.Duration
 }
 
-func termsOf(o batch.Options) terms {
+func termsOf(o *batch.Options) terms {
 	e := o.Each
 	return terms{
-		Overwrite: e.Overwrite, Skip: e.Skip, Newer: e.Newer, Continue: e.Continue, NoResume: e.NoResume,
-		Verify: e.Verify, RetryConnect: e.RetryConnect, Retries: e.Retries, Timeout: o.Timeout,
+		Existing: e.Existing, NoResume: e.NoResume, Verify: e.Verify,
+		Retries: e.Retries, Timeout: o.Timeout,
 	}
 }
 
 func (t terms) each(root *os.Root) download.Options {
 	return download.Options{
-		Root:      root,
-		Overwrite: t.Overwrite, Skip: t.Skip, Newer: t.Newer, Continue: t.Continue, NoResume: t.NoResume,
-		Verify: t.Verify, RetryConnect: t.RetryConnect, Retries: t.Retries,
+		Root: root, Existing: t.Existing, NoResume: t.NoResume, Verify: t.Verify,
+		Retries: t.Retries,
 	}
 }
 

@@ -181,13 +181,16 @@ func TestTerms(t *testing.T) {
 		if !v.IsValid() {
 			v = reflect.ValueOf(&o).Elem().FieldByName(field.Name)
 		}
-		if v.Kind() == reflect.Bool {
+		switch v.Kind() {
+		case reflect.Bool:
 			v.SetBool(true)
-		} else {
+		case reflect.String:
+			v.SetString("newer")
+		default:
 			v.SetInt(7)
 		}
 	}
-	sent := termsOf(o)
+	sent := termsOf(&o)
 	arrived := reflect.ValueOf(sent.each(nil))
 	for field := range travels.Fields() {
 		if reflect.ValueOf(sent).FieldByName(field.Name).IsZero() {

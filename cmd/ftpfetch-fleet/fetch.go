@@ -198,17 +198,23 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	clear(o.noted)
 	each := c.Terms.each(w.root)
 	if limit := h.rate(); limit < rate.Inf {
-		each.Limit = rate.NewLimiter(limit, burst)
-		defer retry.Every(slotTTL/5, func() { each.Limit.SetLimit(h.rate()) })()
+		limiter := rate.NewLimiter(limit, burst)
+		each.Limit = limiter
+		defer retry.Every(slotTTL/5, func() { limiter.SetLimit(h.rate()) })()
 	}
 	left := o.left()
 	left.may = func() bool { return w.may(h.queue) }
 	if sub, err := w.hear(h.host, c, o); err == nil {
 		defer sub.Unsubscribe()
 	}
+	tasks, ledger := left.tasks(ctx), w.ledger
+	if w.sink != nil {
+		tasks, ledger = o.toSink(ctx, tasks), ""
+		defer o.drop()
+	}
 	part := localfile.WithAttempt(ctx, c.part())
-	_, err := batch.Run(part, &source{h, cancel}, left.tasks(ctx), batch.Options{
-		Jobs: 1, PerHost: 1, Ledger: w.ledger,
+	_, err := batch.Run(part, &source{h, cancel}, tasks, &batch.Options{
+		Jobs: 1, PerHost: 1, Ledger: ledger,
 		Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})
 	switch {

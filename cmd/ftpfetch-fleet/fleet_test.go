@@ -233,23 +233,6 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestRun fetches a list in one process.
-func TestRun(t *testing.T) {
-	t.Parallel()
-	srv, dir := newFTP(t, 300, 2, testserver.Options{}), t.TempDir()
-	var out, errs strings.Builder
-	c := &command{in: strings.NewReader(""), out: &out, err: &errs}
-	code := execute(t.Context(), []string{"run", "-j", "2", "--report", "-", "-d", dir, srv.list(t, 300, srv.URL("/d/none"))}, c)
-	if rows := strings.Count(out.String(), "\n"); code != 78 || rows != 301 || !strings.Contains(errs.String(), "300 of 301 complete in ") || srv.peak.Load() > 2 {
-		t.Errorf("exit code %d, %d rows, %d connections: %s", code, rows, srv.peak.Load(), errs.String())
-	}
-	for i := range 300 {
-		if got := string(must.Get(os.ReadFile(filepath.Join(dir, fmt.Sprintf("%06d", i))))(t)); got != contents(i) {
-			t.Fatalf("file %d is %q", i, got)
-		}
-	}
-}
-
 // TestChunks checks what a chunk holds and how items travel.
 func TestChunks(t *testing.T) {
 	big, small := int64(600<<20), int64(1)

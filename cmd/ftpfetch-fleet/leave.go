@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/show"
@@ -50,7 +47,6 @@ type gates struct {
 	doors  map[string]*door     // by host and user
 	left   map[string]departure // by host and user, or by host if it serves no user
 	served map[string]bool      // hosts that have let in some user
-	lost   map[string]verdict
 	peers  census
 
 	asking sync.Mutex // held while pulses are read
@@ -69,7 +65,7 @@ func (w *worker) others() (_ map[string]pulse, err error) {
 	g := w.gates
 	g.asking.Lock()
 	defer g.asking.Unlock()
-	if time.Since(g.read) > time.Duration(len(g.pulses))*beat/100 {
+	if time.Since(g.read) > max(beat/4, time.Duration(len(g.pulses))*beat/100) {
 		if g.pulses, err = w.pulses(w.ctx); err == nil {
 			g.read = time.Now()
 		}
@@ -87,30 +83,23 @@ func (g *gates) workers(now int) int {
 	return g.peers.n
 }
 
-// verdict is whether a host is hopeless, for a while.
-type verdict struct {
-	is bool
-	at time.Time
-}
-
 func newGates() *gates {
 	return &gates{
 		doors: make(map[string]*door), left: make(map[string]departure), served: make(map[string]bool),
-		lost: make(map[string]verdict),
 	}
 }
 
-// forgive asks anew where logins were refused, or there were none: they are others now.
-func (g *gates) forgive() {
+// forgive asks anew where logins were refused, or there were none: they are others now. With tls it also asks those that
+// were not trusted.
+func (g *gates) forgive(tls bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for key, d := range g.left {
-		if isLogin(d.cause) {
+		if isLogin(d.cause) || tls && errors.Is(d.cause, ftpexec.ErrTLS) {
 			delete(g.left, key)
 			delete(g.doors, key)
 		}
 	}
-	clear(g.lost)
 }
 
 func doorKey(u *urlparse.URL) string { return hostKey(u.Address()) + " " + u.User.Username() }
@@ -223,7 +212,7 @@ func (v *visit) ended(err error) {
 		v.w.depart(v.url, err)
 	case errors.Is(err, ftpexec.ErrLogin):
 		v.door.open.Store(false)
-	case err == nil, server != nil && (server.Stage == "directory" || server.Stage == "transfer"):
+	case err == nil, server != nil && (server.Stage == ftpexec.StageDirectory || server.Stage == ftpexec.StageTransfer):
 		v.in()
 	}
 }
@@ -231,7 +220,7 @@ func (v *visit) ended(err error) {
 // aboutHost reports whether an error says that this worker cannot use a host, whichever file it wants.
 func aboutHost(err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	return isLogin(err) || ok && (e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
+	return isLogin(err) || ok && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTLS))
 }
 
@@ -247,15 +236,7 @@ func urlOf(err error, u *urlparse.URL) *urlparse.URL {
 
 // pulses returns those of all workers, by their keys.
 func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
-	all, err := readAll(ctx, f.workers, jetstream.AllKeys)
-	pulses := make(map[string]pulse)
-	for key, e := range all {
-		var p pulse
-		if json.Unmarshal(e.Value(), &p) == nil {
-			pulses[key] = p
-		}
-	}
-	return pulses, err
+	return values[pulse](ctx, f.workers)
 }
 
 // agrees reports whether a file fails: enough workers could not fetch it, this one included, or all that use its host. When
@@ -289,12 +270,6 @@ func (w *worker) hopeless(host string) bool {
 	if !ok || time.Since(d.at) < w.doubt {
 		return false
 	}
-	w.gates.mu.Lock()
-	v := w.gates.lost[host]
-	w.gates.mu.Unlock()
-	if time.Since(v.at) < slotTTL/2 {
-		return v.is
-	}
 	pulses, err := w.others()
 	if err != nil {
 		return false
@@ -308,11 +283,7 @@ func (w *worker) hopeless(host string) bool {
 		served = served || slices.Contains(p.Served, host)
 	}
 	all := w.gates.workers(len(pulses))
-	v = verdict{left > 0 && (left >= all || left >= agreed && !served), time.Now()}
-	w.gates.mu.Lock()
-	w.gates.lost[host] = v
-	w.gates.mu.Unlock()
-	return v.is
+	return left > 0 && (left >= all || left >= agreed && !served)
 }
 
 // says fills what a pulse says of hosts.

@@ -107,13 +107,9 @@ func change[T any](
 }
 
 // turn is a command that takes a job from one state to another.
-func turn(from, to string) func(context.Context, *command, *fleet) error {
-	return func(ctx context.Context, c *command, f *fleet) error {
-		j, err := f.find(ctx, c.operand())
-		if err != nil {
-			return err
-		}
-		_, err = change(ctx, f.jobs, j.ID, nil, func(j *job) error {
+func turn(from, to string) func(context.Context, *command, *fleet, job) error {
+	return func(ctx context.Context, c *command, f *fleet, j job) error {
+		_, err := change(ctx, f.jobs, j.ID, nil, func(j *job) error {
 			if j.State != from && j.State != to {
 				return usage("job %s is %s", j.ID, j.State)
 			}
@@ -125,12 +121,8 @@ func turn(from, to string) func(context.Context, *command, *fleet) error {
 }
 
 // setCap changes what the hosts of a job bear.
-func setCap(ctx context.Context, c *command, f *fleet) error {
-	j, err := f.find(ctx, c.operand())
-	if err != nil {
-		return err
-	}
-	j, err = change(ctx, f.jobs, j.ID, nil, func(j *job) error {
+func setCap(ctx context.Context, c *command, f *fleet, j job) error {
+	j, err := change(ctx, f.jobs, j.ID, nil, func(j *job) error {
 		if j.State == "adding" {
 			return usage("job %s is still being added", j.ID)
 		}
@@ -152,13 +144,9 @@ func setCap(ctx context.Context, c *command, f *fleet) error {
 }
 
 // deleteJob removes a job with its results.
-func deleteJob(ctx context.Context, c *command, f *fleet) error {
+func deleteJob(ctx context.Context, c *command, f *fleet, j job) error {
 	if len(c.args) == 0 {
 		return usage("delete needs the JOB")
-	}
-	j, err := f.find(ctx, c.operand())
-	if err != nil {
-		return err
 	}
 	over, err := f.over(ctx, j)
 	if err == nil && !over {
@@ -174,7 +162,7 @@ func deleteJob(ctx context.Context, c *command, f *fleet) error {
 func (f *fleet) over(ctx context.Context, j job) (bool, error) {
 	s := new(sum)
 	err := s.read(ctx, f, j.ID)
-	return j.State == "cancelled" || j.State != "adding" && s.over(j), err
+	return s.over(j), err
 }
 
 // remove removes all that the server holds of a job, and its entry late: until then it can be said again.

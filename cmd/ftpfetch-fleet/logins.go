@@ -12,33 +12,39 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// logins are those of this machine: no password comes from the server.
-type logins struct {
-	atomic.Pointer[netrc.File]
+// kept is what a file of this machine says. No password comes from the server.
+type kept[T any] struct {
+	atomic.Pointer[T]
 	name    string
+	load    func(name string) (*T, error)
 	changed time.Time // of the file that was read last
 }
 
-// read reads the netrc file, if it has changed. One that is not there has no logins.
-func (l *logins) read() (changed bool, err error) {
+// read reads the file, if it has changed.
+func (k *kept[T]) read() (changed bool, err error) {
 	at := time.Unix(0, 0)
-	info, err := os.Stat(l.name)
+	info, err := os.Stat(k.name)
 	if err == nil {
 		at = info.ModTime()
 	}
-	if at.Equal(l.changed) {
+	if at.Equal(k.changed) {
 		return false, nil
 	}
-	l.changed = at
-	file, err := netrc.Load(l.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		file = new(netrc.File)
-		err = nil
-	}
+	k.changed = at
+	to, err := k.load(k.name)
 	if err == nil {
-		l.Store(file)
+		k.Store(to)
 	}
 	return err == nil, err
+}
+
+// readLogins reads a netrc file. One that is not there has no logins.
+func readLogins(name string) (*netrc.File, error) {
+	file, err := netrc.Load(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return new(netrc.File), nil
+	}
+	return file, err
 }
 
 // readRoots reads the certificates of the authorities that a file has in PEM form.

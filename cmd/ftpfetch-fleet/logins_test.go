@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/pem"
 	"net/http/httptest"
 	"os"
@@ -59,4 +60,33 @@ func TestRoots(t *testing.T) {
 	if got := facts(s.want(0, "wait", "--json")); got != "done 2 2 0 0" {
 		t.Error(got)
 	}
+}
+
+// TestRootsAgain has a worker that trusts an authority which the server's certificate is not from, and leaves the host. Then
+// the file of --cacert is replaced.
+func TestRootsAgain(t *testing.T) {
+	t.Parallel()
+	s, said := newStand(t), new(saying)
+	known := httptest.NewTLSServer(nil) // has a certificate for 127.0.0.1
+	defer known.Close()
+	srv := newFTP(t, 2, 9, testserver.Options{Scheme: "ftps", TLSConfig: known.TLS})
+	file := filepath.Join(t.TempDir(), "roots.pem")
+	must.Do(t, os.WriteFile(file, must.Get(newIdentity())(t), 0o600))
+	must.Do(t, os.Chtimes(file, time.Unix(1e9, 0), time.Unix(1e9, 0)))
+	s.want(0, "add", srv.list(t, 2))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		args := []string{"work", "--join", s.file, "-d", t.TempDir(), "--cacert", file, "-j", "1"}
+		execute(ctx, args, &command{out: said, err: said})
+	}()
+	eventually(t, "the worker leaves", func() bool { return strings.Contains(said.String(), "leaves") })
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	block := pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate().Raw}
+	must.Do(t, os.WriteFile(fresh, pem.EncodeToMemory(&block), 0o600))
+	must.Do(t, os.Rename(fresh, file))
+	eventually(t, "the files are fetched", func() bool { return strings.Contains(s.want(0, "status"), "2 of 2 files") })
+	stop()
+	<-ended
 }

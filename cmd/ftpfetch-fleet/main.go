@@ -34,11 +34,11 @@ connections to a server than it bears.
   ftpfetch-fleet pause|resume|cancel --join FILE [JOB]
   ftpfetch-fleet cap --join FILE [JOB] [--per-host N] [--limit-rate BYTES] [--hours 20-06]
   ftpfetch-fleet delete --join FILE JOB                              # its list and results
-  ftpfetch-fleet run [-j N] [flags of ftpfetch for lists] -d DIR LIST  # all in one process
 
   --egress NAME   machines behind one address have the same, by default the host's
   --limit-rate BYTES, --hours FROM-TO  of add: what a host bears, and when it may be asked
   --priority N, --expire TIME  of add: larger ones come first; when a job that is over is deleted
+  --to URL        of work, in place of -d: s3://, gs:// or azblob:// BUCKET/PREFIX, or file:///DIR
   --shared        all workers have the same DIR, where locks need not work
   --cacert FILE   of work: the authorities of FTP servers with TLS
   --idle TIME     end when there was nothing to do for so long
@@ -54,7 +54,7 @@ from ~/.netrc. Exit codes are ftpfetch's.
 
 // command is a command line.
 type command struct {
-	dir, join, listen, http, name, egress, output, progress, cacert string
+	dir, join, listen, http, name, egress, output, progress, cacert, to string
 
 	role                           string // that it needs
 	jobs, replicas                 int
@@ -90,13 +90,13 @@ func main() {
 
 // commands are the words after the program's name.
 var commands = map[string]func(context.Context, *command) error{
-	"serve": serve, "work": work, "run": run,
-	"status": joined("look", status), "wait": joined("look", waitFor),
-	"report": joined("look", writeReport),
-	"add":    joined("add", add), "cancel": joined("add", cancel), "retry": joined("add", retryJob),
-	"delete": joined("add", deleteJob), "cap": joined("add", setCap),
-	"pause":  joined("add", turn("ready", "paused")),
-	"resume": joined("add", turn("paused", "ready")),
+	"serve": serve, "work": work,
+	"status": joined("look", status), "wait": ofJob("look", waitFor),
+	"report": ofJob("look", writeReport),
+	"add":    joined("add", add), "cancel": ofJob("add", cancel), "retry": ofJob("add", retryJob),
+	"delete": ofJob("add", deleteJob), "cap": ofJob("add", setCap),
+	"pause":  ofJob("add", turn("ready", "paused")),
+	"resume": ofJob("add", turn("paused", "ready")),
 	"help":   helped, "-h": helped, "--help": helped,
 }
 
@@ -115,6 +115,19 @@ func joined(
 		defer f.Close()
 		return run(ctx, c, f)
 	}
+}
+
+// ofJob is joined for a command about the job that it names, or the last one.
+func ofJob(
+	role string, run func(context.Context, *command, *fleet, job) error,
+) func(context.Context, *command) error {
+	return joined(role, func(ctx context.Context, c *command, f *fleet) error {
+		j, err := f.find(ctx, c.operand())
+		if err != nil {
+			return err
+		}
+		return run(ctx, c, f, j)
+	})
 }
 
 // execute runs a command line and returns its exit code.
@@ -167,18 +180,16 @@ func explain(err error) (text string, code int) {
 var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
 	`tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
 
-// parseList reads the flags of add and run, which are for ftpfetch, but for those of add itself.
-func (c *command) parseList(name string, args []string) error {
-	own := pflag.NewFlagSet(name, pflag.ContinueOnError)
+// parseList reads the flags of add, which are for ftpfetch, but for its own.
+func (c *command) parseList(args []string) error {
+	own := pflag.NewFlagSet("add", pflag.ContinueOnError)
 	own.StringVar(&c.join, "join", "", "")
-	if name == "add" {
-		own.BoolVar(&c.insecure, "insecure", false, "")
-		own.BoolVar(&c.json, "json", false, "")
-		own.IntVar(&c.replicas, "replicas", 0, "")
-		c.wishes.flags(own)
-		own.IntVar(&c.wishes.priority, "priority", 0, "")
-		own.DurationVar(&c.wishes.expire, "expire", 0, "")
-	}
+	own.BoolVar(&c.insecure, "insecure", false, "")
+	own.BoolVar(&c.json, "json", false, "")
+	own.IntVar(&c.replicas, "replicas", 0, "")
+	c.wishes.flags(own)
+	own.IntVar(&c.wishes.priority, "priority", 0, "")
+	own.DurationVar(&c.wishes.expire, "expire", 0, "")
 	for i := 0; i < len(args); i++ {
 		flag, value, given := strings.Cut(args[i], "=")
 		mine := own.Lookup(strings.TrimPrefix(flag, "--"))
@@ -194,7 +205,7 @@ func (c *command) parseList(name string, args []string) error {
 				value = args[i]
 			}
 			if err := own.Set(mine.Name, value); err != nil {
-				return usage("%s: %v", name, err)
+				return usage("add: %v", err)
 			}
 		case notWorkers.MatchString(args[i]):
 			return usage("%s: the workers do not have this: leave it out", flag) // the value may have a password
@@ -207,19 +218,19 @@ func (c *command) parseList(name string, args []string) error {
 
 // parse reads the flags of a command.
 func (c *command) parse(name string, args []string) error {
-	if name == "add" || name == "run" {
-		return c.parseList(name, args)
+	if name == "add" {
+		return c.parseList(args)
 	}
 	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	fs.StringVar(&c.join, "join", "", "")
+	for flag, to := range map[string]*string{
+		"join": &c.join, "http": &c.http, "to": &c.to, "name": &c.name, "egress": &c.egress,
+		"progress": &c.progress, "cacert": &c.cacert,
+	} {
+		fs.StringVar(to, flag, "", "")
+	}
 	fs.BoolVar(&c.json, "json", false, "")
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:4222", "")
-	fs.StringVar(&c.http, "http", "", "")
 	fs.StringVarP(&c.dir, "dir", "d", "", "")
-	fs.StringVar(&c.name, "name", "", "")
-	fs.StringVar(&c.egress, "egress", "", "")
-	fs.StringVar(&c.progress, "progress", "", "")
-	fs.StringVar(&c.cacert, "cacert", "", "")
 	fs.StringVarP(&c.output, "output", "o", "-", "")
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
 	fs.IntVar(&c.replicas, "replicas", 0, "")

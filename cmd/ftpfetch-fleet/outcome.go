@@ -39,6 +39,8 @@ type outcome struct {
 	end    context.CancelCauseFunc
 	rounds int
 	sizes  map[*batch.Task]int64 // of what has come
+	open   []*object             // of this try
+	events sync.Mutex            // held while one is noted
 
 	sharing sync.Mutex // held while others are given files
 	feed    *feed      // of this try
@@ -65,7 +67,7 @@ func newOutcome(w *worker, c *chunk) *outcome {
 		w: w, c: c, done: make([]*tally, len(c.Items)), noted: make(map[int]bool),
 		sizes: make(map[*batch.Task]int64),
 	}
-	o.report, _ = report.Create("-", w.where, &o.rows)
+	o.report, _ = report.Create("-", "", &o.rows)
 	return o
 }
 
@@ -100,13 +102,13 @@ func (o *outcome) fail(at int, err error) {
 	text, code := cli.Explain(err)
 	i := o.c.Items[at]
 	row := report.Row{
-		Version: 1, Line: i.Line, Path: filepath.Join(o.w.where, i.path()),
+		Version: 1, Line: i.Line, Path: i.path(),
 		Status: "failed", Error: show.OneLine(text), Code: code,
 	}
 	if len(i.URLs) > 0 {
 		row.URL = i.URLs[0]
 	}
-	o.keep(at, func() { _ = o.report.Write(row) }) // to memory
+	o.keep(&i, func() error { return o.report.Write(row) })
 	o.tellFailed(at, text)
 	o.count(at, tally{Ended: 1, Failed: 1, Code: code})
 }
@@ -123,12 +125,13 @@ type stored struct {
 	Item *item `json:"item,omitempty"`
 }
 
-// keep adds the item of a file that has failed to the row that write writes.
-func (o *outcome) keep(at int, write func()) {
+// keep adds to the row that write writes where the file is, and the item of one that has failed.
+func (o *outcome) keep(failed *item, write func() error) {
 	from := o.rows.Len()
-	write()
-	s := stored{Item: &o.c.Items[at]}
+	_ = write() // to memory
+	s := stored{Item: failed}
 	if json.Unmarshal(o.rows.Bytes()[from:], &s.Row) == nil {
+		s.Path = o.w.where + s.Path
 		o.rows.Truncate(from)
 		o.rows.Write(printable.JSON(s))
 	}
@@ -143,7 +146,6 @@ func (o *outcome) unreadable(err error) {
 	o.tally = tally{Ended: n, Failed: n, Code: exitOther, Lost: n,
 		By: map[string]int64{o.by(exitOther): n}}
 	o.w.files.Add(n)
-	o.w.failed.Add(n)
 }
 
 func (o *outcome) by(code int) string {
@@ -158,7 +160,6 @@ func (o *outcome) count(at int, t tally) {
 	o.done[at] = &t
 	o.tally.join(t)
 	o.w.files.Add(t.Ended)
-	o.w.failed.Add(t.Failed)
 }
 
 // twice gives a file that a chunk names twice its outcome a second time: package batch tells only of the first.
@@ -194,8 +195,9 @@ func (o *outcome) event(e batch.Event) {
 	if e.Task == nil {
 		return
 	}
+	o.events.Lock()
+	defer o.events.Unlock()
 	if e.Kind != download.Ended {
-		o.w.tell(e)
 		if e.Kind == download.Progress {
 			o.w.bytes.Add(max(0, e.Done-o.sizes[e.Task]))
 			o.sizes[e.Task] = e.Done
@@ -205,6 +207,9 @@ func (o *outcome) event(e batch.Event) {
 	delete(o.sizes, e.Task)
 	at := e.Task.Line - 1
 	defer o.feed.end()
+	if to, ok := e.Task.Writer.(*object); ok {
+		e.Err = to.end(&e.Result, e.Err)
+	}
 	if why := o.passes(at, e); why != nil || o.noted[at] {
 		if why != nil {
 			o.end(why)
@@ -214,14 +219,14 @@ func (o *outcome) event(e batch.Event) {
 	text, code := cli.Explain(e.Err)
 	e.Task.Line = o.c.Items[at].Line
 	t := tally{Ended: 1, Failed: 1, Code: code}
+	failed := &o.c.Items[at]
 	if e.Err == nil {
 		t = tally{Ended: 1, Complete: 1, Bytes: e.Result.Size}
-		_ = o.report.Add(e, "", 0) // to memory
+		failed = nil
 	} else {
-		o.keep(at, func() { _ = o.report.Add(e, show.OneLine(text), code) })
 		o.tellFailed(at, text)
 	}
-	o.w.tell(e)
+	o.keep(failed, func() error { return o.report.Add(e, show.OneLine(text), code) })
 	if e.Result.Left != "" {
 		t.Before = 1
 	}
@@ -236,7 +241,7 @@ func (o *outcome) passes(at int, e batch.Event) error {
 	switch {
 	case err == nil || o.ctx.Err() != nil:
 		return nil
-	case isDisk(err):
+	case isDisk(err), isHere(err) && o.w.sink != nil && o.w.usable(o.ctx) != nil:
 		o.w.line("%v", err)
 		return errLocal
 	case isLogin(err), givenUp, retry.NoService(err), aboutHost(err):

@@ -211,7 +211,7 @@ func TestCancelledAdd(t *testing.T) {
 				}
 			}
 		}
-		if j, err := w.fleet.add(t.Context(), "list", tasks, batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
+		if j, err := w.fleet.add(t.Context(), "list", tasks, &batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
 			t.Errorf("cancelled at %d: %+v", at, j)
 		}
 		if j := must.Get(w.fleet.find(t.Context(), id))(t); j.State != "cancelled" || j.Files != files {

@@ -256,8 +256,10 @@ func (s *sum) forget(t tally) {
 	})
 }
 
-// over reports whether all chunks of a job have a result.
-func (s *sum) over(j job) bool { return s.results >= j.Chunks+s.Rest }
+// over reports whether nothing more will come of a job.
+func (s *sum) over(j job) bool {
+	return j.State == "cancelled" || j.State != "adding" && s.results >= j.Chunks+s.Rest
+}
 
 // join adds a tally. The first failure counts, in the order of the results, which is the same for all who ask.
 func (t *tally) join(u tally) {
@@ -317,11 +319,8 @@ func (f *fleet) outcomes(ctx context.Context, id string, use func(stored) error)
 }
 
 // writeReport writes the rows of a job: the table of ftpfetch --report. With --failed it writes a list for add.
-func writeReport(ctx context.Context, c *command, f *fleet) error {
-	j, err := f.find(ctx, c.operand())
+func writeReport(ctx context.Context, c *command, f *fleet, j job) error {
 	switch {
-	case err != nil:
-		return err
 	case c.failed && c.output != "-":
 		return usage("report --failed writes a list to standard output: leave -o out")
 	case c.failed:

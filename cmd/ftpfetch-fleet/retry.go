@@ -39,13 +39,9 @@ const retryLanes = 8
 
 // retryJob puts the failed files of a job back. What counts them no more is recorded first, and only then the chunks are
 // sent: if that is not completed, another retry sends them again.
-func retryJob(ctx context.Context, c *command, f *fleet) error {
-	j, err := f.find(ctx, c.operand())
-	if err != nil {
-		return err
-	}
+func retryJob(ctx context.Context, c *command, f *fleet, j job) error {
 	s := new(sum)
-	if err = s.read(ctx, f, j.ID); err != nil {
+	if err := s.read(ctx, f, j.ID); err != nil {
 		return err
 	}
 	n := len(s.retried)

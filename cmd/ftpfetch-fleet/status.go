@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,23 +67,22 @@ func readAll(
 	return nil, cmp.Or(context.Cause(ctx), nats.ErrConnectionClosed)
 }
 
-// read reads the value of a key into *to, if there is one.
-func read(all map[string]jetstream.KeyValueEntry, key string, to any) {
-	if e := all[key]; e != nil {
-		_ = json.Unmarshal(e.Value(), to)
-	}
-}
-
-func (f *fleet) jobsNow(ctx context.Context) (jobs []job, err error) {
-	all, err := readAll(ctx, f.jobs, jetstream.AllKeys)
-	for _, e := range all {
-		var j job
-		if json.Unmarshal(e.Value(), &j) == nil {
-			jobs = append(jobs, j)
+// values returns what all keys of a bucket hold, as far as it can be read.
+func values[T any](ctx context.Context, kv jetstream.KeyValue) (map[string]T, error) {
+	all, err := readAll(ctx, kv, jetstream.AllKeys)
+	values := make(map[string]T)
+	for key, e := range all {
+		var v T
+		if json.Unmarshal(e.Value(), &v) == nil {
+			values[key] = v
 		}
 	}
-	slices.SortFunc(jobs, func(a, b job) int { return b.Added.Compare(a.Added) })
-	return jobs, err
+	return values, err
+}
+
+func (f *fleet) jobsNow(ctx context.Context) ([]job, error) {
+	all, err := values[job](ctx, f.jobs)
+	return slices.SortedFunc(maps.Values(all), func(a, b job) int { return b.Added.Compare(a.Added) }), err
 }
 
 // find returns the job called id, or the last one that was added.
@@ -119,16 +119,14 @@ func (s state) of(j job, t *sum) *state {
 // look returns the state of the fleet, without a job.
 func (f *fleet) look(ctx context.Context) (s state, err error) {
 	s.Hosts = []hostState{}
-	var all [4]map[string]jetstream.KeyValueEntry
-	for i, kv := range []jetstream.KeyValue{f.hosts, f.slots, f.caps, f.workers} {
-		if all[i], err = readAll(ctx, kv, jetstream.AllKeys); err != nil {
-			return s, err
-		}
+	pulses, err := f.pulses(ctx)
+	hosts, herr := values[host](ctx, f.hosts)
+	caps, cerr := values[ceiling](ctx, f.caps)
+	slots, serr := readAll(ctx, f.slots, jetstream.AllKeys)
+	if err = cmp.Or(err, herr, cerr, serr); err != nil {
+		return s, err
 	}
-	hosts, slots, caps, pulses := all[0], all[1], all[2], all[3]
-	for name := range pulses {
-		var p pulse
-		read(pulses, name, &p)
+	for name, p := range pulses {
 		s.Workers++
 		s.Rate += p.Rate
 		s.PerSec += p.Files
@@ -146,11 +144,12 @@ func (f *fleet) look(ctx context.Context) (s state, err error) {
 	for at, n := range used {
 		at = strings.TrimSuffix(at, ".")
 		egress, key, _ := strings.Cut(at, ".")
-		var h host
-		read(hosts, key, &h)
-		c := ceiling{Most: h.PerHost}
-		read(caps, at, &c)
-		s.Hosts = append(s.Hosts, hostState{h.Address, egress, n, min(c.Most, h.PerHost)})
+		h := hosts[key]
+		most := h.PerHost
+		if c, ok := caps[at]; ok {
+			most = min(most, c.Most)
+		}
+		s.Hosts = append(s.Hosts, hostState{h.Address, egress, n, most})
 	}
 	slices.SortFunc(s.Hosts, func(a, b hostState) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Egress, b.Egress))
@@ -224,28 +223,42 @@ func (s *state) text() string {
 	return show.OneLine(text)
 }
 
+// states returns those of jobs. sums has what was read of their results before.
+func (f *fleet) states(ctx context.Context, jobs []job, sums map[string]*sum) ([]*state, error) {
+	now, err := f.look(ctx)
+	states := []*state{}
+	for _, j := range jobs {
+		if sums[j.ID] == nil {
+			sums[j.ID] = new(sum)
+		}
+		if err == nil {
+			err = sums[j.ID].read(ctx, f, j.ID)
+		}
+		states = append(states, now.of(j, sums[j.ID]))
+	}
+	return states, err
+}
+
 func status(ctx context.Context, c *command, f *fleet) error {
 	jobs, err := f.jobsNow(ctx)
-	id := c.operand()
-	if err == nil && id != "" {
+	if id := c.operand(); id != "" {
 		jobs = make([]job, 1)
 		jobs[0], err = f.find(ctx, id)
 	}
-	var now state
-	if err == nil {
-		now, err = f.look(ctx)
+	if err != nil {
+		return err
 	}
-	for i := 0; err == nil && i < len(jobs); i++ {
-		sum := new(sum)
-		err = sum.read(ctx, f, jobs[i].ID)
-		s := now.of(jobs[i], sum)
-		if err == nil {
-			err = c.say(s)
+	states, err := f.states(ctx, jobs, make(map[string]*sum))
+	if err != nil {
+		return err
+	}
+	for _, s := range states {
+		err = errors.Join(err, c.say(s))
+		if c.json {
+			continue
 		}
-		if err == nil && !c.json {
-			for _, line := range s.details() {
-				_, err = fmt.Fprintf(c.out, "  %s\n", line)
-			}
+		for _, line := range s.details() {
+			_, _ = fmt.Fprintf(c.out, "  %s\n", line)
 		}
 	}
 	return err
@@ -261,11 +274,7 @@ func (c *command) say(s *state) (err error) {
 }
 
 // cancel takes back what no worker has begun.
-func cancel(ctx context.Context, c *command, f *fleet) error {
-	j, err := f.find(ctx, c.operand())
-	if err != nil {
-		return err
-	}
+func cancel(ctx context.Context, c *command, f *fleet, j job) error {
 	over, err := f.over(ctx, j)
 	switch {
 	case err != nil:

@@ -10,11 +10,7 @@ import (
 )
 
 // waitFor shows how far a job is until it is over. The exit code is that of its first failure, for all who wait.
-func waitFor(ctx context.Context, c *command, f *fleet) error {
-	j, err := f.find(ctx, c.operand())
-	if err != nil {
-		return err
-	}
+func waitFor(ctx context.Context, c *command, f *fleet, j job) error {
 	s, err := f.follow(ctx, j.ID, newTicker(c).tick)
 	if err == nil {
 		err = c.say(s)
@@ -36,29 +32,24 @@ const exitOther = 43
 // follow looks at a job every second, and returns its last state. Failures may pass: the server may be restarted.
 func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*state, error) {
 	var pause time.Duration
-	for s := new(sum); ; wait(ctx, pause) {
+	for sums := make(map[string]*sum); ; wait(ctx, pause) {
 		begun := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, 4*asking)
-		err := s.read(bounded, f, id)
-		var j job
+		j, err := f.find(bounded, id)
+		var now []*state
 		if err == nil {
-			j, err = f.find(bounded, id)
-		}
-		var all state
-		if err == nil {
-			all, err = f.look(bounded)
+			now, err = f.states(bounded, []job{j}, sums)
 		}
 		cancel()
 		pause = min(time.Second+5*time.Since(begun), asking) // a large fleet has other things to do
-		now := all.of(j, s)
 		if ctx.Err() != nil {
-			return now, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		if err == nil {
-			tick(now)
-			if now.over() {
-				return now, nil
-			}
+		if err != nil {
+			continue
+		}
+		if tick(now[0]); now[0].over() {
+			return now[0], nil
 		}
 	}
 }
@@ -68,11 +59,10 @@ type ticker struct {
 	c     *command
 	mode  show.Mode
 	shown time.Time
-	pause time.Duration
 }
 
 func newTicker(c *command) *ticker {
-	t := &ticker{c: c, mode: show.Mode(c.progress), pause: 10 * time.Second, shown: time.Now()}
+	t := &ticker{c: c, mode: show.Mode(c.progress), shown: time.Now()}
 	if t.mode == show.Auto && show.IsTerminal(c.err) {
 		t.mode = show.Bar
 	}
@@ -87,8 +77,8 @@ func (t *ticker) tick(s *state) {
 		fmt.Fprint(t.c.err, "\r\x1b[K")
 	case t.mode == show.Bar:
 		fmt.Fprintf(t.c.err, "\r%.*s\x1b[K", 160, s.text())
-	case t.mode != show.None && now.Sub(t.shown) >= t.pause && !s.over():
+	case t.mode != show.None && now.Sub(t.shown) >= time.Minute && !s.over():
 		fmt.Fprintln(t.c.err, s.text())
-		t.shown, t.pause = now, min(2*t.pause, 2*time.Minute)
+		t.shown = now
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -19,9 +20,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"gocloud.dev/blob"
 
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
@@ -34,23 +36,22 @@ type worker struct {
 	stop         context.CancelCauseFunc
 	name, egress string
 	root         *os.Root
+	sink         *blob.Bucket // in place of root, if not nil
 	ledger       string
 	shared       bool   // others have the directory too
-	where        string // of the files, for the report: DIR, or NAME:DIR if nobody else can see it
+	where        string // of the files, for the report: DIR/, NAME:DIR/ if nobody else can see it, or s3://BUCKET/
 	line         func(string, ...any)
-	log          *slog.Logger      // what happens to chunks and files, for programs
-	json         bool              // line writes to log
-	events       func(batch.Event) // of the files; nil: nobody wants to know
-	netrc        logins
-	roots        *x509.CertPool // that FTP servers' certificates come from; nil: the system's
+	log          *slog.Logger // what happens to chunks and files, for programs
+	json         bool         // line writes to log
+	netrc        kept[netrc.File]
+	cacert       kept[x509.CertPool] // that FTP servers' certificates come from; nil: the system's
 	via          *proxy.Proxy
 
 	hosts, caps   *mirror
-	lists, queued *mirror  // of the jobs, and of their hosts
-	dry           sync.Map // when a queue had no chunks, by key
-	files, failed atomic.Int64
+	lists, queued *mirror      // of the jobs, and of their hosts
+	dry           sync.Map     // when a queue had no chunks, by key
+	files         atomic.Int64 // that have an outcome
 	bytes         atomic.Int64
-	telling       sync.Mutex
 	busy          atomic.Int64 // lanes that have a chunk
 	last          atomic.Int64 // when a lane had one, in Unix nanoseconds
 	lanes         int
@@ -70,14 +71,16 @@ type worker struct {
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
 func work(ctx context.Context, c *command) (err error) {
-	if c.dir == "" {
-		return usage("work needs -d DIR, where the files are saved")
+	if (c.dir == "") == (c.to == "") || c.to != "" && c.shared {
+		return usage("work needs either -d DIR, where the files are saved, or --to URL, the store that they go to")
 	}
 	w, err := newWorker(c)
+	if err == nil && c.to != "" {
+		err = w.openSink(ctx, c)
+	}
 	if err != nil {
 		return err
 	}
-	defer w.root.Close()
 	w.shared = c.shared
 	w.guessed = c.egress == ""
 	c.role = "work"
@@ -93,7 +96,7 @@ func work(ctx context.Context, c *command) (err error) {
 	return err
 }
 
-// newWorker makes a worker of what its command line says, without a connection.
+// newWorker makes a worker of what its command line says, without a connection to the server.
 func newWorker(c *command) (w *worker, err error) {
 	hostname, err := os.Hostname()
 	if err != nil {
@@ -114,41 +117,48 @@ func newWorker(c *command) (w *worker, err error) {
 			w.log.Warn(show.OneLine(fmt.Sprintf(format, args...)))
 		}
 	}
+	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
+		return nil, usage("malformed proxy URL: %v", err)
+	}
+	w.cacert.load, w.cacert.name = readRoots, c.cacert
+	w.netrc.load, w.netrc.name = readLogins, os.Getenv("NETRC")
+	if home, err := os.UserHomeDir(); w.netrc.name == "" && err == nil {
+		w.netrc.name = filepath.Join(home, ".netrc")
+	}
+	if err = w.reread(); err != nil {
+		return nil, err
+	}
+	if c.to == "" {
+		err = w.openDir(c)
+	}
+	return w, err
+}
+
+// reread reads what has changed of the files that say whom FTP servers are to trust, and who they are.
+func (w *worker) reread() error {
+	logins, err := w.netrc.read()
+	roots, rerr := w.cacert.read()
+	if logins || roots {
+		w.gates.forgive(roots)
+	}
+	return errors.Join(err, rerr)
+}
+
+// openDir makes and opens the directory for the files.
+func (w *worker) openDir(c *command) error {
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o777)
 	}
 	if err != nil {
-		return nil, localfile.Failure(c.dir, "cannot be created", err)
+		return localfile.Failure(c.dir, "cannot be created", err)
 	}
-	if w.root, err = os.OpenRoot(dir); err != nil {
-		return nil, localfile.Failure(c.dir, "cannot be opened", err)
-	}
-	w.where = dir
+	w.where = strings.TrimSuffix(dir, "/") + "/"
 	if !c.shared {
-		w.where = w.name + ":" + dir
+		w.where = w.name + ":" + w.where
 	}
-	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
-		return nil, usage("malformed proxy URL: %v", err)
-	}
-	if w.roots, err = readRoots(c.cacert); err != nil {
-		return nil, err
-	}
-	w.netrc.name = os.Getenv("NETRC")
-	if home, err := os.UserHomeDir(); w.netrc.name == "" && err == nil {
-		w.netrc.name = filepath.Join(home, ".netrc")
-	}
-	_, err = w.netrc.read()
-	return w, err
-}
-
-// tell passes an event on. Calls do not overlap.
-func (w *worker) tell(e batch.Event) {
-	if w.events != nil {
-		w.telling.Lock()
-		defer w.telling.Unlock()
-		w.events(e)
-	}
+	w.root, err = os.OpenRoot(dir)
+	return localfile.Failure(c.dir, "cannot be opened", err)
 }
 
 func (w *worker) client() *ftpexec.Client {
@@ -163,7 +173,7 @@ func (w *worker) client() *ftpexec.Client {
 			}
 			return text, file.Private()
 		},
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: w.roots},
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: w.cacert.Load()},
 		Proxy: func(address string) func(context.Context, string, string) (net.Conn, error) {
 			if !w.via.For(address) {
 				return nil
@@ -189,10 +199,8 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		if idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
 		}
-		if changed, err := w.netrc.read(); err != nil {
-			w.line("%v: the logins of before go on", err)
-		} else if changed {
-			w.gates.forgive()
+		if err := w.reread(); err != nil {
+			w.line("%v: those of before go on", err)
 		}
 		if w.IsClosed() { // the server refuses the token that it took before
 			w.stop(w.LastError())

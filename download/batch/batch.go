@@ -108,7 +108,7 @@ type Totals struct {
 	Kept int64
 }
 
-// Run retrieves all tasks. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
+// Run retrieves all tasks. options may be nil. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
 // was asked for is there; Options.Events says what failed. If the error is [download.ErrLocal], the ledger cannot be used,
 // and nothing was retrieved, or a directory was renamed or removed by another program while files were saved in it. Run reads tasks while it works, only some thousands ahead, so there may be any number of them.
 //
@@ -120,8 +120,12 @@ type Totals struct {
 // room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
 // leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(
-	ctx context.Context, src download.Source, tasks iter.Seq[Task], o Options,
+	ctx context.Context, src download.Source, tasks iter.Seq[Task], options *Options,
 ) (Totals, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
 	if err := o.check(src); err != nil {
 		return Totals{}, err
 	}
@@ -318,7 +322,7 @@ func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
 	}
-	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == "connect" && e.Temporary() &&
+	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == ftpexec.StageConnect && ftpexec.Retryable(err) &&
 		t.MayBeFull(times)
 	if crowded {
 		b.closeIdle()

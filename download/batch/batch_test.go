@@ -73,7 +73,7 @@ func TestOtherFileIsThere(t *testing.T) {
 // TestSamePath checks that two tasks cannot lead to one path, unless they mean the same file.
 func TestSamePath(t *testing.T) {
 	s := newStand(t, map[string]string{"/a/f": "one", "/b/f": "two"}, testserver.Options{})
-	s.options.Jobs, s.options.Each.Overwrite = 1, true
+	s.options.Jobs, s.options.Each.Existing = 1, download.Overwrite
 	a, b, known := fileOf(s.url("/a/f"), "f"), fileOf(s.url("/b/f"), "f"), fileOf(s.url("/a/f"), "f")
 	known.Size = new(int64(4))
 	got := s.run(t.Context(), a, a, b, known)
@@ -198,7 +198,7 @@ func TestSegments(t *testing.T) {
 // must wait for it, and both must be whole.
 func TestTwoRuns(t *testing.T) {
 	files := map[string]string{"/a": "one", "/b": "two", "/c": "three"}
-	existing := []download.Options{{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}}
+	existing := []download.Options{{}, {Existing: download.Skip}, {Existing: download.Overwrite}, {Existing: download.Newer}, {Existing: download.Continue}}
 	for i := range 4 * len(existing) {
 		if i%night.Or(3, 1) != 0 {
 			continue

@@ -52,8 +52,8 @@ func TestDry(t *testing.T) {
 		tree["/t/"+name] = "0123456789"
 	}
 	flags := map[string]download.Options{
-		"none": {}, "overwrite": {Overwrite: true}, "skip": {Skip: true}, "newer": {Newer: true}, "continue": {Continue: true},
-		"newer and continue": {Newer: true, Continue: true}, "no resume": {NoResume: true},
+		"none": {}, "overwrite": {Existing: download.Overwrite}, "skip": {Existing: download.Skip}, "newer": {Existing: download.Newer}, "continue": {Existing: download.Continue},
+		"newer and continue": {Existing: download.NewerOrContinue}, "no resume": {NoResume: true},
 	}
 	for flag, each := range flags {
 		for _, kind := range []string{"tree", "list", "digests", "gone", "sizes", "gone with a size"} {
@@ -100,7 +100,7 @@ func TestDryReport(t *testing.T) {
 	report := filepath.Join(s.dir, "f")
 	must.Do(t, os.WriteFile(report, nil, 0o644))
 	ctx := localfile.WithReport(t.Context(), must.Get(os.Stat(report))(t))
-	s.options.Each.Overwrite = true
+	s.options.Each.Existing = download.Overwrite
 	for _, s.options.Dry = range []bool{false, true} {
 		s.run(ctx, fileOf(s.url("/f"), "f"))
 		if failed := s.failures(); len(failed) != 1 || !strings.Contains(failed[0], "is the report of this run") {

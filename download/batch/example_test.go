@@ -25,8 +25,8 @@ func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error
 	defer root.Close()
 	c := ftpexec.Client{MaxIdle: 4}
 	defer c.CloseIdleConnections()
-	tasks := batch.Tasks(manifest.Read(list, manifest.Options{}))
-	return batch.Run(ctx, &c, tasks, batch.Options{
+	tasks := batch.Tasks(manifest.Read(list, nil))
+	return batch.Run(ctx, &c, tasks, &batch.Options{
 		Jobs: 4, Ledger: ".ftpfetch-ledger", Each: download.Options{Root: root},
 		Events: func(e batch.Event) {
 			switch {

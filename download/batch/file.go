@@ -148,11 +148,8 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 // optionsOf returns what package fetch makes of the options for one item.
 func optionsOf(o download.Options, item manifest.Item) fetch.Options {
 	return fetch.Options{
-		Flags: decide.Flags{
-			Overwrite: o.Overwrite, Skip: o.Skip, Newer: o.Newer, Continue: o.Continue,
-			NoResume: o.NoResume, Verify: o.Verify,
-		},
-		Retries: o.Retries, RetryConnect: o.RetryConnect, Segments: o.Segments,
+		Flags:   decide.Flags{Existing: decide.Existing(o.Existing), NoResume: o.NoResume, Verify: o.Verify},
+		Retries: o.Retries, Segments: o.Segments,
 		Size: item.Size, Sum: item.Sum, Limit: o.Limit,
 	}
 }

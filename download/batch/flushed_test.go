@@ -35,7 +35,7 @@ func TestFlushedLater(t *testing.T) {
 			}
 		}
 		if strings.HasPrefix(by, "-N") {
-			s.options.Each.Newer = true
+			s.options.Each.Existing = download.Newer
 		}
 		if by == "-N" {
 			tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
@@ -159,13 +159,13 @@ func TestRecordIsOfTheFile(t *testing.T) {
 				}
 				return nil
 			}
-			s.options.Each.Overwrite = true
+			s.options.Each.Existing = download.Overwrite
 			s.run(ctx, tasks...)
 			disk.Fault = nil
 			cancel()
 			more = calls.Load() >= at
 			runs++
-			s.options.Each.Overwrite = false
+			s.options.Each.Existing = ""
 			s.run(t.Context(), tasks...)
 			for _, o := range s.outcomes {
 				text, _ := os.ReadFile(filepath.Join(s.dir, o.Task.Path))

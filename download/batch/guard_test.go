@@ -50,7 +50,7 @@ func TestPanic(t *testing.T) {
 			task := batch.Task{Tree: &batch.Tree{}}
 			task.URLs = []*urlparse.URL{must.Get(urlparse.Parse(srv.URL("/d/")))(t)}
 			yield(task)
-		}, batch.Options{Jobs: 2, Each: download.Options{Root: root, Retries: -1}, Events: func(e batch.Event) {
+		}, &batch.Options{Jobs: 2, Each: download.Options{Root: root, Retries: -1}, Events: func(e batch.Event) {
 			kind := map[download.EventKind]string{download.Started: "Started", download.Ended: "Ended", download.Progress: "Progress"}[e.Kind]
 			if kind == method {
 				panic("broken " + kind)

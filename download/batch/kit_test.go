@@ -109,7 +109,7 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) (got totals) {
 			tell(e)
 		}
 	}
-	got.Totals, got.err = batch.Run(ctx, &s.client, slices.Values(tasks), o)
+	got.Totals, got.err = batch.Run(ctx, &s.client, slices.Values(tasks), &o)
 	if errors.Is(got.err, download.ErrLocal) && disk.Fault == nil {
 		s.Error(got.err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
@@ -80,15 +81,15 @@ func TestListedSizeCounts(t *testing.T) {
 func TestListedSizeOfExisting(t *testing.T) {
 	const text = "the whole file"
 	for _, there := range []string{text, text[:5], text + " and more"} {
-		for _, resume := range []bool{false, true} {
+		for _, how := range []download.Existing{download.Newer, download.NewerOrContinue} {
 			s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/": "", "/d": lines("type=file;size=14;modify=20260102030405; f")}, files: map[string]string{"/d/f": text}},
 				testserver.On("SIZE", testserver.Reply("502 Not implemented.")))
 			local := filepath.Join(s.dir, "f")
 			must.Do(t, os.WriteFile(local, []byte(there), 0o600))
 			must.Do(t, os.Chtimes(local, time.Time{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
-			s.options.Each.Newer, s.options.Each.Continue = true, resume
+			s.options.Each.Existing = how
 			if got := s.run(t.Context(), treeOf(t, srv.URL("/d/"), batch.Tree{})); !got.Whole() {
-				t.Errorf("%q, %v: %+v %q", there, resume, got, s.failures())
+				t.Errorf("%q, %s: %+v %q", there, how, got, s.failures())
 			}
 			s.compare(map[string]string{"f": text})
 		}
@@ -115,7 +116,7 @@ func TestListedTimeCounts(t *testing.T) {
 					testserver.On(verb, line), testserver.On("MDTM", testserver.Reply(mdtm)), testserver.On("MLST", testserver.Reply("502 No.")),
 					testserver.On("SIZE", func(c *testserver.Conn) error { return testserver.Reply(fmt.Sprint("213 ", len(text)))(c) }),
 					testserver.On("RETR", func(c *testserver.Conn) error { return testserver.Transfer(text)(c) }))
-				s.options.Each.Newer = true
+				s.options.Each.Existing = download.Newer
 				for run, want := range []int{1, 1, 2, 2} { // how often it has been retrieved
 					if run == 2 {
 						text, at = "again", at.Add(time.Second)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
@@ -44,10 +45,10 @@ func TestOwnNames(t *testing.T) {
 		}
 		s := newStand(t, tree, testserver.Options{})
 		for _, change := range []func(o *batch.Options){
-			func(*batch.Options) {}, func(o *batch.Options) { o.Each.Newer = true }, func(o *batch.Options) { o.Each.Overwrite = true }, func(o *batch.Options) { o.Each.Continue = true },
+			func(*batch.Options) {}, func(o *batch.Options) { o.Each.Existing = download.Newer }, func(o *batch.Options) { o.Each.Existing = download.Overwrite }, func(o *batch.Options) { o.Each.Existing = download.Continue },
 		} {
 			for _, list := range []bool{false, true} {
-				s.dir, s.options.Each.Newer, s.options.Each.Overwrite, s.options.Each.Continue = t.TempDir(), false, false, false
+				s.dir, s.options.Each.Existing = t.TempDir(), ""
 				change(&s.options)
 				kept := map[string]string{}
 				for _, at := range refused {

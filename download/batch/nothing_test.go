@@ -57,7 +57,7 @@ func TestNothing(t *testing.T) {
 		{what: "a timeout that is over", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Timeout = -1 }},
 		{what: "a ledger elsewhere", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Ledger = "../x" }},
 		{what: "a ledger that is not read", src: client, o: func(o *batch.Options) { o.Ledger = "x" }},
-		{what: "contradictory options", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Each.Skip = true; o.Each.Overwrite = true }},
+		{what: "contradictory options", src: client, tasks: one(batch.Task{Item: item("f", u)}), o: func(o *batch.Options) { o.Each.Existing = download.Continue; o.Each.NoResume = true }},
 		{what: "a Dial that returns nothing", src: &ftpexec.Client{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, nil }},
 			tasks: one(batch.Task{Item: item("f", u)})},
 	} {
@@ -65,7 +65,7 @@ func TestNothing(t *testing.T) {
 		if tt.o != nil {
 			tt.o(&o)
 		}
-		totals, err := batch.Run(t.Context(), tt.src, tt.tasks, o)
+		totals, err := batch.Run(t.Context(), tt.src, tt.tasks, &o)
 		if (err == nil) != tt.fine || totals.Complete > 0 {
 			t.Errorf("%s: %+v, %v", tt.what, totals, err)
 		}
@@ -81,7 +81,7 @@ func TestEndOfContext(t *testing.T) {
 	cancel(why)
 	u := must.Get(urlparse.Parse("ftp://127.0.0.1:1/f"))(t)
 	tasks := slices.Values([]batch.Task{{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "f"}}})
-	_, err := batch.Run(ctx, &ftpexec.Client{}, tasks, batch.Options{Each: download.Options{Root: root}})
+	_, err := batch.Run(ctx, &ftpexec.Client{}, tasks, &batch.Options{Each: download.Options{Root: root}})
 	if !errors.Is(err, why) || !errors.Is(err, context.Canceled) || err.Error() != "why" {
 		t.Errorf("got %v", err)
 	}

@@ -20,8 +20,8 @@ import (
 // alone. The size and the digest are the item's.
 func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(download.Options{
-		Overwrite: true, Skip: true, Newer: true, Continue: true, NoResume: true, Verify: true,
-		Retries: 1, RetryConnect: true, Segments: 2, Limit: rate.NewLimiter(1, 1),
+		Existing: download.Newer, NoResume: true, Verify: true,
+		Retries: 1, Segments: 2, Limit: rate.NewLimiter(1, 1),
 	})
 	item := manifest.Item{Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[fetch.Options]()) {
@@ -51,7 +51,7 @@ func TestNoRoot(t *testing.T) {
 		item.Path = path
 		for _, task := range []Task{{Item: item}, {Item: item, Tree: &Tree{}}} {
 			for _, ledger := range []string{"", ".ftpfetch-ledger"} {
-				_, err := Run(t.Context(), shown{}, slices.Values([]Task{task}), Options{Ledger: ledger})
+				_, err := Run(t.Context(), shown{}, slices.Values([]Task{task}), &Options{Ledger: ledger})
 				if err == nil || ledger != "" && !errors.Is(err, download.ErrLocal) {
 					t.Errorf("%s, tree %v, ledger %q: %v", path, task.Tree != nil, ledger, err)
 				}

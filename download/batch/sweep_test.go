@@ -267,12 +267,12 @@ func TestBound(t *testing.T) {
 		"silent":            {step: testserver.On("RETR", silence)},
 		"silent at login":   {step: testserver.On("USER", silence)},
 		"data stops":        {step: testserver.On("RETR", testserver.Reply("150 Yes."), testserver.Data("half"), silence)},
-		"asks for time":     {step: testserver.On("SIZE", silence), o: download.Options{Newer: true}},
-		"plans":             {step: testserver.On("SIZE", silence), o: download.Options{Newer: true}, dry: true},
+		"asks for time":     {step: testserver.On("SIZE", silence), o: download.Options{Existing: download.Newer}},
+		"plans":             {step: testserver.On("SIZE", silence), o: download.Options{Existing: download.Newer}, dry: true},
 		"listing":           {step: testserver.On("MLSD", busy), tree: true},
 		"listing is silent": {step: testserver.On("MLSD", silence), tree: true},
 		"asks for times": {step: both(testserver.On("LIST", testserver.Transfer("-rw-r--r-- 1 u g 8 Jan 1 2020 f\r\n")), testserver.On("SIZE", silence)),
-			o: download.Options{Newer: true}, tree: true, takes: 4 * limit}, // for each directory, then for the file in it
+			o: download.Options{Existing: download.Newer}, tree: true, takes: 4 * limit}, // for each directory, then for the file in it
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.o.Retries = 1000

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -184,16 +185,23 @@ type contents struct {
 
 // earlyLister is a Source that yields entries of a listing before it is whole, as an [*ftpexec.Client] does.
 type earlyLister interface {
-	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
+	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
+		login func(string)) iter.Seq2[ftpexec.Entry, error]
+}
+
+// early has the functions for an earlyLister.
+type early struct {
+	entry func(ftpexec.Entry)
+	login func(dir string)
 }
 
 // entries lists a directory of which some files are queued already. It tries again as a download does.
-func (b *engine) entries(ctx context.Context, u *urlparse.URL, o ftpexec.Early,
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, o early,
 	ahead map[uint64]bool) (c contents, err error) {
 	entries := b.src.Entries
 	if src, ok := b.src.(earlyLister); ok {
 		entries = func(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-			return src.EntriesEarly(ctx, u, o)
+			return src.EntriesEarly(ctx, u, o.entry, o.login)
 		}
 	}
 	err = b.again(ctx, func() error {
@@ -234,14 +242,14 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 }
 
 func (b *engine) again(ctx context.Context, f func() error) error {
-	p := retry.Policy{Retries: b.Each.Retries, Connect: b.Each.RetryConnect, ReturnCrowded: true}
+	p := retry.Policy{Retries: b.Each.Retries, ReturnCrowded: true}
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the times of the entries that Options.Each.Newer needs, if the listing has them only
+// sharpen asks the server for the times of the entries that Newer needs, if the listing has them only
 // roughly. An error leaves them rough: then the files are asked for one by one.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
-	if !b.Each.Newer || b.root == nil {
+	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
 		return
 	}
 	var asked []*ftpexec.Entry
@@ -374,5 +382,5 @@ func (p *node) url() *urlparse.URL {
 func noDirectory(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) &&
-		errors.As(err, &e) && e.Stage == "directory"
+		errors.As(err, &e) && e.Stage == ftpexec.StageDirectory
 }

@@ -193,7 +193,7 @@ func TestTreeEarlyNot(t *testing.T) {
 	text := strings.Repeat("type=file;size=1; n\r\n", 1000)
 	for name, change := range map[string]func(*shelf, *batch.Options){
 		"few entries":         func(s *shelf, _ *batch.Options) { s.listings["/"] = text[:500*21] },
-		"their times matter":  func(_ *shelf, o *batch.Options) { o.Each.Newer = true },
+		"their times matter":  func(_ *shelf, o *batch.Options) { o.Each.Existing = download.Newer },
 		"it may be a circle":  func(s *shelf, _ *batch.Options) { s.listings["/"], s.listings["/d"] = "type=dir; d\r\n", text },
 		"they are not wanted": func(s *shelf, _ *batch.Options) { s.listings["/"] = strings.ReplaceAll(text, "; n", "; x") },
 	} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -168,17 +169,17 @@ const many = 1000
 // early says what to do with the listing of a directory before it is whole. The listing of a tree's own directory queues
 // files as they come: it may take minutes. The others may be circles, and files whose times must be asked for wait too. Everything else
 // is judged at the end.
-func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) ftpexec.Early {
+func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 	j := t.Value
-	o := ftpexec.Early{Login: func(dir string) { j.note(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || b.Each.Newer || b.teller != nil {
+	o := early{login: func(dir string) { j.note(func(*survey) { j.dir.login = dir }) }}
+	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.teller != nil {
 		return o
 	}
 	if j.dir.ahead == nil {
 		j.dir.ahead = make(map[uint64]bool)
 	}
 	seen := 0
-	o.Entry = func(x ftpexec.Entry) {
+	o.entry = func(x ftpexec.Entry) {
 		seen++
 		e := kept(x)
 		_, begun := j.dir.ahead[keyOf(e)]

@@ -207,7 +207,7 @@ func TestTreeNewer(t *testing.T) {
 				if ledger {
 					s.write(ledgerName, fmt.Sprintf(`{"path":"f","url":%q,"size":3,"modified":%q}`+"\n", srv.URL("/f"), tt.local.Format(time.RFC3339)), same)
 				}
-				s.options.Each.Newer = true
+				s.options.Each.Existing = download.Newer
 				got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{}))
 				s.settled(got)
 				s.compare(map[string]string{"f": tt.want})
@@ -274,7 +274,7 @@ func TestTreeTold(t *testing.T) {
 	} {
 		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(want.line)}, files: map[string]string{"/x.part": "abc"}})
 		src := &told{Client: &s.client}
-		totals, err := batch.Run(t.Context(), src, slices.Values([]batch.Task{treeOf(t, srv.URL("/"), batch.Tree{})}), s.options)
+		totals, err := batch.Run(t.Context(), src, slices.Values([]batch.Task{treeOf(t, srv.URL("/"), batch.Tree{})}), &s.options)
 		s.client.CloseIdleConnections()
 		if err != nil || totals.Complete != 1 || len(src.all) != 1 {
 			t.Fatalf("%s: %+v, %v, %+v", verb, totals, err, src.all)
@@ -304,7 +304,7 @@ func TestTellsOfNoneInTime(t *testing.T) {
 			}
 		}}
 		src := &told{Client: &ftpexec.Client{Dial: network.Dial}}
-		totals, _ := batch.Run(t.Context(), src, slices.Values([]batch.Task{fileOf(parse(t, srv.URL("/d/f")), "f")}), o)
+		totals, _ := batch.Run(t.Context(), src, slices.Values([]batch.Task{fileOf(parse(t, srv.URL("/d/f")), "f")}), &o)
 		if !errors.Is(failed, context.DeadlineExceeded) || totals.Failed != 1 {
 			t.Errorf("got %v, %+v", failed, totals)
 		}

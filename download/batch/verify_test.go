@@ -44,7 +44,7 @@ func TestVerifyMeansVerified(t *testing.T) {
 		for _, there := range []string{"", verifiedText, damagedText} {
 			for _, recorded := range []string{"", "fetched", "verified"} {
 				for _, listed := range []bool{false, true} {
-					for _, each := range []download.Options{{}, {Newer: true}, {Skip: true}, {Overwrite: true}, {Continue: true}} {
+					for _, each := range []download.Options{{}, {Existing: download.Newer}, {Existing: download.Skip}, {Existing: download.Overwrite}, {Existing: download.Continue}} {
 						n++
 						verifyCase{tree, there, recorded, listed, each}.run(t)
 					}
@@ -84,8 +84,8 @@ func (c verifyCase) run(t *testing.T) {
 	got := s.run(t.Context(), task)
 
 	now, err := os.ReadFile(local)
-	trusted := c.there != "" && c.recorded == "verified" && !c.each.Overwrite
-	replaced := c.there == "" || c.each.Newer || c.each.Overwrite
+	trusted := c.there != "" && c.recorded == "verified" && c.each.Existing != download.Overwrite
+	replaced := c.there == "" || c.each.Existing == download.Newer || c.each.Existing == download.Overwrite
 	whole, has := false, c.there
 	switch {
 	case trusted: // a digest was compared when the file had this size and time

@@ -3,9 +3,7 @@
 //	sum, err := digest.Parse("sha256:9f86d081884c7d65...")
 //	r, err := download.Get(ctx, "ftp://ftp.example.org/pub/x", "x", &download.Options{Sum: sum})
 //
-// The algorithms are sha512, blake2b (512 bits without a key, as b2sum(1) prints it), sha256, sha1, md5, crc32 (IEEE 802.3,
-// most significant byte first) and bsdsum (the 16 bits of BSD's sum(1), and the number of KiB in 32). The last four detect
-// damage, but not a deliberate change, and bsdsum not all damage.
+// [Algorithm] names the algorithms.
 package digest
 
 import (
@@ -18,9 +16,14 @@ import (
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
+// Algorithm names an algorithm of digests. Strongest first they are sha512, blake2b (512 bits without a key, as b2sum(1)
+// prints it), sha256, sha1, md5, crc32 (IEEE 802.3, most significant byte first) and bsdsum (the 16 bits of BSD's sum(1), and
+// the number of KiB in 32). The last four detect damage, but not a deliberate change, and bsdsum not all damage.
+type Algorithm string
+
 // Sum is a digest of a known algorithm. Digest has the algorithm's size.
 type Sum struct {
-	Algorithm string // "" means none
+	Algorithm Algorithm // "" means none
 	Digest    []byte
 }
 
@@ -30,7 +33,7 @@ func (s Sum) String() string {
 	if s.Algorithm == "" {
 		return ""
 	}
-	return s.Algorithm + ":" + hex.EncodeToString(s.Digest)
+	return string(s.Algorithm) + ":" + hex.EncodeToString(s.Digest)
 }
 
 // Parse parses a digest as a person writes it: ALGO:HEX or ALGO=HEX, both in any case, the algorithm with or without a
@@ -50,7 +53,7 @@ func Parse(s string) (Sum, error) {
 	}
 	if slices.Contains(fits, a) {
 		digest, err := hex.DecodeString(digits)
-		return Sum{a, digest}, err
+		return Sum{Algorithm(a), digest}, err
 	}
 	return Sum{}, wrong(s, at, bad, fits)
 }

@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got summary
 			var errs []error
-			got.Items, got.Bytes, errs = Check(strings.NewReader(tt.text), tt.o)
+			got.Items, got.Bytes, errs = Check(strings.NewReader(tt.text), &tt.o)
 			if strings.Join(messages(errs), "\n") != strings.Join(tt.errs, "\n") {
 				t.Errorf("got errors\n%s\nwant\n%s", strings.Join(messages(errs), "\n"), strings.Join(tt.errs, "\n"))
 			}
@@ -90,11 +90,11 @@ func TestCheckShard(t *testing.T) {
 	items := 0
 	for i := range 4 {
 		o, n, distinct := Options{Shard: [2]int{i + 1, 4}}, 0, map[string]bool{}
-		files, _, errs := Check(strings.NewReader(text), o)
+		files, _, errs := Check(strings.NewReader(text), &o)
 		if items += files; len(errs) != 2 {
 			t.Errorf("share %d: errors %v", i+1, errs)
 		}
-		for item, err := range Read(strings.NewReader(text), o) {
+		for item, err := range Read(strings.NewReader(text), &o) {
 			if err == nil {
 				distinct[item.Path] = true
 				n++
@@ -113,7 +113,7 @@ func TestCheckBoundsErrors(t *testing.T) {
 	const most = 100 // as docs/manifests.md says
 	bad, clashes := strings.Repeat("bad\n", most), strings.Repeat("ftp://i/x\n", most)
 	for text, more := range map[string]bool{bad: false, bad + "bad\n": true, bad + "ftp://h/x\nftp://i/x\n": true, "ftp://h/x\n" + clashes: false, "ftp://h/x\n" + clashes + "bad\n": true, "ftp://h/x\n" + clashes + "ftp://i/x\n": true} {
-		_, _, errs := Check(strings.NewReader(text+"ftp://h/y\n"), Options{})
+		_, _, errs := Check(strings.NewReader(text+"ftp://h/y\n"), nil)
 		if told := strings.Contains(errs[len(errs)-1].Error(), "after 100 bad lines the rest is not read"); len(errs) != most+bit(more) || told != more || !errors.Is(errs[len(errs)-1], ErrLine) {
 			t.Errorf("%.20q: %d errors, the last is %v", text, len(errs), errs[len(errs)-1])
 		}
@@ -186,7 +186,7 @@ func TestMemory(t *testing.T) {
 	for _, list := range []io.Reader{generated(n, manyLine), metalink(n)} {
 		items := 0
 		grown := heapOver(func(sample func()) {
-			for _, err := range Read(list, Options{}) {
+			for _, err := range Read(list, nil) {
 				must.Do(t, err)
 				if items++; items%(n/4) == 0 {
 					sample()
@@ -203,7 +203,7 @@ func TestMemory(t *testing.T) {
 				sample()
 			}
 			return manyLine(i % (n / 2))
-		}), Options{})
+		}), nil)
 		if len(errs) != 0 || files != n/2 {
 			t.Errorf("got %d files, errors %v", files, errs)
 		}
@@ -230,7 +230,7 @@ func BenchmarkArgo(b *testing.B) {
 		}()
 		items := 0
 		grown := heapOver(func(sample func()) {
-			for _, err := range Read(r, Options{}) {
+			for _, err := range Read(r, nil) {
 				if items++; err != nil {
 					b.Fatal(err)
 				} else if items%(n/4) == 0 {
@@ -317,7 +317,7 @@ func TestLineEnds(t *testing.T) {
 				for _, last := range []string{"", eol} {
 					cases++
 					items, errs := 0, 0
-					for _, err := range Read(strings.NewReader(strings.Join(text, eol)+last), Options{Format: format, Base: base}) {
+					for _, err := range Read(strings.NewReader(strings.Join(text, eol)+last), &Options{Format: format, Base: base}) {
 						if items++; err != nil {
 							errs++
 						}
@@ -332,7 +332,7 @@ func TestLineEnds(t *testing.T) {
 	for _, format := range append(Formats(), "") {
 		for _, text := range []string{"", "\xef\xbb\xbf"} {
 			cases++
-			if _, _, errs := Check(strings.NewReader(text), Options{Format: format}); len(errs) == 0 {
+			if _, _, errs := Check(strings.NewReader(text), &Options{Format: format}); len(errs) == 0 {
 				t.Errorf("%q as %q: no error", text, format)
 			}
 		}
@@ -364,9 +364,9 @@ func TestNothing(t *testing.T) {
 			in = strings.NewReader(string(text))
 			again = strings.NewReader(string(text))
 		}
-		files, _, errs := Check(in, tt.o)
+		files, _, errs := Check(in, &tt.o)
 		n, wrong := 0, 0
-		for _, err := range Read(again, tt.o) {
+		for _, err := range Read(again, &tt.o) {
 			n++
 			if err != nil {
 				wrong++

@@ -10,12 +10,12 @@ import (
 // A table in which a line is wrong, another names a file again, and two files have the same path.
 func ExampleCheck() {
 	list := "url,size\nftp://host.dom/a/x,3\nftp://host.dom/y,many\nftp://host.dom/b/x,3\nftp://host.dom/a/x,3\n"
-	files, octets, errs := manifest.Check(strings.NewReader(list), manifest.Options{})
+	files, octets, errs := manifest.Check(strings.NewReader(list), nil)
 	for _, err := range errs {
 		fmt.Println(err)
 	}
 	fmt.Println(files, "files,", octets, "bytes")
-	for item, err := range manifest.Read(strings.NewReader(list), manifest.Options{}) {
+	for item, err := range manifest.Read(strings.NewReader(list), nil) {
 		if err == nil {
 			fmt.Println(item.Line, item.URLs[0], item.Path, *item.Size)
 		}

@@ -73,11 +73,11 @@ func (e *endless) Read(b []byte) (n int, err error) {
 // ways are the two ways of reading a list: each returns its errors, and counts the items.
 var ways = map[string]func(r io.Reader, o Options) (items int, errs []error){
 	"Check": func(r io.Reader, o Options) (int, []error) {
-		files, _, errs := Check(r, o)
+		files, _, errs := Check(r, &o)
 		return files, errs
 	},
 	"Read": func(r io.Reader, o Options) (items int, errs []error) {
-		for _, err := range Read(r, o) {
+		for _, err := range Read(r, &o) {
 			if err == nil {
 				items++
 			} else {

@@ -7,6 +7,7 @@ package manifest
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -26,13 +27,11 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Options says how to read a list. The zero value is ready to use.
+// Options says how to read a list. The zero value and nil are ready to use.
 type Options struct {
 	// Format is the form of the list, such as tsv. "" means that the beginning of the list shows it. docs/manifests.md
 	// describes the forms.
 	Format string
-	// AllowPort takes the ports of other protocols; see [urlparse.URL.BadPort].
-	AllowPort bool
 	// KeepDirs saves a file without a path under all directories of its first URL, instead of under its last segment.
 	KeepDirs bool
 	// Map says which columns of a table, or members of objects, tell about a file of each row: "url=FASTQ_FILE,md5=MD5". The
@@ -63,7 +62,8 @@ type Item struct {
 //
 // Two items conflict if they have the same path, or if one's path is a directory of the other's. Items that differ only
 // in their lines are one file, and no error. Check needs about fifty bytes of memory for each item.
-func Check(text io.Reader, o Options) (files int, octets int64, errs []error) {
+func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
+	o = cmp.Or(o, new(Options))
 	paths := claims.New()
 	for item, err := range o.items(text) {
 		if err == nil {
@@ -114,7 +114,8 @@ func plus(sum int64, size *int64) int64 {
 // Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
 // the next line until a hundred lines are bad. An error ends the items if nothing after it can be understood, or if source
 // fails, whose error is unchanged. Read needs the same memory for a list of any length.
-func Read(source io.Reader, o Options) iter.Seq2[Item, error] {
+func Read(source io.Reader, o *Options) iter.Seq2[Item, error] {
+	o = cmp.Or(o, new(Options))
 	return func(yield func(Item, error) bool) {
 		faults := 0
 		for item, err := range o.items(source) {
@@ -293,7 +294,7 @@ func (r *reader) fail(line int, err error) {
 func (r *reader) finish(item Item, err error) {
 	r.in.idle = 0
 	if err == nil {
-		err = r.checkURLs(item.URLs)
+		err = checkURLs(item.URLs)
 	}
 	if err == nil {
 		err = r.setPath(&item)
@@ -306,17 +307,12 @@ func (r *reader) finish(item Item, err error) {
 }
 
 // checkURLs returns what is wrong with the URLs of an item.
-func (r *reader) checkURLs(urls []*urlparse.URL) (err error) {
+func checkURLs(urls []*urlparse.URL) error {
 	if len(urls) == 0 {
 		return errors.New(
 			"the line has no URL: write one, such as ftp://host/path, in the column url")
 	}
-	for _, u := range urls {
-		if err == nil && !r.AllowPort {
-			err = u.BadPort()
-		}
-	}
-	return err
+	return nil
 }
 
 // setPath checks the path of an item, or gives it its own.
@@ -373,7 +369,7 @@ func (i *Item) setSize(text string) error {
 
 // addSum adds a digest, or passes on why there is none. The strongest counts.
 func (i *Item) addSum(sum digest.Sum, err error) error {
-	if err == nil && algorithm.Stronger(sum.Algorithm, i.Sum.Algorithm) {
+	if err == nil && algorithm.Stronger(string(sum.Algorithm), string(i.Sum.Algorithm)) {
 		i.Sum = sum
 	}
 	return err

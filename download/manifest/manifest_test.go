@@ -25,7 +25,7 @@ const sha256abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f2001
 // show returns what reading yields, a line for each item or error.
 func show(text string, o Options) string {
 	var b strings.Builder
-	for item, err := range Read(strings.NewReader(text), o) {
+	for item, err := range Read(strings.NewReader(text), &o) {
 		if err != nil {
 			fmt.Fprintln(&b, err)
 			continue
@@ -73,8 +73,6 @@ func lists(t *testing.T, section string) (all []list) {
 			switch name, value, _ := strings.Cut(field, "="); name {
 			case "keep-dirs":
 				l.KeepDirs = true
-			case "allow-port":
-				l.AllowPort = true
 			case "format":
 				l.Format = value
 			case "base":
@@ -146,11 +144,11 @@ func TestReadError(t *testing.T) {
 		start := map[string]string{"json": `["`, "tsv": "url\n", "csv": "url\n"}[format]
 		broken := func() io.Reader { return io.MultiReader(strings.NewReader(start+"ftp://h/ha"), iotest.ErrReader(want)) }
 		o := Options{Format: format, Base: must.Get(urlparse.Parse("ftp://h/"))(t)}
-		if files, _, errs := Check(broken(), o); files != 0 || len(errs) == 0 || errs[len(errs)-1] != want {
+		if files, _, errs := Check(broken(), &o); files != 0 || len(errs) == 0 || errs[len(errs)-1] != want {
 			t.Errorf("%s: Check has %d files, %v", format, files, errs)
 		}
 		var got []error
-		for item, err := range Read(broken(), o) {
+		for item, err := range Read(broken(), &o) {
 			if err == nil {
 				t.Errorf("%s: got %s", format, showItem(item))
 			}
@@ -169,7 +167,7 @@ func TestStop(t *testing.T) {
 		"{\"url\":\"ftp://h/a\"}\n{}\n", "[{\"url\":\"ftp://h/a\"},1]", "#ftp_path\nftp://h/a\nna\nx\n", "bad\nbad\n"}
 	for _, text := range texts {
 		n := 0
-		for range Read(strings.NewReader(text), Options{}) {
+		for range Read(strings.NewReader(text), nil) {
 			n++
 			break
 		}
@@ -233,7 +231,7 @@ func secrets(text string) (list []string) {
 // checkReading reads a text and checks what Read promises of every one.
 func checkReading(t *testing.T, text string, o Options) {
 	hidden, last := secrets(text), 0
-	for item, err := range Read(strings.NewReader(text), o) {
+	for item, err := range Read(strings.NewReader(text), &o) {
 		if err != nil {
 			checkFault(t, text, err, hidden)
 			continue
@@ -321,9 +319,9 @@ func FuzzCheck(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		files, _, errs := Check(strings.NewReader(text), Options{})
+		files, _, errs := Check(strings.NewReader(text), nil)
 		paths := map[string]bool{}
-		for item, err := range Read(strings.NewReader(text), Options{}) {
+		for item, err := range Read(strings.NewReader(text), nil) {
 			if err != nil && len(errs) == 0 {
 				t.Errorf("%q: not found: %v", text, err)
 			} else if err == nil {

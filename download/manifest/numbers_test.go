@@ -60,7 +60,7 @@ func TestNumbers(t *testing.T) {
 					t.Errorf("%s, %s: %d items, %v", way, name, items, errs)
 				}
 			}
-			for item, err := range Read(io.Reader(strings.NewReader(text)), o) {
+			for item, err := range Read(io.Reader(strings.NewReader(text)), &o) {
 				if last := err == nil && strings.HasSuffix(item.URLs[0].Name, "a"); last && tt.field == "size" && (plain == "") != (item.Size == nil) || last && item.Size != nil && tt.field == "size" && *item.Size != is {
 					t.Errorf("%s: %+v", name, item)
 				}
@@ -80,7 +80,7 @@ func TestTotals(t *testing.T) {
 		for i, size := range strings.Fields(sizes) {
 			text += fmt.Sprintf("ftp://h/%d\t%s\n", i, size)
 		}
-		if _, octets, errs := Check(strings.NewReader(text), Options{}); octets != want || errs != nil {
+		if _, octets, errs := Check(strings.NewReader(text), nil); octets != want || errs != nil {
 			t.Errorf("%s: %d, %v", sizes, octets, errs)
 		}
 	}

@@ -62,7 +62,7 @@ func (g *Getter) GetFile(ctx context.Context, r *getter.Request) error {
 	if err := os.MkdirAll(filepath.Dir(r.Dst), r.Mode(0o755)); err != nil {
 		return err
 	}
-	_, err = download.File(ctx, g.Client, u, r.Dst, &download.Options{Overwrite: true})
+	_, err = download.File(ctx, g.Client, u, r.Dst, &download.Options{Existing: download.Overwrite})
 	return err
 }
 
@@ -85,8 +85,8 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	defer root.Close()
 	var failed []error
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
-	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), batch.Options{
-		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Newer: true, Overwrite: true},
+	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), &batch.Options{
+		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Existing: download.Newer},
 		Events: func(e batch.Event) {
 			if e.Kind == download.Ended && e.Err != nil {
 				failed = append(failed, e.Err)

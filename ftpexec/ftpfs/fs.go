@@ -159,7 +159,7 @@ func (d *FS) read(ctx context.Context, name string) ([]byte, error) {
 // returns all entries but those that the error is about.
 func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, odd, err := d.list(name)
-	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "directory" {
+	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == ftpexec.StageDirectory {
 		// Is it a file?
 		if i, serr := d.stat(name); serr == nil && !i.IsDir() {
 			err = fmt.Errorf("%w%.0w", syscall.ENOTDIR, err)
@@ -281,11 +281,11 @@ func failed(op, name string, err error) error {
 	switch {
 	case err == nil || err == io.EOF || errors.As(err, new(*fs.PathError)):
 		return err
-	case known && e.Stage == "transfer" && e.Hint != "": // it is about URLs
+	case known && e.Stage == ftpexec.StageTransfer && e.Hint != "": // it is about URLs
 		plain := *e
 		plain.Hint = ""
 		err = &plain
-	case known && e.Stage == "directory" && e.Code == 550 && !errors.Is(e, fs.ErrPermission):
+	case known && e.Stage == ftpexec.StageDirectory && e.Code == 550 && !errors.Is(e, fs.ErrPermission):
 		err = fmt.Errorf("%w%.0w", err, fs.ErrNotExist)
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}

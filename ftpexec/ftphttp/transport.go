@@ -265,8 +265,8 @@ func statusOf(err error) int {
 // verdict is the status for an error, or for replies.
 type verdict struct {
 	err    error
-	codes  string // the first digits of the replies; "" if err decides
-	stage  string // of the replies; "" for any
+	codes  string        // the first digits of the replies; "" if err decides
+	stage  ftpexec.Stage // of the replies; "" for any
 	status int
 }
 
@@ -289,8 +289,8 @@ var statuses = []verdict{
 	{err: fs.ErrNotExist, status: http.StatusNotFound},
 	{err: ftpexec.ErrIsDirectory, status: http.StatusNotFound},
 	{err: fs.ErrPermission, status: http.StatusForbidden},
-	{codes: "550", stage: "directory", status: http.StatusNotFound},
-	{codes: "550", stage: "transfer", status: http.StatusForbidden},
+	{codes: "550", stage: ftpexec.StageDirectory, status: http.StatusNotFound},
+	{codes: "550", stage: ftpexec.StageTransfer, status: http.StatusForbidden},
 	{codes: "530", status: http.StatusUnauthorized},
 	{codes: "4", status: http.StatusServiceUnavailable},
 	{codes: "5", status: http.StatusBadGateway},

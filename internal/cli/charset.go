@@ -156,16 +156,15 @@ func (c *charset) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexe
 	return c.entries(c.Client.Entries(ctx, c.sent(u)))
 }
 
-func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL,
-	early ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
-	told := ftpexec.Early{}
-	if early.Entry != nil {
-		told.Entry = func(e ftpexec.Entry) { early.Entry(c.entry(e)) }
+func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
+	login func(string)) iter.Seq2[ftpexec.Entry, error] {
+	if told := entry; told != nil {
+		entry = func(e ftpexec.Entry) { told(c.entry(e)) }
 	}
-	if early.Login != nil {
-		told.Login = func(dir string) { early.Login(c.text(dir)) }
+	if told := login; told != nil {
+		login = func(dir string) { told(c.text(dir)) }
 	}
-	return c.entries(c.Client.EntriesEarly(ctx, c.sent(u), told))
+	return c.entries(c.Client.EntriesEarly(ctx, c.sent(u), entry, login))
 }
 
 func (c *charset) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {

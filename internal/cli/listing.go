@@ -29,7 +29,7 @@ func (r *run) again(ctx context.Context, f func() error) error {
 		r.print.Tell(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)",
 			show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
 	}
-	policy := retry.Policy{Retries: r.File.Retries, Connect: r.File.RetryConnect, Tell: tell}
+	policy := retry.Policy{Retries: r.File.Retries, Tell: tell}
 	return retry.New(policy).Do(ctx, f)
 }
 
@@ -51,7 +51,7 @@ func (r *run) commands(u *urlparse.URL) error {
 
 // noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
 func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error {
-	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Stage != "directory" || u.IsDir() {
+	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Stage != ftpexec.StageDirectory || u.IsDir() {
 		return err
 	}
 	if _, serr := r.source.Stat(ctx, u); serr != nil {

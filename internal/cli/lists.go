@@ -72,7 +72,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 	if err == nil {
 		err = await(ctx, func() error {
-			l.files, l.octets, wrong = manifest.Check(l.text(), l.options)
+			l.files, l.octets, wrong = manifest.Check(l.text(), &l.options)
 			return nil
 		})
 	}
@@ -106,7 +106,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	err = l.fill(ctx, func(w io.Writer) error {
-		o := download.Options{Retries: r.File.Retries, RetryConnect: r.File.RetryConnect}
+		o := download.Options{Retries: r.File.Retries}
 		_, err := download.To(ctx, r.source, u, w, &o)
 		return err
 	})

@@ -51,7 +51,10 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	each := r.File
 	if u.IsDir() {
 		from = listing{r.source, r}
-		each = download.Options{Overwrite: r.File.Overwrite, Skip: r.File.Skip, Retries: -1}
+		each = download.Options{Retries: -1}
+		if !r.Newer && !r.Continue { // a listing has no time and no size to compare
+			each.Existing = r.File.Existing
+		}
 	}
 	if r.Range != nil {
 		if end.Err = r.partly(u, t.Path); end.Err != nil {
@@ -81,7 +84,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 		}
 	}
 	reported := localfile.WithReport(ctx, r.report.Info())
-	totals, err := batch.Run(reported, from, slices.Values([]batch.Task{work}), o)
+	totals, err := batch.Run(reported, from, slices.Values([]batch.Task{work}), &o)
 	err = cmp.Or(err, close())
 	if givenUp, ok := errors.AsType[*schedule.GivenUp](end.Err); ok {
 		end.Err = givenUp.Unwrap()

@@ -100,8 +100,8 @@ func (r *run) round(ctx context.Context) {
 }
 
 // options returns how a batch fetches many files.
-func (r *run) options(ctx context.Context) batch.Options {
-	return batch.Options{
+func (r *run) options(ctx context.Context) *batch.Options {
+	return &batch.Options{
 		Jobs:    r.Jobs,
 		PerHost: r.PerHost,
 		Each:    r.File,

@@ -70,7 +70,7 @@ var errAtWork = errors.New("another run is mirroring to this directory: let it e
 // Trees without -N share the lock with each other, as they share the work. Lists need none.
 func (r *run) lock(dir string) (err error) {
 	into := r.Recursive && r.Dir != ""
-	alone := r.Delete || r.Watch > 0 || into && r.File.Newer
+	alone := r.Delete || r.Watch > 0 || into && r.Newer
 	if !alone && !into {
 		return nil
 	}

@@ -87,8 +87,11 @@ func (p patient) Entries(ctx context.Context, u *urlparse.URL) entries {
 	return p.each(ctx, func(ctx context.Context) entries { return p.Client.Entries(ctx, u) })
 }
 
-func (p patient) EntriesEarly(ctx context.Context, u *urlparse.URL, early ftpexec.Early) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Client.EntriesEarly(ctx, u, early) })
+func (p patient) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
+	login func(string)) entries {
+	return p.each(ctx, func(ctx context.Context) entries {
+		return p.Client.EntriesEarly(ctx, u, entry, login)
+	})
 }
 
 func (p patient) StatAll(ctx context.Context, urls []*urlparse.URL) entries {

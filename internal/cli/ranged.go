@@ -113,7 +113,7 @@ func (r *ranged) begins(ctx context.Context, u *urlparse.URL, size int64) error 
 }
 
 func about(u *urlparse.URL, err error) error {
-	return &ftpexec.Error{Op: "range", URL: u.Redacted(), Stage: "transfer", Err: err}
+	return &ftpexec.Error{Op: "range", URL: u.Redacted(), Stage: ftpexec.StageTransfer, Err: err}
 }
 
 // partly refuses what cannot be a part of a file, and a place where a file is: that may be another part.
@@ -129,7 +129,7 @@ func (r *run) partly(u *urlparse.URL, path string) error {
 	}
 	_, missing := os.Lstat(path)
 	info, err := os.Stat(path) // not of a link that leads to nothing
-	if missing == nil && (err != nil || info.Mode().IsRegular()) && !r.File.Overwrite && !r.File.Skip {
+	if missing == nil && (err != nil || info.Mode().IsRegular()) && r.File.Existing == "" {
 		return &localfile.Error{Path: path, Reason: "exists, and may be another part", Err: localfile.ErrOther}
 	}
 	return nil

@@ -34,7 +34,7 @@ type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Confine  bool // the process does nothing else: put it under Landlock
-	Batch    func(context.Context, download.Source, iter.Seq[batch.Task], batch.Options) (batch.Totals, error)
+	Batch    func(context.Context, download.Source, iter.Seq[batch.Task], *batch.Options) (batch.Totals, error)
 }
 
 // Standard returns the streams of the process.
@@ -221,7 +221,7 @@ func (r *run) idle() int {
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
-	case len(r.Targets) == 1 && !f.Newer && !f.Continue && !f.Verify && f.Segments == 1 && r.Range == nil:
+	case len(r.Targets) == 1 && !r.Newer && !r.Continue && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
 	return f.Segments

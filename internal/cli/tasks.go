@@ -119,7 +119,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 // listed calls next for each file of a list. It returns false if next does.
 func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bool) bool {
 	left := l.files
-	for item, err := range manifest.Read(l.text(), l.options) {
+	for item, err := range manifest.Read(l.text(), &l.options) {
 		if err == nil {
 			left--
 		}

@@ -130,7 +130,7 @@ func (p *probe) retrieves(path string, files int, more bool) (counts []sent, err
 	c := &ftpexec.Client{MaxIdle: 1, Trace: func(e ftpexec.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if verb, _, _ := strings.Cut(e.Text, " "); strings.HasPrefix(e.Mark, ">") {
+		if verb, _, _ := strings.Cut(e.Text, " "); strings.HasPrefix(string(e.Mark), ">") {
 			now.verbs[verb]++
 		}
 		if e.Mark == ">" {

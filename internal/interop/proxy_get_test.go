@@ -75,7 +75,7 @@ func TestProxyGet(t *testing.T) {
 		}
 
 		want, saved := tree.Files["pub/big.bin"], filepath.Join(t.TempDir(), "big.bin")
-		_, err := download.File(testContext(t), src, parse(t, s.URL("/pub/big.bin")), saved, &download.Options{Overwrite: true})
+		_, err := download.File(testContext(t), src, parse(t, s.URL("/pub/big.bin")), saved, &download.Options{Existing: download.Overwrite})
 		if got, rerr := os.ReadFile(saved); err != nil || rerr != nil || string(got) != want {
 			t.Errorf("got %s, %v, %v", digest(string(got)), err, rerr)
 		}
@@ -137,7 +137,7 @@ func TestProxyGetCut(t *testing.T) {
 			src := newGateway(t, sharedProxy(t, Squid), 0)
 			_, got, err := get(t, src, s.URL("/f"))
 			var e *ftpexec.Error
-			if !errors.As(err, &e) || !e.Temporary() {
+			if !errors.As(err, &e) || !ftpexec.Retryable(e) {
 				t.Errorf("got %s, %v, want a temporary error", digest(got), err)
 			}
 		})

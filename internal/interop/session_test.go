@@ -77,7 +77,7 @@ func (s *Server) logins(c *ftpexec.Client) int {
 func countConnections(c *ftpexec.Client) *int {
 	n, trace := new(int), c.Trace
 	c.Trace = func(e ftpexec.Event) {
-		if strings.HasPrefix(e.Mark, ">") && strings.HasPrefix(e.Text, "USER ") {
+		if strings.HasPrefix(string(e.Mark), ">") && strings.HasPrefix(e.Text, "USER ") {
 			*n++
 		}
 		trace(e)

@@ -92,8 +92,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 // there, or nil.
 func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
 	names map[string]string) (login string, file *urlparse.URL, err error) {
-	o := ftpexec.Early{Login: func(dir string) { login = dir }}
-	for e, err := range q.Client.EntriesEarly(ctx, in, o) {
+	heard := func(dir string) { login = dir }
+	for e, err := range q.Client.EntriesEarly(ctx, in, nil, heard) {
 		if err != nil {
 			return "", nil, err
 		}

@@ -138,8 +138,8 @@ func mirrorFlaky(t *testing.T, seed uint64) (whole int) {
 		u := must.Get(urlparse.Parse(s.URL("/%2Ft/")))(t)
 		task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
 		source := &mirror.Source{Client: client, Trees: []batch.Task{task}}
-		o := batch.Options{Jobs: 1 + int(seed%4), Ledger: ledger.Name, Each: download.Options{Root: root, Newer: true, Retries: -1}}
-		if _, err = batch.Run(t.Context(), source, slices.Values(source.Trees), o); err == nil {
+		o := batch.Options{Jobs: 1 + int(seed%4), Ledger: ledger.Name, Each: download.Options{Root: root, Existing: download.Newer, Retries: -1}}
+		if _, err = batch.Run(t.Context(), source, slices.Values(source.Trees), &o); err == nil {
 			err = source.Delete(t.Context(), mirror.Deletion{Root: root, Most: 100, Tell: func(g mirror.Gone) { deleted = append(deleted, g.Path) }})
 		}
 		return deleted, err

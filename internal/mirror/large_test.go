@@ -47,7 +47,7 @@ func TestFiltersOfLargeDirectory(t *testing.T) {
 		source := &mirror.Source{Client: client, Filter: tt.filter}
 		task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
 		o := batch.Options{Jobs: 4, Each: download.Options{Root: root, Retries: -1}}
-		if _, err := batch.Run(t.Context(), source, slices.Values([]batch.Task{task}), o); err != nil {
+		if _, err := batch.Run(t.Context(), source, slices.Values([]batch.Task{task}), &o); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if got := len(must.Get(os.ReadDir(dir))(t)); got != tt.want {

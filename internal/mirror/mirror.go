@@ -22,7 +22,8 @@ import (
 // Client lists and answers questions: an [*ftpexec.Client], or what stands before one.
 type Client interface {
 	download.Source
-	EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error]
+	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
+		login func(string)) iter.Seq2[ftpexec.Entry, error]
 	StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 	CloseIdleConnections()
 }
@@ -59,24 +60,24 @@ type Source struct {
 // LeftOut returns how many files the listings so far have left out.
 func (s *Source) LeftOut() int64 { return s.left.Load() }
 
-// Entries is EntriesEarly without an Early.
+// Entries is EntriesEarly, and tells nothing early.
 func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-	return s.EntriesEarly(ctx, dir, ftpexec.Early{})
+	return s.EntriesEarly(ctx, dir, nil, nil)
 }
 
 // EntriesEarly lists a directory. It asks for the times that the listing tells too roughly to decide. With a Filter it
 // tells no entry early.
-func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL,
-	o ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
+func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func(ftpexec.Entry),
+	login func(string)) iter.Seq2[ftpexec.Entry, error] {
 	if s.Filter != (Filter{}) {
-		o.Entry = nil
+		entry = nil
 	}
 	return func(yield func(ftpexec.Entry, error) bool) {
 		var rough []ftpexec.Entry
 		var file *urlparse.URL
 		in := dir.Key()
 		whole := true
-		for e, err := range s.Client.EntriesEarly(ctx, dir, o) {
+		for e, err := range s.Client.EntriesEarly(ctx, dir, entry, login) {
 			if err == nil {
 				s.see(in, path.Base(e.Name))
 			} else {

@@ -79,8 +79,8 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
 	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{Type: s.typed}}
 	source := &mirror.Source{Client: client, Trees: []batch.Task{task}}
-	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
-	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), o); err == nil || s.regardless {
+	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
+	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), &o); err == nil || s.regardless {
 		err = source.Delete(ctx, d)
 	}
 	return deleted, err

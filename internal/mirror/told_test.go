@@ -27,7 +27,7 @@ type teller struct {
 	asked         int
 }
 
-func (s *teller) EntriesEarly(context.Context, *urlparse.URL, ftpexec.Early) iter.Seq2[ftpexec.Entry, error] {
+func (s *teller) EntriesEarly(context.Context, *urlparse.URL, func(ftpexec.Entry), func(string)) iter.Seq2[ftpexec.Entry, error] {
 	return func(yield func(ftpexec.Entry, error) bool) { yield(s.lists, nil) }
 }
 

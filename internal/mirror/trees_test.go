@@ -71,8 +71,8 @@ func (f *forest) mirror(d mirror.Deletion, trees ...batch.Task) (deleted []strin
 	client := new(ftpexec.Client)
 	defer client.CloseIdleConnections()
 	source := &mirror.Source{Client: client, Trees: trees}
-	o := batch.Options{Jobs: 4, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Newer: true, Retries: -1}}
-	if _, err = batch.Run(f.Context(), source, slices.Values(trees), o); err == nil {
+	o := batch.Options{Jobs: 4, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
+	if _, err = batch.Run(f.Context(), source, slices.Values(trees), &o); err == nil {
 		err = source.Delete(f.Context(), d)
 	}
 	return deleted, err

@@ -16,8 +16,9 @@ import (
 
 // Policy says what is retried.
 type Policy struct {
-	Retries int  // the most retries in a row without progress; see Count
-	Connect bool // retry too if the server was never reached
+	// Retries is the most retries in a row without progress; see Count. If it is not 0, a server that was never reached is
+	// tried again too.
+	Retries int
 	// ReturnCrowded returns an [ftpexec.ErrTooMany] at once, for a caller that has other things to do.
 	ReturnCrowded bool
 	// Tell is called, if not nil, before each wait.
@@ -52,7 +53,6 @@ const (
 
 // New returns a Retrier with p.
 func New(p Policy) *Retrier {
-	p.Retries = Count(p.Retries)
 	return &Retrier{Policy: p, begun: time.Now()}
 }
 
@@ -87,7 +87,7 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	}
 	try := r.fail(n)
 	switch {
-	case try > r.Retries:
+	case try > Count(r.Retries):
 		return err
 	case ctx.Err() != nil:
 		return ended(ctx, err)
@@ -124,8 +124,11 @@ type Known struct {
 func (e *Known) Error() string { return e.Err.Error() }
 func (e *Known) Unwrap() error { return e.Err }
 
+// Retryable is what [ftpexec.Retryable] reports.
+func (e *Known) Retryable() bool { return e.Passes }
+
 // temporary reports whether a retry may succeed after err. If no server was ever reached, the address is probably wrong; see
-// Policy.Connect. A server that closes the connection before its greeting has been reached. It may have too many
+// Policy.Retries. A server that closes the connection before its greeting has been reached. It may have too many
 // connections, so with ReturnCrowded that is not retried either.
 func (r *Retrier) temporary(err error) bool {
 	if known, ok := errors.AsType[*Known](err); ok {
@@ -133,14 +136,14 @@ func (r *Retrier) temporary(err error) bool {
 	}
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	switch {
-	case !ok || !e.Temporary():
+	case !ok || !ftpexec.Retryable(err):
 		return false
 	case r.ReturnCrowded && errors.Is(err, ftpexec.ErrTooMany):
 		return false
-	case r.Reached.Load() || r.Connect:
+	case r.Reached.Load() || r.Retries > 0:
 		return true
 	}
-	reached := e.Stage != "connect" || e.Code != 0
+	reached := e.Stage != ftpexec.StageConnect || e.Code != 0
 	return reached || !r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
 }
 
@@ -162,7 +165,7 @@ func NoService(err error) bool {
 	if !ok || localfile.Failed(err) {
 		return false
 	}
-	return e.Stage == "connect" || e.Stage == "login" || e.Code == 425 ||
+	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) ||
 		errors.Is(err, ftpexec.ErrLost)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // failure returns an error of the server at a stage.
-func failure(stage string, code int, err error) error {
+func failure(stage ftpexec.Stage, code int, err error) error {
 	return fmt.Errorf("wrapped: %w", &ftpexec.Error{Stage: stage, Code: code, Err: err})
 }
 
@@ -44,7 +44,7 @@ func TestTemporary(t *testing.T) {
 		}{
 			{"reached", Policy{}, true, tt.reached},
 			{"never reached", Policy{}, false, tt.never},
-			{"Connect", Policy{Connect: true}, false, tt.connect},
+			{"Connect", Policy{Retries: 1}, false, tt.connect},
 			{"ReturnCrowded", Policy{ReturnCrowded: true}, false, tt.returned},
 		} {
 			r := New(row.policy)

@@ -14,6 +14,9 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
+// BSDSum is the weakest.
+const BSDSum = "bsdsum"
+
 // algorithms are all of them, strongest first. This order is the only ranking of algorithms.
 var algorithms = []struct {
 	name, alias string
@@ -25,7 +28,7 @@ var algorithms = []struct {
 	{"sha1", "", sha1.New},
 	{"md5", "", md5.New},
 	{"crc32", "", func() hash.Hash { return crc32.NewIEEE() }},
-	{"bsdsum", "", func() hash.Hash { return new(bsd) }},
+	{BSDSum, "", func() hash.Hash { return new(bsd) }},
 }
 
 func newBlake2b() hash.Hash {

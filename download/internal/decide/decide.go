@@ -38,8 +38,8 @@ var undecided = Answer{}
 func (f *Facts) nothingThere() Answer {
 	switch {
 	case f.Here == Nothing:
-		return f.fetch(f.Overwrite, false, "not here")
-	case f.Overwrite && !f.Newer:
+		return f.fetch(f.Existing == Overwrite, false, "not here")
+	case f.Existing == Overwrite:
 		return f.fetch(true, false, "as --overwrite says")
 	}
 	return undecided
@@ -47,10 +47,10 @@ func (f *Facts) nothingThere() Answer {
 
 // unexpectedSize refuses a file that is not as long as the caller expects, unless a flag lets it be updated.
 func (f *Facts) unexpectedSize() Answer {
-	if !f.differs(f.Want) || f.Newer || f.Continue {
+	if !f.differs(f.Want) || f.Updates() || f.Resumes() {
 		return undecided
 	}
-	if f.Skip {
+	if f.Existing == Skip {
 		return f.otherSize(OtherSize)
 	}
 	return f.otherSize(Other)
@@ -69,7 +69,7 @@ func (f *Facts) recorded() Answer {
 		return undecided
 	case f.differs(known.Size), f.differs(f.Want), f.newerThanLocal(known):
 		return undecided
-	case f.Newer && !f.Given && !known.complete(): // only the server knows which is newer
+	case f.Updates() && !f.Given && !known.complete(): // only the server knows which is newer
 		return undecided
 	}
 	return Answer{Do: Leave, Why: LeftThere}
@@ -84,9 +84,9 @@ func (f *Facts) digest() Answer {
 		return undecided
 	case f.Digest == Right:
 		return f.leave(LeftThere)
-	case f.differs(f.known().Size) && !f.Skip: // so the digest differs too
+	case f.differs(f.known().Size) && f.Existing != Skip: // so the digest differs too
 		return undecided
-	case f.Continue && f.known().Size < 0 && !f.Asked: // it may be the start of the file
+	case f.Resumes() && f.known().Size < 0 && !f.Asked: // it may be the start of the file
 		return Answer{Do: AskServer}
 	}
 	return Answer{Do: AskDigest}
@@ -95,13 +95,13 @@ func (f *Facts) digest() Answer {
 // wrongDigest decides about what is there with another digest.
 func (f *Facts) wrongDigest() Answer {
 	switch {
-	case f.Newer:
+	case f.Updates():
 		a := f.fetch(true, false, "has another digest")
 		a.Note = "fetching it again"
 		return a
-	case f.Continue && f.Local.Size < f.known().Size:
+	case f.Resumes() && f.Local.Size < f.known().Size:
 		return undecided // it may be the start of the file
-	case f.Given && !f.Skip && !f.Continue:
+	case f.Given && f.Existing != Skip && !f.Resumes():
 		return refuse(Other, "exists with another digest")
 	}
 	return refuse(Mismatch, "exists with another digest")
@@ -109,7 +109,7 @@ func (f *Facts) wrongDigest() Answer {
 
 // skip leaves whatever is there.
 func (f *Facts) skip() Answer {
-	if !f.Skip {
+	if f.Existing != Skip {
 		return undecided
 	}
 	return f.leave(LeftExists)
@@ -121,7 +121,7 @@ func (f *Facts) inPieces() Answer {
 		return undecided
 	}
 	why := "lacks pieces, as " + f.Pieces + " shows"
-	if f.Newer || f.Continue {
+	if f.Updates() || f.Resumes() {
 		return refuse(NoStart, why)
 	}
 	return refuse(Other, why)
@@ -131,11 +131,11 @@ func (f *Facts) inPieces() Answer {
 func (f *Facts) newer() Answer {
 	known := f.known()
 	switch {
-	case !f.Newer:
+	case !f.Updates():
 		return undecided
 	case f.Here == Dangling:
 		return refuse(Exists, "leads to nothing")
-	case f.differs(known.Size) && !f.Continue:
+	case f.differs(known.Size) && !f.Resumes():
 		return f.fetch(true, false, f.sizes(known))
 	case !f.Asked && !known.complete():
 		return Answer{Do: AskServer}
@@ -158,7 +158,7 @@ func (f *Facts) newer() Answer {
 func (f *Facts) resume() Answer {
 	why := ""
 	switch {
-	case !f.Continue:
+	case !f.Resumes():
 		return undecided
 	case f.Text || f.Here != Regular:
 		why = "only a regular file can be resumed, and not as text (;type=a)"
@@ -245,7 +245,7 @@ func (f *Facts) fetch(replace, start bool, cause string) Answer {
 // useless says why the fetch cannot go on from the part, or returns "". start says that the target may be the start.
 func (f *Facts) useless(start bool) string {
 	p := f.Part
-	foreign := p.Adopted > 0 && !f.Continue || start && p.Adopted > 0 && p.Adopted != f.Local.Size
+	foreign := p.Adopted > 0 && !f.Resumes() || start && p.Adopted > 0 && p.Adopted != f.Local.Size
 	switch {
 	case p.Broken != "":
 		return p.Broken

@@ -60,7 +60,7 @@ func (w *world) answer(what Do) {
 
 // someFlags are all that a command line or a program can ask for.
 var someFlags = []Flags{
-	{}, {Skip: true}, {Overwrite: true}, {Newer: true}, {Continue: true}, {Newer: true, Continue: true}, {Newer: true, Overwrite: true},
+	{}, {Existing: Skip}, {Existing: Overwrite}, {Existing: Newer}, {Existing: Continue}, {Existing: NewerOrContinue},
 }
 
 // each calls f with every value of a list, and so on for the rest of the product.
@@ -145,7 +145,7 @@ func TestLaws(t *testing.T) {
 // broken names the law that an answer breaks, or returns "".
 func (w *world) broken(a Answer, ends bool) string {
 	there := w.Here != Nothing
-	mayReplace := w.Overwrite || w.Newer || w.Continue
+	mayReplace := w.Existing == Overwrite || w.Updates() || w.Resumes()
 	compared := w.Digest == Right
 	recorded := w.Record != NoRecord
 	known := w.known()
@@ -161,7 +161,7 @@ func (w *world) broken(a Answer, ends bool) string {
 		return "what is not there is fetched"
 	case there && fetches && !(mayReplace && a.Replace):
 		return "nothing is touched that no flag allows"
-	case there && fetches && w.Skip:
+	case there && fetches && w.Existing == Skip:
 		return "Skip touches nothing"
 	case leaves && w.Verify && !compared && w.Record != Verified:
 		return "with Verify nothing is left that is not verified"
@@ -178,21 +178,21 @@ func (w *world) broken(a Answer, ends bool) string {
 func (w *world) brokenByKind(a Answer, leaves, compared, recorded, newer, older, otherSize bool) string {
 	lone := w.Flags == Flags{Verify: w.Verify}
 	switch {
-	case leaves && !w.Skip && !compared && recorded && (newer || otherSize):
+	case leaves && w.Existing != Skip && !compared && recorded && (newer || otherSize):
 		return "a record alone never makes a file good that differs"
 	case leaves && lone && !compared && !recorded && (newer || older || otherSize || w.known().Time.IsZero() || w.known().Size < 0):
 		return "without a flag only the server's size and time make a file good"
-	case leaves && w.Newer && !w.Given && (newer || otherSize):
+	case leaves && w.Updates() && !w.Given && (newer || otherSize):
 		return "Newer leaves nothing that is older or of another size"
 	case leaves && w.Want >= 0 && w.Want != w.Local.Size && !w.Text:
 		return "what has another size than the expected one is not left"
-	case leaves && w.Pieces != "" && !w.Skip && !compared:
+	case leaves && w.Pieces != "" && w.Existing != Skip && !compared:
 		return "what lacks pieces is not left"
-	case a.Start == FromTarget && (!w.Continue || !w.Ours || w.Here != Regular || w.Text || w.Pieces != "" || w.Local.Size >= w.server.Size || newer):
+	case a.Start == FromTarget && (!w.Resumes() || !w.Ours || w.Here != Regular || w.Text || w.Pieces != "" || w.Local.Size >= w.server.Size || newer):
 		return "only a file of this user that is shorter and no older is taken as a start"
 	case a.Do == Refuse && a.Why == "":
 		return "a refusal says why"
-	case slices.Contains(w.asked, AskServer) && (w.Here == Nothing || w.Overwrite && !w.Newer || w.Skip && !w.Continue && !w.Newer):
+	case slices.Contains(w.asked, AskServer) && (w.Here == Nothing || w.Existing == Overwrite || w.Existing == Skip):
 		return "the server is not asked for what does not matter"
 	}
 	return ""
@@ -203,9 +203,9 @@ func TestParts(t *testing.T) {
 	regular := Facts{Here: Regular, Ours: true, Want: -1, Listed: Unknown, Local: Stamp{50, serverTime}}
 	none := Facts{Want: -1, Listed: Unknown}
 	overwrite := regular
-	overwrite.Overwrite = true
+	overwrite.Existing = Overwrite
 	resume := regular
-	resume.Continue = true
+	resume.Existing = Continue
 	text := none
 	text.Text = true
 	fresh := none
@@ -280,8 +280,8 @@ func table() string {
 		name  string
 		flags Flags
 	}{
-		{"no flag", Flags{}}, {"`-N`", Flags{Newer: true}}, {"`-c`", Flags{Continue: true}}, {"`-c -N`", Flags{Newer: true, Continue: true}},
-		{"`--no-clobber`", Flags{Skip: true}}, {"`--overwrite`", Flags{Overwrite: true}},
+		{"no flag", Flags{}}, {"`-N`", Flags{Existing: Newer}}, {"`-c`", Flags{Existing: Continue}}, {"`-c -N`", Flags{Existing: NewerOrContinue}},
+		{"`--no-clobber`", Flags{Existing: Skip}}, {"`--overwrite`", Flags{Existing: Overwrite}},
 	}
 	var out strings.Builder
 	out.WriteString("| at " + path + " |")

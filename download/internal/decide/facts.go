@@ -26,10 +26,31 @@ type Facts struct {
 
 // Flags say what may happen to a file that is there, and how sure it must be.
 type Flags struct {
-	Overwrite, Skip, Newer, Continue bool
-	NoResume                         bool // the part is not resumed
-	Verify                           bool // a digest must be compared
+	Existing
+	NoResume bool // the part is not resumed
+	Verify   bool // a digest must be compared
 }
+
+// Existing says what may happen to a file that is there.
+type Existing string
+
+// Package download says what each means. The zero value refuses.
+const (
+	Skip            Existing = "skip"
+	Overwrite       Existing = "overwrite"
+	Newer           Existing = "newer"
+	Continue        Existing = "continue"
+	NewerOrContinue Existing = "newer or continue"
+)
+
+// Existings are all of them.
+var Existings = []Existing{"", Skip, Overwrite, Newer, Continue, NewerOrContinue}
+
+// Updates reports whether the server's time and size decide whether the file is replaced.
+func (e Existing) Updates() bool { return e == Newer || e == NewerOrContinue }
+
+// Resumes reports whether the file may be the start of the server's file.
+func (e Existing) Resumes() bool { return e == Continue || e == NewerOrContinue }
 
 // Stamp is a size in bytes, -1 if it is not known, and a time of modification, zero if it is not known.
 type Stamp struct {

@@ -14,10 +14,10 @@ var rows = []struct {
 	want   string
 }{
 	{"expected size, other", func(w *world) { w.Want = 150 }, "refuse other: exists with 100 bytes, not the expected 150"},
-	{"expected size, Skip", func(w *world) { w.Want = 150; w.Skip = true }, "refuse size: exists with 100 bytes, not the expected 150"},
-	{"expected size, Newer", func(w *world) { w.Want = 150; w.Newer = true; w.Local.Size = 90 }, "server part; replace"},
-	{"expected size, Continue", func(w *world) { w.Want = 150; w.Continue = true; w.server.Size = 150 }, "server part; replace from target"},
-	{"expected size, Newer, but the server's", func(w *world) { w.Want = 150; w.Newer = true }, "server; refuse size: exists with 100 bytes, not the expected 150"},
+	{"expected size, Skip", func(w *world) { w.Want = 150; w.Existing = Skip }, "refuse size: exists with 100 bytes, not the expected 150"},
+	{"expected size, Newer", func(w *world) { w.Want = 150; w.Existing = Newer; w.Local.Size = 90 }, "server part; replace"},
+	{"expected size, Continue", func(w *world) { w.Want = 150; w.Existing = Continue; w.server.Size = 150 }, "server part; replace from target"},
+	{"expected size, Newer, but the server's", func(w *world) { w.Want = 150; w.Existing = Newer }, "server; refuse size: exists with 100 bytes, not the expected 150"},
 	{"expected size of nothing", func(w *world) { w.Want = 0 }, "refuse other: exists with 100 bytes, not the expected 0"},
 
 	{"recorded", func(w *world) { w.Record = Fetched }, "leave: already there"},
@@ -26,70 +26,68 @@ var rows = []struct {
 	{"verified, Verify", func(w *world) { w.Record = Verified; w.Verify = true }, "leave: already there"},
 	{"recorded, listed with another size", func(w *world) { w.Record = Fetched; w.Listed = Stamp{99, serverTime} }, "refuse exists: differs from the server's: 99 bytes there, 100 here"},
 	{"recorded, listed as empty", func(w *world) { w.Record = Fetched; w.Listed = Stamp{0, serverTime} }, "refuse exists: differs from the server's: 0 bytes there, 100 here"},
-	{"recorded, Newer", func(w *world) { w.Record = Fetched; w.Newer = true; w.server.Time = serverTime.Add(time.Hour) }, "server part; replace"},
-	{"recorded, Newer, listed without a time", func(w *world) { w.Record = Fetched; w.Newer = true; w.Listed.Size = 100 }, "server; leave: already there"},
-	{"recorded, Newer, listed without a size", func(w *world) { w.Record = Fetched; w.Newer = true; w.Listed.Time = serverTime }, "server; leave: already there"},
-	{"recorded, Newer, listed", func(w *world) { w.Record = Fetched; w.Newer = true; w.Listed = Stamp{100, serverTime} }, "leave: already there"},
+	{"recorded, Newer", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.server.Time = serverTime.Add(time.Hour) }, "server part; replace"},
+	{"recorded, Newer, listed without a time", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Listed.Size = 100 }, "server; leave: already there"},
+	{"recorded, Newer, listed without a size", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Listed.Time = serverTime }, "server; leave: already there"},
+	{"recorded, Newer, listed", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Listed = Stamp{100, serverTime} }, "leave: already there"},
 	{"recorded as empty, Newer, listed", func(w *world) {
 		w.Record = Fetched
-		w.Newer = true
+		w.Existing = Newer
 		w.Local.Size = 0
 		w.Listed = Stamp{0, serverTime}
 	}, "leave: already there"},
-	{"recorded, Newer, with a digest", func(w *world) { w.Record = Fetched; w.Newer = true; w.Given = true }, "leave: already there"},
+	{"recorded, Newer, with a digest", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Given = true }, "leave: already there"},
 
 	{"right", func(w *world) { w.Given = true; w.right = true }, "digest; leave: already there"},
 	{"wrong", func(w *world) { w.Given = true }, "digest; refuse other: exists with another digest"},
-	{"wrong, Skip", func(w *world) { w.Given = true; w.Skip = true }, "digest; refuse mismatch: exists with another digest"},
-	{"wrong, Continue", func(w *world) { w.Given = true; w.Continue = true; w.Listed.Size = 100 }, "digest; refuse mismatch: exists with another digest"},
+	{"wrong, Skip", func(w *world) { w.Given = true; w.Existing = Skip }, "digest; refuse mismatch: exists with another digest"},
+	{"wrong, Continue", func(w *world) { w.Given = true; w.Existing = Continue; w.Listed.Size = 100 }, "digest; refuse mismatch: exists with another digest"},
 	{"wrong by Verify", func(w *world) { w.Verify = true }, "server digest; refuse mismatch: exists with another digest"},
-	{"wrong, Newer", func(w *world) { w.Given = true; w.Newer = true }, "digest part; replace, fetching it again"},
-	{"wrong, Continue, shorter", func(w *world) { w.Given = true; w.Continue = true; w.Local.Size = 50 }, "server part; replace from target"},
-	{"wrong, Continue, the server tells nothing", func(w *world) { w.Given = true; w.Continue = true; w.server = Unknown }, "server digest; refuse mismatch: exists with another digest"},
-	{"right, Continue, no size before", func(w *world) { w.Given = true; w.Continue = true; w.right = true }, "server digest; leave: already there"},
-	{"right, Continue, listed", func(w *world) { w.Given = true; w.Continue = true; w.right = true; w.Listed.Size = 100 }, "digest; leave: already there"},
+	{"wrong, Newer", func(w *world) { w.Given = true; w.Existing = Newer }, "digest part; replace, fetching it again"},
+	{"wrong, Continue, shorter", func(w *world) { w.Given = true; w.Existing = Continue; w.Local.Size = 50 }, "server part; replace from target"},
+	{"wrong, Continue, the server tells nothing", func(w *world) { w.Given = true; w.Existing = Continue; w.server = Unknown }, "server digest; refuse mismatch: exists with another digest"},
+	{"right, Continue, no size before", func(w *world) { w.Given = true; w.Existing = Continue; w.right = true }, "server digest; leave: already there"},
+	{"right, Continue, listed", func(w *world) { w.Given = true; w.Existing = Continue; w.right = true; w.Listed.Size = 100 }, "digest; leave: already there"},
 	{"right, Continue, listed, both empty", func(w *world) {
 		w.Given = true
-		w.Continue = true
+		w.Existing = Continue
 		w.right = true
 		w.Local.Size = 0
 		w.Listed.Size = 0
 	}, "digest; leave: already there"},
 	{"given, of another listed size", func(w *world) { w.Given = true; w.right = true; w.Listed = Stamp{90, serverTime} }, "refuse exists: differs from the server's: 90 bytes there, 100 here"},
-	{"given, of another listed size, Skip", func(w *world) { w.Given = true; w.right = true; w.Skip = true; w.Listed = Stamp{90, serverTime} }, "digest; leave: already there"},
+	{"given, of another listed size, Skip", func(w *world) { w.Given = true; w.right = true; w.Existing = Skip; w.Listed = Stamp{90, serverTime} }, "digest; leave: already there"},
 
 	{"in pieces", func(w *world) { w.Pieces = "f.aria2" }, "refuse other: lacks pieces, as f.aria2 shows"},
-	{"in pieces, Newer", func(w *world) { w.Pieces = "f.aria2"; w.Newer = true }, "refuse start: lacks pieces, as f.aria2 shows"},
-	{"in pieces, Continue", func(w *world) { w.Pieces = "f.aria2"; w.Continue = true }, "refuse start: lacks pieces, as f.aria2 shows"},
+	{"in pieces, Newer", func(w *world) { w.Pieces = "f.aria2"; w.Existing = Newer }, "refuse start: lacks pieces, as f.aria2 shows"},
+	{"in pieces, Continue", func(w *world) { w.Pieces = "f.aria2"; w.Existing = Continue }, "refuse start: lacks pieces, as f.aria2 shows"},
 
-	{"Newer, a link to nothing", func(w *world) { w.Newer = true; w.Here = Dangling }, "refuse exists: leads to nothing"},
-	{"Newer, not asked", func(w *world) { w.Newer = true }, "server; leave: not newer on the server"},
-	{"Newer, listed", func(w *world) { w.Newer = true; w.Listed = Stamp{100, serverTime} }, "leave: not newer on the server"},
-	{"Newer, listed, both empty", func(w *world) { w.Newer = true; w.Local.Size = 0; w.Listed = Stamp{0, serverTime} }, "leave: not newer on the server"},
-	{"Newer, listed without a size", func(w *world) { w.Newer = true; w.Listed.Time = serverTime }, "server; leave: not newer on the server"},
-	{"Newer, listed without a time", func(w *world) { w.Newer = true; w.Listed.Size = 100 }, "server; leave: not newer on the server"},
-	{"Newer, no time", func(w *world) { w.Newer = true; w.server.Time = time.Time{} }, "server part; replace, the server does not report the file's time: retrieving it"},
-	{"Newer, Continue, no size", func(w *world) { w.Newer = true; w.Continue = true; w.server.Size = -1 }, "server; leave: not newer on the server"},
+	{"Newer, a link to nothing", func(w *world) { w.Existing = Newer; w.Here = Dangling }, "refuse exists: leads to nothing"},
+	{"Newer, not asked", func(w *world) { w.Existing = Newer }, "server; leave: not newer on the server"},
+	{"Newer, listed", func(w *world) { w.Existing = Newer; w.Listed = Stamp{100, serverTime} }, "leave: not newer on the server"},
+	{"Newer, listed, both empty", func(w *world) { w.Existing = Newer; w.Local.Size = 0; w.Listed = Stamp{0, serverTime} }, "leave: not newer on the server"},
+	{"Newer, listed without a size", func(w *world) { w.Existing = Newer; w.Listed.Time = serverTime }, "server; leave: not newer on the server"},
+	{"Newer, listed without a time", func(w *world) { w.Existing = Newer; w.Listed.Size = 100 }, "server; leave: not newer on the server"},
+	{"Newer, no time", func(w *world) { w.Existing = Newer; w.server.Time = time.Time{} }, "server part; replace, the server does not report the file's time: retrieving it"},
+	{"Newer, Continue, no size", func(w *world) { w.Existing = NewerOrContinue; w.server.Size = -1 }, "server; leave: not newer on the server"},
 	{"Newer, Continue, no size, listed longer", func(w *world) {
-		w.Newer = true
-		w.Continue = true
+		w.Existing = NewerOrContinue
 		w.Listed.Size = 150
 		w.server.Size = -1
 	}, "server part; replace"},
-	{"Newer, Continue, longer", func(w *world) { w.Newer = true; w.Continue = true; w.Local.Size = 150 }, "server part; replace"},
-	{"Newer, Continue, shorter", func(w *world) { w.Newer = true; w.Continue = true; w.Local.Size = 50 }, "server part; replace from target"},
-	{"Newer, Continue, empty on the server", func(w *world) { w.Newer = true; w.Continue = true; w.server.Size = 0 }, "server part; replace"},
+	{"Newer, Continue, longer", func(w *world) { w.Existing = NewerOrContinue; w.Local.Size = 150 }, "server part; replace"},
+	{"Newer, Continue, shorter", func(w *world) { w.Existing = NewerOrContinue; w.Local.Size = 50 }, "server part; replace from target"},
+	{"Newer, Continue, empty on the server", func(w *world) { w.Existing = NewerOrContinue; w.server.Size = 0 }, "server part; replace"},
 	{"Newer, Continue, listed longer", func(w *world) {
-		w.Newer = true
-		w.Continue = true
+		w.Existing = NewerOrContinue
 		w.Listed = Stamp{150, serverTime}
 		w.server.Size = 150
 	}, "server part; replace from target"},
 
-	{"Continue, empty on the server", func(w *world) { w.Continue = true; w.server.Size = 0 }, "server; refuse start: has 100 bytes, but the server's file has only 0"},
-	{"Continue, both empty", func(w *world) { w.Continue = true; w.Local.Size = 0; w.server.Size = 0 }, "server; leave: already there"},
-	{"Continue, no size", func(w *world) { w.Continue = true; w.server.Size = -1 }, "server; refuse start: cannot be resumed: the server does not report the file's size"},
-	{"Continue, as text", func(w *world) { w.Continue = true; w.Text = true }, "refuse start: only a regular file can be resumed, and not as text (;type=a)"},
+	{"Continue, empty on the server", func(w *world) { w.Existing = Continue; w.server.Size = 0 }, "server; refuse start: has 100 bytes, but the server's file has only 0"},
+	{"Continue, both empty", func(w *world) { w.Existing = Continue; w.Local.Size = 0; w.server.Size = 0 }, "server; leave: already there"},
+	{"Continue, no size", func(w *world) { w.Existing = Continue; w.server.Size = -1 }, "server; refuse start: cannot be resumed: the server does not report the file's size"},
+	{"Continue, as text", func(w *world) { w.Existing = Continue; w.Text = true }, "refuse start: only a regular file can be resumed, and not as text (;type=a)"},
 
 	{"listed", func(w *world) { w.Listed = Stamp{100, serverTime} }, "leave: already there"},
 	{"listed without a time", func(w *world) { w.Listed.Size = 100 }, "server; leave: already there"},
@@ -108,19 +106,19 @@ var rows = []struct {
 	{"emptied since it was listed", func(w *world) { w.Listed.Size = 100; w.server.Size = 0 }, "server; refuse exists: differs from the server's: 0 bytes there, 100 here"},
 
 	{"nothing", func(w *world) { w.Here = Nothing }, "part; fetch"},
-	{"nothing, Overwrite", func(w *world) { w.Here = Nothing; w.Overwrite = true }, "part; replace"},
+	{"nothing, Overwrite", func(w *world) { w.Here = Nothing; w.Existing = Overwrite }, "part; replace"},
 	{"nothing, a part", func(w *world) { w.Here = Nothing; w.part.Bytes = 60 }, "part blocks; fetch from part"},
 	{"nothing, an unusable part", func(w *world) { w.Here = Nothing; w.part = Part{Bytes: 60, Bad: true} }, "part blocks; fetch: it does not match its journal"},
 	{"resumed, a part that started as another file", func(w *world) {
-		w.Continue = true
+		w.Existing = Continue
 		w.Local.Size = 50
 		w.part = Part{Bytes: 60, Adopted: 40}
 	}, "server part; replace from target"},
-	{"Overwrite, a part that started as another file", func(w *world) {
-		w.Overwrite = true
-		w.Continue = true
+	{"Continue, nothing, a part that started as another file", func(w *world) {
+		w.Here = Nothing
+		w.Existing = Continue
 		w.part = Part{Bytes: 60, Adopted: 40}
-	}, "part blocks; replace from part"},
+	}, "part blocks; fetch from part"},
 }
 
 // TestRows holds single decisions.

@@ -321,8 +321,8 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 		}
 	}
 	err = t.part.Publish(last)
-	if errors.Is(err, fs.ErrExist) && !f.Newer && !f.Continue { // a file has appeared, and may be as good
-		if f.Skip {
+	if errors.Is(err, fs.ErrExist) && !f.Updates() && !f.Resumes() { // a file has appeared, and may be as good
+		if f.Existing == decide.Skip {
 			t.part.Discard()
 		}
 		return Result{}, partfile.ErrMoved

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
@@ -45,12 +43,11 @@ var (
 // them; a test in each holds that they pass every field on.
 type Options struct {
 	decide.Flags
-	Retries      int
-	RetryConnect bool
-	Segments     int
-	Size         *int64
-	Sum          digest.Sum
-	Limit        *rate.Limiter
+	Retries  int
+	Segments int
+	Size     *int64
+	Sum      digest.Sum
+	Limit    Limit
 }
 
 // Result is a download.Result.
@@ -143,7 +140,7 @@ func newJob(from Job) *job {
 		}
 	}
 	j.retry = retry.New(retry.Policy{
-		Retries: j.Retries, Connect: j.RetryConnect, ReturnCrowded: j.Many,
+		Retries: j.Retries, ReturnCrowded: j.Many,
 		Tell: func(err error, try int, wait time.Duration) {
 			which := fmt.Sprintf("%d of %d", try, retry.Count(j.Retries))
 			j.tell(Event{Err: err, Text: which, Wait: wait})
@@ -207,7 +204,7 @@ func (j *job) ask(ctx context.Context) (said decide.Stamp, err error) {
 	err = j.retry.Do(ctx, func() error {
 		info, err := j.Source.Stat(ctx, j.URL)
 		said = decide.Stamp{Size: info.Size, Time: info.ModTime}
-		if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == "transfer" && e.Code == 550 {
+		if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == ftpexec.StageTransfer && e.Code == 550 {
 			said = decide.Unknown
 			return nil
 		}
@@ -218,7 +215,7 @@ func (j *job) ask(ctx context.Context) (said decide.Stamp, err error) {
 
 // dated reports whether pieces of a file with this time may be joined. Without a time only Continue says so: the size and
 // the laps are all that can be compared.
-func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.Continue }
+func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.Resumes() }
 
 // sized returns an error if something has n bytes, which may be unknown, and Options.Size says another number.
 func (j *job) sized(what string, n int64) error {

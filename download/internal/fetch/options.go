@@ -3,27 +3,20 @@ package fetch
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"example.com/ftpfetch/download/internal/decide"
 )
 
 const maxSegments = 64
 
 // Check returns an error if the options contradict each other. Who fetches calls it first.
 func (o Options) Check() error {
-	both := ""
-	switch { // in order, so that the same options are always told the same
-	case o.Overwrite && o.Skip:
-		both = "Overwrite and Skip"
-	case o.Newer && o.Skip:
-		both = "Newer and Skip"
-	case o.Continue && o.Skip:
-		both = "Continue and Skip"
-	case o.Continue && o.Overwrite:
-		both = "Continue and Overwrite"
-	case o.Continue && o.NoResume:
-		both = "Continue and NoResume"
-	}
-	if both != "" {
-		return errors.New(both + " contradict each other: leave one out")
+	switch {
+	case !slices.Contains(decide.Existings, o.Existing):
+		return fmt.Errorf("%q is no value of Existing: use one of the constants", o.Existing)
+	case o.Resumes() && o.NoResume:
+		return errors.New("the options contradict each other: Existing continues a file, NoResume starts over: use one")
 	}
 	if o.Segments < 0 || o.Segments > maxSegments {
 		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"sync"
-
-	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -24,9 +23,22 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 type sink struct {
 	ctx   context.Context // Write takes no context
 	to    io.Writer
-	path  string        // of to, for errors
-	check *check        // gets a copy, unless nil
-	limit *rate.Limiter // nil means no limit
+	path  string // of to, for errors
+	check *check // gets a copy, unless nil
+	limit Limit  // nil means no limit
+}
+
+// Limit limits bytes: see download.Options.
+type Limit interface {
+	WaitN(ctx context.Context, n int) error
+}
+
+// atOnce returns how many bytes a Limit is asked for at once.
+func atOnce(l Limit) int {
+	if l, ok := l.(interface{ Burst() int }); ok {
+		return max(1, min(bufferSize, l.Burst()))
+	}
+	return 32 << 10
 }
 
 // pump copies body to its end. In the simple case, all of an unencrypted response into a file, bytes go straight there: see
@@ -44,8 +56,8 @@ func (w *sink) pump(body io.Reader) error {
 		return err
 	}
 	size := bufferSize
-	if w.limit != nil { // bytes of a tenth of a second, so that data flows evenly
-		size = int(min(bufferSize, max(512, w.limit.Limit()/10)))
+	if w.limit != nil { // so that data flows evenly
+		size = max(512, atOnce(w.limit))
 	}
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
@@ -53,12 +65,16 @@ func (w *sink) pump(body io.Reader) error {
 	return err
 }
 
-// Write waits until the limit allows p. It returns when the context ends, or at once if its deadline would come first.
+// Write waits until the limit allows p. It returns when the context ends, or at once if its deadline would come first, which
+// a limiter reports as an error of its own.
 func (w *sink) Write(p []byte) (int, error) {
 	for left := len(p); w.limit != nil && left > 0; {
-		some := max(1, min(left, w.limit.Burst()))
-		if w.limit.WaitN(w.ctx, some) != nil {
-			return 0, cmp.Or(context.Cause(w.ctx), context.DeadlineExceeded)
+		some := min(left, atOnce(w.limit))
+		if err := w.limit.WaitN(w.ctx, some); err != nil {
+			if _, bounded := w.ctx.Deadline(); bounded {
+				err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+			}
+			return 0, cmp.Or(context.Cause(w.ctx), err)
 		}
 		left -= some
 	}

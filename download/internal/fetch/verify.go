@@ -32,7 +32,7 @@ type check struct {
 }
 
 func newCheck(want digest.Sum, from string) *check {
-	return &check{want: want, from: from, h: algorithm.New(want.Algorithm)}
+	return &check{want: want, from: from, h: algorithm.New(string(want.Algorithm))}
 }
 
 func (c *check) Write(p []byte) (int, error) {
@@ -129,7 +129,7 @@ func (j *job) expected(ctx context.Context) (*check, error) {
 func (j *job) seek(ctx context.Context) (*check, error) {
 	switch {
 	case j.Sum.Algorithm != "":
-		return newCheck(j.Sum, j.Sum.Algorithm+" given"), nil
+		return newCheck(j.Sum, string(j.Sum.Algorithm)+" given"), nil
 	case !j.Verify:
 		return nil, nil
 	case j.text():
@@ -211,8 +211,8 @@ func above(u *urlparse.URL, up int) (dir urlparse.URL, name string, ok bool) {
 
 // described says where a digest is from, for Result.Verified.
 func described(sum digest.Sum, up int, list sums.List) string {
-	from := sum.Algorithm + " in " + strings.Repeat("../", up) + list.File
-	if sum.Algorithm == "bsdsum" {
+	from := string(sum.Algorithm) + " in " + strings.Repeat("../", up) + list.File
+	if sum.Algorithm == algorithm.BSDSum {
 		from += ", which is weak: 16 bits"
 	}
 	return from
@@ -257,7 +257,7 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 			return err
 		})
 		e, ok := errors.AsType[*ftpexec.Error](err)
-		refused := ok && e.Code/100 == 5 && !e.Temporary()
+		refused := ok && e.Code/100 == 5 && !ftpexec.Retryable(err)
 		absent := ok && e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)
 		if (refused || absent) && ctx.Err() == nil { // an error of the end of ctx keeps the last reply
 			return new(sums.Digests), nil
@@ -280,7 +280,7 @@ func (j *job) computed(ctx context.Context) (*check, error) {
 		})
 		switch {
 		case err == nil:
-			return newCheck(digest.Sum{Algorithm: a, Digest: d}, a+" from the server"), nil
+			return newCheck(digest.Sum{Algorithm: digest.Algorithm(a), Digest: d}, a+" from the server"), nil
 		case !errors.Is(err, errors.ErrUnsupported):
 			return nil, err
 		}

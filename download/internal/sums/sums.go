@@ -90,7 +90,7 @@ func (d *Digests) Add(name string, sum digest.Sum) {
 	case !ok:
 		d.octets += perName + len(name)
 		d.of[strings.Clone(name)] = sum
-	case algorithm.Stronger(sum.Algorithm, was.Algorithm):
+	case algorithm.Stronger(string(sum.Algorithm), string(was.Algorithm)):
 		d.of[name] = sum
 	case was.Algorithm == sum.Algorithm && was.String() != sum.String():
 		d.of[name] = digest.Sum{Algorithm: sum.Algorithm}

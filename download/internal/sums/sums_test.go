@@ -88,7 +88,7 @@ func TestFindAlgorithms(t *testing.T) {
 func TestFindAny(t *testing.T) {
 	for _, row := range lists(t, "any algorithm") {
 		list, want := row[0], row[1]
-		if got, err := find(of(""), strings.NewReader(list), "f"); got.Algorithm != want || (err == nil) != (want != "") {
+		if got, err := find(of(""), strings.NewReader(list), "f"); string(got.Algorithm) != want || (err == nil) != (want != "") {
 			t.Errorf("%q: got %s, %v", list, got, err)
 		}
 	}
@@ -182,7 +182,7 @@ func FuzzFind(f *testing.F) {
 			}
 			return
 		}
-		if len(sum.Digest) == 0 || len(sum.Digest) != algorithm.New(sum.Algorithm).Size() || wanted != "" && sum.Algorithm != wanted {
+		if len(sum.Digest) == 0 || len(sum.Digest) != algorithm.New(string(sum.Algorithm)).Size() || wanted != "" && string(sum.Algorithm) != wanted {
 			t.Errorf("%q of %q: got %s, %d bytes", wanted, list, sum, len(sum.Digest))
 		}
 		if !strings.Contains(strings.ToLower(string(list)), fmt.Sprintf("%x", sum.Digest)) {

@@ -45,10 +45,19 @@ type Config struct {
 	MaxListing int64 // the most bytes of a listing; each line counts lineCost more
 
 	Secrets *Secrets // to be masked in every text
-	// Trace, if not nil, gets the dialogue: a text without CR LF and its mark, "*" for what the client did or decided, "<" for
-	// a line of a reply, ">" for a command, and ">>" for the others of its flight.
-	Trace func(mark, text string)
+	// Trace, if not nil, gets the dialogue: texts without CR LF.
+	Trace func(mark Mark, text string)
 }
+
+// Mark says what a text of the dialogue is.
+type Mark string
+
+const (
+	Sent     Mark = ">"  // a command
+	Joined   Mark = ">>" // a command in the same flight as the one before it
+	Received Mark = "<"  // a line of a reply
+	Noted    Mark = "*"  // what the client did or decided
+)
 
 // Conn is the control connection of a session and its current data connection. One goroutine at a time may use it, but
 // any goroutine may call Close, Abandon, Err and Ended.
@@ -178,9 +187,9 @@ func (c *Conn) greeting() (Reply, error) {
 }
 
 // Note traces what the client does.
-func (c *Conn) Note(text string) { c.trace("*", text) }
+func (c *Conn) Note(text string) { c.trace(Noted, text) }
 
-func (c *Conn) trace(mark, text string) {
+func (c *Conn) trace(mark Mark, text string) {
 	if c.cfg.Trace != nil {
 		c.cfg.Trace(mark, text)
 	}
@@ -198,7 +207,7 @@ func (c *Conn) traceReply(r Reply) {
 	}
 	lines[last] = fmt.Sprintf("%03d %s", r.Code, lines[last])
 	for _, line := range lines {
-		c.trace("<", line)
+		c.trace(Received, line)
 	}
 }
 

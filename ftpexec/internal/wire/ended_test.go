@@ -222,7 +222,7 @@ func TestTracedReplies(t *testing.T) {
 		"230-a\r\n230-b\r\n230 c\r\n":           {"230-a", "230-b", "230 c"},
 	} {
 		var got []string
-		c := New(Config{Trace: func(mark, text string) {
+		c := New(Config{Trace: func(mark Mark, text string) {
 			if mark != "<" {
 				t.Errorf("%q: the mark %q", text, mark)
 			}

@@ -61,10 +61,10 @@ func (c *Conn) write(flight []Line) error {
 		}
 		text = append(append(text, line.Text...), "\r\n"...)
 	}
-	mark := ">"
+	mark := Sent
 	for _, line := range flight {
 		c.trace(mark, line.Shown)
-		mark = ">>"
+		mark = Joined
 	}
 	_ = c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
 	c.silent = false

@@ -176,13 +176,13 @@ func (s *Secrets) Mask(text string) string {
 // The errors of a connection. Every error of this package wraps one of these, [ErrUnsendable], a context's cause, or an
 // error of the Dial function.
 var (
-	ErrResolve   = errors.New("cannot find the host")
-	ErrConnect   = errors.New("cannot connect") // for control or data; or the greeting refuses service
-	ErrLost      = errors.New("connection lost")
-	ErrTimeout   = errors.New("timed out")
-	ErrProtocol  = errors.New("the reply makes no sense")
-	ErrTruncated = errors.New("transfer incomplete")
-	ErrTLS       = errors.New("TLS handshake failed")
+	ErrResolve         = errors.New("cannot find the host")
+	ErrConnect         = errors.New("cannot connect") // for control or data; or the greeting refuses service
+	ErrLost            = errors.New("connection lost")
+	ErrTimeout   error = timeout{}
+	ErrProtocol        = errors.New("the reply makes no sense")
+	ErrTruncated       = errors.New("transfer incomplete")
+	ErrTLS             = errors.New("TLS handshake failed")
 )
 
 // ErrListing means a listing that is longer than Config.MaxListing, or that has a line too long for its reader.
@@ -305,3 +305,10 @@ func disconnected(err error) bool {
 	return IsOneOf(err, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE) ||
 		errors.As(err, &op) && !ofTLS(op) && !IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed)
 }
+
+// timeout is a [net.Error], for callers that look for one.
+type timeout struct{}
+
+func (timeout) Error() string   { return "timed out" }
+func (timeout) Timeout() bool   { return true }
+func (timeout) Temporary() bool { return true }

@@ -101,7 +101,6 @@ func (r *reader) environment() {
 		r.complain(text, shown(name))
 		r.lost = true
 	}
-	r.Reading.AllowPort = r.Client.AllowPort
 	most := os.Getenv("FTPFETCH_PER_HOST")
 	if most == "" {
 		return

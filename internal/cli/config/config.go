@@ -51,6 +51,7 @@ type Config struct {
 	LimitRate                   int64            // bytes a second; 0: no limit
 	NoLedger, NoSandbox, Shared bool             // Shared: PerHost counts for all runs that share
 
+	Newer, Continue bool // File.Existing says so too
 	// Of trees.
 	Delete, Backup bool          // what the server no longer has; by moving it
 	Excluded       bool          // Delete applies to what filters leave out too
@@ -154,7 +155,8 @@ func Usage(format string, args ...any) error {
 type line struct {
 	Config
 	Mode, Base string
-	NoClobber  bool
+
+	Overwrite, NoClobber bool // see existing
 }
 
 // settle sets what follows from several flags together.
@@ -170,8 +172,7 @@ func (r *reader) settle() {
 	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
 		l.Long = true
 	}
-	l.File.Skip = l.NoClobber
-	l.File.RetryConnect = r.all.Changed("retries")
+	l.File.Existing = l.existing()
 	l.Client.Active = l.Mode == "active"
 	l.Client.NoEPSV = l.Mode == "pasv"
 	l.Client.TryTLS = l.TLS == "try"
@@ -184,11 +185,28 @@ func (r *reader) settle() {
 	}
 }
 
+// existing returns what happens to a file that exists. -N goes further than --overwrite.
+func (l *line) existing() download.Existing {
+	switch {
+	case l.Newer && l.Continue:
+		return download.NewerOrContinue
+	case l.Newer:
+		return download.Newer
+	case l.Continue:
+		return download.Continue
+	case l.Overwrite:
+		return download.Overwrite
+	case l.NoClobber:
+		return download.Skip
+	}
+	return ""
+}
+
 // several reports whether the command is for many files, or does what depends on a server as theirs does: the dry run of -N.
 // together means that -j is given.
 func (l *line) several(together bool) bool {
 	lists := l.Input != "" || l.Manifest != ""
-	compares := l.DryRun && l.File.Newer && l.Output == "" && l.File.Sum.Algorithm == ""
+	compares := l.DryRun && l.Newer && l.Output == "" && l.File.Sum.Algorithm == ""
 	return lists || compares || l.Recursive || l.Glob || together && len(l.Targets) > 1
 }
 

@@ -23,11 +23,9 @@ import (
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/internal/network/proxy"
-	"example.com/ftpfetch/internal/retry"
 )
 
 // helpText is the help: its beginning, what only -h prints then, and what only --help prints, the one table of the flags.
@@ -130,7 +128,7 @@ func (l *line) readers() map[string]func(string) error {
 		"per-host":    into(&l.PerHost, whole(1, MostJobs)),
 		"segments":    into(&l.File.Segments, whole(1, 64)),
 		"retries":     into(&l.File.Retries, readRetries),
-		"speed-limit": into(&l.Client.MinRate, readPace),
+		"speed-limit": l.readPace,
 		"checksum":    into(&l.File.Sum, digest.Parse),
 		"max-delete":  into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
 		"newer-than":  l.readNewer,
@@ -159,7 +157,6 @@ func (l *line) field(flag string) any {
 func (l *line) declare() *pflag.FlagSet {
 	l.Jobs = 4
 	l.File.Segments = 1
-	l.File.Retries = retry.Count(0)
 	l.Client.ConnectTimeout = 30 * time.Second
 	l.Client.Timeout = time.Minute
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -263,17 +260,19 @@ func readLogin(s string) (*url.Userinfo, error) {
 	return url.User(s), nil
 }
 
-func readPace(s string) (pace ftpexec.Rate, err error) {
+// readPace reads the lowest rate of data, and over what time it is an average.
+func (l *line) readPace(s string) (err error) {
 	text, over, timed := strings.Cut(s, "/")
-	pace.Bytes, err = ReadSize(text)
+	l.Client.MinRate, err = ReadSize(text)
 	if text == "0" {
-		pace.Bytes = -1
+		l.Client.MinRate = -1
 		err = nil
 	}
+	l.Client.MinRateTime = 0
 	if err == nil && timed {
-		pace.Over, err = readTime(over)
+		l.Client.MinRateTime, err = readTime(over)
 	}
-	return pace, err
+	return err
 }
 
 func (l *line) readProxy(s string) (*proxy.Proxy, error) {

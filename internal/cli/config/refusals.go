@@ -54,7 +54,7 @@ func (r *reader) facts() map[string]bool {
 		"remote":      strings.Contains(l.Input+" "+l.Manifest, "://"), // a list
 		"secret":      slices.ContainsFunc(l.Targets, secret),          // in a URL
 		"user:secret": hasPassword(l.User),
-		"slower":      l.LimitRate != 0 && l.LimitRate < l.Client.MinRate.Bytes,
+		"slower":      l.LimitRate != 0 && l.LimitRate < l.Client.MinRate,
 		"through":     l.Proxy != nil,
 		"get+":        l.ProxyGet,
 		"active":      l.Client.Active,

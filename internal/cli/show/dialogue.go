@@ -25,13 +25,13 @@ func (d *dialogue) add(e ftpexec.Event) {
 	text := OneLine(e.Text)
 	sent := d.sent[e.Conn]
 	switch {
-	case e.Mark == "*" && strings.HasPrefix(text, "connected "):
+	case e.Mark == ftpexec.MarkNoted && strings.HasPrefix(text, "connected "):
 		d.what = "connected, waiting for the server's greeting"
 		return
-	case e.Mark == "*":
+	case e.Mark == ftpexec.MarkNoted:
 		d.what = text
 		return
-	case e.Mark != "<":
+	case e.Mark != ftpexec.MarkReceived:
 		sent = append(sent, text)
 	case e.Conn == 0: // a proxy that fetches the file itself answers once
 		sent = nil
@@ -40,7 +40,7 @@ func (d *dialogue) add(e ftpexec.Event) {
 	}
 	d.sent[e.Conn] = sent
 	switch {
-	case e.Mark == "<" && strings.HasPrefix(text, "1"):
+	case e.Mark == ftpexec.MarkReceived && strings.HasPrefix(text, "1"):
 		d.what = "waiting for the first data"
 	case len(sent) > 0:
 		d.what = "waiting for the reply to " + sent[0]

@@ -82,7 +82,7 @@ func TestWaits(t *testing.T) {
 		{"<", "HTTP 200 OK", 0, "waiting for the server"},
 	} {
 		if tt.mark != "" {
-			d.add(ftpexec.Event{Mark: tt.mark, Text: tt.text, Conn: tt.conn})
+			d.add(ftpexec.Event{Mark: ftpexec.Mark(tt.mark), Text: tt.text, Conn: tt.conn})
 		}
 		if got := d.String(); got != tt.want {
 			t.Errorf("after %s %s: %q, want %q", tt.mark, tt.text, got, tt.want)

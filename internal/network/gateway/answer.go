@@ -19,22 +19,23 @@ import (
 
 // verdict is what an answer without the file means.
 type verdict struct {
-	stage, reason string
-	meaning       error // nil: it holds the file
+	stage   ftpexec.Stage
+	reason  string
+	meaning error // nil: it holds the file
 }
 
 // verdicts are the verdicts on statuses that have one of their own.
 var verdicts = func() map[int]verdict {
-	noFTP := verdict{"connect", "it does not fetch ftp URLs itself", proxy.ErrRefused}
-	gone := verdict{"transfer", "not found", ftpexec.ErrNotFound}
-	late := verdict{"transfer", "the server does not answer in time", ftpexec.ErrTimeout}
+	noFTP := verdict{ftpexec.StageConnect, "it does not fetch ftp URLs itself", proxy.ErrRefused}
+	gone := verdict{ftpexec.StageTransfer, "not found", ftpexec.ErrNotFound}
+	late := verdict{ftpexec.StageTransfer, "the server does not answer in time", ftpexec.ErrTimeout}
 	return map[int]verdict{
 		400: noFTP, 405: noFTP, 407: noFTP, 501: noFTP,
 		404: gone, 410: gone,
 		408: late, 504: late,
-		401: {"login", "the server refuses the login", ftpexec.ErrLogin},
-		403: {"transfer", "it refuses to fetch the file, or the server does", ftpexec.ErrRefused},
-		429: {"transfer", "it has too many requests", ftpexec.ErrTooMany},
+		401: {ftpexec.StageLogin, "the server refuses the login", ftpexec.ErrLogin},
+		403: {ftpexec.StageTransfer, "it refuses to fetch the file, or the server does", ftpexec.ErrRefused},
+		429: {ftpexec.StageTransfer, "it has too many requests", ftpexec.ErrTooMany},
 	}
 }()
 
@@ -68,7 +69,9 @@ func judgeFile(a *http.Response) verdict {
 }
 
 // failed is the verdict on an answer without the file, for a reason in the transfer.
-func failed(reason string, meaning error) verdict { return verdict{"transfer", reason, meaning} }
+func failed(reason string, meaning error) verdict {
+	return verdict{ftpexec.StageTransfer, reason, meaning}
+}
 
 // isListing reports whether an answer is a page that a proxy made of a directory.
 func isListing(a *http.Response) bool {
@@ -109,7 +112,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	began := time.Now()
 	n, err = b.ReadCloser.Read(p)
 	b.count(n, time.Since(began))
-	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate.Bytes < 0)
+	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate < 0)
 	came := printable.Count(b.n, "byte", "bytes")
 	switch {
 	case err == nil && inTime:
@@ -126,7 +129,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	default:
 		err = fmt.Errorf("%w: after %s", ftpexec.ErrLost, came)
 	}
-	b.err = b.source.fail(b.ctx, b.url, "transfer", err)
+	b.err = b.source.fail(b.ctx, b.url, ftpexec.StageTransfer, err)
 	b.Close()
 	return n, b.err
 }

@@ -100,7 +100,7 @@ func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 	return try(ctx, s, req.URL, func() (*ftpexec.Response, error) { return s.Client.Do(ctx, req) },
 		func() (*ftpexec.Response, error) {
 			if req.Offset != 0 {
-				return nil, s.fail(ctx, req.URL, "transfer", ftpexec.ErrNoRestart)
+				return nil, s.fail(ctx, req.URL, ftpexec.StageTransfer, ftpexec.ErrNoRestart)
 			}
 			return s.request(ctx, http.MethodGet, req.URL)
 		})
@@ -195,7 +195,7 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 		return false
 	}
 	if s.refusal.Swap(e) == nil {
-		s.trace("*", e.Error()+": asking it to fetch files itself")
+		s.trace(ftpexec.MarkNoted, e.Error()+": asking it to fetch files itself")
 	}
 	return true
 }
@@ -220,7 +220,7 @@ func (s *Source) request(
 	if s.Admit != nil {
 		var err error
 		if leave, err = s.Admit(ctx, u.Address()); err != nil {
-			return nil, s.fail(ctx, u, "connect", err)
+			return nil, s.fail(ctx, u, ftpexec.StageConnect, err)
 		}
 	}
 	r, err := s.send(ctx, method, u, sync.OnceFunc(leave))
@@ -256,9 +256,9 @@ func (s *Source) send(
 ) (*ftpexec.Response, error) {
 	r := s.newRequest(method, u)
 	if err := s.authorize(ctx, r, u); err != nil {
-		return nil, s.fail(ctx, u, "login", err)
+		return nil, s.fail(ctx, u, ftpexec.StageLogin, err)
 	}
-	s.trace(">", method+" "+r.URL.Opaque)
+	s.trace(ftpexec.MarkSent, method+" "+r.URL.Opaque)
 	if r.Header.Get("Authorization") != "" {
 		s.trace(">>", "Authorization: ********")
 	}
@@ -267,7 +267,7 @@ func (s *Source) send(
 		return nil, s.unanswered(ctx, u, err)
 	}
 	status := fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))
-	s.trace("<", strings.TrimSpace(status))
+	s.trace(ftpexec.MarkReceived, strings.TrimSpace(status))
 	if v := judge(a); v.meaning != nil {
 		a.Body.Close()
 		return nil, s.fail(ctx, u, v.stage, s.via.Refusal(a.StatusCode, v.reason, v.meaning))
@@ -302,7 +302,7 @@ func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL
 }
 
 // trace shows no text of the proxy.
-func (s *Source) trace(mark, text string) {
+func (s *Source) trace(mark ftpexec.Mark, text string) {
 	if s.Trace != nil {
 		s.Trace(ftpexec.Event{Mark: mark, Text: text})
 	}
@@ -311,7 +311,7 @@ func (s *Source) trace(mark, text string) {
 // fail returns err as an *ftpexec.Error of a request for u. If ctx has ended, that is the cause. If the proxy refused
 // CONNECT, and its answer to GET may mean that it fetches no files itself, the server was not reached: tinyproxy, which
 // knows no FTP, answers with 500 or 503, or not at all.
-func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err error) error {
+func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage ftpexec.Stage, err error) error {
 	e := &ftpexec.Error{Stage: stage, Op: "GET", Err: err}
 	if u != nil {
 		e.URL = u.Redacted()
@@ -323,7 +323,7 @@ func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err er
 		e.Err = context.Cause(ctx)
 	case refusal == nil:
 	case errors.Is(err, ErrFilesOnly), errors.Is(err, ErrWithheld):
-		e.Stage = "connect"
+		e.Stage = ftpexec.StageConnect
 		e.Op = "connect"
 		e.Err = fmt.Errorf("%w; %w", refusal, err)
 	case ok && knowsNoFTP(answer):
@@ -332,7 +332,7 @@ func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage string, err er
 		if answer.Status == 403 {
 			both.Err = proxy.ErrRefused
 		}
-		e.Stage = "connect"
+		e.Stage = ftpexec.StageConnect
 		e.Op = "connect"
 		e.Err = &both
 	}
@@ -362,5 +362,5 @@ func (s *Source) unanswered(ctx context.Context, u *urlparse.URL, err error) err
 	default:
 		err = s.via.Refusal(0, "its answer is not HTTP", proxy.ErrRefused)
 	}
-	return s.fail(ctx, u, "connect", err)
+	return s.fail(ctx, u, ftpexec.StageConnect, err)
 }

@@ -60,7 +60,7 @@ func (k *kit) through(t *testing.T, via string) {
 	c.Trace = func(e ftpexec.Event) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.trace = append(k.trace, e.Mark+" "+e.Text)
+		k.trace = append(k.trace, string(e.Mark)+" "+e.Text)
 	}
 	k.Source = gateway.New(c, p, nil)
 	t.Cleanup(k.CloseIdleConnections)
@@ -192,7 +192,7 @@ func TestStatuses(t *testing.T) {
 			}
 			_, _, err := k.read(t, "ftp://h/f")
 			var e *ftpexec.Error
-			if !errors.Is(err, want) || !errors.As(err, &e) || e.Stage != stage || e.Temporary() != tt.temporary || len(k.asked()) != 1 {
+			if !errors.Is(err, want) || !errors.As(err, &e) || string(e.Stage) != stage || ftpexec.Retryable(e) != tt.temporary || len(k.asked()) != 1 {
 				t.Errorf("%d: got %+v, want %v in stage %q; the proxy is asked for %q", status, err, want, stage, k.asked())
 			}
 		}

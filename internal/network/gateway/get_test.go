@@ -89,8 +89,8 @@ func TestEnds(t *testing.T) {
 			if text != tt.text || !errors.Is(err, tt.want) || tt.want == nil && err != nil {
 				t.Errorf("got %q, %v, want %q, %v", text, err, tt.text, tt.want)
 			}
-			if errors.As(err, &e) && e.Temporary() != tt.temporary || err != nil && strings.Contains(err.Error(), "hidden") {
-				t.Errorf("got %v, temporary %v", err, e.Temporary())
+			if errors.As(err, &e) && ftpexec.Retryable(e) != tt.temporary || err != nil && strings.Contains(err.Error(), "hidden") {
+				t.Errorf("got %v, temporary %v", err, ftpexec.Retryable(e))
 			}
 			if strings.HasPrefix(tt.name, "not HTTP") && (e.Stage != "connect" || !strings.Contains(err.Error(), "not HTTP")) {
 				t.Errorf("got %v in stage %q", err, e.Stage)
@@ -252,14 +252,14 @@ func TestWaits(t *testing.T) {
 		pause        time.Duration
 		want         string // the error; "" for none
 		at           time.Duration
-		rate         ftpexec.Rate
+		rate         int64
 	}{
-		{"no header", "", 0, 0, "no answer in time", time.Minute, ftpexec.Rate{}},
-		{"a header that stops", header[:17], 0, 0, "no answer in time", time.Minute, ftpexec.Rate{}},
-		{"no byte", header, 0, 0, "timed out: no data for 1m0s", time.Minute, ftpexec.Rate{}},
-		{"no byte after some", header, 1, 30 * time.Second, "timed out: no data for 1m0s", 90 * time.Second, ftpexec.Rate{}},
-		{"slow, without a least rate", header, 100, 59 * time.Second, "", 5900 * time.Second, ftpexec.Rate{Bytes: -1}},
-		{"slow", header, 100, 59 * time.Second, "fewer than 17 bytes per second", 708 * time.Second, ftpexec.Rate{}},
+		{"no header", "", 0, 0, "no answer in time", time.Minute, 0},
+		{"a header that stops", header[:17], 0, 0, "no answer in time", time.Minute, 0},
+		{"no byte", header, 0, 0, "timed out: no data for 1m0s", time.Minute, 0},
+		{"no byte after some", header, 1, 30 * time.Second, "timed out: no data for 1m0s", 90 * time.Second, 0},
+		{"slow, without a least rate", header, 100, 59 * time.Second, "", 5900 * time.Second, -1},
+		{"slow", header, 100, 59 * time.Second, "fewer than 17 bytes per second", 708 * time.Second, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			done := make(chan struct{})
@@ -279,7 +279,7 @@ func TestWaits(t *testing.T) {
 				r.Body.Close()
 			}
 			var e *ftpexec.Error
-			late := errors.Is(err, ftpexec.ErrTimeout) && errors.As(err, &e) && e.Temporary() && strings.Contains(err.Error(), tt.want)
+			late := errors.Is(err, ftpexec.ErrTimeout) && errors.As(err, &e) && ftpexec.Retryable(e) && strings.Contains(err.Error(), tt.want)
 			if tt.want == "" && (err != nil || n != 100) || tt.want != "" && !late {
 				t.Errorf("%s: got %d bytes, %v, want %q", tt.name, n, err, tt.want)
 			}
