@@ -265,15 +265,21 @@ func (l *line) hint(text string, err error, last bool) {
 	case !strings.Contains(text, "://") && (marked && shown(list) == list || regular):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case last && aPath().MatchString(text) && shown(text) == text:
-		bad.Hint = "-d " + text + " saves in that directory"
-		if !l.Recursive && !os.IsPathSeparator(text[len(text)-1]) && (serr != nil || !info.IsDir()) {
-			bad.Hint = "-o " + text + " saves under that name, -d " + text + " in that directory"
-		}
+		bad.Hint = l.place(text)
 	case !l.Glob && isPattern(text):
 		bad.Hint = "--glob takes it as a pattern of names"
 	default:
 		bad.Hint = cmp.Or(l.encoding(text), bad.Hint)
 	}
+}
+
+// place returns the hint for where files are to be saved.
+func (l *line) place(text string) string {
+	info, err := os.Stat(text)
+	if l.Recursive || os.IsPathSeparator(text[len(text)-1]) || err == nil && info.IsDir() {
+		return "-d " + text + " saves in that directory"
+	}
+	return "-o " + text + " saves under that name, -d " + text + " in that directory"
 }
 
 // encoding returns the hint for a URL whose path only has to be encoded.

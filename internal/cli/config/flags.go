@@ -353,16 +353,12 @@ func readShard(s string) ([2]int, error) {
 
 func readTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
-	if days, perr := strconv.Atoi(strings.TrimSuffix(s, "d")); perr == nil && days < 10_000 {
-		t = time.Duration(days) * 24 * time.Hour
-		err = nil
-	}
 	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
 		t = time.Duration(seconds * float64(time.Second))
 		err = nil
 	}
 	if err != nil || t <= 0 {
-		return 0, errors.New("write a time such as 3s, 2m, 1d or 90")
+		return 0, errors.New("write a time such as 3s, 2m or 90")
 	}
 	return t, nil
 }
@@ -377,7 +373,7 @@ func readMoment(s string) (time.Time, error) {
 	info, err := os.Stat(s)
 	if err != nil {
 		return time.Time{}, errors.New(
-			"write a time such as 1h, 2d, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
+			"write a time such as 1h, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
 	}
 	return info.ModTime(), nil
 }

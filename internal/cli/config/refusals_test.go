@@ -163,7 +163,7 @@ func TestBadValues(t *testing.T) {
 		"--reject [a": "close the bracket or brace", "--accept {a": "close the bracket or brace", "--type q": "write a, i, d or guess",
 		"-s 0": "--segments 0: write a whole number from 1 to 64", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
 		"--depth 0": "write a whole number from 1", "-j 0": "write a whole number from 1 to 64, or auto", "-j x": ", or auto", "--per-host 0": "write a whole number from 1 to 64",
-		"--ip lo": "write 4, 6 or an IP address of this machine", "--timeout x": "write a time such as 3s, 2m, 1d or 90", "--speed-limit 1K/x": "write a time",
+		"--ip lo": "write 4, 6 or an IP address of this machine", "--timeout x": "write a time such as 3s, 2m or 90", "--speed-limit 1K/x": "write a time",
 		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
 		"--format x": "write tsv, csv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
 		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "--shard 0/1: write I/N, from 1/N to N/N", "--shard 3/2": "write I/N",
