@@ -9,7 +9,7 @@ import (
 
 // lane takes a slot and works with it, again and again.
 func (w *worker) lane() {
-	const soon = 5 // parts of slotTTL
+	const soon = 10 // parts of slotTTL
 	for pause := slotTTL / soon; w.ctx.Err() == nil; {
 		changed := [...]<-chan struct{}{
 			w.queued.changed.next(), w.lists.changed.next(), w.offered.next(),
@@ -17,7 +17,7 @@ func (w *worker) lane() {
 		h, msg, full := w.find()
 		if h == nil { // nothing to do, or no room
 			w.idle(changed, pause, full)
-			pause = min(2*pause, slotTTL)
+			pause = min(2*pause, slotTTL/2)
 			continue
 		}
 		pause = slotTTL / soon
@@ -33,7 +33,7 @@ func (w *worker) lane() {
 		}
 		if h != nil {
 			h.release()
-			wait(w.ctx, time.Duration(rand.Int64N(int64(slotTTL/10)))) // others come first
+			wait(w.ctx, time.Duration(rand.Int64N(int64(slotTTL/20)))) // others come first
 		}
 	}
 }

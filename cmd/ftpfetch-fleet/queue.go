@@ -76,7 +76,7 @@ func (w *worker) first(q queue) bool {
 func (w *worker) isDry(key string) bool {
 	known, _ := w.queued.get(key, nil) // changes when something is added
 	dry, ok := w.dry.Load(key)
-	return ok && time.Since(dry.(time.Time)) < slotTTL/3 && known.seen.Before(dry.(time.Time))
+	return ok && time.Since(dry.(time.Time)) < slotTTL/6 && known.seen.Before(dry.(time.Time))
 }
 
 // consumer returns where the chunks of a queue come from, or nil if there are none.

@@ -93,7 +93,7 @@ func (w *worker) acquire(ctx context.Context, host string) *slot {
 // isFull reports whether no free slot of a host was found a moment ago.
 func (w *worker) isFull(host string) bool {
 	at, ok := w.full.Load(host)
-	return w.limit(host) == 0 || ok && time.Since(at.(time.Time)) < slotTTL/5
+	return w.limit(host) == 0 || ok && time.Since(at.(time.Time)) < slotTTL/10
 }
 
 // vacant reports whether nobody has a slot, or nobody any more.
@@ -132,7 +132,7 @@ func (s *slot) owned(ctx context.Context) (rev uint64, gone bool) {
 
 // How long the server's word counts that a worker is no more, after the slot was renewed: later it may have dropped the
 // connection of one that is frozen. From then on the slot stays taken until it expires.
-const trusted = 6 // times slotTTL
+const trusted = 4 // times slotTTL
 
 // released is the answer of a worker that has closed the connection of a slot.
 const released = "released"
@@ -271,7 +271,7 @@ func (s *slot) due() bool {
 	if s.i >= s.w.limit(s.host) {
 		return true
 	}
-	if time.Since(s.taken) < 2*slotTTL {
+	if time.Since(s.taken) < slotTTL {
 		return false
 	}
 	s.taken = time.Now()

@@ -19,14 +19,14 @@ import (
 
 // These are variables for tests.
 var (
-	slotTTL = 10 * time.Second // after which a slot that is not renewed has lapsed
+	slotTTL = 20 * time.Second // after which a slot that is not renewed has lapsed
 	grace   = 10 * time.Minute // and after which it is free in any case: servers end idle sessions
 	ackWait = time.Minute      // how long a chunk may be silent before another worker gets it
 )
 
 const (
 	asking = 5 * time.Second // for an answer
-	beat   = 2 * time.Second // between two signs of life of a worker
+	beat   = 4 * time.Second // between two signs of life of a worker
 )
 
 // fleet is everything that the server holds.
