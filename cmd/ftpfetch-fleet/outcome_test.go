@@ -48,7 +48,7 @@ func TestUnreadable(t *testing.T) {
 		"unknown scheme":           {func(m *nats.Msg) { m.Data = bytes.Replace(m.Data, []byte(`"ftp://`), []byte(`"sftp://`), 1) }, 2},
 		"malformed URL":            {func(m *nats.Msg) { m.Data = bytes.Replace(m.Data, []byte(`"ftp://`), []byte(`"ftp://%zz`), 1) }, 2},
 		"unknown field of an item": {item(`{"future":1,"u":`), 0}, "unknown term": {func(m *nats.Msg) {
-			m.Data = bytes.Replace(m.Data, []byte(`"Newer":`), []byte(`"Future":1,"Newer":`), 1)
+			m.Data = bytes.Replace(m.Data, []byte(`"Existing":`), []byte(`"Future":1,"Existing":`), 1)
 		}, 0},
 		"no JSON": {func(m *nats.Msg) { m.Data = []byte("\xff") }, 0}, "nothing": {func(m *nats.Msg) { m.Data = nil }, 0}, "cut off": {func(m *nats.Msg) { m.Data = m.Data[:len(m.Data)/2] }, 0},
 		"fewer files": {func(m *nats.Msg) {
