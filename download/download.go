@@ -121,18 +121,18 @@ type Options struct {
 }
 
 // EventKind says what an [Event] is about.
-type EventKind int
+type EventKind string
 
 const (
 	// Noted is something worth a line. If Wait is not 0 a try has failed with Err, and the next one follows after Wait.
-	Noted EventKind = iota
+	Noted EventKind = "noted"
 	// Progress comes regularly and once at the end. Done includes bytes from earlier runs; it falls if a transfer starts over.
-	Progress
+	Progress EventKind = "progress"
 	// Started comes, in a run of package batch, when the server is asked about a file or a directory. A file that is there
 	// already and needs no server has none.
-	Started
+	Started EventKind = "started"
 	// Ended comes, in a run of package batch, once for every file, and for every directory that could not be listed whole.
-	Ended
+	Ended EventKind = "ended"
 )
 
 // Event is something that happens during a download, for Options.Events.

@@ -266,7 +266,7 @@ func (b *engine) note(wait time.Duration, text string) {
 
 // warn reports something that is not about one task.
 func (b *engine) warn(format string, args ...any) {
-	b.tell(Event{Event: download.Event{Err: fmt.Errorf(format, args...)}})
+	b.tell(Event{Event: download.Event{Kind: download.Noted, Err: fmt.Errorf(format, args...)}})
 }
 
 func (j *job) failed(err error) Event {

@@ -4,14 +4,15 @@ go 1.26.8
 
 require (
 	example.com/ftpfetch v0.0.0
+	github.com/spf13/afero v1.15.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/crypto v0.58.0
+	golang.org/x/net v0.62.0
 )
 
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
 	github.com/jlaffaye/ftp v0.2.4 // indirect
-	github.com/spf13/afero v1.15.0 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
