@@ -36,6 +36,9 @@ var oddNames = []string{
 	"at@colon:", "<angle>", "{brace}|^`", ";type=i", unicodeName, latin1Name,
 }
 
+// fsNames are files below pub/fs, with names that every server can send, and at most two kilobytes long.
+var fsNames = []string{"a", "a.txt", "b/with space", "b/c/in two directories", "b.c", "z#%?"}
+
 // Names that one of the servers cannot serve: latin1Name is not UTF-8, some know
 // only ASCII, and a backslash may start an escape.
 const (
@@ -69,6 +72,10 @@ func publicFiles() map[string]string {
 		"pub/big.bin":        pseudoRandom(bigSize),
 		"pub/none.bin":       "",
 	}
+	for _, name := range fsNames {
+		files["pub/fs/"+name] = pseudoRandom(len(name) * 100)
+	}
+	files["pub/fs/none"] = ""
 	for _, name := range oddNames {
 		files["pub/odd/"+name] = "the file " + name + "\n"
 		files["pub/odd-dirs/"+name+"/inside"] = "in the directory " + name + "\n"
