@@ -1,5 +1,4 @@
-// Command gateway shows an FTP directory in a web browser, none of which has opened ftp URLs since 2021. After
-// "go run ./examples/gateway ftp://ftp.example.org/pub/" it is at http://127.0.0.1:8021/.
+// Command gateway shows an FTP directory in a web browser: go run ./examples/gateway ftp://ftp.example.org/pub/
 package main
 
 import (
@@ -7,14 +6,15 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"flag"
 	"html/template"
 	"io"
 	"io/fs"
 	"log"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -27,14 +27,17 @@ import (
 var text string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"link": link}).Parse(text))
 
-func link(name string) string { return (&url.URL{Path: "./" + name}).String() } // from the page of its directory
+func link(name string) string { return (&url.URL{Path: "./" + name}).String() }
 
 func main() {
-	tree, err := ftpfs.New(context.Background(), &ftpexec.Client{MaxConns: 8, MaxIdle: 8}, strings.Join(os.Args[1:], " "))
-	if err != nil {
-		log.Fatal("usage: gateway ftp://HOST/DIRECTORY/: ", err)
+	flag.Parse()
+	tree, err := ftpfs.New(context.Background(), &ftpexec.Client{MaxConns: 8, MaxIdle: 8}, flag.Arg(0))
+	l, refused := net.Listen("tcp", cmp.Or(flag.Arg(1), "127.0.0.1:8021")) // for this machine alone
+	if err = errors.Join(err, refused); err != nil {
+		log.Fatal("usage: gateway ftp://HOST/DIRECTORY/ [ADDRESS]: ", err)
 	}
-	log.Fatal(http.ListenAndServe("127.0.0.1:8021", gateway(tree))) // for this machine alone
+	log.Printf("http://%s/", l.Addr())
+	log.Fatal(http.Serve(l, gateway(tree)))
 }
 
 // gateway answers requests for the files and directories of a tree, and for nothing above it: a name with ".." is none.
@@ -45,11 +48,9 @@ func gateway(tree *ftpfs.FS) http.HandlerFunc {
 			defer f.Close()
 			err = serve(w, r, f)
 		}
-		switch {
-		case err == nil:
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 			http.Error(w, err.Error(), http.StatusNotFound)
-		default:
+		} else if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		}
 	}
@@ -78,7 +79,7 @@ func serve(w http.ResponseWriter, r *http.Request, f fs.File) error {
 	return nil
 }
 
-// list answers with a page, ordered by the query: "size", "time", or else by name.
+// list answers with a page, in the order that the query asks for, or else in that of the names.
 func list(w http.ResponseWriter, r *http.Request, dir fs.ReadDirFile) error {
 	entries, err := dir.ReadDir(-1)
 	if err != nil && !errors.Is(err, ftpexec.ErrLine) { // one that cannot be shown

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,21 +25,21 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// overHTTP returns the addresses of what docs/http.md describes, in front of the directory /pub of s.
-func overHTTP(t *testing.T, s *testserver.Server) map[string]string {
+// overHTTP returns what docs/http.md describes, in front of the directory /pub of s.
+func overHTTP(t *testing.T, s *testserver.Server) map[string]http.Handler {
 	t.Helper()
 	fsys := must.Get(ftpfs.New(t.Context(), newClient(t), s.URL("/pub/")))(t)
 	transport := &ftphttp.Transport{Client: newClient(t)}
 	proxy := &httputil.ReverseProxy{Transport: transport, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL = &url.URL{Scheme: "ftp", Host: s.Addr(), Path: "/pub" + r.In.URL.Path}
+		to := &url.URL{Scheme: "ftp", Host: s.Addr(), Path: "/pub" + path.Clean("/"+r.In.URL.Path)}
+		if strings.HasSuffix(r.In.URL.Path, "/") && !strings.HasSuffix(to.Path, "/") {
+			to.Path += "/"
+		}
+		to.RawPath = strings.ReplaceAll(to.EscapedPath(), ";", "%3B")
+		r.Out.URL = to
+		r.Out.Header.Del("Authorization")
 	}}
-	addresses := make(map[string]string)
-	for name, h := range map[string]http.Handler{"FileServerFS": http.FileServerFS(fsys), "ReverseProxy": proxy} {
-		web := httptest.NewServer(h)
-		t.Cleanup(web.Close)
-		addresses[name] = web.URL
-	}
-	return addresses
+	return map[string]http.Handler{"FileServerFS": http.FileServerFS(fsys), "ReverseProxy": proxy}
 }
 
 // run runs a program in dir, and returns what it prints and its exit code.
@@ -58,14 +59,17 @@ func run(t *testing.T, dir, name string, args ...string) (string, int) {
 func TestOverHTTP(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB, so that aria2 splits it
 	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := testserver.New(t, &testserver.Options{ModTime: old, Tree: map[string]string{"/pub/f.bin": contents, "/pub/broken.bin": contents}, Fault: func(c *testserver.Conn) testserver.Action {
+	s := testserver.New(t, &testserver.Options{ModTime: old, Tree: map[string]string{"/pub/f.bin": contents, "/pub/broken.bin": contents, "/secret": "SECRET"}, Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && strings.HasSuffix(c.Arg, "broken.bin") {
 			return testserver.Final(testserver.Reply("451 Disk error"))
 		}
 		return nil
 	}})
-	for name, address := range overHTTP(t, s) {
+	for name, h := range overHTTP(t, s) {
 		t.Run(name, func(t *testing.T) {
+			web := httptest.NewServer(h)
+			defer web.Close()
+			address := web.URL
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f.bin")
 			curl := func(args ...string) (string, int) {
@@ -96,6 +100,11 @@ func TestOverHTTP(t *testing.T) {
 			}
 			if out, code := curl("-o", "broken", address+"/broken.bin"); code != 18 {
 				t.Errorf("cut short: %.80q, exit code %d", out, code)
+			}
+			for _, above := range []string{"/../secret", "/..%2Fsecret", "/%2e%2e/secret", "/%2Fsecret", "//secret", "/f.bin/../../secret", "/..;type=d", "/%2F;type=d", "/..%2F", "/../"} {
+				if out, _ := curl("--path-as-is", address+above); strings.Contains(strings.ToLower(out), ">secret") || strings.Contains(out, "SECRET") || strings.Contains(out, "pub\n") {
+					t.Errorf("%s leads out of the directory: %q", above, out)
+				}
 			}
 			must.Do(t, os.Remove(path))
 			if out, code := run(t, dir, "aria2c", "--no-conf", "-q", "-x4", "-s4", "-k1M", address+"/f.bin"); code != 0 {
