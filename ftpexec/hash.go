@@ -103,7 +103,7 @@ func offered(features *wire.Reply, verb, param string) bool {
 	if features == nil || features.Code/100 != 2 {
 		return false
 	}
-	for line := range strings.SplitSeq(strings.ToUpper(features.Raw()), "\n") {
+	for line := range strings.SplitSeq(strings.ToUpper(features.Raw), "\n") {
 		// Some servers put the reply's code before every line, or several features on one.
 		several := strings.TrimPrefix(strings.TrimSpace(line), "211-")
 		for feature := range strings.SplitSeq(several, ";") {
@@ -123,7 +123,7 @@ func digestIn(r *wire.Reply, length int, name string) (digest []byte) {
 	if r.Code/100 != 2 {
 		return nil
 	}
-	for _, word := range strings.Fields(r.Raw()) {
+	for _, word := range strings.Fields(r.Raw) {
 		d, err := hex.DecodeString(word)
 		switch {
 		case err != nil || len(d) != length || slices.Contains(strings.Fields(name), word):

@@ -220,7 +220,7 @@ func (r *run) portIn(verb string, reply wire.Reply) int {
 	case "EPSV":
 		return extendedPort(reply.LastLine())
 	case "PASV":
-		return passivePort(reply.Raw())
+		return passivePort(reply.Raw)
 	}
 	return r.listens
 }
@@ -299,7 +299,7 @@ func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
 	if err != nil {
 		return nil, r.failure(step{Command: op}, err)
 	}
-	if reply.Ends() && !verbs[op.Verb].lists && !aborts().MatchString(reply.Raw()) {
+	if reply.Ends() && !verbs[op.Verb].lists && !aborts().MatchString(reply.Raw) {
 		return &reply, nil
 	}
 	e := newError(op, r.url, nil)

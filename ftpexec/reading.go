@@ -62,7 +62,7 @@ var fullPath = lazy.Regexp(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
 func wordsOf(r wire.Reply, names []string) string {
 	clean := func(s string) string { return strings.ToLower(strings.ToValidUTF8(s, "?")) }
 	code := strconv.Itoa(r.Code) // which the lines of some servers all have
-	text := strings.NewReplacer("\n"+code+"-", "\n", "\n"+code+" ", "\n").Replace(clean(r.Raw()))
+	text := strings.NewReplacer("\n"+code+"-", "\n", "\n"+code+" ", "\n").Replace(clean(r.Raw))
 	var known []string
 	for _, name := range names {
 		for _, part := range append(strings.Split(name, "/"), name) {
@@ -101,7 +101,7 @@ var inQuotes = lazy.Regexp(`^[^"]*"((?:[^"]|"")*)"(?:[^"]|$)`)
 
 // directoryIn returns the directory in a 257 reply to PWD, which stands in quotes (RFC 959 appendix II), or "".
 func directoryIn(r wire.Reply) string {
-	m := inQuotes().FindStringSubmatch(r.Raw())
+	m := inQuotes().FindStringSubmatch(r.Raw)
 	if m == nil || !r.OK() || strings.ContainsAny(m[1], "\r\n\x00") {
 		return ""
 	}
@@ -110,7 +110,7 @@ func directoryIn(r wire.Reply) string {
 
 // factsIn returns the facts in a reply to MLST (RFC 3659 section 7.2). They are on the line between the first and the last.
 func factsIn(r wire.Reply) (item listing.Item, ok bool) {
-	lines := strings.Split(r.Raw(), "\n")
+	lines := strings.Split(r.Raw, "\n")
 	if !r.OK() || len(lines) != 3 {
 		return item, false
 	}

@@ -166,7 +166,7 @@ func TestReadingReplies(t *testing.T) {
 	}
 	port := func(read func(string) int) func(wire.Reply) any {
 		return func(r wire.Reply) any {
-			if n := read(r.Raw()); n != 0 {
+			if n := read(r.Raw); n != 0 {
 				return n
 			}
 			return nil
@@ -202,7 +202,7 @@ func TestReadingReplies(t *testing.T) {
 // reply returns a reply with the lines of text.
 func reply(text string) wire.Reply {
 	code, _ := strconv.Atoi(text[:3])
-	return wire.NewReply(code, text[4:])
+	return wire.Reply{Code: code, Text: text[4:], Raw: text[4:]}
 }
 
 // What the tests tell apart among refusals.

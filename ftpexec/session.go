@@ -122,7 +122,7 @@ var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik")
 func (r *run) connect(sequential bool) error {
 	greeting, err := r.conn.Connect()
 	if err == nil {
-		r.oneByOne = loses().MatchString(greeting.Raw())
+		r.oneByOne = loses().MatchString(greeting.Raw)
 		if r.oneByOne && !sequential {
 			r.conn.Note("this kind of server needs one command at a time")
 		}

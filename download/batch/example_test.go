@@ -59,10 +59,10 @@ func ExampleRun() {
 	// Unordered output:
 	// a is fetched
 	// b is fetched
-	// line 3: h/c: the scheme is missing; write ftp://h/c, or --base ftp:// for the whole list
+	// line 3: h/c: the scheme is missing; write ftp://h/c, or set Options.Base to ftp:// for the whole list
 	// 2 complete: 2 of 3 files are complete, and 0 directories are not listed whole
 	// a is already there
 	// b is already there
-	// line 3: h/c: the scheme is missing; write ftp://h/c, or --base ftp:// for the whole list
+	// line 3: h/c: the scheme is missing; write ftp://h/c, or set Options.Base to ftp:// for the whole list
 	// 2 complete: 2 of 3 files are complete, and 0 directories are not listed whole
 }

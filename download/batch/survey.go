@@ -71,14 +71,14 @@ func (b *engine) wanting(h *survey, t *Tree) error {
 	case text == "" || h.wanted > 0 || h.lost:
 		return nil
 	case flat && h.unwanted == 0 && h.named:
-		return nothingFetched("only directories match " + t.Names + " (-r fetches what is in them)")
+		return nothingFetched("only directories match " + t.Names + " (a greater Tree.Depth fetches what is in them)")
 	}
 	if h.unwanted > 0 && h.rejected {
-		text += " besides what --reject leaves out"
+		text += " besides what Tree.Reject leaves out"
 	}
 	text += b.advice(t)
 	if h.deeper > 0 && !flat {
-		text += fmt.Sprintf("; %s (--depth %d reads more)", h.unread(t), t.Depth+1)
+		text += fmt.Sprintf("; %s (Tree.Depth %d reads more)", h.unread(t), t.Depth+1)
 	}
 	return nothingFetched(text)
 }
@@ -104,13 +104,13 @@ func (h *survey) why(t *Tree) string {
 	case h.unwanted > 0:
 		return "nothing matches " + strings.Join(t.patterns(), " or ")
 	case h.rejected:
-		return "--reject leaves nothing to fetch"
+		return "Tree.Reject leaves nothing to fetch"
 	case h.deeper > 0:
 		return "no file"
 	case h.links > 0 && t.FollowLinks:
 		return "only links, which lead to no file in it"
 	case h.links > 0:
-		return "only links (--follow-links fetches what they lead to inside it)"
+		return "only links (Tree.FollowLinks fetches what they lead to inside it)"
 	}
 	return ""
 }
@@ -121,7 +121,7 @@ func (t *Tree) flat() bool { return t.Names != "" && t.Depth == 1+strings.Count(
 func (h *survey) unread(t *Tree) string {
 	if t.flat() {
 		return fmt.Sprintf(
-			"directories that match are not fetched: %d (-r fetches what is in them)", h.deeper)
+			"directories that match are not fetched: %d (a greater Tree.Depth fetches what is in them)", h.deeper)
 	}
 	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
 }

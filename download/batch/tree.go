@@ -130,7 +130,7 @@ func (b *engine) complain(j *job, found contents) {
 	cut := func(most int) bool { return found.all <= most && found.all >= most-2 }
 	if slices.ContainsFunc(mostListed, cut) {
 		b.note(pause, fmt.Sprintf(
-			"%s has %d entries, and some servers list no more: if files are missing, name them in a list (-i)",
+			"%s has %d entries, and some servers list no more: if files are missing, name them in a list",
 			j.url().Redacted(), found.all))
 	}
 	if found.all > 0 && found.bare {

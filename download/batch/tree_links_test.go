@@ -47,7 +47,7 @@ func TestTreeLinks(t *testing.T) {
 			"a/f": "f", "b/g": "g", "toB/g": "g", "toFile": "f", "toB/a/f": "f", "a/b/g": "g", "b/a/f": "f", "a/abs/g": "g",
 		}, 18, ""},
 		{"in vain", "vain/", batch.Tree{FollowLinks: true}, nil, 1, ": only links, which lead to no file in it"},
-		{"nothing else", "vain/", batch.Tree{}, nil, 1, ": only links (--follow-links fetches what they lead to inside it)"},
+		{"nothing else", "vain/", batch.Tree{}, nil, 1, ": only links (Tree.FollowLinks fetches what they lead to inside it)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestTreeRoundListing(t *testing.T) {
 		s, srv := scripted(t, shelf{verb: "MLSD", listings: map[string]string{"/d": text.String()}})
 		notes := 0
 		s.options.Events = func(e batch.Event) {
-			if e.Kind == download.Noted && strings.Contains(e.Text, "entries, and some servers list no more: if files are missing, name them in a list (-i)") {
+			if e.Kind == download.Noted && strings.Contains(e.Text, "entries, and some servers list no more: if files are missing, name them in a list") {
 				notes++
 			}
 		}

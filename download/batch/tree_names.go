@@ -154,7 +154,7 @@ func usable(e ftpexec.Entry, taken map[uint64]bool) error {
 	if _, again := taken[key]; again && why == "" {
 		why = "has the name of another entry of the listing"
 	} else if localfile.Own(e.Name) != "" {
-		why += ": --reject leaves it out"
+		why += ": Tree.Reject leaves it out"
 	}
 	if why != "" {
 		return &localfile.Error{Path: e.Name, Reason: why, Err: localfile.ErrName}

@@ -39,21 +39,21 @@ func TestCheck(t *testing.T) {
 		{name: "empty lines of a report", text: "run\tfastq_ftp\nA\t\nB\th.x/b\n", want: summary{Items: 1, Bytes: -1}},
 		{name: "empty lines of a summary", text: "#ftp_path\nna\nftp://h/b\n", want: summary{Items: 1, Bytes: -1}},
 		{name: "bad lines", text: "ftp://h/a\nx\nftp://h/b\ny\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 2: x: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list", "line 4: y: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list"}},
+			"line 2: x: the scheme is missing; write ftp://host/path, or set Options.Base to URL for the directory of the whole list", "line 4: y: the scheme is missing; write ftp://host/path, or set Options.Base to URL for the directory of the whole list"}},
 		{name: "places by HTTP", text: "ftp://h/a\nhttp://h/b\tftp://h/b\nftp://h/c\thttp://h/c\n", want: summary{Items: 3, Bytes: -1}, errs: []string{
 			"line 2: places that are no ftp URLs are left out here and below"}},
 		{name: "a path twice", text: "ftp://h/a/x\nbad\nftp://h/b/x\nftp://i/x\n", want: summary{Items: 3, Bytes: -1}, errs: []string{
-			"line 2: bad: the scheme is missing; write ftp://host/path, or --base URL for the directory of the whole list",
-			"line 3: the path x belongs to line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)",
-			"line 4: the path x belongs to line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+			"line 2: bad: the scheme is missing; write ftp://host/path, or set Options.Base to URL for the directory of the whole list",
+			"line 3: the path x belongs to line 1, which has another URL, size or digest: write another path (Options.KeepDirs saves each file under the directories of its URL)",
+			"line 4: the path x belongs to line 1, which has another URL, size or digest: write another path (Options.KeepDirs saves each file under the directories of its URL)"}},
 		{name: "a path twice on one line", text: "x_ftp\nh.x/a/x;h.x/b/x\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 2: the path x belongs to line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+			"line 2: the path x belongs to line 2, which has another URL, size or digest: write another path (Options.KeepDirs saves each file under the directories of its URL)"}},
 		{name: "directories tell equal names apart", text: "ftp://h/a/x\nftp://h/b/x\n", o: Options{KeepDirs: true}, want: summary{Items: 2, Bytes: -1}},
 		{name: "the same file twice", text: "url\tsize\nftp://h/a\t1\nftp://h/b\t2\nFTP://H/%61\t1\n", want: summary{Items: 2, Bytes: 3}},
 		{name: "the same URL with two digests", text: "url\tmd5\nftp://h/a\t" + md5a + "\nftp://h/a\t" + md5b + "\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 3: the path a belongs to line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+			"line 3: the path a belongs to line 2, which has another URL, size or digest: write another path (Options.KeepDirs saves each file under the directories of its URL)"}},
 		{name: "the same URL with two passwords", text: "ftp://u:p@h/a\nftp://u:q@h/a\n", want: summary{Items: 2, Bytes: -1}, errs: []string{
-			"line 2: the path a belongs to line 1, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)"}},
+			"line 2: the path a belongs to line 1, which has another URL, size or digest: write another path (Options.KeepDirs saves each file under the directories of its URL)"}},
 		{name: "a file and a directory", text: "url\tpath\nftp://h/a\tx/y\nftp://h/b\tx/y/z/w\nftp://h/c\tx\nftp://h/d\tx/v\n", want: summary{Items: 4, Bytes: -1}, errs: []string{
 			"line 3: the path x/y/z/w needs a directory where line 2 has a file: write another path",
 			"line 4: the path x is a directory of the path of line 2: write another path"}},

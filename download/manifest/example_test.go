@@ -22,7 +22,7 @@ func ExampleCheck() {
 	}
 	// Output:
 	// line 3: size: is not a number of bytes: write digits only, such as 1048576
-	// line 4: the path x belongs to line 2, which has another URL, size or digest: write another path (--keep-dirs saves each file under the directories of its URL)
+	// line 4: the path x belongs to line 2, which has another URL, size or digest: write another path (Options.KeepDirs saves each file under the directories of its URL)
 	// 2 files, 6 bytes
 	// 2 ftp://host.dom/a/x x 3
 	// 4 ftp://host.dom/b/x x 3

@@ -228,14 +228,14 @@ func hintAtBase(bad *urlparse.Error, text string) {
 	u, err := urlparse.Parse("ftp://" + text)
 	switch {
 	case !strings.ContainsAny(text, "/:@"): // a name
-		bad.Hint = "write ftp://host/path, or --base URL for the directory of the whole list"
+		bad.Hint = "write ftp://host/path, or set Options.Base to URL for the directory of the whole list"
 	case err == nil && !u.IsDir():
-		bad.Hint += ", or --base ftp:// for the whole list"
+		bad.Hint += ", or set Options.Base to ftp:// for the whole list"
 	}
 }
 
 var errNoBase = errors.New("a list of digests names files without their directory: " +
-	"give its URL as the base (--base URL)")
+	"give its URL as the base (set Options.Base to URL)")
 
 // listed yields the file of a line of a list of digests, which is below Base.
 func (r *reader) listed(line int, text string) {

@@ -96,7 +96,7 @@ func (o *Options) conflict(item Item, clash string, line int32) error {
 	}
 	hint := ""
 	if !o.KeepDirs && item.Path == item.URLs[0].Name {
-		hint = " (--keep-dirs saves each file under the directories of its URL)"
+		hint = " (Options.KeepDirs saves each file under the directories of its URL)"
 	}
 	other := fmt.Sprint("line ", line)
 	return inLine(item.Line,
@@ -173,7 +173,7 @@ var ErrLine = errors.New("a line of the list is wrong")
 const mostFaults = 100
 
 var errFaults = fmt.Errorf(
-	"after %d bad lines the rest is not read: is the list of another form (--format)?%.0w",
+	"after %d bad lines the rest is not read: is the list of another form (Options.Format)?%.0w",
 	mostFaults, ErrLine)
 
 // inLine says what is wrong with a line of a list, on one printable line without a password. The line of a record of several

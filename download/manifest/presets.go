@@ -203,7 +203,7 @@ func (r *reader) locate(i *Item, text string, c column) error {
 		return i.below(r.Base, text)
 	case !hosted && !strings.Contains(host, "."):
 		return errors.New(
-			"is relative: give the URL of the directory that it is below (--base URL)")
+			"is relative: give the URL of the directory that it is below (set Options.Base to URL)")
 	default:
 		u, err = onHost(host, path)
 	}

@@ -73,7 +73,7 @@ type table struct {
 var errNoHeader = errors.New(
 	"the first line names no column url, and none that an archive's list has: " +
 		"write a header such as url, path, size, sha256, " +
-		"or say which columns to read (--map url=COLUMN)")
+		"or say which columns to read (set Options.Map to url=COLUMN)")
 
 // mostColumns bounds what is kept of a header, and of an array of URLs.
 const mostColumns = 10_000

@@ -6,7 +6,9 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -108,5 +110,33 @@ func TestStandardOutputFails(t *testing.T) {
 		if len(prints("internal/cli", f.Decls[0])) == 0 {
 			t.Errorf("%s is not found", text)
 		}
+	}
+}
+
+// flagged finds a flag of a command in a text.
+var flagged = regexp.MustCompile(`^--[a-z]|[ (:]--?[a-zA-Z]`)
+
+// TestErrorsNameNoFlags says that the library speaks of its own options. The command puts flags in their place (show.OneLine).
+func TestErrorsNameNoFlags(t *testing.T) {
+	theirs := []string{"ls -l", "--location", "write curl -L ftp://host/path -o NAME, or a list of URLs alone"} // other programs' flags
+	for _, dir := range []string{"urlparse", "ftpexec", "download", "testserver"} {
+		must.Do(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+					if text, _ := strconv.Unquote(l.Value); flagged.MatchString(text) && !slices.Contains(theirs, text) {
+						t.Errorf("%s: %s names a flag", path, l.Value)
+					}
+				}
+				return true
+			})
+			return nil
+		}))
 	}
 }

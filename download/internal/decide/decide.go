@@ -40,7 +40,7 @@ func (f *Facts) nothingThere() Answer {
 	case f.Here == Nothing:
 		return f.fetch(f.Existing == Overwrite, false, "not here")
 	case f.Existing == Overwrite:
-		return f.fetch(true, false, "as --overwrite says")
+		return f.fetch(true, false, "overwriting was asked for")
 	}
 	return undecided
 }

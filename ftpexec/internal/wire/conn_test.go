@@ -189,7 +189,7 @@ func TestReadReply(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := readReply(reader(tt.in), unmasked)
-			if got.raw = ""; err != nil || got != tt.want {
+			if got.Raw = ""; err != nil || got != tt.want {
 				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
 			}
 		})

@@ -258,7 +258,7 @@ func TestReplyOnALine(t *testing.T) {
 	for text, want := range map[string]string{
 		"ok": "211 ok", "Features:\n SIZE\nEnd": "211  SIZE", "\nlast": "211 last", "\nEnd": "211 End", "a\n211-b\nEnd.": "211 b", "": "211 ",
 	} {
-		if got := NewReply(211, text).String(); got != want {
+		if got := (Reply{211, text, text}).String(); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -26,14 +26,11 @@ const maxReply = 256 << 10 // of all lines together
 type Reply struct {
 	Code int    // 100 to 599
 	Text string // the text of its lines without the codes of the first and last, joined by LF; secrets masked
-	raw  string // Text before masking, because no decision may depend on a secret
+	Raw  string // Text as sent, before masking, because no decision may depend on a secret
 }
 
-// Raw returns Text as sent.
-func (r Reply) Raw() string { return r.raw }
-
 // LastLine returns the last line of Raw.
-func (r Reply) LastLine() string { return r.raw[strings.LastIndexByte(r.raw, '\n')+1:] }
+func (r Reply) LastLine() string { return r.Raw[strings.LastIndexByte(r.Raw, '\n')+1:] }
 
 // First returns the first digit of the code, which decides (RFC 1123 section 4.1.2.11).
 func (r Reply) First() int { return r.Code / 100 }
@@ -65,9 +62,6 @@ func (r Reply) String() string {
 	}
 	return fmt.Sprintf("%03d %s", r.Code, last)
 }
-
-// NewReply returns a reply whose Text is not masked.
-func NewReply(code int, text string) Reply { return Reply{code, text, text} }
 
 // readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF alone,
 // as some servers send it.

@@ -340,10 +340,17 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 }
 
-// OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become " / ".
+// words replaces line ends, and the fields of options that package download speaks of, whose flags people know.
+var words = strings.NewReplacer("\r\n", " / ", "\n", " / ",
+	"set Options.Base to", "--base", "set Options.Map to", "--map",
+	"Options.KeepDirs", "--keep-dirs", "Options.Format", "--format", "Tree.Reject", "--reject",
+	"Tree.FollowLinks", "--follow-links", "a greater Tree.Depth", "-r", "Tree.Depth", "--depth")
+
+// OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become " / ", and
+// fields of options become flags.
 func OneLine(s string) string {
 	const most = 1000
-	s = strings.NewReplacer("\r\n", " / ", "\n", " / ").Replace(strings.TrimRight(s, "\r\n"))
+	s = words.Replace(strings.TrimRight(s, "\r\n"))
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
