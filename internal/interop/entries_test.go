@@ -216,7 +216,7 @@ func list(ctx context.Context, c *ftpexec.Client, url string) ([]string, error) 
 
 // No server may make an absent directory look like an empty one.
 func TestList(t *testing.T) {
-	pub := []string{"a", "big.bin", "empty", "none.bin", "odd", "odd-dirs", "text.txt"}
+	pub := []string{"a", "big.bin", "empty", "fs", "none.bin", "odd", "odd-dirs", "text.txt"}
 	tests := []struct {
 		path string
 		want []string
