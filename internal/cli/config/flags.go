@@ -341,24 +341,19 @@ func readHelp(s string) (string, error) {
 	return lookup("-h").read(s)
 }
 
-func readShard(s string) ([2]int, error) {
-	index, count, _ := strings.Cut(s, "/")
-	i, err := strconv.Atoi(index)
-	n, bad := strconv.Atoi(count)
-	if err != nil || bad != nil || i < 1 || i > n {
-		return [2]int{}, errors.New("write I/N, from 1/N to N/N: 3/10 is the third of ten shares")
-	}
-	return [2]int{i, n}, nil
-}
-
 func readTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
-	if seconds, perr := strconv.ParseFloat(s, 64); perr == nil && math.Abs(seconds) < 1e9 {
+	number, days := strings.CutSuffix(s, "d")
+	seconds, perr := strconv.ParseFloat(number, 64)
+	if days {
+		seconds *= 24 * 60 * 60
+	}
+	if perr == nil && math.Abs(seconds) < 1e9 {
 		t = time.Duration(seconds * float64(time.Second))
 		err = nil
 	}
 	if err != nil || t <= 0 {
-		return 0, errors.New("write a time such as 3s, 2m or 90")
+		return 0, errors.New("write a time such as 90, 3s, 2m or 7d")
 	}
 	return t, nil
 }

@@ -35,3 +35,13 @@ func readRange(s string) (*Range, error) {
 	}
 	return &Range{int64(a), int64(b)}, nil
 }
+
+func readShard(s string) ([2]int, error) {
+	index, count, _ := strings.Cut(s, "/")
+	i, err := strconv.Atoi(index)
+	n, bad := strconv.Atoi(count)
+	if err != nil || bad != nil || i < 1 || i > n {
+		return [2]int{}, errors.New("write I/N, from 1/N to N/N: 3/10 is the third of ten shares")
+	}
+	return [2]int{i, n}, nil
+}

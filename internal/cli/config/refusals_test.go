@@ -163,7 +163,7 @@ func TestBadValues(t *testing.T) {
 		"--reject [a": "close the bracket or brace", "--accept {a": "close the bracket or brace", "--type q": "write a, i, d or guess",
 		"-s 0": "--segments 0: write a whole number from 1 to 64", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
 		"--depth 0": "write a whole number from 1", "-j 0": "write a whole number from 1 to 64, or auto", "-j x": ", or auto", "--per-host 0": "write a whole number from 1 to 64",
-		"--ip lo": "write 4, 6 or an IP address of this machine", "--timeout x": "write a time such as 3s, 2m or 90", "--speed-limit 1K/x": "write a time",
+		"--ip lo": "write 4, 6 or an IP address of this machine", "--timeout x": "write a time such as 90, 3s, 2m or 7d", "--speed-limit 1K/x": "write a time",
 		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
 		"--format x": "write tsv, csv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
 		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "--shard 0/1: write I/N, from 1/N to N/N", "--shard 3/2": "write I/N",
@@ -205,7 +205,7 @@ func TestValues(t *testing.T) {
 		read func(string) string
 		want map[string]string
 	}{
-		{times, map[string]string{"3s": "3s", "2m": "2m0s", "1h30m": "1h30m0s", "90": "1m30s", "0.25": "250ms", "1e2": "1m40s"}},
+		{times, map[string]string{"3s": "3s", "2m": "2m0s", "1h30m": "1h30m0s", "90": "1m30s", "0.25": "250ms", "1e2": "1m40s", "1d": "24h0m0s", "0.5d": "12h0m0s"}},
 		{sizes, map[string]string{"1": "1", "4096": "4096", "500K": "512000", "500k": "512000", "1.5M": "1572864", "2g": "2147483648", ".5K": "512", "8388608G": "9007199254740992"}},
 		{logins, map[string]string{"me": "me", "me:pw": "me:pw", "me:p:w@/%41": "me:p%3Aw%40%2F%2541", "me:": "me:", "": "", ":x": ":x", "a\nb": "", "a\x00": ""}},
 	} {
@@ -215,7 +215,7 @@ func TestValues(t *testing.T) {
 			}
 		}
 	}
-	for _, in := range []string{"", "0", "0s", "-1", "-3s", "soon", "3 s", "NaN", "inf", "1e300", "1e-12"} {
+	for _, in := range []string{"", "0", "0s", "-1", "-3s", "soon", "3 s", "NaN", "inf", "1e300", "1e-12", "d", "0d", "-1d", "99999d", "1dd", "1h1d", "infd"} {
 		if got := times(in); got != "" {
 			t.Errorf("%q is the time %s", in, got)
 		}
