@@ -3,7 +3,8 @@
 //
 //	b, err := blob.OpenBucket(ctx, "ftp://ftp.example.org/pub/genomes/")
 //
-// A key is a path below the directory; nothing above it can be reached. Nothing can be written.
+// A key is a path below the directory; nothing above it can be reached. Lists leave out links to directories, whose files
+// can be read all the same. Nothing can be written.
 package ftpblob
 
 import (
