@@ -89,15 +89,13 @@ func (o *Options) job(src Source, u *urlparse.URL) (fetch.Job, error) {
 		j.Commit = func(r fetch.Result) error { return o.Commit(Result(r)) }
 	}
 	if o.Events != nil {
-		j.Tell = func(e fetch.Event) { o.Events(eventOf(e)) }
+		j.Tell = func(e fetch.Event) {
+			kind := Noted
+			if e.Progress {
+				kind = Progress
+			}
+			o.Events(Event{Kind: kind, Text: e.Text, Done: e.Done, Total: e.Total, Err: e.Err, Wait: e.Wait})
+		}
 	}
 	return j, j.Check()
-}
-
-func eventOf(e fetch.Event) Event {
-	kind := Noted
-	if e.Progress {
-		kind = Progress
-	}
-	return Event{Kind: kind, Text: e.Text, Done: e.Done, Total: e.Total, Err: e.Err, Wait: e.Wait}
 }

@@ -40,7 +40,9 @@ func Own(path string) string {
 		}
 		return r
 	}, filepath.ToSlash(path))
-	if slices.ContainsFunc(strings.Split(shown, "/"), own().MatchString) {
+	// Nearly no name has what all of these have.
+	if strings.Contains(strings.ToLower(shown), "ftpfet") &&
+		slices.ContainsFunc(strings.Split(shown, "/"), own().MatchString) {
 		return "has a name that ftpfetch gives its own files"
 	}
 	return ""
