@@ -327,3 +327,26 @@ func TestSpelling(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestTell says who has connections, and nobody who has none, once a wait has lasted a second, and not again at once.
+func TestTell(t *testing.T) {
+	dir := t.TempDir()
+	var said []string
+	s := &share{dir: dir, most: 3, say: func(text string) { said = append(said, text) }}
+	for slot, pid := range []int{7, 0} { // the third was never taken
+		f := must.Get(os.Create(filepath.Join(dir, fmt.Sprint("h.slot", slot+1))))(t)
+		must.Do(t, write(f, pid))
+		must.Do(t, f.Close())
+	}
+	w := &wait{share: s, address: address, name: filepath.Join(dir, "h"), since: time.Now()}
+	w.tell()
+	if len(said) != 0 {
+		t.Errorf("said at once: %q", said)
+	}
+	w.since = time.Now().Add(-2 * time.Second)
+	w.tell()
+	w.tell()
+	if len(said) != 1 || !strings.HasSuffix(said[0], "2.0 s so far; process 7 has one") {
+		t.Errorf("said %q", said)
+	}
+}
