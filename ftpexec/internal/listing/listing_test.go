@@ -104,6 +104,18 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// TestExplained says where a line leaves its format, for the first hundred lines of a listing that cannot be read.
+func TestExplained(t *testing.T) {
+	const bad = "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04"
+	r := NewReader(slices.Repeat([]string{bad}, 2*mostExplained), "", now) // which looks at all of them first
+	for i := range 2 * mostExplained {
+		_, err := r.LIST(bad)
+		if explained := err.Error() != ErrUnknown.Error(); !errors.Is(err, ErrUnknown) || explained != (i < mostExplained) {
+			t.Fatalf("line %d: %v", i+1, err)
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	for _, test := range []struct{ lines, want []string }{
 		{nil, nil},
