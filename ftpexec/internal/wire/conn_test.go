@@ -185,6 +185,8 @@ func TestReadReply(t *testing.T) {
 		{"code on every line", "230-a\r\n230-b\r\n230 c\r\n", Reply{Code: 230, Text: "a\n230-b\nc"}},
 		{"other code inside", "230-a\r\n220 b\r\n230 c\r\n", Reply{Code: 230, Text: "a\n220 b\nc"}},
 		{"ends in the code alone", "230-a\r\n230\r\n", Reply{Code: 230, Text: "a\n"}},
+		{"the lowest code", "100 x\r\n", Reply{Code: 100, Text: "x"}},
+		{"the highest code", "599 x\r\n", Reply{Code: 599, Text: "x"}},
 		{"bytes", "250 \xe9\x00\x1b[2J\xff\r\n", Reply{Code: 250, Text: "\xe9\x00\x1b[2J\xff"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
