@@ -273,3 +273,14 @@ func sound(s Spans, size int64) bool {
 	}
 	return true
 }
+
+// TestAfter returns what is there from each byte on.
+func TestAfter(t *testing.T) {
+	var p Part
+	p.state.Done = Spans{{10, 20}, {30, 40}}
+	for at, want := range map[int64]Span{9: {}, 10: {10, 15}, 17: {17, 20}, 19: {19, 20}, 20: {}, 29: {}, 30: {30, 35}, 40: {}} {
+		if got := p.After(at, 5); got != want {
+			t.Errorf("after %d: got %v, want %v", at, got, want)
+		}
+	}
+}
