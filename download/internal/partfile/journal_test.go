@@ -284,3 +284,24 @@ func TestAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestAgree compares bytes that came twice with those that are there, and keeps those with which nothing can be compared yet.
+func TestAgree(t *testing.T) {
+	p := Part{f: must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)}
+	defer p.f.Close()
+	must.Get(p.f.WriteString("0123456789"))(t)
+	for _, tt := range []struct {
+		at   int64
+		text string
+		err  error
+		left int
+	}{
+		{0, "012", nil, 0}, {0, "01x", ErrDiffers, 0}, {7, "789", nil, 0}, {7, "78x", ErrDiffers, 0}, {0, "0123456789", nil, 0},
+		{3, "", nil, 0}, {12, "", nil, 0}, {8, "89ab", nil, 1}, {10, "a", nil, 1},
+	} {
+		p.laps = []lap{{Span{tt.at, tt.at + int64(len(tt.text))}, []byte(tt.text)}}
+		if err := p.agree(Spans{{0, 10}}); err != tt.err || len(p.laps) != tt.left {
+			t.Errorf("%q at %d: got %v, %d kept, want %v, %d", tt.text, tt.at, err, len(p.laps), tt.err, tt.left)
+		}
+	}
+}
