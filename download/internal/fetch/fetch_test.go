@@ -13,6 +13,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/urlparse"
 )
@@ -78,5 +79,35 @@ func TestFinishTellsReading(t *testing.T) {
 	r, err := f.finish(t.Context(), false)
 	if want := []string{part.Name() + ": reading 1073741824 bytes to check them"}; err != nil || r.Size != size || !slices.Equal(told, want) {
 		t.Errorf("got %+v, %v, told %q, want %q", r, err, told, want)
+	}
+}
+
+// TestUnlike tells the file of which a part has bytes from another one, and waits once for what a busy server omits.
+func TestUnlike(t *testing.T) {
+	old := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+	var passes *retry.Known
+	for _, tt := range []struct {
+		had, has         int64
+		modified         time.Time
+		waits, different bool
+	}{
+		{10, 10, old, false, false},
+		{0, 0, old, false, false},
+		{10, 0, old, false, true},
+		{0, 10, old, false, true},
+		{10, 10, old.Add(time.Second), false, true},
+		{10, -1, old, true, true},
+		{0, -1, old, true, true},
+		{10, 10, time.Time{}, true, true},
+		{-1, 10, old, false, false},
+	} {
+		x := &transfer{job: &job{}}
+		s := partfile.State{Size: tt.had, ModTime: old}
+		first := x.unlike(s, tt.has, tt.modified)
+		second := x.unlike(s, tt.has, tt.modified)
+		_, different := second.(*restart)
+		if waits := errors.As(first, &passes); waits != tt.waits || different != tt.different || !waits && (first == nil) != (second == nil) {
+			t.Errorf("%d bytes, then %d of %v: got %v, then %v", tt.had, tt.has, tt.modified, first, second)
+		}
 	}
 }
