@@ -9,7 +9,7 @@ import (
 
 // Ports below those that systems give out themselves. A test leaves thousands of closed connections in TIME-WAIT
 // behind. Where the system has to choose a port, it looks through all of them for each listener, which took half of the
-// processor time of tests with many transfers. None of them is one that [urlparse.URL.BadPort] refuses, as 10080.
+// processor time of tests with many transfers. None of them is one that [urlparse.URL.BadPort] refuses, such as 10080.
 const firstPort, freePorts = 10100, 19900
 
 // lastPort counts the ports that were tried. It begins anywhere, because several processes test at once.

@@ -127,7 +127,8 @@ func (s step) run(ctx context.Context, w io.Writer, dir string) error {
 	command.Stdout, command.Stderr = &out, &out
 	go func() {
 		for s.killed && ctx.Err() == nil {
-			if time.Sleep(10 * time.Millisecond); claimed(dir) {
+			time.Sleep(10 * time.Millisecond)
+			if claimed(dir) {
 				kill()
 			}
 		}
