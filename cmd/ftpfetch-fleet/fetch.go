@@ -44,8 +44,7 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 	// The chunk may have been sent after those of the job were taken back.
 	cancelled := slices.Contains([]string{"cancelled", deleted}, state)
 	done := false
-	at, merr := msg.Metadata()
-	if first := merr == nil && at.NumDelivered == 1; jerr == nil && !cancelled && !first { // else it has no result
+	if jerr == nil && !cancelled {
 		done, jerr = w.known(c)
 	}
 	switch {

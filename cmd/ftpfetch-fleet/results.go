@@ -30,20 +30,19 @@ func (c *chunk) id() string { return fmt.Sprintf("%s.%s.", c.Job, c.ID) }
 // deleted is the state of a job that is not there.
 const deleted = "deleted"
 
-// jobState returns the State of the job of a chunk, as the watch tells it. Of a job that it
-// does not know the server is asked whether it is there.
+// jobState returns the State of the job of a chunk.
 func (w *worker) jobState(c *chunk) (string, error) {
-	var j job
-	if _, ok := w.lists.get(c.Job, &j); ok {
-		return j.State, nil
-	}
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
-	_, err := w.jobs.Get(ctx, c.Job)
+	e, err := w.jobs.Get(ctx, c.Job)
+	var j job
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return deleted, nil
 	}
-	return "", err
+	if err == nil {
+		err = json.Unmarshal(e.Value(), &j)
+	}
+	return j.State, err
 }
 
 // publish gives the server the result of a chunk. There is one for ever: even the acknowledgement of an old delivery
