@@ -38,7 +38,7 @@ func (r *run) complete(u *urlparse.URL) error {
 			u.Scheme = "ftps"
 		}
 	}
-	return cmp.Or(r.passes(u), r.charset.settle(u), u.Check())
+	return cmp.Or(r.passes(u), r.charset.settle(u))
 }
 
 // logIn adds the user to a URL that names none, of -u or the netrc file. The password of -u goes with one who has none.
@@ -123,8 +123,8 @@ func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bo
 		if err == nil {
 			left--
 		}
-		for i := 0; i < len(item.URLs) && err == nil; i++ {
-			err = r.complete(item.URLs[i])
+		for _, u := range item.URLs {
+			err = cmp.Or(err, r.complete(u))
 		}
 		item.Path = r.charset.read(item.Path)
 		if !next(l.name, batch.Task{Item: item}, err) {

@@ -35,8 +35,9 @@ func Line(s string) string {
 
 // steers reports whether r does more on a terminal than show itself. The joiners do not: some languages need them.
 func steers(r rune) bool {
+	plain := ' ' <= r && r <= '~' // as nearly all are
 	joiner := r == '\u200c' || r == '\u200d'
-	return !joiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return !plain && !joiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // JSON returns v, whose encoding must not fail, as a line of JSON. It escapes what steers a terminal; a program that

@@ -126,7 +126,7 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 
 // Write writes a row.
 func (f *File) Write(x Row) error {
-	line := printable.JSON(x)
+	var line []byte
 	if f.isTable() {
 		cells := []string{
 			strconv.Itoa(x.Line), x.URL, x.Path, x.Status, x.Size.String(), x.Sum, x.Verified,
@@ -136,6 +136,8 @@ func (f *File) Write(x Row) error {
 			cells[i] = printable.Line(cell)
 		}
 		line = f.join(cells)
+	} else {
+		line = printable.JSON(x)
 	}
 	_, err := f.to.Write(line)
 	return err
