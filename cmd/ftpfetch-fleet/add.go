@@ -1,13 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +23,8 @@ import (
 // add adds a list, which ftpfetch itself reads and completes. The chunks take the place of its run.
 func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
+	debug.SetGCPercent(400)        // all but the paths of the list is soon garbage,
+	debug.SetMemoryLimit(40 << 20) // which must not get much
 	var added *job
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
 	stdio.Batch = func(
@@ -64,8 +66,8 @@ func withList(args []string) (line []string, list string) {
 // errCancelled is the cause of the end of an add whose job was cancelled meanwhile.
 var errCancelled = usage("the job was cancelled while its list was added")
 
-// add adds the tasks as a job. It reads them twice: nothing is sent of a list that cannot be. The job is there before its
-// first chunk, so that it can be cancelled, and cancels itself if not all of its chunks are.
+// add adds the tasks as a job. Nothing is sent of a list that cannot be. The job is there before its first chunk, so that it
+// can be cancelled, and cancels itself if not all of its chunks are.
 func (f *fleet) add(
 	ctx context.Context, list string, tasks iter.Seq[batch.Task], o *batch.Options, wishes *wishes,
 ) (*job, error) {
@@ -84,11 +86,12 @@ func (f *fleet) add(
 	if err != nil {
 		return nil, err
 	}
+	defer p.close()
 	rev, err := f.jobs.Create(ctx, j.ID, j.text())
 	if err != nil {
 		return nil, err
 	}
-	if j.Chunks, err = f.sendAll(ctx, j, tasks, p, ""); err == nil {
+	if j.Chunks, err = f.sendAll(ctx, j, p, ""); err == nil {
 		j.State = "ready"
 		_, err = f.jobs.Update(ctx, j.ID, j.text(), rev)
 		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
@@ -128,9 +131,7 @@ func (f *fleet) untilCancelled(
 }
 
 // sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
-func (f *fleet) sendAll(
-	ctx context.Context, j *job, tasks iter.Seq[batch.Task], p plan, prefix string,
-) (int, error) {
+func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (sent int, err error) {
 	ctx, end, err := f.untilCancelled(ctx, j.ID)
 	defer end(nil)
 	if err != nil {
@@ -138,43 +139,30 @@ func (f *fleet) sendAll(
 	}
 	flying, inner := errgroup.WithContext(ctx)
 	flying.SetLimit(16)
-	begun := time.Now()
-	met := make(map[string]bool)
-	meet := func(at string) { flying.Go(func() error { return f.meet(inner, j, at) }) }
-	meeting := func(yield func(batch.Task) bool) { // the hosts of all places of a file
-		for t := range tasks {
-			for _, u := range t.URLs {
-				if at := u.Address(); !met[at] {
-					met[at] = true
-					meet(at)
-				}
-			}
-			if !yield(t) {
-				return
-			}
+	meet := func() {
+		for at := range p.addresses {
+			flying.Go(func() error { return f.meet(inner, j, at) })
 		}
 	}
-	sent := new(job)
-	sent.ID = j.ID
-	for c, err := range sent.chunks(meeting, p, j.Terms, prefix) {
-		flying.Go(func() error { return cmp.Or(err, f.send(inner, &c)) })
+	meet()
+	for c, err := range p.chunks(j, prefix) {
+		flying.Go(func() error {
+			if err != nil {
+				return err
+			}
+			return f.send(inner, &c)
+		})
 		if inner.Err() != nil {
 			break
 		}
+		sent++
 	}
-	if time.Since(begun) > ackWait/2 {
-		for at := range met { // again: its queue may have seemed to be empty for long
-			meet(at)
-		}
-	}
+	meet() // again: a queue may have seemed to be empty for long
 	err = flying.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return 0, context.Cause(ctx)
-	case err == nil && prefix == "" && (sent.Files != j.Files || sent.Size != j.Size):
-		return 0, usage("the list has changed while it was added: run add again")
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	return sent.Chunks, err
+	return sent, err
 }
 
 // lanes returns how many lanes there are now.

@@ -8,12 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -184,115 +182,6 @@ type job struct {
 	Priority int           `json:"priority,omitempty"` // a job with a larger one is fetched first
 	Expire   time.Duration `json:"expire,omitempty"`   // after it was added, when it is over; 0: never
 	Unasked  int64         `json:"-"`                  // passwords that do not travel
-}
-
-// travel returns what travels of a task, and the length of its text.
-func travel(t batch.Task) (i item, length int, err error) {
-	if t.Tree != nil {
-		return i, 0, usage("a fleet fetches lists of files: ftpfetch -I -r URL prints the files of a tree, for a list")
-	}
-	if i, err = pack(t.Item); err != nil {
-		return i, 0, usage("line %d: %v", t.Line, err)
-	}
-	text, err := json.Marshal(i)
-	if err == nil && len(text) > mostText {
-		err = usage("line %d is too long for a message", t.Line)
-	}
-	return i, len(text), err
-}
-
-// plan is how the files of each host are cut: into several chunks for each lane, so that all lanes have work from the start
-// and no chunk is long.
-type plan struct {
-	lanes int
-	cost  map[string]int64 // of all files of a host
-}
-
-const (
-	perLane = 8         // chunks
-	perFile = 256 << 10 // what a file costs besides its bytes, in bytes
-)
-
-// costOf is what a file costs, in bytes. One that is as large as a chunk may be costs no more: it is one.
-func costOf(i manifest.Item) int64 {
-	if i.Size == nil {
-		return perFile
-	}
-	return min(max(0, *i.Size), mostBytes) + perFile
-}
-
-// measure reads all tasks, and counts them in j. It refuses a list of which something cannot travel.
-func (j *job) measure(tasks iter.Seq[batch.Task], lanes int) (plan, error) {
-	p := plan{max(1, lanes), make(map[string]int64)}
-	for task := range tasks {
-		if _, _, err := travel(task); err != nil {
-			return p, err
-		}
-		j.count(task.Item)
-		p.cost[task.URLs[0].Address()] += costOf(task.Item)
-	}
-	return p, nil
-}
-
-// growing is a chunk that gets further files.
-type growing struct {
-	chunk
-	cost int64
-	text int
-}
-
-// full reports whether a file of that cost and text needs another chunk.
-func (g *growing) full(p plan, cost int64, text int) bool {
-	share := min(p.cost[g.Host]/int64(p.lanes*perLane), mostBytes)
-	return len(g.Items) > 0 && (len(g.Items) == mostFiles || g.cost+cost > max(share, cost) ||
-		g.text+text > mostText)
-}
-
-// chunks cuts tasks into chunks, each of one host, and counts both in j. The ids of the chunks begin with prefix.
-func (j *job) chunks(
-	tasks iter.Seq[batch.Task], p plan, t terms, prefix string,
-) iter.Seq2[chunk, error] {
-	return func(yield func(chunk, error) bool) {
-		hosts := make(map[string]*growing)
-		var order []string
-		flush := func(g *growing) bool {
-			j.Chunks++
-			g.ID = prefix + strconv.Itoa(j.Chunks)
-			return yield(g.chunk, nil)
-		}
-		for task := range tasks {
-			i, text, err := travel(task)
-			if err != nil {
-				yield(chunk{}, err)
-				return
-			}
-			j.count(task.Item)
-			address := task.URLs[0].Address()
-			g := hosts[address]
-			if g == nil {
-				g = &growing{chunk: chunk{Job: j.ID, Host: address, Terms: t}}
-				hosts[address] = g
-				order = append(order, address)
-			}
-			cost := costOf(task.Item)
-			if g.full(p, cost, text) {
-				if !flush(g) {
-					return
-				}
-				g.Items = nil
-				g.cost = 0
-				g.text = 0
-			}
-			g.Items = append(g.Items, i)
-			g.cost += cost
-			g.text += text + 1
-		}
-		for _, address := range order {
-			if !flush(hosts[address]) {
-				return
-			}
-		}
-	}
 }
 
 func (j *job) count(i manifest.Item) {

@@ -254,7 +254,7 @@ func TestChunks(t *testing.T) {
 		"text":       {12, task("ftp://h/"+strings.Repeat("x", 300<<10), "p", nil), 1, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j, files := &job{ID: "j"}, 0
+			j, chunks, files := &job{ID: "j"}, 0, 0
 			tasks := func(yield func(batch.Task) bool) {
 				for range tt.n {
 					if !yield(tt.task) {
@@ -262,9 +262,11 @@ func TestChunks(t *testing.T) {
 					}
 				}
 			}
-			p := must.Get(new(job).measure(tasks, tt.lanes))(t)
-			for c, err := range j.chunks(tasks, p, terms{}, "") {
+			p := must.Get(j.measure(tasks, tt.lanes))(t)
+			defer p.close()
+			for c, err := range p.chunks(j, "") {
 				must.Do(t, err)
+				chunks++
 				files += len(c.Items)
 				text := must.Get(json.Marshal(c))(t)
 				var back chunk
@@ -276,10 +278,34 @@ func TestChunks(t *testing.T) {
 					t.Errorf("%d bytes: %+v, want %+v", len(text), got, want)
 				}
 			}
-			if j.Chunks != tt.want || files != tt.n || j.Files != int64(tt.n) {
-				t.Errorf("%d chunks of %d files, want %d of %d", j.Chunks, files, tt.want, tt.n)
+			if chunks != tt.want || files != tt.n || j.Files != int64(tt.n) {
+				t.Errorf("%d chunks of %d files, want %d of %d", chunks, files, tt.want, tt.n)
 			}
 		})
+	}
+}
+
+// TestParcels adds lists whose parcels cannot all be written, and sees that nothing is left of them: no file, no job.
+func TestParcels(t *testing.T) {
+	s, temp := newStand(t), t.TempDir()
+	list := filepath.Join(t.TempDir(), "list")
+	must.Do(t, os.WriteFile(list, []byte("ftp://h/a\nftp://h/b//me:secret@c/d\n"), 0o600))
+	t.Setenv("TMPDIR", temp)
+	if _, errs, code := s.do("add", list); code == 0 || !strings.Contains(errs, "line 2: ") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	must.Do(t, os.WriteFile(list, []byte("ftp://h/a\nftp://h/b\n"), 0o600))
+	t.Setenv("TMPDIR", filepath.Join(temp, "none"))
+	if _, errs, code := s.do("add", list); code != 23 || !strings.Contains(errs, filepath.Join(temp, "none")) {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if out, _, _ := s.do("status", "--json"); out != "" {
+		t.Errorf("jobs: %s", out)
+	}
+	t.Setenv("TMPDIR", temp)
+	s.want(0, "add", list)
+	if left := must.Get(os.ReadDir(temp))(t); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }
 

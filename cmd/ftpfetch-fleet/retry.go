@@ -62,30 +62,33 @@ func retryJob(ctx context.Context, c *command, f *fleet, j job) error {
 		return err
 	}
 	prefix := fmt.Sprintf("r%d-", n+1)
-	p, err := new(job).measure(tasks, retryLanes)
-	if err == nil && over {
-		err = f.recordRetry(ctx, j, tasks, p, prefix)
+	again := new(job)
+	p, err := again.measure(tasks, retryLanes)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if over {
+		err = f.recordRetry(ctx, j, p, again.Files, prefix)
 	}
 	if err == nil {
-		_, err = f.sendAll(ctx, &j, tasks, p, prefix)
+		_, err = f.sendAll(ctx, &j, p, prefix)
 	}
 	if err == nil {
-		n := int64(len(slices.Collect(tasks)))
-		c.line("%s of job %s tried again", printable.Count(n, "file is", "files are"), j.ID)
+		c.line("%s of job %s tried again", printable.Count(again.Files, "file is", "files are"), j.ID)
 	}
 	return err
 }
 
-func (f *fleet) recordRetry(
-	ctx context.Context, j job, tasks iter.Seq[batch.Task], p plan, prefix string,
-) error {
-	counted := new(job)
-	for _, err := range counted.chunks(tasks, p, j.Terms, prefix) {
+func (f *fleet) recordRetry(ctx context.Context, j job, p *plan, files int64, prefix string) error {
+	chunks := 0
+	for _, err := range p.chunks(&j, prefix) {
 		if err != nil {
 			return err
 		}
+		chunks++
 	}
-	sum, _ := json.Marshal(tally{Retried: counted.Files, Rest: counted.Chunks})
+	sum, _ := json.Marshal(tally{Retried: files, Rest: chunks})
 	msg := &nats.Msg{
 		Subject: "results." + j.ID + "." + strings.TrimSuffix(prefix, "-"),
 		Header:  nats.Header{tallyHeader: {string(sum)}},

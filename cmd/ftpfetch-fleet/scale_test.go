@@ -197,9 +197,9 @@ func (l *large) ask(args ...string) string {
 	begun := time.Now()
 	must.Do(l.TB, c.Run())
 	took := time.Since(begun)
-	use := most(l.TB, peak)
-	l.Logf("%s: %.2f s, %.2f s of a processor, %d MiB", args[0], took.Seconds(),
-		(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), use)
+	use, program := inMiB(l.TB, peak, "VmHWM:"), inMiB(l.TB, peak, "RssFile:")
+	l.Logf("%s: %.2f s, %.2f s of a processor, %d MiB, of which %d are of the program's file", args[0], took.Seconds(),
+		(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), use, program)
 	return strings.TrimSpace(out.String())
 }
 
@@ -241,7 +241,7 @@ func BenchmarkScale(t *testing.B) {
 	t.Logf("at rest the hub uses %.2f of a processor", share())
 	l.ask("status")
 	l.ask("report", id, "-o", filepath.Join(dir, "report.tsv"))
-	t.Logf("the hub used %d MiB", most(t, fmt.Sprintf("/proc/%d/status", l.hub.Process.Pid)))
+	t.Logf("the hub used %d MiB", inMiB(t, fmt.Sprintf("/proc/%d/status", l.hub.Process.Pid), "VmHWM:"))
 	for i, c := range l.sims {
 		must.Do(t, c.Process.Signal(syscall.SIGTERM))
 		must.Do(t, c.Wait())
@@ -251,9 +251,9 @@ func BenchmarkScale(t *testing.B) {
 	}
 }
 
-// most returns how much memory a process has used, in MiB, from its file in /proc.
-func most(t testing.TB, status string) (n int) {
-	_, text, _ := strings.Cut(string(must.Get(os.ReadFile(status))(t)), "VmHWM:")
+// inMiB returns what a field of a process's file in /proc says of its memory: VmHWM of the most that it has used.
+func inMiB(t testing.TB, status, field string) (n int) {
+	_, text, _ := strings.Cut(string(must.Get(os.ReadFile(status))(t)), field)
 	must.Get(fmt.Sscan(text, &n))(t)
 	return n >> 10
 }
