@@ -23,13 +23,14 @@ import (
 // add adds a list, which ftpfetch itself reads and completes. The chunks take the place of its run.
 func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
-	debug.SetGCPercent(400)        // all but the paths of the list is soon garbage,
-	debug.SetMemoryLimit(40 << 20) // which must not get much
+	debug.SetGCPercent(20) // while a list is checked nearly all of a large heap is its paths, which stay
 	var added *job
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
 	stdio.Batch = func(
 		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o *batch.Options,
 	) (batch.Totals, error) {
+		debug.FreeOSMemory()
+		debug.SetGCPercent(400) // from now on nearly all is soon garbage
 		f.expire(ctx)
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
 			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // it is no failure of a file
