@@ -191,27 +191,27 @@ func TestTwice(t *testing.T) {
 // TestCancelledAdd cancels a job at each moment of its adding. Nothing is left that runs, and add says so.
 func TestCancelledAdd(t *testing.T) {
 	t.Parallel()
-	const files = 1400
+	const files, chunks = 1400, 67
 	s, srv := newStand(t), newFTP(t, 0, 3, testserver.Options{})
 	w := s.worker("w")
 	u := must.Get(urlparse.Parse(srv.URL("/d/x")))(t)
-	for _, at := range []int{0, 1, 255, 256, 257, 600, 1279, 1280, 1399, files} {
-		pass, id := 0, ""
-		tasks := func(yield func(batch.Task) bool) {
-			pass++
-			for i := range files + 1 {
-				if pass == 2 && i == at {
-					id = must.Get(w.jobsNow(t.Context()))(t)[0].ID
-					s.want(0, "cancel", id)
-				}
-				task := batch.Task{}
-				task.URLs, task.Path, task.Line = []*urlparse.URL{u}, fmt.Sprint(i), i
-				if i < files && !yield(task) {
-					return
-				}
+	tasks := func(yield func(batch.Task) bool) {
+		for i := range files {
+			task := batch.Task{}
+			task.URLs, task.Path, task.Line = []*urlparse.URL{u}, fmt.Sprint(i), i
+			if !yield(task) {
+				return
 			}
 		}
-		if j, err := w.fleet.add(t.Context(), "list", tasks, &batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
+	}
+	for _, at := range []int32{0, 1, 15, 16, 17, 40, chunks - 1, chunks} {
+		id := ""
+		f := *w.fleet
+		f.js = &cancelling{JetStream: f.js, at: at, most: chunks, cancel: func() {
+			id = must.Get(w.jobsNow(t.Context()))(t)[0].ID
+			s.want(0, "cancel", id)
+		}}
+		if j, err := f.add(t.Context(), "list", tasks, &batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
 			t.Errorf("cancelled at %d: %+v", at, j)
 		}
 		if j := must.Get(w.fleet.find(t.Context(), id))(t); j.State != "cancelled" || j.Files != files {
@@ -221,6 +221,28 @@ func TestCancelledAdd(t *testing.T) {
 			t.Errorf("cancelled at %d: %d chunks are left", at, info.State.Msgs)
 		}
 	}
+}
+
+// cancelling calls cancel when at messages were sent, others perhaps meanwhile.
+type cancelling struct {
+	jetstream.JetStream
+	at, most int32
+	cancel   func()
+	begun    atomic.Int32
+	ended    atomic.Int32
+}
+
+func (c *cancelling) PublishMsg(
+	ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt,
+) (*jetstream.PubAck, error) {
+	if c.begun.Add(1) == c.at+1 {
+		c.cancel()
+	}
+	ack, err := c.JetStream.PublishMsg(ctx, m, o...)
+	if c.ended.Add(1) == c.most && c.at == c.most {
+		c.cancel()
+	}
+	return ack, err
 }
 
 // TestLateChunk has a chunk that comes after its job was cancelled, from an add that was killed then. Nobody fetches it.
