@@ -285,30 +285,6 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestParcels adds lists whose parcels cannot all be written, and sees that nothing is left of them: no file, no job.
-func TestParcels(t *testing.T) {
-	s, temp := newStand(t), t.TempDir()
-	list := filepath.Join(t.TempDir(), "list")
-	must.Do(t, os.WriteFile(list, []byte("ftp://h/a\nftp://h/b//me:secret@c/d\n"), 0o600))
-	t.Setenv("TMPDIR", temp)
-	if _, errs, code := s.do("add", list); code == 0 || !strings.Contains(errs, "line 2: ") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-	must.Do(t, os.WriteFile(list, []byte("ftp://h/a\nftp://h/b\n"), 0o600))
-	t.Setenv("TMPDIR", filepath.Join(temp, "none"))
-	if _, errs, code := s.do("add", list); code != 23 || !strings.Contains(errs, filepath.Join(temp, "none")) {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-	if out, _, _ := s.do("status", "--json"); out != "" {
-		t.Errorf("jobs: %s", out)
-	}
-	t.Setenv("TMPDIR", temp)
-	s.want(0, "add", list)
-	if left := must.Get(os.ReadDir(temp))(t); len(left) > 0 {
-		t.Errorf("%v is left", left)
-	}
-}
-
 // TestExisting has a NATS that is there already, and workers behind two addresses, each of which may make one connection.
 func TestExisting(t *testing.T) {
 	t.Parallel()

@@ -20,10 +20,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
 // send puts a message into a queue as add does, after change.
@@ -186,63 +184,6 @@ func TestTwice(t *testing.T) {
 	if got := facts(s.want(0, "wait", "--json")); got != "done 5 5 0 0" {
 		t.Error(got)
 	}
-}
-
-// TestCancelledAdd cancels a job at each moment of its adding. Nothing is left that runs, and add says so.
-func TestCancelledAdd(t *testing.T) {
-	t.Parallel()
-	const files, chunks = 1400, 67
-	s, srv := newStand(t), newFTP(t, 0, 3, testserver.Options{})
-	w := s.worker("w")
-	u := must.Get(urlparse.Parse(srv.URL("/d/x")))(t)
-	tasks := func(yield func(batch.Task) bool) {
-		for i := range files {
-			task := batch.Task{}
-			task.URLs, task.Path, task.Line = []*urlparse.URL{u}, fmt.Sprint(i), i
-			if !yield(task) {
-				return
-			}
-		}
-	}
-	for _, at := range []int32{0, 1, 15, 16, 17, 40, chunks - 1, chunks} {
-		id := ""
-		f := *w.fleet
-		f.js = &cancelling{JetStream: f.js, at: at, most: chunks, cancel: func() {
-			id = must.Get(w.jobsNow(t.Context()))(t)[0].ID
-			s.want(0, "cancel", id)
-		}}
-		if j, err := f.add(t.Context(), "list", tasks, &batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
-			t.Errorf("cancelled at %d: %+v", at, j)
-		}
-		if j := must.Get(w.fleet.find(t.Context(), id))(t); j.State != "cancelled" || j.Files != files {
-			t.Errorf("cancelled at %d: %+v", at, j)
-		}
-		if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 {
-			t.Errorf("cancelled at %d: %d chunks are left", at, info.State.Msgs)
-		}
-	}
-}
-
-// cancelling calls cancel when at messages were sent, others perhaps meanwhile.
-type cancelling struct {
-	jetstream.JetStream
-	at, most int32
-	cancel   func()
-	begun    atomic.Int32
-	ended    atomic.Int32
-}
-
-func (c *cancelling) PublishMsg(
-	ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt,
-) (*jetstream.PubAck, error) {
-	if c.begun.Add(1) == c.at+1 {
-		c.cancel()
-	}
-	ack, err := c.JetStream.PublishMsg(ctx, m, o...)
-	if c.ended.Add(1) == c.most && c.at == c.most {
-		c.cancel()
-	}
-	return ack, err
 }
 
 // TestLateChunk has a chunk that comes after its job was cancelled, from an add that was killed then. Nobody fetches it.

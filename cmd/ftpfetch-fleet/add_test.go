@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// TestCancelledAdd cancels a job at each moment of its adding. Nothing is left that runs, and add says so.
+func TestCancelledAdd(t *testing.T) {
+	t.Parallel()
+	const files, chunks = 1400, 67
+	s, srv := newStand(t), newFTP(t, 0, 3, testserver.Options{})
+	w := s.worker("w")
+	u := must.Get(urlparse.Parse(srv.URL("/d/x")))(t)
+	tasks := func(yield func(batch.Task) bool) {
+		for i := range files {
+			task := batch.Task{}
+			task.URLs, task.Path, task.Line = []*urlparse.URL{u}, fmt.Sprint(i), i
+			if !yield(task) {
+				return
+			}
+		}
+	}
+	for _, at := range []int32{0, 1, 15, 16, 17, 40, chunks - 1, chunks} {
+		id := ""
+		f := *w.fleet
+		f.js = &cancelling{JetStream: f.js, at: at, most: chunks, cancel: func() {
+			id = must.Get(w.jobsNow(t.Context()))(t)[0].ID
+			s.want(0, "cancel", id)
+		}}
+		if j, err := f.add(t.Context(), "list", tasks, &batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
+			t.Errorf("cancelled at %d: %+v", at, j)
+		}
+		if j := must.Get(w.fleet.find(t.Context(), id))(t); j.State != "cancelled" || j.Files != files {
+			t.Errorf("cancelled at %d: %+v", at, j)
+		}
+		if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 {
+			t.Errorf("cancelled at %d: %d chunks are left", at, info.State.Msgs)
+		}
+	}
+}
+
+// cancelling calls cancel when at messages were sent, others perhaps meanwhile.
+type cancelling struct {
+	jetstream.JetStream
+	at, most int32
+	cancel   func()
+	begun    atomic.Int32
+	ended    atomic.Int32
+}
+
+func (c *cancelling) PublishMsg(
+	ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt,
+) (*jetstream.PubAck, error) {
+	if c.begun.Add(1) == c.at+1 {
+		c.cancel()
+	}
+	ack, err := c.JetStream.PublishMsg(ctx, m, o...)
+	if c.ended.Add(1) == c.most && c.at == c.most {
+		c.cancel()
+	}
+	return ack, err
+}
+
+// TestParcels adds lists whose parcels cannot all be written, and sees that nothing is left of them: no file, no job.
+func TestParcels(t *testing.T) {
+	s, temp := newStand(t), t.TempDir()
+	list := filepath.Join(t.TempDir(), "list")
+	must.Do(t, os.WriteFile(list, []byte("ftp://h/a\nftp://h/b//me:secret@c/d\n"), 0o600))
+	t.Setenv("TMPDIR", temp)
+	if _, errs, code := s.do("add", list); code == 0 || !strings.Contains(errs, "line 2: ") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	must.Do(t, os.WriteFile(list, []byte("ftp://h/a\nftp://h/b\n"), 0o600))
+	t.Setenv("TMPDIR", filepath.Join(temp, "none"))
+	if _, errs, code := s.do("add", list); code != 23 || !strings.Contains(errs, filepath.Join(temp, "none")) {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if out, _, _ := s.do("status", "--json"); out != "" {
+		t.Errorf("jobs: %s", out)
+	}
+	t.Setenv("TMPDIR", temp)
+	s.want(0, "add", list)
+	if left := must.Get(os.ReadDir(temp))(t); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
