@@ -22,7 +22,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// complete adds to a URL what it leaves open and the flags give.
+// complete adds to a URL what it leaves open and the flags give. The URL and the flags were checked when they were read.
 func (r *run) complete(u *urlparse.URL) error {
 	if err := r.logIn(u); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (r *run) logIn(u *urlparse.URL) error {
 	if user, ok := r.logins.file.User(u.Host); ok {
 		u.User = url.User(user)
 	}
-	return r.logins.unusable
+	return cmp.Or(r.logins.unusable, u.Check()) // a quoted word of the file may have a line end
 }
 
 func (r *run) typeOf(name string) urlparse.Typecode {
@@ -190,8 +190,10 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	default:
 		names = append(names, u.Name)
 	}
-	for i := 0; i < len(names) && err == nil; i++ {
-		names[i], err = localName(names[i])
+	for i := range names {
+		if err == nil {
+			names[i], err = localName(names[i])
+		}
 	}
 	task.Path = path.Join(names...)
 	return task, err
