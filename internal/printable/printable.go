@@ -35,9 +35,8 @@ func Line(s string) string {
 
 // steers reports whether r does more on a terminal than show itself. The joiners do not: some languages need them.
 func steers(r rune) bool {
-	plain := ' ' <= r && r <= '~' // as nearly all are
-	joiner := r == '\u200c' || r == '\u200d'
-	return !plain && !joiner && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	shown := ' ' <= r && r <= '~' || r == '\u200c' || r == '\u200d' // nearly all are
+	return !shown && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // JSON returns v, whose encoding must not fail, as a line of JSON. It escapes what steers a terminal; a program that
