@@ -45,10 +45,12 @@ func (w *worker) lower(ctx context.Context, key string) {
 		return
 	}
 	w.setCeiling(ctx, at, func(c *ceiling) bool {
-		if c.Patient = max(c.Patient, firstProbe); c.Probing {
+		c.Patient = max(c.Patient, firstProbe)
+		if c.Probing {
 			c.Patient = min(2*c.Patient, lastProbe)
 		}
-		c.Most, c.Probing = min(c.Most, max(1, live)), false
+		c.Most = min(c.Most, max(1, live))
+		c.Probing = false
 		return true
 	})
 	var h host

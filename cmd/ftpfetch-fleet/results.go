@@ -234,7 +234,8 @@ func (s *sum) read(ctx context.Context, f *fleet, id string) error {
 			s.forget(t)
 			s.retried = append(s.retried, at)
 		}
-		if s.Rest += t.Rest; t.Rest == 0 {
+		s.Rest += t.Rest
+		if t.Rest == 0 {
 			s.join(t)
 			s.results++
 		}
