@@ -184,7 +184,7 @@ var (
 // TestEveryStageEnds checks that every signal and --max-time end a run at every stage, even if the message about it has no
 // reader.
 func TestEveryStageEnds(t *testing.T) {
-	noProxies(t)
+	t.Parallel()
 	var all sync.WaitGroup
 	defer all.Wait()
 	nth := 0
@@ -219,7 +219,6 @@ func TestEveryStageEnds(t *testing.T) {
 
 // TestNameResolutionEnds checks that every ending ends a run whose resolver never answers.
 func TestNameResolutionEnds(t *testing.T) {
-	noProxies(t)
 	before := net.DefaultResolver
 	defer func() { net.DefaultResolver = before }()
 	for _, e := range endings {
@@ -238,6 +237,7 @@ func TestNameResolutionEnds(t *testing.T) {
 
 // TestBlockedStreams checks that every ending ends a run whose output is blocked.
 func TestBlockedStreams(t *testing.T) {
+	t.Parallel()
 	file := strings.Repeat("0123456789abcdef", 1<<16)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": file}})
 	missing := testserver.New(t, nil, testserver.Honest("").With("RETR", testserver.Reply("450 Busy")))
@@ -298,8 +298,8 @@ func (h heard) Write(p []byte) (int, error) { h(string(p)); return len(p), nil }
 // TestShared lets a command wait for a connection that another has. Time in which it waits is no time to connect, and the
 // command says so once.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a": "contents", "/b": "contents"}})
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	var other ftpexec.Client
 	must.Get(slots.Share(&other, 1, nil))(t)
 	release, said := must.Get(other.Admit(t.Context(), s.Addr()))(t), 0

@@ -170,14 +170,13 @@ var opening = []struct{ fault, args string }{
 // TestCaps counts the connections to two servers at the same time, for all that a run may open one for, with every way to
 // give a cap. There are never more than the cap.
 func TestCaps(t *testing.T) {
-	noProxies(t)
+	t.Parallel()
 	faults := faulted()
 	caps := []string{"--shared --per-host N", "--per-host N", "-j N", "--per-host N -j 8", "--shared --per-host N -j 8", "--per-host N -j auto"}
 	cases, nth := 0, 0
 	var all sync.WaitGroup
 	defer all.Wait()
 	at := make(chan struct{}, 16)
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	for _, way := range opening {
 		for _, limit := range caps {
 			for most := 1; most <= 2; most++ {

@@ -215,7 +215,7 @@ func newFIFO(t *testing.T, reached func()) string {
 
 // TestFIFOs checks that every ending ends a run that waits for a FIFO.
 func TestFIFOs(t *testing.T) {
-	noProxies(t)
+	t.Parallel()
 	s := testserver.New(t, nil, testserver.Honest("contents"))
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -256,6 +256,7 @@ func fullPipe(t *testing.T) (w *os.File) {
 
 // TestProcessWithFullPipe runs the command with a full pipe without a reader as standard output or standard error.
 func TestProcessWithFullPipe(t *testing.T) {
+	t.Parallel()
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
 	tests := []struct {
 		stdout bool // standard output is the full pipe, not standard error

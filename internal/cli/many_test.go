@@ -157,6 +157,7 @@ func shy(t *testing.T, address string, first int) string {
 // TestFirstConnection has servers that close the first connection at once, also before a TLS handshake. Whatever is asked
 // of them comes with a retry, and only with one.
 func TestFirstConnection(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"ftp", "ftpes", "ftps"} {
 		s := testserver.New(t, &testserver.Options{Scheme: mode, Tree: map[string]string{"/d/f": "contents"}})
 		for _, what := range []string{"D/f", "-s 2 D/f", "D/", "D;type=d", "-l D/", "--json -l D/", "-I D/f", "-r D/", "--glob D/*", "-i LIST"} {

@@ -14,13 +14,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// noProxies clears the proxy variables.
-func noProxies(t *testing.T) {
-	t.Helper()
-	for _, name := range []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"} {
-		t.Setenv(name, "")
-	}
-}
+// proxyVariables are unset by TestMain.
+var proxyVariables = []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"}
 
 // newProxies starts a SOCKS5 and an HTTP proxy. Only they know the host ftp.test.
 func newProxies(t *testing.T) []*proxytest.Proxy {
@@ -32,7 +27,6 @@ func newProxies(t *testing.T) []*proxytest.Proxy {
 // TestProxy checks that both connections of a download and of a listing go through the proxy from --proxy or a variable,
 // by the name of the host.
 func TestProxy(t *testing.T) {
-	noProxies(t)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
 	base := strings.Replace(s.URL("/"), "127.0.0.1", "ftp.test", 1)
 	for _, p := range newProxies(t) {
@@ -78,7 +72,6 @@ func TestProxy(t *testing.T) {
 
 // TestNoProxy checks what does not use the proxy, which would refuse everything.
 func TestNoProxy(t *testing.T) {
-	noProxies(t)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
 	for _, tt := range []struct {
 		name string
@@ -103,7 +96,6 @@ func TestNoProxy(t *testing.T) {
 }
 
 func TestProxyFailures(t *testing.T) {
-	noProxies(t)
 	refusing := proxytest.NewHTTP(t, &proxytest.Options{Refuse: true})
 	for _, tt := range []struct {
 		name string
@@ -150,7 +142,6 @@ const fetchesItself = "fetches the file itself: it may ask the server for anothe
 
 // TestProxyGet checks that files come through a proxy that refuses CONNECT, and that this is said once.
 func TestProxyGet(t *testing.T) {
-	noProxies(t)
 	p, passwords := newGetter(t)
 	for _, tt := range []struct {
 		name     string
@@ -201,7 +192,6 @@ func TestProxyGet(t *testing.T) {
 
 // TestProxyGetPassword checks that --proxy get+ gives the proxy the password for the server, from any source.
 func TestProxyGetPassword(t *testing.T) {
-	noProxies(t)
 	p, passwords := newGetter(t)
 	file := filepath.Join(t.TempDir(), "netrc")
 	must.Do(t, os.WriteFile(file, []byte("machine ftp.test login me password netrcpw\n"), 0o600))
@@ -219,7 +209,6 @@ func TestProxyGetPassword(t *testing.T) {
 
 // TestProxyGetUsage checks what --proxy get+ refuses before anything is sent.
 func TestProxyGetUsage(t *testing.T) {
-	noProxies(t)
 	p, _ := newGetter(t)
 	for _, tt := range []struct {
 		proxy, url string

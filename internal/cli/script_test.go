@@ -35,9 +35,26 @@ func TestMain(m *testing.M) {
 				signal.Notify(make(chan os.Signal, 1), s)
 			}
 		}
+		for _, name := range proxyVariables {
+			os.Unsetenv(name)
+		}
 	}
-	flag.Set("test.parallel", "8") // tests that wait for a moment need no processor; -parallel overrides it
-	testscript.Main(m, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
+	flag.Set("test.parallel", "16") // tests that wait for a moment need no processor; -parallel overrides it
+	testscript.Main(apart{m}, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
+}
+
+// apart runs the tests with a runtime directory of their own, so that commands with --shared do not share connections with
+// those of the user.
+type apart struct{ *testing.M }
+
+func (a apart) Run() int {
+	dir, err := os.MkdirTemp("", "ftpfetch-test")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_RUNTIME_DIR", dir)
+	return a.M.Run()
 }
 
 // runPeek is the command, and then reads the file $PEEK, and opens it for writing or makes it: the fence stays. TestFenceReads
@@ -80,6 +97,7 @@ func runStubborn() {
 //	! received PATTERN...    it received none that matches
 //	exits N PROGRAM [ARG...] like exec, with this exit code
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

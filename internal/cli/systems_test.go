@@ -112,6 +112,7 @@ func (l systemListing) serve(t *testing.T) *testserver.Server {
 
 // Every system of the corpus lists and fetches, through -l, -r, --glob and io/fs. Of each there is one listing by day.
 func TestSystems(t *testing.T) {
+	t.Parallel()
 	files := must.Get(filepath.Glob("../../ftpexec/internal/listing/testdata/corpus/*.txt"))(t)
 	if len(files) < 90 {
 		t.Fatalf("%d systems", len(files))

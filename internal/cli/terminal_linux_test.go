@@ -54,6 +54,7 @@ func files(n, size int) map[string]string {
 // TestManyOnTerminal checks a run of many files on terminals of several sizes: a line for each running file and one for
 // all, and after an interruption neither of them, but what is missing.
 func TestManyOnTerminal(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ width, height, jobs, lines int }{{40, 24, 3, 3}, {80, 24, 4, 4}, {200, 50, 2, 2}, {80, 8, 10, 5}} {
 		t.Run(fmt.Sprintf("%dx%d", tt.width, tt.height), func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +88,7 @@ func TestManyOnTerminal(t *testing.T) {
 // TestShowsTheDialogue stalls the dialogue at each step: the terminal shows what the run waits for, and after Ctrl-C that
 // it was interrupted.
 func TestShowsTheDialogue(t *testing.T) {
+	t.Parallel()
 	silent := testserver.Honest("contents")
 	for _, tt := range []struct {
 		step testserver.Step
@@ -230,6 +232,7 @@ func stalled(t *testing.T) *testserver.Server {
 // TestSuspended stops the command with Ctrl-Z, lets it go on in the background and brings it back. It draws only while it
 // has the terminal, and below what the shell has written.
 func TestSuspended(t *testing.T) {
+	t.Parallel()
 	for _, many := range []string{"", "-j 1 --overwrite "} {
 		t.Run(many, func(t *testing.T) {
 			t.Parallel()
