@@ -219,7 +219,7 @@ func TestAdmit(t *testing.T) {
 		s := network.NewScript(t, testserver.Honest("contents"))
 		c, x := pooled(2, s, network.Dial)
 		c.Admit, x.free, c.ConnectTimeout = x.admit, 0, time.Second
-		time.AfterFunc(time.Hour, x.release)
+		time.AfterFunc(10*c.ConnectTimeout, x.release)
 		for range ftpexec.AdmittedTime/ftpexec.IdleAdmitted + 1 {
 			must.Get(read(t.Context(), c, parse(t, s.URL("/a/f"))))(t)
 			if dials, _ := x.now(); dials != 1 {
