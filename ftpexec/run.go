@@ -49,7 +49,7 @@ const maxTries = 4
 
 // run runs u's plan, or asks what g asks, with work at the end. After a failure that can be avoided it tries again.
 func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*run) error) error {
-	if err := s.client.admit(u, g); err != nil {
+	if err := s.client.validate(u, g); err != nil {
 		return err
 	}
 	r := &run{session: s, ctx: ctx, url: u, goal: g, file: question{url: u}}
@@ -65,19 +65,19 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 			return nil
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
-		again := try < maxTries && r.outlasts(e)
+		again := try < maxTries && r.waitForRoom(e)
 		if !again && s.conn.Err() == nil {
 			return e
 		}
 		s.conn.Close()
-		if !again && (try == maxTries || ctx.Err() != nil || !r.avoidable(err, reused)) {
+		if !again && (try == maxTries || ctx.Err() != nil || !r.adapt(err, reused)) {
 			return e
 		}
 	}
 }
 
-// admit returns why the Client does not run the plan of u for g, or nil.
-func (c *Client) admit(u *urlparse.URL, g goal) error {
+// validate returns why the Client does not run the plan of u for g, or nil.
+func (c *Client) validate(u *urlparse.URL, g goal) error {
 	err := u.Check()
 	if err == nil && !c.AllowPort {
 		err = u.BadPort()
@@ -99,8 +99,9 @@ func (c *Client) admit(u *urlparse.URL, g goal) error {
 	return &Error{Op: "open", URL: u.Redacted(), Err: err}
 }
 
-// avoidable reports whether another try can avoid err, which ended the connection. It remembers how.
-func (r *run) avoidable(err error, reused bool) bool {
+// adapt reports whether another try can avoid err, which ended the connection. If the session is to do something
+// differently from now on, adapt records that.
+func (r *run) adapt(err error, reused bool) bool {
 	dial := errors.As(err, new(*wire.DataDialError))
 	local := localfile.Failed(err)
 	switch {
@@ -189,8 +190,8 @@ func (r *run) course(fresh bool) course {
 }
 
 // runTo is where [library] climbs back up: the program calls the library to start a transfer, and a command that the
-// library writes calls runTo. runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "". It
-// does nothing if no such step is due.
+// library writes calls runTo. runTo sends the steps of the run up to and including the last step with this verb that is
+// due, or all if verb is "". It does nothing if no such step is due.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
 		if len(r.out) == 0 {

@@ -68,8 +68,8 @@ func (s *session) dial(u *urlparse.URL, noEPSV bool) {
 	}
 }
 
-// close sends QUIT if the connection is in order, and closes it. One that the end of a context is about to close is closed
-// before close returns: somebody else may have its place then.
+// close sends QUIT if the connection is in order, and closes it. One that the end of a context is about to close is
+// closed before close returns: somebody else may have its place then.
 func (s *session) close() {
 	switch {
 	case s.conn == nil:
@@ -134,9 +134,9 @@ func (r *run) connect(sequential bool) error {
 	return nil
 }
 
-// server is what a Client knows about a server. A call takes a slot first, so that with the idle connections there are never
-// more than Client.MaxConns: a call that opens a connection closes idle ones that are too many with it. Client.mu guards
-// all but slots.
+// server is what a Client knows about a server. A call takes a slot first, so that with the idle connections there are
+// never more than Client.MaxConns: a call that opens a connection closes idle ones that are too many with it. Client.mu
+// guards all but slots.
 type server struct {
 	slots *semaphore.Weighted // calls that wait for one get theirs in the order in which they came
 	busy  int                 // slots taken
@@ -319,9 +319,9 @@ func (host *server) remove(s *session) bool {
 // settling is how long a server may still count a connection that has been closed.
 const settling = time.Second
 
-// outlasts waits, and returns true, if the server has refused the connection while it may still count a closed one. If the
-// context ends meanwhile, that becomes the reason for e.
-func (r *run) outlasts(e *Error) bool {
+// waitForRoom waits, and returns true, if the server has refused the connection while it may still count a closed one.
+// If the context ends meanwhile, that becomes the reason for e.
+func (r *run) waitForRoom(e *Error) bool {
 	refused := errors.Is(e, ErrTooMany) && e.Stage != StageDirectory && e.Stage != StageTransfer
 	if !refused || r.ctx.Err() != nil || time.Since(r.known().shut) >= settling {
 		return false

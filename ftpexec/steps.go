@@ -21,9 +21,9 @@ type Command struct {
 	shows string
 }
 
-// Plan returns the commands that u means, in their order (RFC 1738 section 3.2.2), without a password. The first stands for
-// the connection: CONNECT host:port, followed by " TLS" for ftps. The last is RETR or NLST. Plan uses no network. The error
-// comes from [urlparse.URL.Check].
+// Plan returns the commands that u means, in their order (RFC 1738 section 3.2.2), without a password. The first stands
+// for the connection: CONNECT host:port, followed by " TLS" for ftps. The last is RETR or NLST. Plan uses no network.
+// The error comes from [urlparse.URL.Check].
 //
 // A Client also sends SIZE and MDTM (RFC 3659), which describe a file, the commands that set up the data connection (EPSV
 // and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
@@ -48,7 +48,8 @@ func Plan(u *urlparse.URL) ([]Command, error) {
 
 const stars = "********"
 
-// masking returns a function that hides in a command what may be a password in the path of u. It gives each of these to secret.
+// masking returns a function that hides in a command what may be a password in the path of u. It gives each of these to
+// secret.
 func masking(u *urlparse.URL, secret func(string)) func(Command) Command {
 	v, err := urlparse.Parse(u.Redacted())
 	if err != nil || v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
@@ -227,7 +228,7 @@ func steps(u *urlparse.URL, c course) program {
 	if c.offset > 0 {
 		list[len(list)-1].waits = forTheOffset
 	}
-	list[ready].waits = forThePort
+	list[ready].waits = forThePort // the first step after the set-up of the data connection
 	return list
 }
 
@@ -243,8 +244,8 @@ func (p *program) setUp(c course) {
 	}
 }
 
-// Bounds of a batch, so that it fits into the buffers of every server. A client that fills them, and does not read replies
-// meanwhile, waits for ever.
+// Bounds of a batch, so that it fits into the buffers of every server. A client that fills them, and does not read
+// replies meanwhile, waits for ever.
 const maxBatch = 64            // commands
 const maxBatchOctets = 4 << 10 // with their line ends
 
@@ -360,7 +361,8 @@ func names(u *urlparse.URL) []string {
 // isASCII reports whether every name in u is ASCII.
 func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyondASCII) }
 
-// needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT shows whether the server wants OPTS UTF8 ON.
+// needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT shows whether the server wants OPTS UTF8
+// ON.
 func needsUTF8(u *urlparse.URL) bool {
 	isUTF8 := func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) }
 	return slices.ContainsFunc(names(u), isUTF8)

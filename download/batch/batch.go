@@ -34,21 +34,22 @@ import (
 
 // Options changes how files are retrieved.
 type Options struct {
-	// Jobs is how many connections are used at once; 0 means that Run finds the number by trying, and more than 64 make no
-	// sense. PerHost is how many of them may be to one server; 0 means no limit. A server that refuses a connection
+	// Jobs is how many connections are used at once; 0 means that Run finds the number by trying, and more than 64 make
+	// no sense. PerHost is how many of them may be to one server; 0 means no limit. A server that refuses a connection
 	// because it has too many gets fewer.
 	Jobs, PerHost int
 	// Ledger is the name of a file under Each.Root that remembers the verified files, or "". It begins with
 	// ".ftpfetch-ledger": all such files are read.
 	Ledger string
-	// Each applies to every file. Without a Root nothing can be saved; nothing outside it is touched. Its fields Size, Sum,
-	// Events and Commit are not used: Run sets them. A file gets more than one of its Segments only if there are fewer files than connections.
+	// Each applies to every file. Without a Root nothing can be saved; nothing outside it is touched. Its fields Size,
+	// Sum, Events and Commit are not used: Run sets them. A file gets more than one of its Segments only if there are
+	// fewer files than connections.
 	Each download.Options
-	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means no
-	// limit. The time in the queue does not count: a file that returns to it because the server is full begins anew.
+	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means
+	// no limit. The time in the queue does not count: a file that returns to it because the server is full begins anew.
 	Timeout time.Duration
-	// Dry finds out what would happen to each file, which the Plan of its last event says. Nothing is fetched, and nothing
-	// on the disk changes. Without a Root, nothing is there.
+	// Dry finds out what would happen to each file, which the Plan of its last event says. Nothing is fetched, and
+	// nothing on the disk changes. Without a Root, nothing is there.
 	Dry bool
 	// Events, if not nil, is called with what happens. Calls do not overlap, and none comes after Run has returned.
 	Events func(Event)
@@ -58,15 +59,15 @@ type Options struct {
 type Task struct {
 	manifest.Item
 	Tree *Tree
-	// Writer, if not nil, gets the bytes of the file as they arrive, as [download.To] writes them. Then nothing is saved, and
-	// Path is only a name for it.
+	// Writer, if not nil, gets the bytes of the file as they arrive, as [download.To] writes them. Then nothing is
+	// saved, and Path is only a name for it.
 	Writer io.Writer
 
 	err error // why there is no task: what a list says is wrong
 }
 
-// Tasks turns what [manifest.Read] yields into tasks for [Run]. An error of the list becomes a task without URLs, which fails
-// with that error.
+// Tasks turns what [manifest.Read] yields into tasks for [Run]. An error of the list becomes a task without URLs, which
+// fails with that error.
 func Tasks(items iter.Seq2[manifest.Item, error]) iter.Seq[Task] {
 	if items == nil {
 		return nil
@@ -80,8 +81,9 @@ func Tasks(items iter.Seq2[manifest.Item, error]) iter.Seq[Task] {
 	}
 }
 
-// Event is something that happens in a run. Its Kind is one that package download has. Two kinds are also about a server or the run: download.Progress, regularly and at the end, for all files together; and
-// download.Noted, with a Wait if the server sends nothing until what Text names is over, and an Err if Text is a warning.
+// Event is something that happens in a run. Its Kind is one that package download has. Two kinds are also about a
+// server or the run: download.Progress, regularly and at the end, for all files together; and download.Noted, with a
+// Wait if the server sends nothing until what Text names is over, and an Err if Text is a warning.
 type Event struct {
 	// after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
 	download.Event
@@ -90,8 +92,8 @@ type Event struct {
 	Result download.Result // after Ended, if Text is ""; with Err only Kept counts
 	Totals Totals          // of the Progress of the run
 	// Plan is what a run would do with the file: "fetch", "replace" or "leave". It is set after Ended with Options.Dry,
-	// unless there is an Err or a Text. Result.Left says why, whatever the plan; Size is the size of the server's file, or
-	// of what is left alone (-1 if it is unknown), and Resumed is how many of its bytes need no fetching.
+	// unless there is an Err or a Text. Result.Left says why, whatever the plan; Size is the size of the server's file,
+	// or of what is left alone (-1 if it is unknown), and Resumed is how many of its bytes need no fetching.
 	Plan string
 
 	dir bool // Err is about a directory, which was not listed whole
@@ -108,17 +110,21 @@ type Totals struct {
 	Kept int64
 }
 
-// Run retrieves all tasks. options may be nil. It returns when they have ended, or soon after ctx has. The error is nil only if everything that
-// was asked for is there; Options.Events says what failed. If the error is [download.ErrLocal], the ledger cannot be used,
-// and nothing was retrieved, or a directory was renamed or removed by another program while files were saved in it. Run reads tasks while it works, only some thousands ahead, so there may be any number of them.
+// Run retrieves all tasks. options may be nil. It returns when they have ended, or soon after ctx has. The error is nil
+// only if everything that was asked for is there; Options.Events says what failed. If the error is [download.ErrLocal],
+// the ledger cannot be used, and nothing was retrieved, or a directory was renamed or removed by another program while
+// files were saved in it. Run reads tasks while it works, only some thousands ahead, so there may be any number of
+// them.
 //
 // Of two files with the same path Run retrieves only the first: a second with another URL, or with a size or digest that
 // the first does not have, fails, and any other does not count. That takes some fifty bytes of memory a file, unless the
 // only task is a tree.
 //
-// If src has StatAll, as a [*ftpexec.Client] has, that saves round trips, and if it has CloseIdleConnections, Run makes
-// room with it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files log in anew. Run
-// leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
+// A Source with a method Tell(*urlparse.URL, ftpexec.Entry) is told about the files of the tasks, and nothing is
+// fetched or made. One with LeftOut() int64 reports itself how many files it leaves out of its listings. If src has
+// StatAll, as a [*ftpexec.Client] has, that saves round trips, and if it has CloseIdleConnections, Run makes room with
+// it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files
+// log in anew. Run leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
 func Run(
 	ctx context.Context, src download.Source, tasks iter.Seq[Task], options *Options,
 ) (Totals, error) {
@@ -245,10 +251,10 @@ func (b *engine) guard(f func()) {
 
 func (b *engine) ceiling(host string, most int) {
 	if most == 0 {
-		b.note(pause, host+" refuses the only connection: waiting until it has room")
+		b.notice(host + " refuses the only connection: waiting until it has room")
 		return
 	}
-	b.note(0, fmt.Sprintf("%s has too many connections: continuing with %d", host, most))
+	b.detail(fmt.Sprintf("%s has too many connections: continuing with %d", host, most))
 }
 
 func (b *engine) tell(e Event) {
@@ -259,9 +265,14 @@ func (b *engine) tell(e Event) {
 	}
 }
 
-// note reports something about a server, from which nothing comes for a while if wait is not 0.
-func (b *engine) note(wait time.Duration, text string) {
-	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text, Wait: wait}})
+// notice reports what the user must know: its Wait says so, whether or not the run waits for anything.
+func (b *engine) notice(text string) {
+	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text, Wait: pause}})
+}
+
+// detail reports what only explains the run.
+func (b *engine) detail(text string) {
+	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text}})
 }
 
 // warn reports something that is not about one task.
@@ -294,10 +305,10 @@ func (b *engine) closeIdle() {
 	}
 }
 
-// short reports whether fewer jobs may be of help against err: this process may open no more files. Even a job alone has
-// another try or two: short closes the connections without work, and the pipes that splice(2) has left are closed when
-// they are collected.
-func (b *engine) short(t *schedule.Turn[*job], err error) bool {
+// freeFiles reports whether fewer jobs may help against err: this process may open no more files. Even a job alone has
+// another try or two: freeFiles closes the connections without work, and the pipes that splice(2) has left are closed
+// when they are collected.
+func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
 	scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 	if !scarce || alone && t.Value.short == 2 {
@@ -311,9 +322,10 @@ func (b *engine) short(t *schedule.Turn[*job], err error) bool {
 	return true
 }
 
-// crowded reports whether the server may accept the connection once there are fewer. Not every server says so: some refuse
-// the connection, or close it without a greeting. That is worth the retries of a file even if there is no other.
-func (b *engine) crowded(t *schedule.Turn[*job], err error) bool {
+// freeConnections reports whether the server may accept the connection once there are fewer, and then closes the idle
+// ones. Not every server says so: some refuse the connection, or close it without a greeting. That is worth the retries
+// of a file even if there is no other.
+func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok {
 		return false

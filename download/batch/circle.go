@@ -25,9 +25,10 @@ const mostAlike = 8
 // so it shows less.
 const near = 16
 
-// circle returns the directory above j that is j's own directory: some servers show links and mounts as directories. The
-// fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So circle
-// asks: in a circle the way from the one to the other leads on from there, again and again, and shows the same at its end.
+// circle returns the directory above j that is j's own directory: some servers show links and mounts as directories.
+// The fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So
+// circle asks: in a circle the way from the one to the other leads on from there, again and again, and shows the same
+// at its end.
 func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, error) {
 	d := j.dir
 	d.shows = found.shows
@@ -120,7 +121,7 @@ type node struct {
 
 	unique string // as the listing of up has it; "" if it has none
 	shows  uint64 // the identity of its own listing
-	// the keys of files that are queued before the listing is whole; see begin
+	// the keys of files that are queued before the listing is whole; see early
 	ahead map[uint64]bool
 }
 

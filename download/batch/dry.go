@@ -24,9 +24,9 @@ func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	j := t.Value
 	p, err := b.would(ctx, t)
 	switch {
-	case b.short(t, err):
+	case b.freeFiles(t, err):
 		return schedule.Short
-	case b.crowded(t, err):
+	case b.freeConnections(t, err):
 		return schedule.Full(err)
 	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
 		b.leadsNowhere(j)

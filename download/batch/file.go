@@ -36,7 +36,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	result, begun, err := b.save(bounded, t)
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
-	case b.short(t, err):
+	case b.freeFiles(t, err):
 		return schedule.Short
 	case givenUp:
 		return b.next(ctx, j, result, err, schedule.Untouched)
@@ -46,7 +46,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, err, schedule.Untouched)
 	case err == nil:
 		return b.end(ctx, j, result, nil, schedule.Done)
-	case j.Writer == nil && b.crowded(t, err):
+	case j.Writer == nil && b.freeConnections(t, err):
 		return schedule.Full(err)
 	case j.link != "" && namesNoFile(err):
 		b.leadsNowhere(j)
@@ -66,11 +66,11 @@ func (b *engine) leadsNowhere(j *job) {
 		c.Files--
 		c.unsized--
 	})
-	j.in.note(func(h *survey) {
+	j.in.withSurvey(func(h *survey) {
 		h.wanted--
 		h.links++
 	})
-	b.left(j, j.link)
+	b.skipLink(j, j.link)
 }
 
 // save fetches a file, unless what is there may stay. begun reports whether that needed the server.
@@ -138,7 +138,7 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 			return b.recorded(j, newest, info)
 		}
 		f.Commit = func(r fetch.Result) error { return b.record(j, download.Result(r)) }
-		f.Verified = func(r fetch.Result) error {
+		f.Compared = func(r fetch.Result) error {
 			return b.group.Record(func() error { return b.record(j, download.Result(r)) })
 		}
 	}
@@ -154,8 +154,8 @@ func optionsOf(o download.Options, item manifest.Item) fetch.Options {
 	}
 }
 
-// recorded returns what a ledger says about a file that is there, unless that is of a time before newest. Another run may have
-// named the file since this one began.
+// recorded returns what a ledger says about a file that is there, unless that is of a time before newest. Another run
+// may have named the file since this one began.
 func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Record {
 	r, ok := b.ledger.Find(j.Item, newest, info)
 	if !ok && b.ledger.Refresh() == nil {
@@ -189,7 +189,7 @@ type teller interface {
 }
 
 func (b *engine) tells(j *job, e ftpexec.Entry) {
-	j.in.note(func(h *survey) { h.wanted++ })
+	j.in.withSurvey(func(h *survey) { h.wanted++ })
 	b.count(func(c *counts) { c.file(e.Size); c.Complete++ })
 	b.telling.Lock()
 	defer b.telling.Unlock()
@@ -206,7 +206,7 @@ func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdi
 	if err == nil {
 		err = b.again(bounded, func() (err error) { e, err = b.src.Stat(bounded, j.url()); return err })
 	}
-	if b.crowded(t, err) {
+	if b.freeConnections(t, err) {
 		return schedule.Full(err)
 	}
 	if err == nil {
@@ -224,7 +224,7 @@ const pause = time.Second
 func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
 	if !j.waited {
-		b.note(pause, err.Error()+"; waiting for it")
+		b.notice(err.Error() + "; waiting for it")
 	}
 	j.waited = true
 	t.Release()
@@ -243,7 +243,7 @@ func (b *engine) next(ctx context.Context, j *job, has download.Result, err erro
 		return b.end(ctx, j, has, err, v)
 	}
 	j.URLs = j.URLs[1:]
-	b.note(0, err.Error()+"; trying "+j.url().Redacted())
+	b.detail(err.Error() + "; trying " + j.url().Redacted())
 	return v.Then(j.url().Address())
 }
 
@@ -258,7 +258,8 @@ func (b *engine) end(ctx context.Context, j *job, result download.Result, err er
 	return v
 }
 
-func (b *engine) left(j *job, what string) {
+// skipLink ends an entry that is not followed: a link, or a special file; what says what it is or where it leads.
+func (b *engine) skipLink(j *job, what string) {
 	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
 }
 
@@ -266,7 +267,7 @@ func (b *engine) left(j *job, what string) {
 func (b *engine) record(j *job, r download.Result) error {
 	out := ledger.Of(j.Item, j.url(), r)
 	if j.in != nil {
-		j.in.note(func(*survey) { out.Login = j.in.dir.login })
+		j.in.withSurvey(func(*survey) { out.Login = j.in.dir.login })
 	}
 	return b.ledger.Add(out)
 }

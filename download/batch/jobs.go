@@ -69,7 +69,7 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 			if j.Tree != nil {
 				b.plant(j)
 			}
-			if !b.admit(j) {
+			if !b.claimPath(j) {
 				continue
 			}
 			found := b.found(j, j.url().Address())
@@ -118,9 +118,9 @@ func (b *engine) reject(j *job, dir bool, err error) {
 	b.ended(e)
 }
 
-// admit reports whether a job is to be queued. Of two files with the same path only the first is: the same again, of which
-// no more is known, does not count, and any other fails.
-func (b *engine) admit(j *job) bool {
+// claimPath reports whether a job is to be queued. Of two files with the same path only the first is: the same again,
+// of which no more is known, does not count, and any other fails.
+func (b *engine) claimPath(j *job) bool {
 	if b.paths == nil || j.dir != nil || j.Task != nil && j.Writer != nil {
 		return true
 	}

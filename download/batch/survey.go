@@ -26,7 +26,8 @@ type survey struct {
 	deeper   int64 // directories below Tree.Depth
 }
 
-func (j *job) note(change func(h *survey)) {
+// withSurvey calls change while no other job of the tree reads or changes its survey.
+func (j *job) withSurvey(change func(h *survey)) {
 	h := j.dir.survey
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,7 +38,7 @@ func (j *job) note(change func(h *survey)) {
 func (j *job) leave(e ftpexec.Entry) {
 	below := path.Join(j.dir.below, e.Name)
 	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
-	j.note(func(h *survey) {
+	j.withSurvey(func(h *survey) {
 		switch {
 		case h.wanted > 0:
 		case glob.Match(j.Tree.Reject, below, e.Mode == fs.ModeDir):
@@ -126,7 +127,8 @@ func (h *survey) unread(t *Tree) string {
 	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
 }
 
-// surveys reports about each tree what its user may not expect: that no file of it is fetched, and what Depth leaves unread.
+// surveys reports about each tree what its user may not expect: that no file of it is fetched, and what Depth leaves
+// unread.
 func (b *engine) surveys(ctx context.Context) {
 	// What such a Source leaves out of its listings it reports itself.
 	source, leaves := b.src.(interface{ LeftOut() int64 })
@@ -141,7 +143,7 @@ func (b *engine) surveys(ctx context.Context) {
 			b.reject(j, false, err)
 		default:
 			if what := h.surprise(j.Tree); what != "" {
-				b.note(pause, j.url().Redacted()+": "+what)
+				b.notice(j.url().Redacted() + ": " + what)
 			}
 		}
 	}

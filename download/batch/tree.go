@@ -55,7 +55,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		same, err = b.circle(bounded, j, found)
 	}
 	switch {
-	case b.crowded(t, err):
+	case b.freeConnections(t, err):
 		return schedule.Full(err)
 	case err != nil && j.dir.guess && noDirectory(err):
 		return b.listed(ctx, t, j.asFile()...)
@@ -65,7 +65,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		err = b.create(j)
 	}
 	switch {
-	case b.short(t, err):
+	case b.freeFiles(t, err):
 		return schedule.Short
 	case err != nil:
 		return b.notListed(ctx, j, err, verdict(err))
@@ -84,9 +84,9 @@ func (b *engine) enters(j *job, same *node) bool {
 		b.try(j.Tree, d.below, true)
 		j.leave(ftpexec.Entry{Name: ".", Mode: fs.ModeDir})
 	case !j.Tree.reads(d.depth):
-		j.note(func(h *survey) { h.deeper++ })
+		j.withSurvey(func(h *survey) { h.deeper++ })
 	case same != nil:
-		b.left(j, cmp.Or(same.below, "."))
+		b.skipLink(j, cmp.Or(same.below, "."))
 	default:
 		return true
 	}
@@ -95,9 +95,9 @@ func (b *engine) enters(j *job, same *node) bool {
 
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	if j.dir == nil {
-		t.Value.note(func(h *survey) { h.wanted++ })
+		t.Value.withSurvey(func(h *survey) { h.wanted++ })
 	}
-	if b.admit(j) {
+	if b.claimPath(j) {
 		t.Add(b.found(j, t.Host))
 	}
 }
@@ -129,17 +129,17 @@ func (b *engine) complain(j *job, found contents) {
 	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
 	cut := func(most int) bool { return found.all <= most && found.all >= most-2 }
 	if slices.ContainsFunc(mostListed, cut) {
-		b.note(pause, fmt.Sprintf(
+		b.notice(fmt.Sprintf(
 			"%s has %d entries, and some servers list no more: if files are missing, name them in a list",
 			j.url().Redacted(), found.all))
 	}
 	if found.all > 0 && found.bare {
 		b.bare.Do(func() {
-			b.note(pause, j.url().Redacted()+
+			b.notice(j.url().Redacted() +
 				": the server lists only names, without types, sizes and times")
 		})
 	}
-	j.note(func(h *survey) {
+	j.withSurvey(func(h *survey) {
 		h.lost = h.lost || len(found.odd) > 0
 		h.shown = h.shown || found.all > 0
 		pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
@@ -152,7 +152,7 @@ func (b *engine) complain(j *job, found contents) {
 // notListed reports a directory that could not be listed, unless the run was interrupted.
 func (b *engine) notListed(ctx context.Context, j *job, err error,
 	v schedule.Verdict) schedule.Verdict {
-	j.note(func(h *survey) { h.lost = true })
+	j.withSurvey(func(h *survey) { h.lost = true })
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
 	}
@@ -281,7 +281,8 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	}
 }
 
-// within returns the jobs for the entries of a directory, or if ctx ends some, and reports the entries that are not retrieved.
+// within returns the jobs for the entries of a directory, or if ctx ends some, and reports the entries that are not
+// retrieved.
 func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []*job) {
 	taken := j.dir.ahead
 	if taken == nil {
@@ -329,7 +330,7 @@ func (j *job) file(e ftpexec.Entry) *job {
 
 // refuse ends an entry that cannot have its name here.
 func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
-	j.in.note(func(h *survey) { h.lost = true })
+	j.in.withSurvey(func(h *survey) { h.lost = true })
 	j.settle()
 	j.URLs[0] = urlOf(e, j.in.url())
 	b.reject(j, e.Mode.IsDir(), err)
@@ -352,7 +353,7 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 		next.URLs[0] = next.dir.url()
 		next.link = e.Target
 	case e.Mode == fs.ModeDir && !parent.Tree.reads(next.dir.depth):
-		parent.note(func(h *survey) { h.deeper++ })
+		parent.withSurvey(func(h *survey) { h.deeper++ })
 		return false
 	// a device or socket, or a link that is not followed
 	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular:
@@ -361,8 +362,8 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 			what = cmp.Or(e.Target, "an unknown place")
 		}
 		next.URLs[0] = u
-		parent.note(func(h *survey) { h.links++ })
-		b.left(next, what)
+		parent.withSurvey(func(h *survey) { h.links++ })
+		b.skipLink(next, what)
 		return false
 	}
 	return true

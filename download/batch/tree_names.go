@@ -19,9 +19,10 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Tree says what is wanted of a directory tree. Patterns are written as in a shell, with "**" for any number of directories.
-// One without "/" is compared with the name. One with "/" at its beginning or within is compared with the path below the
-// tree's directory. One with "/" at its end stands for directories, and what is in them. A warning names each that matches nothing.
+// Tree says what is wanted of a directory tree. Patterns are written as in a shell, with "**" for any number of
+// directories. One without "/" is compared with the name. One with "/" at its beginning or within is compared with the
+// path below the tree's directory. One with "/" at its end stands for directories, and what is in them. A warning names
+// each that matches nothing.
 type Tree struct {
 	Depth int // how many levels of directories to list; 0 means all of them
 	// a pattern of the paths that are wanted, level by level: "*/doc/*.pdf"; "" means all
@@ -115,8 +116,8 @@ func (b *engine) tellIdle() {
 	}
 }
 
-// kept returns what is kept of an entry of a listing: there may be millions. Its texts no longer hold on to the listing, and
-// two that are kept of the same entry are equal.
+// kept returns what is kept of an entry of a listing: there may be millions. Its texts no longer hold on to the
+// listing, and two that are kept of the same entry are equal.
 func kept(e ftpexec.Entry) ftpexec.Entry {
 	if !e.Mode.IsDir() {
 		e.Unique = ""
@@ -145,9 +146,9 @@ func urlOf(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
 // keyOf returns a hash of the name of an entry, which is the same for names of the same file.
 func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, localfile.Key(e.Name)) }
 
-// usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: a name that
-// would leave the directory or mean something else on this system, the name of a journal, and the second of two names that
-// are the same here. taken has the keys of the names before.
+// usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: a name
+// that would leave the directory or mean something else on this system, the name of a journal, and the second of two
+// names that are the same here. taken has the keys of the names before.
 func usable(e ftpexec.Entry, taken map[uint64]bool) error {
 	why := localfile.Unusable(e.Name)
 	key := keyOf(e)
@@ -166,12 +167,12 @@ func usable(e ftpexec.Entry, taken map[uint64]bool) error {
 // many is how many entries a directory has when its files do not wait for the end of the listing.
 const many = 1000
 
-// early says what to do with the listing of a directory before it is whole. The listing of a tree's own directory queues
-// files as they come: it may take minutes. The others may be circles, and files whose times must be asked for wait too. Everything else
-// is judged at the end.
+// early says what to do with the listing of a directory before it is whole. The listing of a tree's own directory
+// queues files as they come: it may take minutes. The others may be circles, and files whose times must be asked for
+// wait too. Everything else is judged at the end.
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 	j := t.Value
-	o := early{login: func(dir string) { j.note(func(*survey) { j.dir.login = dir }) }}
+	o := early{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
 	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.teller != nil {
 		return o
 	}

@@ -25,8 +25,8 @@ type connections struct {
 	failed atomic.Int32            // connections that ended with an error
 }
 
-// parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first missing
-// byte. If others fail, nil does not mean that all is there.
+// parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first
+// missing byte. If others fail, nil does not mean that all is there.
 func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	s := t.part.Snapshot()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -79,7 +79,7 @@ func (c *connections) work(ctx context.Context, further bool, resp *ftpexec.Resp
 		}
 		if err != nil {
 			c.failed.Add(1)
-			if _, over := errors.AsType[*restart](err); over || errors.Is(err, localfile.ErrLocal) {
+			if _, over := errors.AsType[*redo](err); over || errors.Is(err, localfile.ErrLocal) {
 				c.cancel(err)
 			}
 			return err
@@ -105,8 +105,8 @@ func (c *connections) piece(ctx context.Context, further bool, resp *ftpexec.Res
 	return c.fetch(ctx, resp, x, nil)
 }
 
-// split cuts s into about n pieces of about the same length, but none shorter than minSegment. A server may say any length:
-// no sum and no product of two of them may be more than an int64 holds.
+// split cuts s into about n pieces of about the same length, but none shorter than minSegment. A server may say any
+// length: no sum and no product of two of them may be more than an int64 holds.
 func split(s partfile.Spans, n int) (pieces partfile.Spans) {
 	length := max(1, s.Octets()/int64(n))
 	for _, x := range s {

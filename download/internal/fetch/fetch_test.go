@@ -57,8 +57,8 @@ func TestDigestEnds(t *testing.T) {
 	}
 }
 
-// TestFinishTellsReading checks that the run says so before the last look at a large part, which takes seconds if there is
-// a digest to compare.
+// TestFinishTellsReading checks that the run says so before the last look at a large part, which takes seconds if there
+// is a digest to compare.
 func TestFinishTellsReading(t *testing.T) {
 	const size = 1 << 30
 	place := must.Get(new(partfile.Group).Find(nil, filepath.Join(t.TempDir(), "f")))(t)
@@ -105,7 +105,7 @@ func TestUnlike(t *testing.T) {
 		s := partfile.State{Size: tt.had, ModTime: old}
 		first := x.unlike(s, tt.has, tt.modified)
 		second := x.unlike(s, tt.has, tt.modified)
-		_, different := second.(*restart)
+		_, different := second.(*redo)
 		if waits := errors.As(first, &passes); waits != tt.waits || different != tt.different || !waits && (first == nil) != (second == nil) {
 			t.Errorf("%d bytes, then %d of %v: got %v, then %v", tt.had, tt.has, tt.modified, first, second)
 		}

@@ -83,7 +83,7 @@ func (f *file) look() {
 	if f.Size != nil {
 		f.facts.Want = *f.Size
 	}
-	if f.Relist != nil {
+	if f.inTree() {
 		f.facts.Listed = f.Listed
 	}
 	if f.to == nil || f.to.Info == nil {
@@ -218,8 +218,8 @@ func (f *file) leave(why string) (Result, error) {
 		r.ModTime = f.local.ModTime()
 	}
 	switch compared := r.Verified != ""; {
-	case compared && f.Verified != nil:
-		if err := f.Verified(r); err != nil {
+	case compared && f.Compared != nil:
+		if err := f.Compared(r); err != nil {
 			return Result{}, err
 		}
 	case !compared && f.recorded != nil:

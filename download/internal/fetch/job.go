@@ -93,7 +93,7 @@ type Job struct {
 	// One of many.
 	Many   bool         // a connection that a crowded server refuses is not retried here
 	Listed decide.Stamp // what the listing of the file's directory says exactly
-	// Relist lists the directory again. It is nil if the file was not listed.
+	// Relist lists the directory again. It is nil unless the file is one of a tree.
 	Relist func(context.Context) (size int64, err error)
 	// Record returns the record of a file that is there, or nil if there is none that is newer than newest.
 	Record func(newest time.Time, info fs.FileInfo) *Record
@@ -104,7 +104,7 @@ type Job struct {
 	Refused  func(error)        // a further connection was refused because there are too many
 	Follows  func() bool        // whether another file of the server follows: see ftpexec.Request.More
 	Arrived  func()             // all bytes are there, and what follows does not need the server
-	Verified func(Result) error // a file that is left alone had its digest compared
+	Compared func(Result) error // a file that is left alone had its digest compared
 	Commit   func(Result) error // see download.Options
 	Tell     func(Event)        // calls do not overlap
 }
@@ -182,6 +182,9 @@ func (j *job) report(count func() (done, total int64)) {
 		tell()
 	}
 }
+
+// inTree reports whether the file was found in the listing of a directory.
+func (j *job) inTree() bool { return j.Relist != nil }
 
 // text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
 func (j *job) text() bool { return j.URL.Type == urlparse.TypeASCII }

@@ -32,7 +32,7 @@ func (t *transfer) open(ctx context.Context, further bool, s partfile.State, sta
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	mayPass := ok && e.Code/100 == 4 // the server may still support REST
 	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass {
-		err = errNoRestart
+		err = errNoREST
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error
 	if why == "" {
 		return nil
 	}
-	return &restart{why, true}
+	return &redo{why, true}
 }
 
 // errOmitted means that the file may have changed.
@@ -120,7 +120,7 @@ func (t *transfer) same(ctx context.Context) error {
 	}
 	s := t.part.Snapshot()
 	err = t.unlike(s, now.Size, now.Time)
-	_, over := err.(*restart)
+	_, over := err.(*redo)
 	if over && (now.Size < 0 || now.Time.IsZero() && !s.ModTime.IsZero()) {
 		return errOmitted // the bytes stay: a later run may find that they are right
 	}
@@ -132,7 +132,7 @@ func (t *transfer) same(ctx context.Context) error {
 func (t *transfer) asListed(ctx context.Context) error {
 	s := t.part.Snapshot()
 	got := s.Done.Octets()
-	if t.Relist == nil || t.text() || s.Size >= 0 {
+	if !t.inTree() || t.text() || s.Size >= 0 {
 		return nil
 	}
 	size := t.Listed.Size
@@ -147,7 +147,7 @@ func (t *transfer) asListed(ctx context.Context) error {
 		return nil
 	}
 	why := fmt.Sprintf("%d bytes came, but the listing of its directory says %d", got, size)
-	return &restart{why, true}
+	return &redo{why, true}
 }
 
 // fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is

@@ -40,25 +40,25 @@ type tally struct {
 	confirmed bool  // the server has confirmed the end of the file
 }
 
-// restart is the error of a try after which the next one follows at once, and starts over.
-type restart struct {
+// redo is the error of a try after which the next one follows at once, and starts over.
+type redo struct {
 	why     string
 	changed bool // the server's file has; else the server cannot start in the middle of a file
 }
 
-func (r *restart) Error() string { return r.why }
+func (r *redo) Error() string { return r.why }
 
-// errNoRestart means that the server turned out not to support REST.
-var errNoRestart = &restart{why: "the server cannot start in the middle of a file"}
+// errNoREST means that the server turned out not to support REST.
+var errNoREST = &redo{why: "the server cannot start in the middle of a file"}
 
 // errMisplaced means that two responses differ about the same bytes.
-var errMisplaced = &restart{
+var errMisplaced = &redo{
 	why: "what is there differs from the server's file, or the server does not start where it is asked to",
 }
 
 // errBeyond means that a response from the middle went on after the file's end. Then no response from the middle can be
 // trusted, not even if all bytes are the same.
-var errBeyond = &restart{why: "the server does not start where it is asked to"}
+var errBeyond = &redo{why: "the server does not start where it is asked to"}
 
 // run retries until every byte is there and the server has confirmed the end.
 func (t *transfer) run(ctx context.Context) error {
@@ -71,7 +71,7 @@ func (t *transfer) run(ctx context.Context) error {
 			return failed
 		}
 		n, _ := t.count()
-		if over, ok := errors.AsType[*restart](err); ok {
+		if over, ok := errors.AsType[*redo](err); ok {
 			err = t.learn(over)
 		} else {
 			err = t.retry.Again(ctx, err, n-high)
@@ -90,7 +90,7 @@ func (t *transfer) count() (done, total int64) {
 }
 
 // learn prepares for the try after one that ended with over.
-func (t *transfer) learn(over *restart) error {
+func (t *transfer) learn(over *redo) error {
 	if over.changed {
 		t.stale = over.why
 		t.server.changes++
@@ -180,8 +180,8 @@ func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 	return partfile.Span{Start: s.Size - 1, End: s.Size}, t.confirmed
 }
 
-// step fetches a gap in s, or all of them over several connections if that was asked for and is worth it. If why is not "",
-// the gap is the whole file, and step gives up what is there once the server has opened the file.
+// step fetches a gap in s, or all of them over several connections if that was asked for and is worth it. If why is not
+// "", the gap is the whole file, and step gives up what is there once the server has opened the file.
 func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span, why string) error {
 	resp, err := t.open(ctx, false, s, gap.Start)
 	if err != nil {

@@ -87,8 +87,8 @@ func (c *check) compare(r *Result) error {
 		got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
-// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence: no
-// run resumes from it.
+// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence:
+// no run resumes from it.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (j *job) expected(ctx context.Context) (*check, error) {
 	return c, err
 }
 
-// seek looks for the digest to compare: in a list beside the file, then by asking the server to compute one, then in lists
-// above.
+// seek looks for the digest to compare: in a list beside the file, then by asking the server to compute one, then in
+// lists above.
 func (j *job) seek(ctx context.Context) (*check, error) {
 	switch {
 	case j.Sum.Algorithm != "":
@@ -139,14 +139,14 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	if err := j.begin(); err != nil {
 		return nil, err
 	}
-	c, err := j.listed(ctx, 0)
+	c, err := j.inLists(ctx, 0)
 	if c == nil && err == nil {
 		c, err = j.computed(ctx)
 	}
 	for up := 1; up <= mostUp && c == nil && err == nil; up++ {
-		c, err = j.listed(ctx, up)
+		c, err = j.inLists(ctx, up)
 	}
-	aList := j.Relist != nil && sums.Is(j.URL.Name) // in a tree, which needs no digest itself
+	aList := j.inTree() && sums.Is(j.URL.Name) // which needs no digest itself
 	if c == nil && err == nil && !aList {
 		err = errorf(ErrUnverified,
 			"there is no list of digests beside the file or above, and the server computes none")
@@ -157,8 +157,9 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 // mostUp is how many directories above a file's own are searched for a list with its digest.
 const mostUp = 2
 
-// listed looks in the lists beside the file, or so many directories up, strongest algorithm first.
-func (j *job) listed(ctx context.Context, up int) (*check, error) {
+// inLists looks for the digest of the file in the lists beside the file, or so many directories up, strongest algorithm
+// first.
+func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 	dir, name, ok := above(j.URL, up)
 	if !ok {
 		return nil, nil
@@ -191,8 +192,8 @@ func (j *job) listed(ctx context.Context, up int) (*check, error) {
 	return nil, nil
 }
 
-// above returns the directory so many directories above the one of a file, and the file's path from there. It returns false
-// if there is none.
+// above returns the directory so many directories above the one of a file, and the file's path from there. It returns
+// false if there is none.
 func above(u *urlparse.URL, up int) (dir urlparse.URL, name string, ok bool) {
 	dir = *u
 	name = u.Name
