@@ -116,6 +116,36 @@ func TestExplained(t *testing.T) {
 	}
 }
 
+// TestWithoutOthers reads lines about which no other line decides.
+func TestWithoutOthers(t *testing.T) {
+	if item, err := LIST("-rw-r--r-- 1 o g 5 Jan  2 15:04  name", now); item.Name != " name" || item.Doubt || err != nil {
+		t.Errorf("after a time of day: got %+v, %v, want a name that begins with a space, without doubt", item, err)
+	}
+	if item, err := LIST("-rw-r--r-- owner group 5 Foo 12 15:04 name", now); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a month that nobody knows, and no number of links: got %+v, %v", item, err)
+	}
+	if item, err := LIST(`01-02-06  03:04PM                    5 a [b\c]`, now); !errors.Is(err, errName) {
+		t.Errorf("a file of DOS whose name has a backslash: got %+v, %v", item, err)
+	}
+}
+
+// TestWide has spaces before names that may belong to them: names alone, by NLST, show that.
+func TestWide(t *testing.T) {
+	for _, test := range []struct {
+		gaps [2]string // between sizes and names
+		want bool
+	}{
+		{[2]string{"50 ", "51 "}, false},
+		{[2]string{"50  ", "51  "}, true},
+		{[2]string{"50 ", "5  "}, true}, // both names begin in one column
+	} {
+		const line = "01-02-06  03:04PM                   "
+		if got := NewReader([]string{line + test.gaps[0] + "aa", line + test.gaps[1] + "bb"}, "", now).Wide(); got != test.want {
+			t.Errorf("%q: wide %v, want %v", test.gaps, got, test.want)
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	for _, test := range []struct{ lines, want []string }{
 		{nil, nil},
