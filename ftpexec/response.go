@@ -2,7 +2,6 @@ package ftpexec
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,53 +49,6 @@ type Response struct {
 	Size int64
 	// the modification time (MDTM, RFC 3659 section 3) in UTC; zero if the server did not give it
 	ModTime time.Time
-}
-
-// Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
-// close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if the URL is
-// not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
-func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err error) {
-	if req == nil || req.URL == nil {
-		return nil, errNoURL
-	}
-	if req.Offset < 0 || req.Offset > 0 && req.URL.Type == urlparse.TypeASCII {
-		op := fmt.Sprintf("REST %d", req.Offset)
-		return nil, &Error{Op: op, URL: req.URL.Redacted(), Err: ErrNoRestart}
-	}
-	s, err := c.take(ctx, req.URL)
-	if err != nil {
-		return nil, err
-	}
-	err = s.run(ctx, req.URL, goal{offset: req.Offset, more: req.More}, func(r *run) error {
-		response, err = r.retrieve()
-		return err
-	})
-	if err != nil {
-		c.put(s)
-	}
-	return response, err
-}
-
-// retrieve starts the transfer at the end of the plan.
-func (r *run) retrieve() (*Response, error) {
-	data, conn, err := r.library.retrieve(r)
-	if err == nil {
-		err = conn.Wait()
-	}
-	if err != nil {
-		return nil, err
-	}
-	b := &body{run: r, conn: r.conn, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
-	info := r.file.info
-	response := &Response{Body: b, Size: info.Size, ModTime: info.ModTime}
-	if b.text {
-		response.Body = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}
-		response.Size = -1
-	} else if info.Size >= 0 {
-		b.size = max(0, info.Size-r.goal.offset)
-	}
-	r.kept = true
-	return response, nil
 }
 
 // body is a Response's Body in image type, and the source of one in ASCII type.

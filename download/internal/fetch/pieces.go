@@ -13,44 +13,6 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// lapSize is how many bytes a response brings before its own, to compare them with what is there: a server that does not
-// start where it is asked to sends others.
-const lapSize = 512
-
-// open asks for the bytes from start on of the file that s has others of. It compares what the server says about the
-// file with s, and the lap with the bytes that are there.
-func (t *transfer) open(ctx context.Context, further bool, s partfile.State, start int64) (*ftpexec.Response, error) {
-	from := max(0, start-lapSize)
-	req := &ftpexec.Request{URL: t.URL, Offset: from}
-	if !further {
-		req.More = t.Follows
-	}
-	resp, err := t.Source.Do(ctx, req)
-	if further && t.Refused != nil && errors.Is(err, ftpexec.ErrTooMany) {
-		t.Refused(err)
-	}
-	e, ok := errors.AsType[*ftpexec.Error](err)
-	mayPass := ok && e.Code/100 == 4 // the server may still support REST
-	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass {
-		err = errNoREST
-	}
-	if err != nil {
-		return nil, err
-	}
-	t.retry.Reached.Store(true)
-	if err = t.sized("the server's file has", resp.Size); err == nil {
-		err = t.unlike(s, resp.Size, resp.ModTime)
-	}
-	if err == nil {
-		err = t.compare(resp, partfile.Span{Start: from, End: start})
-	}
-	if err != nil {
-		resp.Body.Close()
-		return nil, err
-	}
-	return resp, nil
-}
-
 // unlike returns an error if a file of this size and time is not the one that s has bytes of. It may pass if the server
 // does not report what it reported before: it may be busy. The second time that counts.
 func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error {

@@ -211,6 +211,44 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	return err
 }
 
+// lapSize is how many bytes a response brings before its own, to compare them with what is there: a server that does not
+// start where it is asked to sends others.
+const lapSize = 512
+
+// open asks for the bytes from start on of the file that s has others of. It compares what the server says about the
+// file with s, and the lap with the bytes that are there.
+func (t *transfer) open(ctx context.Context, further bool, s partfile.State, start int64) (*ftpexec.Response, error) {
+	from := max(0, start-lapSize)
+	req := &ftpexec.Request{URL: t.URL, Offset: from}
+	if !further {
+		req.More = t.Follows
+	}
+	resp, err := t.Source.Do(ctx, req)
+	if further && t.Refused != nil && errors.Is(err, ftpexec.ErrTooMany) {
+		t.Refused(err)
+	}
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	mayPass := ok && e.Code/100 == 4 // the server may still support REST
+	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass {
+		err = errNoREST
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.retry.Reached.Store(true)
+	if err = t.sized("the server's file has", resp.Size); err == nil {
+		err = t.unlike(s, resp.Size, resp.ModTime)
+	}
+	if err == nil {
+		err = t.compare(resp, partfile.Span{Start: from, End: start})
+	}
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
 // undated is why pieces of a file without a time are not joined.
 const undated = "the server does not always report the file's time, so it may be another file"
 

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -304,48 +303,4 @@ func tcpAddr(a net.Addr) *net.TCPAddr {
 		return t
 	}
 	return &net.TCPAddr{}
-}
-
-// read reads one reply within limit and traces it. It returns 421 as an error.
-func (c *Conn) read(limit time.Duration) (Reply, error) {
-	c.setReadDeadline(limit)
-	if c.silent && c.br.Buffered() == 0 {
-		c.quickAck()
-	}
-	c.silent = true
-	r, err := readReply(c.br, c.cfg.Secrets.Mask)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return r, c.late(limit)
-	case errors.Is(err, io.EOF):
-		return r, io.ErrUnexpectedEOF
-	case err != nil:
-		return r, err
-	}
-	c.traceReply(r)
-	if r.Code == 421 {
-		return r, &ReplyError{r, ErrLost}
-	}
-	return r, nil
-}
-
-// setReadDeadline bounds the next read. The bound is short if the data connection has failed. If the connection has ended,
-// the read tells.
-func (c *Conn) setReadDeadline(limit time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dataErr != nil {
-		limit = min(limit, grace(c.dataErr))
-	}
-	_ = c.conn.SetReadDeadline(time.Now().Add(limit))
-}
-
-// late returns the error for a reply that did not come within limit.
-func (c *Conn) late(limit time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dataErr != nil {
-		return c.dataErr
-	}
-	return timedOut("no reply", limit)
 }

@@ -63,6 +63,50 @@ func (r Reply) String() string {
 	return fmt.Sprintf("%03d %s", r.Code, last)
 }
 
+// read reads one reply within limit and traces it. It returns 421 as an error.
+func (c *Conn) read(limit time.Duration) (Reply, error) {
+	c.setReadDeadline(limit)
+	if c.silent && c.br.Buffered() == 0 {
+		c.quickAck()
+	}
+	c.silent = true
+	r, err := readReply(c.br, c.cfg.Secrets.Mask)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return r, c.late(limit)
+	case errors.Is(err, io.EOF):
+		return r, io.ErrUnexpectedEOF
+	case err != nil:
+		return r, err
+	}
+	c.traceReply(r)
+	if r.Code == 421 {
+		return r, &ReplyError{r, ErrLost}
+	}
+	return r, nil
+}
+
+// setReadDeadline bounds the next read. The bound is short if the data connection has failed. If the connection has ended,
+// the read tells.
+func (c *Conn) setReadDeadline(limit time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dataErr != nil {
+		limit = min(limit, grace(c.dataErr))
+	}
+	_ = c.conn.SetReadDeadline(time.Now().Add(limit))
+}
+
+// late returns the error for a reply that did not come within limit.
+func (c *Conn) late(limit time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dataErr != nil {
+		return c.dataErr
+	}
+	return timedOut("no reply", limit)
+}
+
 // readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF alone,
 // as some servers send it.
 func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
