@@ -65,6 +65,9 @@ func TestSteps(t *testing.T) {
 		u := must.Get(urlparse.Parse(tt.url))(t)
 		var got strings.Builder
 		for i, st := range steps(u, tt.course) {
+			if _, ok := verbs[st.Verb]; !ok {
+				t.Errorf("%s: %s has no row in verbs, so a refusal means nothing", tt.name, st.Verb)
+			}
 			switch {
 			case i > 0 && st.waits != "":
 				got.WriteString(" | ")
