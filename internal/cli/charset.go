@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -148,16 +147,16 @@ func (c *charset) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (
 	return c.Client.Hash(ctx, c.sent(u), algorithm)
 }
 
-func (c *charset) List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+func (c *charset) List(ctx context.Context, u *urlparse.URL) entries {
 	return c.entries(c.Client.List(ctx, c.sent(u)))
 }
 
-func (c *charset) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+func (c *charset) Entries(ctx context.Context, u *urlparse.URL) entries {
 	return c.entries(c.Client.Entries(ctx, c.sent(u)))
 }
 
 func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
-	login func(string)) iter.Seq2[ftpexec.Entry, error] {
+	login func(string)) entries {
 	if told := entry; told != nil {
 		entry = func(e ftpexec.Entry) { told(c.entry(e)) }
 	}
@@ -167,7 +166,7 @@ func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(
 	return c.entries(c.Client.EntriesEarly(ctx, c.sent(u), entry, login))
 }
 
-func (c *charset) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+func (c *charset) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
 	sent := make([]*urlparse.URL, len(urls))
 	for i, u := range urls {
 		sent[i] = c.sent(u)
