@@ -81,8 +81,6 @@ type Conn struct {
 	dataErr error // why data could not be opened
 	broken  error // why the connection cannot be used any more
 	closed  bool
-
-	stopConnect context.CancelFunc // ends the dial or the TLS handshake
 }
 
 // New returns a Conn that is not connected yet; see [Conn.Connect].
@@ -133,15 +131,10 @@ func (c *Conn) Connect() (r Reply, err error) {
 	return r, c.fail(err)
 }
 
-// setUp does a step of the connection's set-up within the connect timeout. Close ends its context.
+// setUp does a step of the connection's set-up within the connect timeout, and no longer than the operation may take.
 func (c *Conn) setUp(missing string, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.ConnectTimeout)
 	defer cancel()
-	c.mu.Lock()
-	if c.stopConnect = cancel; c.closed {
-		cancel()
-	}
-	c.mu.Unlock()
 	err := step(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = cmp.Or(c.Ended(), timedOut(missing, c.cfg.ConnectTimeout))
@@ -264,11 +257,7 @@ func (c *Conn) Close() {
 	c.closed = true
 	conn := c.conn
 	data := c.data
-	stopConnect := c.stopConnect
 	c.mu.Unlock()
-	if stopConnect != nil {
-		stopConnect()
-	}
 	if conn != nil {
 		conn.Close()
 	}

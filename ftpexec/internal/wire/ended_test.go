@@ -76,7 +76,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestEnds closes connections: before they are connected, while they are used, and by the end of a context.
+// TestEnds closes connections: while they connect, while they are used, and by the end of a context.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -84,10 +84,13 @@ func TestEnds(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		closed := New(Config{Dial: dial, ConnectTimeout: time.Hour})
-		closed.Close()
-		if _, err := closed.Connect(); !errors.Is(err, ErrLost) || time.Since(start) > 0 {
-			t.Errorf("closed before Connect: got %v after %v, want ErrLost at once", err, time.Since(start))
+		c := New(Config{Dial: dial, ConnectTimeout: time.Hour})
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer c.Begin(ctx)()
+		time.AfterFunc(time.Minute, func() { cancel(cause) })
+		if _, err := c.Connect(); !errors.Is(err, cause) || time.Since(start) != time.Minute {
+			t.Errorf("while it connects: got %v after %v, want the cause after a minute", err, time.Since(start))
 		}
 	})
 
@@ -294,5 +297,31 @@ func TestRefusedAhead(t *testing.T) {
 				t.Errorf("226 after %v: the reply to EPSV is %v", late, ahead)
 			}
 		})
+	}
+}
+
+// TestAcceptEnds waits for a connection of a server that does not come.
+func TestAcceptEnds(t *testing.T) {
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	c, there := connected(t, Config{})
+	defer there.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if conn, err := c.accept(ctx, l); conn != nil || !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v, %v, want the error of a closed listener", conn, err)
+	}
+}
+
+// TestRefusedAtTheEnd has a final reply that is no success: another may follow it, so the connection serves no second URL.
+func TestRefusedAtTheEnd(t *testing.T) {
+	c, there := connected(t, Config{Timeout: time.Minute})
+	var server sync.WaitGroup
+	defer server.Wait()
+	defer there.Close()
+	c.data = new(Data)
+	defer func() { c.data = nil }()
+	server.Go(func() { _, _ = io.WriteString(there, "426 broken\r\n") })
+	if r, _ := c.Finish(false); r.Code != 426 || !errors.Is(c.Err(), ErrTruncated) {
+		t.Errorf("got %v, the connection's error is %v", r, c.Err())
 	}
 }
