@@ -121,7 +121,7 @@ func (d *directory) end() error {
 		_, _ = d.out.Write(d.run.lineOf(e, d.terminal)) // Flush returns the error
 	}
 	if d.names > 0 && !d.told {
-		d.run.bare.Do(func() {
+		d.run.namesAlone.Do(func() {
 			d.run.print.Tell(d.u.Redacted() + ": the server lists only names, without types, sizes and times")
 		})
 	}

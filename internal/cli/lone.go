@@ -64,7 +64,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	}
 	work := *t
 	work.URLs = []*urlparse.URL{u}
-	close, err := r.place(ctx, &work, &each)
+	done, err := r.place(ctx, &work, &each)
 	if err != nil {
 		end.Err = err
 		return end
@@ -85,7 +85,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	}
 	reported := localfile.WithReport(ctx, r.report.Info())
 	totals, err := batch.Run(reported, from, slices.Values([]batch.Task{work}), &o)
-	err = cmp.Or(err, close())
+	err = cmp.Or(err, done())
 	if givenUp, ok := errors.AsType[*schedule.GivenUp](end.Err); ok {
 		end.Err = givenUp.Unwrap()
 	}
@@ -104,7 +104,7 @@ type first struct {
 func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	again := *req
 	again.More = func() bool {
-		next := f.run.Targets[f.run.at+1:]
+		next := f.run.Targets[f.run.current+1:]
 		return len(next) > 0 && urls.SameLogin(next[0].URL, req.URL) && !next[0].URL.IsDir()
 	}
 	return f.Source.Do(ctx, &again)

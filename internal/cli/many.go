@@ -38,13 +38,13 @@ func (r *run) many(ctx context.Context) {
 
 // watches reports whether the run looks again. It does not after a refused login: servers lock out who tries too often.
 func (r *run) watches(ctx context.Context) bool {
-	return r.Watch > 0 && ctx.Err() == nil && !r.barred.Load()
+	return r.Watch > 0 && ctx.Err() == nil && !r.loginRefused.Load()
 }
 
 // interrupted says once why ctx has ended, if it has.
 func (r *run) interrupted(ctx context.Context) {
-	if ctx.Err() != nil && !r.over {
-		r.over = true
+	if ctx.Err() != nil && !r.endReported {
+		r.endReported = true
 		r.print.Failed("", context.Cause(ctx), r.advice())
 	}
 }
@@ -83,8 +83,8 @@ func (r *run) round(ctx context.Context) {
 		tell.end(ctx, err == nil)
 		return
 	}
-	totals.Files += r.lost
-	totals.Failed += r.lost
+	totals.Files += r.untried
+	totals.Failed += r.untried
 	if r.Delete && ctx.Err() == nil {
 		r.delete(ctx, tree, err == nil)
 	}

@@ -33,7 +33,7 @@ func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookAround)
 	defer cancel()
-	beside := beside{name: name}
+	found := beside{name: name}
 	n := 0
 	for e, err := range r.source.Entries(ctx, dir) {
 		n++
@@ -41,13 +41,13 @@ func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 			break
 		}
 		if err == nil {
-			beside.add(e)
+			found.add(e)
 		}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		r.looks.Store(mostLooks) // one wait is enough
 	}
-	return beside.hint(dir, entering)
+	return found.hint(dir, entering)
 }
 
 // missingOf returns the directory in which a name of u's path is missing, as err says, and that name; entering says that it

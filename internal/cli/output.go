@@ -175,6 +175,37 @@ func (r *run) reported(err error) {
 	}
 }
 
+// saysWhere tells who redirects standard output, as other programs want it, where the files are: the output is empty.
+func (r *run) saysWhere() {
+	out := r.Out
+	switch {
+	case r.lastSaved == "", r.lastSaved == "-", r.Report == "-": // nothing is saved, or the output is not empty
+	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads or misses it
+	case r.Many:
+		place := printable.Line(filepath.ToSlash(cmp.Or(r.Dir, ".")))
+		r.print.Tell("saved in " + place + "/; standard output is empty")
+	default:
+		r.print.Tell("saved as " + printable.Line(r.lastSaved) + "; standard output is empty (-o - writes there)")
+	}
+}
+
+// writer is a function as an [io.Writer].
+type writer func([]byte) (int, error)
+
+func (w writer) Write(data []byte) (int, error) { return w(data) }
+
+// readable returns the terminal on which a file is shown. It refuses one whose beginning is no text.
+func readable(terminal io.Writer) io.Writer {
+	begun := false
+	return writer(func(data []byte) (int, error) {
+		if !begun && bytes.IndexByte(data, 0) >= 0 {
+			return 0, errors.New("it is a terminal, and the file is binary (-o FILE saves it, -o /dev/tty shows it)")
+		}
+		begun = true
+		return terminal.Write(data)
+	})
+}
+
 // fence lets the process write only where this run writes. All other files must have been read or opened before.
 func (r *run) fence(ctx context.Context) {
 	if !r.Confine || r.NoSandbox || r.DryRun {
@@ -202,35 +233,4 @@ func (r *run) fence(ctx context.Context) {
 	if note := fence.Confine(dirs, files, parents); note != "" {
 		r.print.Note(show.Detail, note)
 	}
-}
-
-// astray tells who redirects standard output, as other programs want it, where the files are: the output is empty.
-func (r *run) astray() {
-	out := r.Out
-	switch {
-	case r.last == "", r.last == "-", r.Report == "-": // nothing is saved, or the output is not empty
-	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads or misses it
-	case r.Many:
-		place := printable.Line(filepath.ToSlash(cmp.Or(r.Dir, ".")))
-		r.print.Tell("saved in " + place + "/; standard output is empty")
-	default:
-		r.print.Tell("saved as " + printable.Line(r.last) + "; standard output is empty (-o - writes there)")
-	}
-}
-
-// writer is a function as an [io.Writer].
-type writer func([]byte) (int, error)
-
-func (w writer) Write(data []byte) (int, error) { return w(data) }
-
-// readable returns the terminal on which a file is shown. It refuses one whose beginning is no text.
-func readable(terminal io.Writer) io.Writer {
-	begun := false
-	return writer(func(data []byte) (int, error) {
-		if !begun && bytes.IndexByte(data, 0) >= 0 {
-			return 0, errors.New("it is a terminal, and the file is binary (-o FILE saves it, -o /dev/tty shows it)")
-		}
-		begun = true
-		return terminal.Write(data)
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/urls"
@@ -143,4 +144,20 @@ func (r *run) columns(action, size, name, reason string) []byte {
 		reason = "  (" + reason + ")"
 	}
 	return fmt.Appendf(nil, "%-7s %10s  %s%s\n", action, size, printable.Line(name), reason)
+}
+
+// commands prints the commands that u means.
+func (r *run) commands(u *urlparse.URL) error {
+	told := u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
+	plan, err := ftpexec.Plan(r.charset.sent(u))
+	if err == nil && told {
+		plan[len(plan)-1] = ftpexec.Command{Verb: "MLSD"}
+	}
+	for i := range plan {
+		r.print.Print(fmt.Appendln(nil, plan[i]))
+	}
+	if err == nil && told {
+		r.print.Tell(u.Redacted() + ": a server without MLSD is sent LIST; what follows depends on the listing")
+	}
+	return err
 }

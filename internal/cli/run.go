@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/mirror"
 	"example.com/ftpfetch/internal/network/proxy"
+	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
@@ -56,9 +58,9 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		if ctx.Err() != nil {
 			code = exitCode(context.Cause(ctx))
 		}
-		r.left <- code
+		r.exit <- code
 	}()
-	return <-r.left
+	return <-r.exit
 }
 
 func newRun(c *config.Config, stdio IO) *run {
@@ -79,7 +81,7 @@ func newRun(c *config.Config, stdio IO) *run {
 		Config: c,
 		IO:     stdio,
 		print:  p,
-		left:   make(chan int, 3),
+		exit:   make(chan int, 3),
 		logins: newLogins(c, stdio.In, p.Alone),
 		saved:  make(map[string]bool),
 		plan:   plan{totals: make(map[string]int64)},
@@ -88,12 +90,12 @@ func newRun(c *config.Config, stdio IO) *run {
 
 // execute does what the command line asks for; err says what is wrong with it.
 func (r *run) execute(ctx context.Context, err error) {
-	_, cancel := r.limit(ctx)
+	_, cancel := r.limit(ctx) // what comes before the first URL may hang too, on a pipe or a terminal
 	defer cancel()
 	if err == nil {
 		err = r.obey(ctx, cancel)
 	}
-	if !r.told.Load() {
+	if !r.lossReported.Load() {
 		err = cmp.Or(err, r.print.Lost())
 	}
 	if bad, ok := errors.AsType[*config.Error](err); ok {
@@ -138,34 +140,34 @@ type run struct {
 	*config.Config
 	IO
 	print   *show.Printer
-	left    chan int // receives the exit code: at most from the run, the end of its context and --max-time
+	exit    chan int // receives the exit code: at most from the run, the end of its context and --max-time
 	logins  *logins
 	via     *proxy.Proxy  // that --proxy or a variable names, or nil
 	source  mirror.Client // where files and listings come from
 	charset *charset      // of the names on servers; nil: as they are
 	slots   []string      // the directory of the slots of shared connections, if there are any
 
-	lists  []*list
-	made   []string // directories that open made for -d, the innermost first
-	root   *os.Root // of many files
-	locked *os.File // its directory, while no other run may mirror to it
-	report *report.File
-	saved  map[string]bool // paths that lone files were saved under
-	last   string          // the path of the last file that was saved; "-" is standard output
-	at     int             // the one of Targets that is under way, if not Many
-	gone   *urlparse.URL   // of -I: one whose server does not serve this run
+	lists     []*list
+	made      []string // directories that open made for -d, the innermost first
+	root      *os.Root // of many files
+	locked    *os.File // its directory, while no other run may mirror to it
+	report    *report.File
+	saved     map[string]bool // paths that lone files were saved under
+	lastSaved string          // the path of the last file that was saved; "-" is standard output
+	current   int             // the one of Targets that is under way, if not Many
+	silent    *urlparse.URL   // of -I: one whose server does not serve this run
 
 	zoneless bool // a time was shown whose zone is not known
 
-	shown  *show.Run
-	plan   plan         // of a dry run of many files
-	over   bool         // it was said that the run is interrupted
-	code   atomic.Int32 // the exit code of the first failure
-	told   atomic.Bool  // that standard output has lost something
-	barred atomic.Bool  // a login was refused for good
-	bare   sync.Once    // says that a listing has names alone
-	looks  atomic.Int32 // how often the run has looked for what is near
-	lost   int64        // URLs that were not even tried
+	shown        *show.Run
+	plan         plan         // of a dry run of many files
+	endReported  bool         // it was said that the run is interrupted
+	code         atomic.Int32 // the exit code of the first failure
+	lossReported atomic.Bool  // that standard output has lost something
+	loginRefused atomic.Bool  // a login was refused for good
+	namesAlone   sync.Once    // says that a listing has names alone
+	looks        atomic.Int32 // how often the run has looked for what is near
+	untried      int64        // URLs that were not even tried
 }
 
 // all retrieves every URL, or tells what it was asked for about them.
@@ -194,7 +196,7 @@ func (r *run) all(ctx context.Context) {
 			r.one(ctx, t)
 		}
 	}
-	r.astray()
+	r.saysWhere()
 	if r.zoneless {
 		r.print.Tell("times without Z are the server's local time, whose zone it does not tell")
 	}
@@ -240,10 +242,10 @@ func (r *run) fails(err error) {
 	r.code.CompareAndSwap(exitOK, code)
 	if r.Watch > 0 && code == exitLogin && !errors.Is(err, ftpexec.ErrTooMany) {
 		r.code.Store(code)
-		r.barred.Store(true)
+		r.loginRefused.Store(true)
 	}
 	if lost := r.print.Lost(); lost != nil && errors.Is(err, lost) {
-		r.told.Store(true)
+		r.lossReported.Store(true)
 	}
 }
 
@@ -254,7 +256,8 @@ func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
 	r.fail(u.Redacted(), r.explained(ctx, u, err))
 }
 
-// explained replaces the error of an ended context by its cause, and adds a hint to the failure of a URL.
+// explained replaces the error of an ended context by its cause, and adds a hint to the failure of a URL. For that it may
+// list a directory on the server, for at most lookAround: see near.
 func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	var local *localfile.Error
 	switch {
@@ -311,9 +314,18 @@ func (r *run) finish(e batch.Event) {
 			r.created()
 		}
 		if e.Text == "" {
-			r.last = e.Task.Path
+			r.lastSaved = e.Task.Path
 		}
 	}
 	r.fails(e.Err)
 	r.reports(e)
+}
+
+func (r *run) again(ctx context.Context, f func() error) error {
+	tell := func(err error, try int, wait time.Duration) {
+		r.print.Tell(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)",
+			show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
+	}
+	policy := retry.Policy{Retries: r.File.Retries, Tell: tell}
+	return retry.New(policy).Do(ctx, f)
 }

@@ -95,7 +95,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 				return yield(t)
 			}
 			r.fail(from, err)
-			r.lost++
+			r.untried++
 			if len(t.URLs) > 0 {
 				r.reports(batch.Event{Event: download.Event{Err: err}, Task: &t})
 			}
@@ -107,7 +107,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			}
 		}
 		for i, t := range r.Targets {
-			r.at = i
+			r.current = i
 			task, err := r.task(t)
 			if !next(t.URL.Redacted(), task, r.explained(ctx, t.URL, err)) {
 				return

@@ -19,7 +19,7 @@ import (
 var streams = map[string][]string{
 	"os.Stdout": {"internal/cli.Standard", "internal/cli.standard"},
 	"stdio.Out": {"internal/cli.newRun"},
-	"r.Out":     {"internal/cli.astray"},
+	"r.Out":     {"internal/cli.saysWhere"},
 }
 
 // TestStandardOutput checks that whatever the command prints goes through show.Printer, which remembers what was lost:

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"crypto/tls"
+	"errors"
+	"io/fs"
+	"net"
+	"strings"
+	"syscall"
+
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/netrc"
+	"example.com/ftpfetch/internal/lazy"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/network/gateway"
+	"example.com/ftpfetch/urlparse"
+)
+
+// hintFor returns what to write instead, for an error that has a hint of its own or in the table, or "".
+func hintFor(err error) string {
+	if h, ok := errors.AsType[*hinted](err); ok {
+		return h.hint
+	}
+	for _, h := range hints {
+		if h.are(err) {
+			return h.text
+		}
+	}
+	return ""
+}
+
+// hinted is an error with what to write instead. That of one error goes before that of the table.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+// hints says what to write instead, for the errors that have such a hint. The first match counts; TestOrderOfHints holds the order.
+var hints = []struct {
+	are  func(error) bool
+	text string
+}{
+	{is(localfile.ErrOther), "--overwrite replaces it"},
+	{is(fs.ErrExist), "-N updates it, --overwrite replaces it, --no-clobber skips it"},
+	{is(localfile.ErrName), "-o FILE saves it under another name"},
+	{is(download.ErrResume), "--overwrite, without -c or -N, starts over"},
+	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
+	{is(netrc.ErrUnusable), "--netrc=none ignores it"},
+	{func(err error) bool {
+		return errors.Is(err, ftpexec.ErrIsDirectory) && errors.Is(err, ftpexec.ErrRefused)
+	},
+		`End the URL in "/" to list it; -r fetches what is in it`},
+	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},
+	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
+	{as[*tls.CertificateVerificationError], "--cacert FILE trusts the authority in FILE"},
+	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
+	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
+	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
+	{is(syscall.EADDRNOTAVAIL), "--ip names no address of this machine"},
+	{is(ftpexec.ErrNoCredentials), "--password-stdin or ~/.netrc"},
+	{is(urlparse.ErrPort), "FTPFETCH_WITHOUT=portcheck allows it, if an FTP server is there"},
+	{is(urlparse.ErrScheme), "for another scheme use curl"},
+}
+
+// hint returns what the user of this command line may have expected of a URL that failed, or "".
+func (r *run) hint(u *urlparse.URL, err error) string {
+	untrusted := as[*tls.CertificateVerificationError](err)
+	switch {
+	case as[*net.DNSError](err), errors.Is(err, ftpexec.ErrConnect):
+		if u.User == nil && u.Redacted() != u.String() {
+			return `if the "/" is part of a password, write %2F for it`
+		}
+	case errors.Is(err, ftpexec.ErrTLSRequired): // the table has it
+	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
+		return r.loginHint(u)
+	case u.Scheme == "ftps" && errors.Is(err, ftpexec.ErrTLS) && !untrusted:
+		return "perhaps the server expects ftpes:// in place of ftps://, " +
+			"or --tls explicit in place of --tls implicit"
+	default:
+		return r.flagHint(u, err)
+	}
+	return ""
+}
+
+// oneFlag is a hint that is one flag, which needs no value.
+var oneFlag = lazy.Regexp(`^(--?[a-z-]+) (fetches|replaces|saves|shows|takes) [^,;]*$`)
+
+// whole adds the whole command to a hint that is one flag, if the URL is the only one and not only one file of many failed.
+func (r *run) whole(hint string) string {
+	flag := oneFlag().FindStringSubmatch(hint)
+	if flag == nil || len(r.Targets) != 1 || r.lists != nil || r.Many && flag[2] == "replaces" {
+		return hint
+	}
+	return hint + ": ftpfetch " + flag[1] + r.Written()
+}
+
+// flagHint is the part of hint that depends on the flags.
+func (r *run) flagHint(u *urlparse.URL, err error) string {
+	switch {
+	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
+		return "It is not a directory either"
+	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):
+		return "-r shows what is in it"
+	case r.Many && errors.Is(err, localfile.ErrName): // which have no -o
+		return "-o FILE saves it under another name, if it is fetched alone"
+	case !r.Reading.KeepDirs && errors.Is(err, localfile.ErrTaken):
+		return "--keep-dirs saves each file under the directories of its URL"
+	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
+		return "--glob takes it as a pattern of names"
+	}
+	return ""
+}
+
+// loginHint returns what gives a URL without a user one. One with a user has been asked for a password.
+func (r *run) loginHint(u *urlparse.URL) string {
+	if u.User != nil {
+		return ""
+	}
+	if _, ok := r.logins.file.User(u.Host); ok && !r.logins.names {
+		return "-n takes the login for " + u.Host + " from the netrc file"
+	}
+	return "-u NAME logs in as a user of the server"
+}
+
+// mayBePattern reports whether u looks like a pattern of names. One with "=" is rather a query of the web.
+func mayBePattern(u *urlparse.URL) bool {
+	return strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=")
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// SignalError is the cause of a context that a signal ended. For errors.Is it matches [context.Canceled].
+type SignalError struct{ Signal os.Signal }
+
+// Error returns "interrupted" or names the signal.
+func (e *SignalError) Error() string {
+	switch e.Signal {
+	case syscall.SIGTERM:
+		return "stopped by SIGTERM"
+	case syscall.SIGHUP:
+		return "stopped by SIGHUP"
+	}
+	return "interrupted"
+}
+
+// Is reports whether target is context.Canceled.
+func (e *SignalError) Is(target error) bool { return target == context.Canceled }
+
+// NotifyContext returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [*SignalError] as its cause. A
+// second one ends the process at once. Signals that the process ignored from the start (nohup) stay ignored.
+//
+// NotifyContext makes the process ignore SIGPIPE, so that a closed standard output is an error like any other.
+func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signal.Ignore(syscall.SIGPIPE)
+	caught := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(caught, s)
+		}
+	}
+	go func() {
+		var cause error
+		select {
+		case s := <-caught:
+			cause = &SignalError{s}
+		case <-ctx.Done():
+		}
+		signal.Stop(caught) // before cancel, so that no second signal is lost
+		cancel(cause)
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+const grace = time.Second // how long a run may go on after its context has ended
+
+const lastWords = 200 * time.Millisecond // how long the message about the end may take then
+
+// watch leaves the run if it does not call stop within grace after ctx has ended, because nobody reads its output or writes
+// its input. A download that is left behind can be resumed: its journal is never older than a second.
+func (r *run) watch(ctx context.Context) (stop func()) {
+	stopped := make(chan struct{})
+	end := context.AfterFunc(ctx, func() {
+		select {
+		case <-stopped:
+			return
+		case <-time.After(grace):
+		}
+		cause := context.Cause(ctx)
+		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_ = await(said, func() error { r.print.Failed("", cause, ""); return nil })
+		r.exit <- exitCode(cause)
+	})
+	return func() {
+		end()
+		close(stopped)
+	}
+}
+
+// limit applies --max-time to something that is left behind if it does not end.
+func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.MaxTime == 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.MaxTime, r.tooLong())
+	stop := r.watch(ctx)
+	return ctx, sync.OnceFunc(func() {
+		stop()
+		cancel()
+	})
+}
+
+func (r *run) tooLong() error {
+	return fmt.Errorf("did not finish within --max-time %v%.0w", r.MaxTime, context.DeadlineExceeded)
+}
+
+// await calls f and returns its error. If ctx ends first, await returns its cause and leaves f behind: it may read for ever.
+func await(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
