@@ -327,7 +327,7 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 // of a file even if there is no other.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	if !ok {
+	if !ok || t.GivenUp != nil {
 		return false
 	}
 	times := 0

@@ -336,3 +336,33 @@ func TestServerGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// TestDryServerGivenUp checks that a dry run gives up a server as a run does: the error of each file says so once, however
+// many there are.
+func TestDryServerGivenUp(t *testing.T) {
+	const files = 30
+	for name, step := range map[string]testserver.Step{
+		"no login":             testserver.On("PASS", testserver.Reply("530 No.")),
+		"no reply to SIZE":     testserver.On("SIZE", silence),
+		"too many connections": testserver.On("", testserver.Reply("421 Too many connections."), testserver.End(testserver.Closed)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTurn(t, files, step, false, batch.Options{Dry: true, Each: download.Options{Retries: -1}}, func(s *stand, _ time.Duration) {
+				for _, o := range s.outcomes {
+					times := 0
+					for err := o.Err; err != nil; err = errors.Unwrap(err) {
+						if _, ok := err.(*schedule.GivenUp); ok {
+							times++
+						}
+					}
+					if times > 1 || o.Err == nil {
+						t.Fatalf("given up %d times: %v", times, o.Err)
+					}
+				}
+				if len(s.outcomes) != files {
+					t.Errorf("%d of %d files have ended", len(s.outcomes), files)
+				}
+			})
+		})
+	}
+}

@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -118,6 +120,20 @@ func TestSpare(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestGivenUpForOneReason has jobs that hand back what they are told: why the host was given up. The reason stays the first.
+func TestGivenUpForOneReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("no reply")
+		jobs := slices.Values(slices.Repeat([]Job[int]{{Host: "h"}}, 10*mostMissed))
+		Run(t.Context(), Options{Jobs: 1}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
+			if turn.GivenUp != nil && errors.Unwrap(turn.GivenUp) != why {
+				t.Errorf("given up for %v within %v", errors.Unwrap(turn.GivenUp), turn.GivenUp)
+			}
+			return Unusable(cmp.Or(turn.GivenUp, why))
+		})
+	})
 }
 
 // TestSpareOfGivenUp checks that a job whose host is given up gets no token.
