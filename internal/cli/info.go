@@ -122,12 +122,8 @@ func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 	if i.run.Sort != "" && i.run.Sort != "none" {
 		i.all = append(i.all, e)
 	} else {
-		i.print(e)
+		i.run.print.Print(i.run.infoLine(u, e))
 	}
-}
-
-func (i *teller) print(e ftpexec.Entry) {
-	i.run.print.Print(i.run.infoLine(e.URL, e))
 }
 
 // total is how much there is in trees: the last line of -I -r --json.
@@ -147,7 +143,7 @@ func (i *teller) end(ctx context.Context, whole bool) {
 		slices.Reverse(i.all)
 	}
 	for _, e := range i.all {
-		i.print(e)
+		r.print.Print(r.infoLine(e.URL, e))
 	}
 	if r.ended(ctx) || i.files == 0 && !whole {
 		return
