@@ -273,7 +273,7 @@ const (
 	lastLook = time.Millisecond
 )
 
-// buffers has buffers for a WriteTo that cannot use splice.
+// buffers holds the buffers of a WriteTo that cannot use splice.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
 // WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
