@@ -5,7 +5,8 @@
 //	var c ftpexec.Client
 //	r, err := c.Get(ctx, "ftp://ftp.example.org/pub/file")
 //
-// The methods of Client take parsed URLs, except Get, which parses one first. Package download saves files, with retries.
+// The methods of Client take parsed URLs, except Get, which parses one first. Package download saves files, with
+// retries.
 //
 // The package uses no files, flags or terminal. No text that it returns or traces contains a password.
 package ftpexec
@@ -28,7 +29,7 @@ const (
 	defaultTimeout        = 60 * time.Second
 	defaultRateTime       = 30 * time.Second
 	defaultMaxIdle        = 2
-	idleTimeout           = 60 * time.Second // how long a connection is kept without work
+	idleTimeout           = 60 * time.Second // how long the Client keeps an idle connection
 	idleAdmitted          = time.Second      // the same with Admit
 	// how long after Admit a connection takes further work
 	admittedTime = 30 * time.Second
@@ -39,13 +40,14 @@ const (
 )
 
 // Client retrieves the files and directories that ftp URLs name. The zero value is ready to use: it logs in as
-// anonymous if the URL names no user (ftp://anonymous:me%40example.org@host/ sends another password), uses passive mode, and does not encrypt unless the URL's scheme is ftps or
-// ftpes. A Client is safe for concurrent use. It must not be copied, nor its fields changed, after first use.
+// anonymous if the URL names no user (ftp://anonymous:me%40example.org@host/ sends another password), uses passive
+// mode, and does not encrypt unless the URL's scheme is ftps or ftpes. A Client is safe for concurrent use. It must not
+// be copied, nor its fields changed, after first use.
 type Client struct {
-	// Credentials supplies what the server asks for and the URL does not contain: what is "password", after the reply 331 to
-	// USER, or "account" (ACCT, RFC 959 section 4.1.1), after 332. It may block, for example to ask the user. If it has nothing
-	// to supply it returns [ErrNoCredentials]. If Credentials is nil, the login fails with that error too. The result is sent byte
-	// for byte; it must not contain CR, LF or NUL.
+	// Credentials supplies what the server asks for and the URL does not contain: what is "password", after the reply
+	// 331 to USER, or "account" (ACCT, RFC 959 section 4.1.1), after 332. It may block, for example to ask the user. If
+	// it has nothing to supply it returns [ErrNoCredentials]. If Credentials is nil, the login fails with that error
+	// too. The result is sent byte for byte; it must not contain CR, LF or NUL.
 	Credentials func(ctx context.Context, host, user, what string) (string, error)
 	// Trace, if not nil, is called for every step of the dialogue. The calls for one session come in order; those
 	// for different sessions may be concurrent.
@@ -56,28 +58,30 @@ type Client struct {
 	// bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
 	Timeout time.Duration
 
-	// MinRate is the least bytes a second that a server may send, on average over MinRateTime. If it sends less, the transfer
-	// fails with ErrTimeout. Time in which the caller does not read does not count. 0 means 17 bytes a second over ten
-	// minutes, 1 KiB a minute, so that no server holds a call for ever with a byte now and then; less than 0: no limit.
+	// MinRate is the lowest rate, in bytes per second on average over MinRateTime, at which a server may send. If it
+	// sends less, the transfer fails with ErrTimeout. Time in which the caller does not read does not count. 0 means 17
+	// bytes per second over ten minutes (1 KiB a minute), so that no server can hold a call for ever with a byte now
+	// and then. A negative number means no limit.
 	MinRate int64
-	// MinRateTime is the time of MinRate; 0 means 30 seconds.
+	// MinRateTime is the time over which MinRate is averaged; 0 means 30 seconds.
 	MinRateTime time.Duration
 
-	// MaxIdle is how many connections without work the Client keeps for each server, for a minute, for later calls (RFC 1738
-	// section 3.2.5). 0 means 2; with a negative number every call connects for itself. It should be the number of files that
-	// are retrieved at the same time. A program that is done with a server calls CloseIdleConnections.
+	// MaxIdle is the number of idle connections that the Client keeps to each server, for a minute, for later calls
+	// (RFC 1738 section 3.2.5). 0 means 2; with a negative number every call opens its own connection. It should be the
+	// number of files that the program retrieves at the same time. A program that needs no more from a server calls
+	// CloseIdleConnections.
 	MaxIdle int
-	// MaxConns is the most connections to one server at a time, idle ones included. 0 means no limit. A call that finds all of
-	// them in use waits for one, in the order of the calls, or until ctx ends. A Response holds its connection until its Body
-	// is read to the end or closed. Package download/batch needs no MaxConns.
+	// MaxConns is the maximum number of connections to one server, idle ones included. 0 means no limit. A call that
+	// finds all of them in use waits for one, in the order of the calls, or until ctx ends. A Response holds its
+	// connection until its Body is read to the end or closed. Package download/batch needs no MaxConns.
 	MaxConns int
-	// Admit, if not nil, is called before a call opens its connection to address (host:port), and release once that is closed.
-	// Admit may wait for connections that other programs have; ConnectTimeout does not count that. So that others get their
-	// turn too, the Client then keeps a connection for only a second without work, and starts nothing more on one that was
-	// admitted half a minute ago.
+	// Admit, if not nil, is called before a call opens a connection to address (host:port), and release after the
+	// connection is closed. Admit may wait for other programs to close their connections; ConnectTimeout does not
+	// include that wait. With Admit, the Client keeps an idle connection for only a second, and starts nothing new on a
+	// connection that was admitted more than half a minute ago, so that other programs get their turn.
 	Admit func(ctx context.Context, address string) (release func(), err error)
 
-	AllowPort    bool // the ports of other protocols too; see [urlparse.URL.BadPort]
+	AllowPort    bool // allow the ports of other protocols; see [urlparse.URL.BadPort]
 	NoPipelining bool // send one command at a time
 	// send PASV without trying EPSV first; no effect over IPv6, which PASV does not support
 	NoEPSV bool
@@ -89,17 +93,17 @@ type Client struct {
 	// TryTLS asks the servers of ftp URLs for TLS too (AUTH TLS), and goes on unencrypted if the server refuses (5yz).
 	// It protects against eavesdroppers, but not against attackers who can change the reply: use ftpes URLs for that.
 	TryTLS bool
-	// Dial opens the connections for control and data. nil means a net.Dialer with its defaults. A connection that knows no
-	// deadlines, such as one through an SSH tunnel, is closed when one passes. If the control connection has no address of
-	// TCP, data connections are dialled to the URL's host.
+	// Dial opens the connections for control and data. nil means a net.Dialer with its defaults. If a connection does
+	// not support deadlines, such as one through an SSH tunnel, the Client closes it when a deadline passes. If the
+	// remote address of the control connection is not a TCP address, data connections are dialled to the URL's host.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy, if not nil, returns what to use in place of Dial for the control connection to address (host:port) and for
-	// its data connections, or nil to use Dial. It goes through a proxy, which resolves host names: data connections are
-	// dialled to the URL's host. Its errors are in the chain of the [Error].
+	// Proxy, if not nil, returns the function that replaces Dial for the control connection to address (host:port) and
+	// for its data connections, or nil to use Dial. The function connects through a proxy, which resolves host names,
+	// so data connections are dialled to the URL's host. Its errors are in the chain of the [Error].
 	Proxy func(address string) func(ctx context.Context, network, address string) (net.Conn, error)
 
 	maxListing int64        // for tests; 0 means defaultMaxListing
-	secrets    wire.Secrets // those sent on any connection
+	secrets    wire.Secrets // sent on any connection
 	dialled    atomic.Int64 // control connections so far
 
 	servers sync.Map   // a *server by address
@@ -110,7 +114,7 @@ type Client struct {
 type Mark string
 
 const (
-	MarkSent     = Mark(wire.Sent)     // a command; ">>" marks one that the write of the command before it carried
+	MarkSent     = Mark(wire.Sent)     // a command; ">>" marks one that was sent in the same write as the one before
 	MarkReceived = Mark(wire.Received) // one line of a reply
 	MarkNoted    = Mark(wire.Noted)    // what the client did or decided
 )
@@ -120,7 +124,7 @@ type Event struct {
 	Mark Mark
 	// without CR LF; secrets are masked, but it is not escaped for a terminal
 	Text string
-	// the number of the control connection, counted by the Client from 1; 0 if the event is about none
+	// the number of the control connection, counted by the Client from 1; 0 if the event concerns none
 	Conn int
 }
 
@@ -167,7 +171,8 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 	}
 	if u.Scheme != "ftp" || c.TryTLS {
 		cfg.TLSConfig = cmp.Or(c.TLSConfig.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})
-		// Servers want data connections to resume the control connection's session: they share a cache, keyed by ServerName.
+		// Servers want a data connection to resume the control connection's session. The two share a cache, keyed by
+		// ServerName.
 		cfg.TLSConfig.ServerName = cmp.Or(cfg.TLSConfig.ServerName, u.Host)
 		cfg.TLSConfig.ClientSessionCache = sessions{tls.NewLRUClientSessionCache(4)}
 	}
@@ -177,8 +182,8 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 // tries reports whether the client asks for TLS that u does not require.
 func (c *Client) tries(u *urlparse.URL) bool { return c.TryTLS && u.Scheme == "ftp" }
 
-// sessions is a cache from which crypto/tls cannot remove a session. It would if a handshake fails, as on the data
-// connection of a refused transfer; the next transfer must resume that session.
+// sessions is a cache from which crypto/tls cannot remove a session. crypto/tls removes a session when a handshake
+// fails, as on the data connection of a refused transfer, but the next transfer must resume that session.
 type sessions struct{ tls.ClientSessionCache }
 
 func (s sessions) Put(key string, session *tls.ClientSessionState) {

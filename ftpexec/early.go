@@ -17,11 +17,13 @@ type early struct {
 	login func(dir string)
 }
 
-// EntriesEarly is [Client.Entries], and calls functions before the listing is whole. A nil function is not called.
+// EntriesEarly is like [Client.Entries], but also calls entry and login before the listing is whole. A nil function is
+// not called.
 //
-// entry gets each entry as it comes, in every try: the listing may fail later. It does not get an entry about which the
-// other lines may decide. login gets the directory after the login as PWD names it, when a listing begins; "" if the server
-// does not name it. It is not called for a directory that is refused.
+// EntriesEarly calls entry for each entry as it arrives, in every try, although the listing may fail later. It leaves
+// out an entry whose name may depend on other lines. It calls login when a listing begins, with the directory after the
+// login as PWD names it, or "" if the server does not name it. It does not call login if the server refuses the
+// directory.
 func (c *Client) EntriesEarly(
 	ctx context.Context, u *urlparse.URL, entry func(Entry), login func(dir string),
 ) iter.Seq2[Entry, error] {
@@ -31,14 +33,15 @@ func (c *Client) EntriesEarly(
 	return c.listing(ctx, u, ask)
 }
 
-// watched is a data connection that passes on the entries of the lines that are read from it.
+// watched is a data connection that passes on each line that is read from it.
 type watched struct {
 	net.Conn
 	rest []byte // of a line
 	line func(string)
 }
 
-// watch returns a connection that passes on the entries of the listing that is read from conn, if anybody wants them.
+// watch returns a connection that passes on the entries of the listing that is read from conn, or conn if nothing wants
+// them.
 func (r *run) watch(conn net.Conn) net.Conn {
 	tell := r.goal.early.entry
 	if tell == nil {

@@ -21,15 +21,15 @@ import (
 )
 
 // The errors that an [Error] wraps. Test for them with errors.Is. An Error about a connection also wraps the cause: an
-// error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval, the
-// Error wraps the context's error and its cause instead. If DNS has no address for the host, it wraps a [*net.DNSError]. If a server
-// cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names a file, the Errors of List and
-// Entries wrap [syscall.ENOTDIR].
+// error of package net, of crypto/tls, or of the system, such as syscall.ECONNREFUSED. If a context ends a retrieval,
+// the Error wraps the context's error and its cause instead. If DNS has no address for the host, it wraps a
+// [*net.DNSError]. If a server cannot compute a digest, the Error of Hash wraps [errors.ErrUnsupported]. If a URL names
+// a file, the Errors of List and Entries wrap [syscall.ENOTDIR].
 var (
 	// ErrConnect means that a control or data connection could not be opened, or that the greeting refuses service.
 	ErrConnect = wire.ErrConnect
-	// ErrTLS means that TLS failed. If the server's certificate is why, a *tls.CertificateVerificationError is in the chain;
-	// if the server refuses with an alert, such as "certificate required", a [tls.AlertError] is.
+	// ErrTLS means that TLS failed. If the server's certificate is the cause, a *tls.CertificateVerificationError is in
+	// the chain; if the server refuses with an alert, such as "certificate required", a [tls.AlertError] is.
 	ErrTLS = wire.ErrTLS
 	// ErrProtocol means a reply that FTP does not allow there, or a reply or listing that is too long.
 	ErrProtocol = wire.ErrProtocol
@@ -45,8 +45,8 @@ var (
 	ErrNoCredentials = errors.New("the server wants a password or account, and none was given")
 	// ErrRefused means that another command was refused. Error.Op says which.
 	ErrRefused = errors.New("refused")
-	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with 550
-	// or 450.
+	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with
+	// 550 or 450.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
 	// ErrNoRestart means that REST was refused, or an offset in ASCII type.
 	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
@@ -54,9 +54,10 @@ var (
 	ErrTooMany = errors.New("too many connections for the server")
 	// ErrTLSRequired is joined with the error of the refused step.
 	ErrTLSRequired = errors.New("the server requires TLS")
-	// ErrIsDirectory comes from every method but List and Entries, also if the server says so of a file's URL.
+	// ErrIsDirectory comes from every method but List and Entries, also if only the server's reply says that a file's
+	// URL names a directory.
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
-	// ErrLine comes from Entries, which goes on.
+	// ErrLine comes from Entries, which then goes on with the next line.
 	ErrLine = errors.New("a line of the listing is not understood")
 	// ErrChanged comes from packages ftpfs and download.
 	ErrChanged = errors.New("the file has changed on the server")
@@ -92,17 +93,18 @@ var (
 // refusing returns an error that is an [ErrRefused], without its text.
 func refusing(text string) error { return fmt.Errorf("%s%.0w", text, ErrRefused) }
 
-// answer is what a reply says: its code, and its words as wordsOf returns them. It is a func, because it is not masked and
-// fmt does not show what a func returns.
+// answer is what a reply says: its code, and its words as wordsOf returns them. It is a func, because the text is not
+// masked and fmt does not print the result of a func.
 type answer func() string
 
-// answerTo returns the reply r to op, a command about u in a session that is at a place. The server may repeat their names.
+// answerTo returns the answer in r, the reply to op, a command about u in a session that is at a place. The text of r
+// may repeat the names in op, u and at.
 func answerTo(op Command, r wire.Reply, u *urlparse.URL, at place) answer {
 	return sync.OnceValue(func() string {
 		names := []string{op.Arg}
 		stage := verbs[op.Verb].stage
 		switch {
-		case stage != StageConnect && stage != StageLogin: // before, the server knows no other name
+		case stage != StageConnect && stage != StageLogin: // before the login, the server knows no other name
 			names = slices.Concat(names, []string{u.Name, at.home}, u.Dirs, at.dirs)
 		case op.Arg == "anonymous": // a word of some wordings
 			names = nil
@@ -127,8 +129,8 @@ const (
 
 // Error describes a failure to retrieve what a URL names.
 type Error struct {
-	// Stage is the part of the retrieval that failed. It is "" if nothing was sent, or the command is no part of the
-	// retrieval proper, such as HASH.
+	// Stage is the part of the retrieval that failed. It is "" if nothing was sent, or the command is not part of a
+	// retrieval, such as HASH.
 	Stage Stage
 	// the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
 	Op   string
@@ -137,9 +139,9 @@ type Error struct {
 	// the code and last line of that reply; "" if there was none; secrets masked, not escaped for a terminal
 	Reply string
 	Hint  string // what to write instead, or ""
-	// Err wraps one of the errors of this package, an error of Credentials, or a context's cause. A refusal after the login
-	// also wraps [fs.ErrPermission] if the reply says that access is denied, and a refused CWD, MLSD or LIST [fs.ErrNotExist]
-	// if it says that there is no such directory: RFC 959 has only 550 for both.
+	// Err wraps one of the errors of this package, an error of Credentials, or a context's cause. A refusal after the
+	// login also wraps [fs.ErrPermission] if the reply says that access is denied, and a refused CWD, MLSD or LIST
+	// [fs.ErrNotExist] if it says that there is no such directory: RFC 959 has only 550 for both.
 	Err error
 
 	answer answer // Reply for decisions; nil if there was none
@@ -184,8 +186,8 @@ func cut(s string) string {
 // Retryable reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
 // [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
 // if a context has ended, and if this machine failed: the process or the system has too many open files or too little
-// memory, or no connection can come from the address that a Dial wants. Of other errors only those are retryable that have
-// a method Retryable() bool which says so.
+// memory, or the local address that Dial asks for cannot be used. Any other error is retryable only if it has a method
+// Retryable() bool that returns true.
 func Retryable(err error) bool {
 	if knows, ok := errors.AsType[interface {
 		error
@@ -220,7 +222,7 @@ func newError(op Command, u *urlparse.URL, err error) *Error {
 	return &Error{Stage: verbs[op.Verb].stage, Op: op.shown(), URL: u.Redacted(), Err: err}
 }
 
-// failure returns err as an *Error of a step. It returns an *Error as it is.
+// failure returns err as an *Error of a step. It returns an *Error unchanged.
 func (r *run) failure(st step, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -239,7 +241,8 @@ func (r *run) failure(st step, err error) *Error {
 	return e
 }
 
-// unless makes the end of ctx the reason for e if ctx has ended: then every other error is a consequence. The reply stays.
+// unless makes the end of ctx the reason for e if ctx has ended, because any other error is then a consequence. The
+// reply stays.
 func (e *Error) unless(ctx context.Context) *Error {
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
 		<-ctx.Done() // a dialer watches the deadline itself, and may act an instant before ctx
@@ -251,11 +254,11 @@ func (e *Error) unless(ctx context.Context) *Error {
 	return e
 }
 
-// errUnexpected means a reply whose first digit makes no sense for its command: neither success nor refusal.
+// errUnexpected means a reply whose first digit is neither a success nor a refusal for its command.
 var errUnexpected = fmt.Errorf("%w", ErrProtocol)
 
-// refused returns the error for a reply to a step that is not a success. After a reply that makes no sense another may or
-// may not follow, so the connection cannot be used again.
+// refused returns the error for a reply to a step that is not a success. After an unexpected reply another may or may
+// not follow, so the connection cannot be used again.
 func (r *run) refused(st step, reply wire.Reply) *Error {
 	e := newError(st.Command, r.about(st).url, nil)
 	e.take(reply, r.answer(st, reply))
@@ -284,9 +287,9 @@ func (e *Error) take(reply wire.Reply, a answer) {
 	e.answer = a
 }
 
-// refuse makes e what a reply to op means that is not a success. Err is nil if op may be refused. For a command that names
-// a file 550 and 450 mean "not found" unless the text mentions permissions: RFC 959 section 4.2 gives both meanings to 550
-// ("file not found, no access"). A GridFTP server says it with 500.
+// refuse sets the Err and Hint of e, an unsuccessful reply to op. Err is nil if the server may refuse op. For a command
+// that names a file, 550 and 450 mean "not found" unless the text mentions permissions: RFC 959 section 4.2 gives both
+// meanings to 550 ("file not found, no access"). A GridFTP server says "not found" with 500.
 func (e *Error) refuse(op Command) {
 	e.Hint = ""
 	e.Err = verbs[op.Verb].refused

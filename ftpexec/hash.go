@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// hashCommands say for each algorithm how many bytes a digest has, its name for HASH (draft-bryan-ftpext-hash), and the
-// commands for this algorithm alone, in the order of preference. Commands count if FEAT lists them.
+// hashCommands has for each algorithm the length of a digest in bytes, the name for HASH (draft-bryan-ftpext-hash), and
+// the commands for this algorithm alone, in order of preference. A command counts only if FEAT lists it.
 var hashCommands = map[string]string{
 	"sha512": "64 SHA-512 XSHA512",
 	"sha256": "32 SHA-256 XSHA256",
@@ -25,8 +25,8 @@ var hashCommands = map[string]string{
 
 // Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
-// [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A server reads
-// the whole file before it replies, so Client.Timeout must be long enough for that.
+// [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A
+// server reads the whole file before it replies, so Client.Timeout must be long enough for that.
 func (c *Client) Hash(
 	ctx context.Context, u *urlparse.URL, algorithm string,
 ) (digest []byte, err error) {
@@ -48,7 +48,7 @@ func (c *Client) Hash(
 	return digest, err
 }
 
-// hash asks for a digest of the file. The session is in its directory.
+// hash asks for a digest of the file. The file's directory must be the working directory.
 func (r *run) hash(algorithm string) ([]byte, error) {
 	how := strings.Fields(hashCommands[algorithm])
 	if how == nil {
@@ -104,7 +104,7 @@ func offered(features *wire.Reply, verb, param string) bool {
 		return false
 	}
 	for line := range strings.SplitSeq(strings.ToUpper(features.Raw), "\n") {
-		// Some servers put the reply's code before every line, or several features on one.
+		// Some servers put the reply code before every line, or several features on one line.
 		several := strings.TrimPrefix(strings.TrimSpace(line), "211-")
 		for feature := range strings.SplitSeq(several, ";") {
 			words := strings.Fields(strings.ReplaceAll(feature, "*", " "))
@@ -117,8 +117,8 @@ func offered(features *wire.Reply, verb, param string) bool {
 	return false
 }
 
-// digestIn returns the only digest of that many bytes in a positive reply, or nil. A word of the file's name, which some
-// servers repeat, does not count.
+// digestIn returns the only digest of that many bytes in a positive reply, or nil. A word of the file's name, which
+// some servers repeat, does not count.
 func digestIn(r *wire.Reply, length int, name string) (digest []byte) {
 	if r.Code/100 != 2 {
 		return nil

@@ -12,21 +12,22 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// verb says what is done with a command: what it is sent with, and what its replies mean.
+// verb describes a command: how it is sent, and what its replies mean.
 type verb struct {
 	stage   Stage
 	refused error // what a refusal means; nil if the server may refuse the command
-	finds   bool  // 550 means that what it names does not exist; MLSD and LIST name nothing
+	finds   bool  // 550 means that the file it names does not exist; MLSD and LIST name none
 	basic   bool  // every server has it
 	lists   bool  // it lists a directory
 	null    bool  // without an argument it is sent with a null argument: "CWD "
 
 	// argument returns the argument of a command that is known only when it is sent; nil: the step has it.
 	argument func(*run, step) (string, error)
-	// needless reports whether a step that is about to be sent is no longer needed; nil: it always is.
+	// needless reports whether a step that is about to be sent is no longer needed; nil: it is always needed.
 	needless func(*run, step) bool
-	// judged decides what a reply means. Without it, a reply that is not right is a refusal, and kept keeps what a right one
-	// says. right may be nil: then all but 1yz are right, because the server may refuse the command.
+	// judged decides what a reply means. If judged is nil, a reply is a refusal unless right accepts it, and kept
+	// records what an accepted reply says. If right is nil, only 1yz is a refusal, because the server may refuse the
+	// command.
 	judged func(*run, step, wire.Reply) error
 	right  func(wire.Reply) bool
 	kept   func(*run, step, wire.Reply)
@@ -88,12 +89,12 @@ func init() {
 	}
 }
 
-// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and keeps what it says.
+// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and records what it says.
 // An error ends the run.
 func (r *run) judge(st step, reply wire.Reply) error {
 	v := verbs[st.Verb]
-	// aioftp runs the commands that it gets together at the same time: "not implemented" for a command that every server
-	// has seems to be the reply to one that was sent with it.
+	// aioftp handles commands that arrive together concurrently, so replies may come in another order: "not
+	// implemented" for a command that every server has is probably the reply to another one that was sent with it.
 	if v.basic && len(r.out) > 0 && (reply.Code == 500 || reply.Code == 502) {
 		r.conn.Abandon(wire.Disorder(reply))
 		return r.conn.Err()
@@ -145,8 +146,9 @@ func (r *run) entered(st step, reply wire.Reply) error {
 	return r.refused(st, reply)
 }
 
-// moved records the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves the
-// working directory as it was. If the way back is refused, moved abandons the connection, and the plan runs on a new one.
+// moved records the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves
+// the working directory as it was. If the server refuses the way back, moved abandons the connection, and the plan runs
+// on a new one.
 func (r *run) moved(st step, reply wire.Reply) error {
 	q := r.about(st)
 	if st.probe {
@@ -177,16 +179,16 @@ func (r *run) moved(st step, reply wire.Reply) error {
 		r.lose(q, st.Arg, e)
 		return nil
 	}
-	r.typ = "" // the replies to what was sent with it are not read
+	r.typ = "" // the replies to commands sent with it are not read
 	return e
 }
 
-// errSpurned means that the server names the port of a refused transfer again. It has a data connection there that it did
-// not use. It may use that one for the next transfer, and then no byte of the transfer would arrive.
+// errSpurned means that the server names the port of a refused transfer again. The server did not use its data
+// connection on that port. If it used that connection for the next transfer, no byte of the transfer would arrive.
 var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProtocol)
 
-// ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT (RFC
-// 959) follows, but only over IPv4. The address in a reply is not used.
+// ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT
+// (RFC 959) follows, but only over IPv4. The address in a reply is not used.
 func (r *run) ported(st step, reply wire.Reply) error {
 	if reply.OK() {
 		r.port = r.portIn(st.Verb, reply)
@@ -202,7 +204,7 @@ func (r *run) ported(st step, reply wire.Reply) error {
 	case st.advance:
 		r.advance = ""
 		r.advanced = r.port != 0
-		if !r.advanced { // it follows again at its usual place
+		if !r.advanced { // the command follows again at its usual place
 			r.learn(isLate)
 		}
 	case r.port != 0:
@@ -273,7 +275,7 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 	// A server may keep the offset of REST for the RETR after the one it refused.
 	r.spent = r.goal.offset > 0
 	if err := r.conn.DataFailure(); localfile.Failed(err) {
-		return r.failure(st, err) // the refusal is its consequence
+		return r.failure(st, err) // it is the cause of the refusal
 	}
 	e := r.refused(st, reply)
 	switch {
@@ -288,11 +290,11 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 	return e
 }
 
-// aborts matches all that means [aborted], in less time.
+// aborts matches every wording of [aborted], in less time.
 var aborts = lazy.Regexp(`(?i)abort|fail`)
 
-// finish judges the final reply to a transfer of n bytes, which it returns; nil if none came. alone means that nothing else
-// shows whether the data is whole.
+// finish judges the final reply to a transfer of n bytes. It returns the reply, or nil if none came. alone means that
+// only the reply shows whether the data is whole.
 func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
 	op := r.goal.op
 	reply, err := r.conn.Finish(alone)
@@ -341,7 +343,8 @@ var (
 	errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
 )
 
-// abrupt judges the data that ended under TLS without close_notify. known means that it was whole: then its server does that.
+// abrupt returns the error for data that ended under TLS without close_notify, or nil if the server always ends data
+// like that. known means that the data is known to be whole, which shows that the server does.
 func (r *run) abrupt(known bool) error {
 	switch {
 	case r.known().abrupt:
@@ -355,9 +358,10 @@ func (r *run) abrupt(known bool) error {
 	return nil
 }
 
-// unlisted reports whether err is a refusal of the listing op that leaves the next way to list: of MLSD if the server does
-// not know it or says that there is no such directory, of LIST -a if it may treat "-a" as a name (450 too), of LIST and
-// NLST for any reason but what another command meets too, such as TLS (52z, 53z).
+// unlisted reports whether err is a refusal of the listing op after which the next way to list may succeed. For MLSD,
+// the server does not know the command or says that there is no such directory. For LIST and NLST the code is 50z, 530
+// or 55z; for LIST -a also 450, because the server may treat "-a" as a name. A refusal that another command would meet
+// too, such as one that requires TLS, does not count.
 func unlisted(op Command, err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Op != op.shown() || e.general() {

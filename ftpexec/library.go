@@ -14,17 +14,18 @@ import (
 
 // You can understand the rest of the package without this file.
 //
-// It connects github.com/jlaffaye/ftp: RetrFrom and NameList of that library start the transfers. The library decides the order of
-// EPSV, PASV, REST and RETR, and that the final reply is due when the data of a listing has ended. The program decides
-// everything else: the library insists on exact codes, has no deadlines, and panics on some replies.
+// It connects github.com/jlaffaye/ftp: RetrFrom and NameList of that library start the transfers. The library decides
+// the order of EPSV, PASV, REST and RETR, and that the final reply is due when the data of a listing has ended. The
+// program decides everything else, because the library insists on exact codes, has no deadlines, and panics on some
+// replies.
 //
-// This is the one place where a call climbs back up: the program calls the library, and a command that the library writes
-// calls run.runTo, which runs the program up to that step. What the library then reads is the code that it expects.
+// Calls go in both directions only here: a run calls the library, and when the library writes a command, Write calls
+// run.runTo, which runs the program up to that step. The library then reads the code that it expects.
 
 // library is the net.Conn that jlaffaye/ftp uses as the connection to a server.
 type library struct {
 	net.Conn      // nil; the library calls no other methods
-	run      *run // that uses the library now
+	run      *run // the run that uses the library now
 	conn     *ftp.ServerConn
 	in       []byte       // written by the library, not yet a whole line
 	out      bytes.Buffer // to be read by the library
@@ -55,7 +56,8 @@ func newLibrary(r *run) (*library, error) {
 	return l, err
 }
 
-// retrieve starts to retrieve the file of a run. It leaves the end to body, because the library reports less about it.
+// retrieve starts to retrieve the file of a run. body handles the end of the data, about which the library reports
+// less.
 func (l *library) retrieve(r *run) (io.Reader, *wire.Data, error) {
 	l.begin(r, nil)
 	data, err := l.conn.RetrFrom(r.goal.op.Arg, uint64(r.goal.offset))
@@ -93,7 +95,8 @@ func (l *library) Write(p []byte) (int, error) {
 }
 
 // answer runs the program up to the step with this verb. In active mode EPSV stands for EPRT and PORT. NLST stands for
-// whichever command lists the directory, because NameList returns the lines and List loses the lines that it cannot read.
+// whichever command lists the directory, because NameList returns the lines and List loses the lines that it cannot
+// read.
 func (l *library) answer(verb string) error {
 	verbs := []string{verb}
 	switch {

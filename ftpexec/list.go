@@ -45,14 +45,14 @@ type Entry struct {
 }
 
 // List returns an iterator over the names in the directory that u names; u must end in "/" or ";type=d". The iteration
-// retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry, and yields
-// nothing for an empty directory. If it fails it yields a zero Entry with the error and stops. The error is an *[Error],
-// or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
+// retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry, and
+// yields nothing for an empty directory. If it fails it yields a zero Entry with the error and stops. The error is an
+// *[Error], or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return c.listing(ctx, u, (*session).list)
 }
 
-// listing yields the entries of what list retrieves.
+// listing yields the entries of the listing that list retrieves.
 func (c *Client) listing(
 	ctx context.Context, dir *urlparse.URL,
 	list func(*session, context.Context, *urlparse.URL) (listed, error),
@@ -92,9 +92,9 @@ func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err erro
 	return l, err
 }
 
-// confirm asks once more, by the commands of Entries, about a directory for which NLST has returned no name, or only its own.
-// That is also what some servers answer if it does not exist or cannot be read. An entry that NLST leaves out is not
-// added if its name begins with a dot.
+// confirm lists a directory again with the commands of Entries, because NLST has returned no name or only the
+// directory's own. Some servers do that also if the directory does not exist or cannot be read. confirm adds no names
+// that begin with a dot, because NLST may leave them out.
 func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (listed, error) {
 	more, err := s.entryNames(ctx, u)
 	if err == nil {
@@ -134,9 +134,10 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 	return names, nil
 }
 
-// lines runs the plan to its end, a listing. A refusal that stands for an empty directory is no error. In MLSD every line must
-// have its end: a name without one may be the start of another (RFC 3659 section 7.2). Another listing without it counts if
-// it comes twice, as does one that ends in the midst of TLS.
+// lines runs the plan to its end, a listing. A refusal that means an empty directory is not an error. The last line of
+// MLSD must have a line end, because a name without one may be the start of a longer name (RFC 3659 section 7.2). Any
+// other listing without a final line end counts as whole if a second try has the same length, and so does a listing
+// that ends under TLS without close_notify.
 func (r *run) lines() (l listed, err error) {
 	l = r.listed()
 	l.lines, err = r.library.list(r, func() error {
@@ -198,17 +199,17 @@ func base(name string) string {
 }
 
 // Entries returns an iterator over the entries of the directory that u names; u must end in "/" or ";type=d". It enters
-// the directory with CWD and lists it with MLSD (RFC 3659 section 7). If the server does not know MLSD, it sends LIST -a,
-// then LIST, then NLST, which lists only names. The Client remembers for each host which of them works. The entries "."
-// and ".." are left out.
+// the directory with CWD and lists it with MLSD (RFC 3659 section 7). If the server does not know MLSD, it sends LIST
+// -a, then LIST, then NLST, which lists only names. The Client remembers for each host which of them works. The entries
+// "." and ".." are left out.
 //
-// The iteration retrieves the whole listing first and may fail as List does, so the entries of a directory are never
-// mistaken for all of them. A line that names no entry that this package understands, or a name that no FTP command can
-// contain, yields a zero Entry with an [ErrLine] that shows the line, and the iteration goes on: the directory has an
-// entry that is not listed.
+// The iteration retrieves the whole listing first and may fail as List does, so some entries of a directory are never
+// mistaken for all of them. A line that this package does not understand, or a name that no FTP command can contain,
+// yields a zero Entry with an [ErrLine] that shows the line, and the iteration goes on: the directory has an entry that
+// is not listed.
 //
-// Names are bytes as the server sent them, and so are those in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if
-// a name in u needs it, as Do does.
+// Names are bytes as the server sent them, also in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if a name in u
+// needs it, as Do does.
 func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return c.EntriesEarly(ctx, u, nil, nil)
 }
@@ -234,8 +235,8 @@ type listed struct {
 	spaced                     // names of LIST
 }
 
-// items yields what the lines of MLSD or LIST say. It yields the names of NLST as they are. With take it takes the
-// lines out of l: there may be a million.
+// items yields the items in the lines of MLSD or LIST, and the names of NLST unchanged. With take it removes each line
+// from l, because there may be a million.
 func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
 	lines := l.lines
 	parse := listing.MLSD
@@ -297,7 +298,7 @@ func untold(u *urlparse.URL) Entry {
 	return Entry{Name: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
 }
 
-// learn takes what a reply to SIZE or MDTM says.
+// learn records what a reply to SIZE or MDTM says.
 func (e *Entry) learn(verb string, r wire.Reply) {
 	if verb == "SIZE" {
 		if n, ok := sizeIn(r); ok {

@@ -56,12 +56,13 @@ var quotation = lazy.Regexp(`(^|[\s([:=])` +
 	`(\PL|$)`)
 var fullPath = lazy.Regexp(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
 
-// wordsOf returns what r says, in lower case, with "*" for whatever may be a name that the server repeats: names, with
-// their parts between "/", wherever they stand as a word, what is in quotes, and on each line all from the first word with
-// a "/" or "\" to the last, up to a colon if one follows. It is not masked, so that no decision depends on a secret.
+// wordsOf returns the text of r in lower case. "*" replaces whatever may be a name that the server repeats: each of
+// names and of their parts between "/" that stands as a word, text in quotes, and on each line everything from the
+// first word with a "/" or "\" to the last, up to a colon if one follows. The text is not masked, so that no decision
+// depends on a secret.
 func wordsOf(r wire.Reply, names []string) string {
 	clean := func(s string) string { return strings.ToLower(strings.ToValidUTF8(s, "?")) }
-	code := strconv.Itoa(r.Code) // which the lines of some servers all have
+	code := strconv.Itoa(r.Code) // some servers begin every line with it
 	text := strings.NewReplacer("\n"+code+"-", "\n", "\n"+code+" ", "\n").Replace(clean(r.Raw))
 	var known []string
 	for _, name := range names {
@@ -89,7 +90,8 @@ func sizeIn(r wire.Reply) (int64, bool) {
 	return int64(n), err == nil && r.OK()
 }
 
-// timeIn returns the time in a 213 reply to MDTM (RFC 3659 section 2.3): YYYYMMDDHHMMSS in UTC. It drops a fraction.
+// timeIn returns the time in a 213 reply to MDTM (RFC 3659 section 2.3): YYYYMMDDHHMMSS in UTC. It drops a fraction of
+// a second.
 func timeIn(r wire.Reply) (time.Time, bool) {
 	text, _, _ := strings.Cut(strings.TrimSpace(r.LastLine()), ".")
 	t, err := time.Parse("20060102150405", text)
@@ -108,7 +110,8 @@ func directoryIn(r wire.Reply) string {
 	return strings.ReplaceAll(m[1], `""`, `"`)
 }
 
-// factsIn returns the facts in a reply to MLST (RFC 3659 section 7.2). They are on the line between the first and the last.
+// factsIn returns the facts in a reply to MLST (RFC 3659 section 7.2). They are on the line between the first and the
+// last.
 func factsIn(r wire.Reply) (item listing.Item, ok bool) {
 	lines := strings.Split(r.Raw, "\n")
 	if !r.OK() || len(lines) != 3 {
@@ -138,8 +141,8 @@ const (
 //go:embed wordings.txt
 var wordingsText string
 
-// wordings are how servers say each meaning: a code and a phrase, which is all of the reply or stands alone between
-// punctuation marks, names and the ends of the reply.
+// wordings are the ways in which servers say each meaning: a code and a phrase. The phrase is the whole reply, or a
+// clause between punctuation marks, names and the ends of the reply.
 var wordings = sync.OnceValue(func() map[meaning][]func() *regexp.Regexp {
 	all := make(map[meaning][]func() *regexp.Regexp)
 	for line := range strings.Lines(wordingsText) {
@@ -196,7 +199,7 @@ func (e *Error) readCause(op Command) {
 	}
 }
 
-// requireTLS makes e, a refusal of op, one that wants TLS.
+// requireTLS makes e, a refusal of op, an [ErrTLSRequired].
 func (e *Error) requireTLS(op Command) {
 	if e.Err == ErrLost { // the server said why it closed the connection
 		e.refuse(op)
@@ -206,7 +209,7 @@ func (e *Error) requireTLS(op Command) {
 	e.Hint = "Write ftpes:// in place of ftp://"
 }
 
-// also adds a cause to those that errors.Is finds, without its text.
+// also adds a cause for errors.Is, without its text.
 func (e *Error) also(cause error) { e.Err = fmt.Errorf("%w%.0w", e.Err, cause) }
 
 // inOneStep returns the hint for a refused CWD that is not the last: the inner directory may be accessible although the

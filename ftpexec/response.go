@@ -25,24 +25,24 @@ import (
 // Request says what [Client.Do] retrieves.
 type Request struct {
 	URL *urlparse.URL
-	// Offset is the position in the file, from 0, at which a transfer in image type begins (REST, RFC 3659 section 5). The
-	// caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the file may have
-	// changed on the server.
+	// Offset is the position in the file, from 0, at which a transfer in image type begins (REST, RFC 3659 section 5).
+	// The caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the
+	// file may have changed on the server.
 	Offset int64
-	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all bytes
-	// of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at once, instead
-	// of after the server's final reply. More is called at most once, by Read or WriteTo of Body; it should be quick and must
-	// not use Body. If it returns true and no transfer follows, no harm is done.
+	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all
+	// bytes of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at
+	// once, instead of after the server's final reply. More is called at most once, by Read or WriteTo of Body; it
+	// should be quick and must not use Body. If it returns true and no transfer follows, no harm is done.
 	More func() bool
 }
 
 // Response is a file that is being retrieved.
 type Response struct {
-	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type
-	// (RFC 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete
-	// and, if Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
-	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can. The caller must
-	// close Body. Closing it early closes the connection. Read returns an [fs.ErrClosed] after Close.
+	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type (RFC
+	// 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete and, if
+	// Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
+	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can. The
+	// caller must close Body. Closing it early closes the connection. Read returns an [fs.ErrClosed] after Close.
 	Body io.ReadCloser
 
 	// the size of the whole file in bytes; -1 if the server did not give it, and in ASCII type
@@ -121,7 +121,7 @@ func (b *body) complete() {
 		b.end(io.EOF)
 		return
 	}
-	if advance != "" { // which may be why
+	if advance != "" { // which may be the cause
 		b.run.learn(isLate)
 	}
 	b.fail(err)
@@ -132,7 +132,8 @@ func (b *body) complete() {
 	}
 }
 
-// sendInAdvance sends the set-up of the next transfer, and returns it, if the data is whole and another transfer follows.
+// sendInAdvance sends the set-up of the next transfer, and returns it, if the data is whole and another transfer
+// follows.
 func (b *body) sendInAdvance() string {
 	r := b.run
 	whole := b.size >= 0 && b.n == b.size
@@ -156,7 +157,8 @@ func (b *body) short(size int64) error {
 }
 
 // confirm asks for the size with MLST (RFC 3659 section 7) if nothing else has given it. Without a size only the final
-// reply says that the file is complete. A reply that MLST does not have (250 and 5yz) may be a second one.
+// reply says that the file is complete. A reply other than 250 and 5yz does not answer MLST; it may be a second final
+// reply.
 func (b *body) confirm() error {
 	if b.size < 0 && !b.text {
 		r, err := b.conn.Ask("MLST "+b.run.goal.op.Arg, true)
@@ -170,7 +172,7 @@ func (b *body) confirm() error {
 			b.size = max(0, item.Size-b.run.goal.offset)
 		}
 	}
-	if err := b.conn.Ended(); err != nil { // it may have ended during MLST
+	if err := b.conn.Ended(); err != nil { // the connection may have ended during MLST
 		return err
 	}
 	err := b.short(b.size)
@@ -183,7 +185,7 @@ func (b *body) confirm() error {
 // end ends the body, and gives its session back.
 func (b *body) end(err error) {
 	b.err = err
-	b.over.Store(true) // first, so that Close leaves alone what another call may use then
+	b.over.Store(true) // first, because Close must not touch what another call may use then
 	b.run.stop()
 	b.run.client.put(b.run.session)
 }
@@ -212,9 +214,10 @@ func (b *body) Close() error {
 
 var errClosed = fmt.Errorf("body closed before its end%.0w", fs.ErrClosed)
 
-// chunk (in bytes) and slice bound one step of straight, which counts between the steps. lastLook is how long the step
-// takes that only looks whether bytes have come since the one before. small is how many bytes take a buffer less time,
-// and how many a step waits for: ten packets of Ethernet, and little of a receive buffer.
+// chunk (in bytes) and slice bound one step of straight, which counts bytes between the steps. lastLook is the length
+// of a step that only checks whether bytes have come since the step before. Up to small bytes, a copy through a buffer
+// takes less time; small is also how many bytes a step waits for: ten packets of Ethernet, and a small part of a
+// receive buffer.
 const (
 	small    = 16 << 10
 	chunk    = 1 << 20
@@ -222,14 +225,14 @@ const (
 	lastLook = time.Millisecond
 )
 
-// buffers are for a WriteTo that cannot use splice.
+// buffers holds the buffers of a WriteTo that cannot use splice.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
 // WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
-// *os.File that is a regular file, unless few are left. It returns an error of w unchanged.
+// *os.File that is a regular file, unless only a few bytes are left. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if file, ok := w.(*os.File); ok && !b.over.Load() && (b.size < 0 || b.size-b.n > small) {
-		// a device refuses only after bytes have left the socket, which are then lost
+		// a device refuses bytes only after they have left the socket, and then they are lost
 		info, err := file.Stat()
 		if conn := b.wire.TCP(); conn != nil && err == nil && info.Mode().IsRegular() {
 			return b.straight(file, conn)
@@ -240,10 +243,10 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, *buf)
 }
 
-// straight copies in steps, without a buffer in this process. Each step takes what has come before it waits for more.
-// The transfer has stalled if none came until a step that began after the stall timeout, however many steps that took.
+// straight copies in steps, without a buffer in this process. Each step takes the bytes that have come before it waits
+// for more. The transfer has stalled if no byte has come by the end of a step that began after the stall timeout.
 func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err error) {
-	tcp.Gather(conn, small) // fewer stay unread until a deadline
+	tcp.Gather(conn, small) // fewer bytes stay unread until a deadline
 	defer tcp.Gather(conn, 1)
 	progress := time.Now()
 	for !b.over.Load() {
@@ -277,14 +280,15 @@ func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err er
 	return written, nil
 }
 
-// connectionErrors are what the system reports of a connection that broke.
+// connectionErrors are the errors that the system reports for a broken connection.
 var connectionErrors = []syscall.Errno{
 	syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.ECONNABORTED,
 	syscall.ENETDOWN, syscall.ENETUNREACH, syscall.ENETRESET,
 	syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENOTCONN,
 }
 
-// socketError returns err as an error of the socket, or nil if it is one of the file. A splice reports both alike.
+// socketError returns err as an error of the socket, or nil if it is an error of the file. A splice reports both in the
+// same way.
 func socketError(err error) error {
 	var op *net.OpError
 	if wire.IsOneOf(err, os.ErrDeadlineExceeded, net.ErrClosed) || errors.As(err, &op) {
@@ -297,12 +301,12 @@ func socketError(err error) error {
 	return nil
 }
 
-// textBody is a Body in ASCII type. It converts line ends from CR LF to the local ones, and CR NUL to CR (RFC 959 section
-// 3.1.1.1, the NVT of RFC 854). A bare LF, which servers without conversion send, counts as a line end too.
+// textBody is a Body in ASCII type. It converts line ends from CR LF to the local ones, and CR NUL to CR (RFC 959
+// section 3.1.1.1, the NVT of RFC 854). A bare LF, which servers without conversion send, counts as a line end too.
 type textBody struct {
 	io.ReadCloser
 	buf  []byte // if cr is set, its first byte is that CR
-	cr   bool   // the last byte was a CR, which the next one decides
+	cr   bool   // the last byte was a CR, whose meaning the next byte decides
 	text string // converted and not yet returned
 	err  error
 }

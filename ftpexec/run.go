@@ -18,15 +18,15 @@ type goal struct {
 	more    func() bool // Request.More
 	listing bool        // the plan ends in a listing
 	entries bool        // the listing is of whole entries
-	early   early       // what is called before it is whole
+	early   early       // functions to call before the listing is whole
 	op      Command     // retrieves or lists
-	how     int         // the number of op among ways
-	// doubtful is 1 more than the length of a listing that may have been cut: one of the same length is whole.
+	how     int         // the index of op in ways
+	// doubtful is 1 more than the length of a listing that may have been cut off. A second one of that length is whole.
 	doubtful int64
 	asks     []*question // the files to ask about, in place of a transfer
 }
 
-// run is a plan at work on a session. It sends its steps in flights and judges their replies in order.
+// run carries out a plan on a session. It sends the steps in flights and judges the replies in order.
 type run struct {
 	*session
 	ctx  context.Context // the library's methods take no context
@@ -35,8 +35,8 @@ type run struct {
 	file question // what the server says about the file
 	mask func(Command) Command
 
-	stop       func() // ends the hold of ctx on the connection
-	kept       bool   // a Body goes on with the connection
+	stop       func() // ends the effect of ctx on the connection
+	kept       bool   // a Body still uses the connection
 	sequential bool   // one command a flight
 	queue      []step // not yet sent
 	out        []step // sent and not answered
@@ -90,11 +90,13 @@ func (r *run) retrieve() (*Response, error) {
 	return response, nil
 }
 
-// maxTries bounds the connections of one run. Each but the last may teach one thing: that the kept connection was stale,
-// that the host loses commands sent ahead, that its EPSV ports cannot be reached, that it still counts a closed one.
+// maxTries bounds the connections of one run. Each try but the last may show one thing: that the kept connection was
+// stale, that the server loses commands sent ahead, that its EPSV ports cannot be reached, or that it still counts a
+// closed connection.
 const maxTries = 4
 
-// run runs u's plan, or asks what g asks, with work at the end. After a failure that can be avoided it tries again.
+// run runs u's plan, or asks the questions of g, and then calls work. After a failure that can be avoided, it tries
+// again.
 func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*run) error) error {
 	if err := s.client.validate(u, g); err != nil {
 		return err
@@ -174,7 +176,7 @@ func (r *run) adapt(err error, reused bool) bool {
 	return true
 }
 
-// foreseen reports whether err ended the connection so that another try follows.
+// foreseen reports whether err is one after which the run goes on with another connection.
 func (r *run) foreseen(err error) bool {
 	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) ||
 		errors.Is(err, errAbrupt) && r.goal.listing
@@ -208,7 +210,7 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 	}
 	r.sequential = h.sequential || r.oneByOne
 	r.queue = steps(r.url, r.course(fresh))
-	if r.advance != "" { // it is sent already
+	if r.advance != "" { // the first step is sent already
 		r.out = r.queue[:1:1]
 		r.queue = r.queue[1:]
 	}
@@ -236,9 +238,9 @@ func (r *run) course(fresh bool) course {
 	}
 }
 
-// runTo is where [library] climbs back up: the program calls the library to start a transfer, and a command that the
-// library writes calls runTo. runTo sends the steps of the run up to and including the last step with this verb that is
-// due, or all if verb is "". It does nothing if no such step is due.
+// runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "".
+// It does nothing if no such step is due. Here [library] climbs back up: the program calls the library to start a
+// transfer, and when the library writes a command, that calls runTo.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
 		if len(r.out) == 0 {
@@ -292,7 +294,7 @@ func (r *run) send() (step, error) {
 	return r.out[0], r.conn.Send(flight...)
 }
 
-// line returns a step as it is sent. Passwords, accounts and ports are not asked for earlier.
+// line returns a step as it is sent. It asks for a password, an account or a port only now, when it is needed.
 func (r *run) line(st step) (_ wire.Line, err error) {
 	arg := st.Arg
 	if find := verbs[st.Verb].argument; find != nil {
@@ -311,8 +313,8 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	return line, err
 }
 
-// insert puts st before the other steps. Steps that are sent already were sent too early: insert discards their replies,
-// and they are sent again.
+// insert puts st before the other steps. Steps that were sent already were sent too early: insert discards their
+// replies, and the run sends them again.
 func (r *run) insert(st step) error {
 	for range r.out {
 		if _, err := r.conn.Receive(); err != nil {

@@ -18,17 +18,17 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// session is what one call of a Client's methods has to itself: a connection to a server, or leave to open one. It keeps
-// the connection for the next URL if RFC 1738 section 3.2.5 allows that: the host, protection and login are the same, and
-// the working directory is known. If the CWDs of the next URL begin with those already sent, it sends the rest. Otherwise
-// it first returns to the directory that PWD named after the login. If that fails, it dials again.
+// session is a connection to a server, or permission to open one, that only one call of a Client's methods uses at a
+// time. It keeps the connection for the next URL if RFC 1738 section 3.2.5 allows that: the host, protection and login
+// are the same, and the working directory is known. If the CWDs of the next URL begin with those already sent, it sends
+// the rest. Otherwise it first returns to the directory that PWD named after the login. If that fails, it dials again.
 type session struct {
 	client *Client
 	host   *server     // of the Client's pool, which takes the session back
-	once   bool        // for one URL only: it sends nothing for the sake of a second one
+	once   bool        // for one URL only: it sends nothing that only another URL needs
 	end    *time.Timer // closes it while it is idle
 	leave  func()      // what Admit returned
-	since  time.Time   // when that was
+	since  time.Time   // when Admit returned it
 	link
 }
 
@@ -68,8 +68,8 @@ func (s *session) dial(u *urlparse.URL, noEPSV bool) {
 	}
 }
 
-// close sends QUIT if the connection is in order, and closes it. One that the end of a context is about to close is
-// closed before close returns: somebody else may have its place then.
+// close sends QUIT if the connection is in order, and closes it. A connection that the end of a context is about to
+// close is closed before close returns, because another call may then take its place.
 func (s *session) close() {
 	switch {
 	case s.conn == nil:
@@ -84,7 +84,7 @@ func (s *session) close() {
 	}
 }
 
-// drop closes the connection, and no other follows.
+// drop closes the connection and ends the session.
 func (s *session) drop() {
 	s.close()
 	s.leave()
@@ -134,13 +134,13 @@ func (r *run) connect(sequential bool) error {
 	return nil
 }
 
-// server is what a Client knows about a server. A call takes a slot first, so that with the idle connections there are
-// never more than Client.MaxConns: a call that opens a connection closes idle ones that are too many with it. Client.mu
-// guards all but slots.
+// server is what a Client knows about a server. A call first takes a slot. A call that opens a connection closes the
+// idle ones that would be too many with it, so there are never more than Client.MaxConns connections, idle ones
+// included. Client.mu guards all fields but slots.
 type server struct {
-	slots *semaphore.Weighted // calls that wait for one get theirs in the order in which they came
+	slots *semaphore.Weighted // waiting calls get one in the order in which they came
 	busy  int                 // slots taken
-	idle  []*session          // the one that has been idle longest comes first
+	idle  []*session          // the longest idle comes first
 	habits
 }
 
@@ -149,7 +149,7 @@ type habits struct {
 	sequential bool      // it loses commands sent ahead of replies
 	noEPSV     bool      // its EPSV ports cannot be reached
 	late       bool      // it accepts EPSV or PASV only after the final reply of a transfer
-	how        int       // the first of ways to list a directory that it may give
+	how        int       // the index of the first of ways to list a directory that may work
 	listed     bool      // that way has listed something
 	noMLST     bool      // it does not know MLST
 	abrupt     bool      // it ends data under TLS without close_notify
@@ -169,7 +169,7 @@ func (c *Client) server(u *urlparse.URL) *server {
 	return host.(*server)
 }
 
-// known returns what is known about the server, and what the Client is set to.
+// known returns what is known about the server, with the Client's settings.
 func (s *session) known() habits {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
@@ -190,8 +190,8 @@ func isLate(h *habits) { h.late = true }
 
 const allInUse = "all connections that the server may have are in use: waiting for one"
 
-// take returns a session for u that nobody else uses: the idle one from which the fewest CWDs lead to u's directory, or a
-// new one. If there may be no further one it waits. The caller must put it back.
+// take returns a session for u that no other call uses: the idle one from which the fewest CWDs lead to u's directory,
+// or a new one. If the server may have no further connection, take waits. The caller must put the session back.
 func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	switch {
 	case ctx == nil:
@@ -265,7 +265,7 @@ func (c *Client) put(s *session) {
 }
 
 // CloseIdleConnections closes the connections that the Client keeps for further URLs (see MaxIdle). It does not touch
-// those in use. The Client may be used further.
+// connections in use. The Client remains usable.
 func (c *Client) CloseIdleConnections() {
 	for _, host := range c.servers.Range {
 		c.mu.Lock()
@@ -277,8 +277,8 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// expire closes s, unless it is in use again. Meanwhile it takes a slot. If there is none, a call is about to use s or to
-// close it, and expire looks again later.
+// expire closes s, unless it is in use again. It holds a slot while it does so. If no slot is free, a call may be about
+// to use or close s, and expire looks again later.
 func (c *Client) expire(s *session) {
 	slot := s.host.slots.TryAcquire(1)
 	c.mu.Lock()
@@ -305,7 +305,7 @@ func (host *server) nearest(u *urlparse.URL) (best *session) {
 	return best
 }
 
-// remove takes s out of the idle ones. It returns false if s is not among them.
+// remove removes s from the idle sessions. It returns false if s is not among them.
 func (host *server) remove(s *session) bool {
 	at := slices.Index(host.idle, s)
 	if at < 0 {

@@ -9,7 +9,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// spaced is what is known about the lines of LIST together, beyond what each of them says.
+// spaced is what is known about the lines of LIST together, beyond what each line says.
 type spaced struct {
 	reader *listing.Reader // has seen all lines
 	// the names of NLST, by their text without the spaces around it; nil if they were not asked for
@@ -19,8 +19,8 @@ type spaced struct {
 // errSpaces is why an entry of LIST has no name.
 var errSpaces = errors.New("nothing shows where its name begins and ends")
 
-// certain returns l with what decides about its lines. If a name of LIST seems to have spaces around it, and these may belong
-// to a column, NLST is asked for the names. A failure of NLST is no error.
+// certain returns l with all that decides how its lines are read. If a name of LIST seems to have spaces around it that
+// may belong to a column, certain asks for the names with NLST. A failure of NLST is not an error.
 func (r *run) certain(l listed) listed {
 	if l.op.Verb != "LIST" {
 		return l
@@ -40,7 +40,7 @@ func (r *run) certain(l listed) listed {
 		r.goal.how = len(ways) - 2
 		r.nextWay(nil)
 		names, err := r.lines()
-		if err != nil { // they may be few of many, and take the place of others
+		if err != nil { // some names may be missing, and an entry could get the name of another
 			names.lines = nil
 		}
 		l.exact = make(map[string][]string)
@@ -53,7 +53,7 @@ func (r *run) certain(l listed) listed {
 	return l
 }
 
-// segment returns the name of the directory that u names, if u has it.
+// segment returns the name of the directory that u names, or "" if u does not have it.
 func segment(u *urlparse.URL) string {
 	return base(strings.Join(slices.Concat(u.Dirs, []string{u.Name}), "/"))
 }

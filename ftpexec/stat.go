@@ -13,15 +13,16 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that the
-// server does not give, because it does not know the command or for a reason of its own, is unknown.
+// Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that
+// the server does not give, because it does not know the command or for another reason, is unknown.
 //
-// A URL of a file is asked about with SIZE and MDTM (RFC 3659 sections 4 and 3). The error is [ErrNotFound] if the server
-// refuses both with 550, or [ErrRefused] if its reply mentions permissions; u may also name a directory. A file with a Size
-// counts as regular. Some servers refuse both for a file that they send.
+// If u is the URL of a file, Stat sends SIZE and MDTM (RFC 3659 sections 4 and 3). The error is [ErrNotFound] if the
+// server refuses both with 550, or [ErrRefused] if its reply mentions permissions; u may also name a directory. A file
+// with a Size counts as regular. Some servers refuse both for a file that they send.
 //
 // If u ends in "/" or ";type=d", Stat finds out what its last segment is, and follows links: it sends MLST (RFC 3659
-// section 7), or SIZE, MDTM and CWD together. Mode says whether that is a directory or a file, with a URL to match.
+// section 7), or SIZE, MDTM and CWD together. Mode says whether it is a directory or a file, and the entry's URL has
+// the form for that.
 func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
 	s, err := c.take(ctx, u)
 	if err != nil {
@@ -40,13 +41,13 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 	return e, err
 }
 
-// StatAll returns an iterator over the sizes and modification times of the files that urls name, many of which it asks
-// for in one round trip, without a data connection. It yields one Entry or error for each URL, in their order. All URLs
-// must have the scheme, server and login of the first; for any other it yields an error. The way from one directory to the
-// next is short if the URLs are in the order of their directories.
+// StatAll returns an iterator over the sizes and modification times of the files that urls name. It asks for many of
+// them in one round trip, without a data connection. It yields one Entry or error for each URL, in their order. All
+// URLs must have the scheme, server and login of the first; for any other it yields an error. The way from one
+// directory to the next is short if the URLs are in the order of their directories.
 //
-// A file in image type is asked for with SIZE and MDTM, a file in ASCII type with MDTM alone. If the server refuses all
-// that is asked about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
+// StatAll sends SIZE and MDTM for a file in image type, and only MDTM for a file in ASCII type. If the server refuses
+// all commands about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
 // URL may also name a directory. Otherwise a field that the server does not give is unknown, as with [Client.Stat]. A
 // refused CWD yields [ErrRefused] for the files of that directory. After all these errors the iteration goes on. Any
 // other error ends it. With an error the Entry is zero.
@@ -112,7 +113,7 @@ type question struct {
 }
 
 // inquire returns questions about the first files of rest that one run may ask, on a connection that serves first. The
-// error is about rest[0]: StatAll need not ask about it, but can go on. last is the question before.
+// error is about rest[0]: StatAll need not ask about it, but can go on. last is the previous question.
 func inquire(
 	first *urlparse.URL, rest []*urlparse.URL, last *question,
 ) (asks []*question, _ error) {
@@ -176,7 +177,8 @@ func (r *run) tell(st step, reply wire.Reply) {
 func (r *run) about(st step) *question { return cmp.Or(st.about, &r.file) }
 
 // lose records that the CWD dir on the way to q's file was refused with e: for this file, and for those after it in the
-// same directory. What has been asked about them already is answered in another directory, and does not count.
+// same directory. Commands about these files that were sent already take effect in another directory, and their replies
+// do not count.
 func (r *run) lose(q *question, dir string, e *Error) {
 	gone := append(slices.Clone(r.dirs), dir)
 	for _, other := range r.goal.asks[slices.Index(r.goal.asks, q):] {
@@ -211,12 +213,12 @@ func about(u *urlparse.URL, err error) error {
 	return &other
 }
 
-// look returns what the server says about the last segment of u, which must end as the URL of a directory, or about that
-// directory itself if the segment is empty. It follows links.
+// look returns what the server says about the last segment of u, or about the directory itself if that segment is
+// empty. u must be the URL of a directory. look follows links.
 //
 // MLST (RFC 3659 section 7) gives everything in one round trip. If the server does not know it, or names a link, SIZE,
-// MDTM and a CWD to the name travel together: a directory is what CWD enters, whatever the server answers to SIZE. The
-// type of the entry is fs.ModeIrregular if that says neither what u is nor that it is missing.
+// MDTM and a CWD to the name are sent together. What CWD enters is a directory, whatever the server replies to SIZE.
+// The type of the entry is fs.ModeIrregular if the replies say neither what u is nor that it is missing.
 func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	u = u.Child("", "")
 	if last := len(u.Dirs) - 1; last >= 0 && u.Dirs[last] != "" {
@@ -248,7 +250,8 @@ func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	return q.verdict()
 }
 
-// ask asks a question and then calls work. The error is one that concerns the connection or the directory of the file.
+// ask asks a question and then calls work. An error is about the connection or the directory of the file, or comes from
+// work.
 func (s *session) ask(ctx context.Context, q *question, work func(*run) error) error {
 	err := s.run(ctx, q.url, goal{asks: []*question{q}}, work)
 	if err == nil && q.gone != nil {
@@ -257,7 +260,7 @@ func (s *session) ask(ctx context.Context, q *question, work func(*run) error) e
 	return err
 }
 
-// entry returns what the reply to MLST says; its type is fs.ModeIrregular if that is nothing.
+// entry returns what the reply to MLST says; the type is fs.ModeIrregular if the reply says nothing.
 func (q *question) entry() Entry {
 	item, ok := factsIn(q.facts)
 	if !ok {
@@ -280,7 +283,7 @@ func (q *question) verdict() (Entry, error) {
 	// a directory that may not be entered, or not now
 	case q.absent == 2 && (errors.Is(q.noDir, fs.ErrPermission) || q.noDir.retryable()):
 		return Entry{}, q.noDir
-	// in the words for a missing directory: some servers say of every directory that it is no file
+	// with the reply to CWD, because to SIZE some servers reply of every directory that it is not a file
 	case q.absent == 2:
 		missing := *q.noDir
 		missing.Err = q.err.Err

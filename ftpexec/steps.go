@@ -25,9 +25,9 @@ type Command struct {
 // for the connection: CONNECT host:port, followed by " TLS" for ftps. The last is RETR or NLST. Plan uses no network.
 // The error comes from [urlparse.URL.Check].
 //
-// A Client also sends SIZE and MDTM (RFC 3659), which describe a file, the commands that set up the data connection (EPSV
-// and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT, OPTS, REST,
-// MLST, PWD, and MLSD or LIST in place of NLST.
+// A Client also sends SIZE and MDTM (RFC 3659), which describe a file, the commands that set up the data connection
+// (EPSV and PASV, or EPRT and PORT), QUIT, and what a server or a request calls for: AUTH, PBSZ, PROT, ACCT, FEAT,
+// OPTS, REST, MLST, PWD, and MLSD or LIST in place of NLST.
 func Plan(u *urlparse.URL) ([]Command, error) {
 	if u == nil {
 		return nil, errNoURL
@@ -48,8 +48,8 @@ func Plan(u *urlparse.URL) ([]Command, error) {
 
 const stars = "********"
 
-// masking returns a function that hides in a command what may be a password in the path of u. It gives each of these to
-// secret.
+// masking returns a function that hides in a command what may be a password in the path of u. It also passes each of
+// these to secret.
 func masking(u *urlparse.URL, secret func(string)) func(Command) Command {
 	v, err := urlparse.Parse(u.Redacted())
 	if err != nil || v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
@@ -129,7 +129,7 @@ type course struct {
 	bare  bool // only what the URL means, as in a [Plan]
 	fresh bool // on a new connection
 	auth  bool // send AUTH although the plan does not require TLS
-	once  bool // for one URL only: send nothing for the sake of a second one
+	once  bool // for one URL only: send nothing that only another URL needs
 	place      // the working directory
 	// the EPSV or PASV that is sent already; if the server refuses it, it is sent again
 	advance string
@@ -147,8 +147,8 @@ func final(u *urlparse.URL) Command {
 	return withArg("RETR", u.Name)
 }
 
-// typeOf returns the argument of TYPE. A listing needs "A": RFC 959 section 4.1.3 sends it in ASCII type and leaves it to
-// the user to set that.
+// typeOf returns the argument of TYPE. A listing needs "A": servers send it in ASCII type, and RFC 959 section 4.1.3
+// leaves it to the user to set that type.
 func typeOf(u *urlparse.URL) string {
 	if u.IsDir() || u.Type == urlparse.TypeASCII {
 		return "A"
@@ -168,9 +168,9 @@ func facts(u *urlparse.URL) (list []Command) {
 	return append(list, withArg("MDTM", u.Name))
 }
 
-// ways are the commands that list a directory, the one that says most first (RFC 3659 section 7, RFC 959 section 4.1.3).
+// ways are the commands that list a directory, the most informative first (RFC 3659 section 7, RFC 959 section 4.1.3).
 // Without "-a", which is in no RFC, vsftpd and others leave out the names that begin with a dot. The next way is for
-// servers that do not give the one before; see [unlisted].
+// servers that refuse the one before; see [unlisted].
 var ways = []Command{{Verb: "MLSD"}, withArg("LIST", "-a"), {Verb: "LIST"}, {Verb: "NLST"}}
 
 // program is a list of steps.
@@ -188,8 +188,8 @@ func (p *program) addAll(commands []Command) {
 	}
 }
 
-// steps returns the commands of a run: the ones of RFC 1738 section 3.2.2 and what is sent before and between them. It is
-// the one list of what is sent and what may travel together; [verbs] says what the replies mean.
+// steps returns the commands of a run: the ones of RFC 1738 section 3.2.2 and what is sent before and between them. It
+// is the one list of what is sent and what may travel together; [verbs] says what the replies mean.
 func steps(u *urlparse.URL, c course) program {
 	list := make(program, 0, 8)
 	switch {
@@ -202,7 +202,7 @@ func steps(u *urlparse.URL, c course) program {
 		return append(list, c.questions()...)
 	}
 	dirs := u.Dirs
-	if c.entries && u.Name != "" { // because servers read an argument of LIST as they like
+	if c.entries && u.Name != "" { // because servers interpret the argument of LIST differently
 		dirs = append(slices.Clone(dirs), u.Name)
 	}
 	list = append(list, c.way(dirs)...)
@@ -214,7 +214,7 @@ func steps(u *urlparse.URL, c course) program {
 		asks = facts(u)
 	}
 	unsent := func(st step) bool { return !st.advance }
-	if slices.ContainsFunc(list, unsent) { // SIZE and MDTM travel with it
+	if slices.ContainsFunc(list, unsent) { // SIZE and MDTM are sent with it
 		list.addAll(asks)
 		asks = nil
 	}
@@ -249,7 +249,7 @@ func (p *program) setUp(c course) {
 const maxBatch = 64            // commands
 const maxBatchOctets = 4 << 10 // with their line ends
 
-// questions returns the steps that ask about the first files of a batch: as many as travel together and can be reached.
+// questions returns the steps that ask about the first files of a batch: as many as can be sent together and reached.
 func (c course) questions() (list program) {
 	octets := 0
 	for i, q := range c.asks {

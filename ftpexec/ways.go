@@ -9,16 +9,16 @@ import (
 	"example.com/ftpfetch/ftpexec/internal/listing"
 )
 
-// errNextWay means that the connection broke with the refusal of a listing, and the next way is to be tried on a new one.
+// errNextWay means that the connection broke with the refusal of a listing, and the next way needs a new connection.
 var errNextWay = errors.New("listing refused")
 
-// listBy makes the plan end in the way to list that has this number.
+// listBy makes ways[way] the last command of the plan.
 func (r *run) listBy(way int) {
 	r.goal.how = way
 	r.goal.op = ways[way]
 }
 
-// search is what has come of the ways to list a directory that did not list it.
+// search records the results of the ways that did not list a directory.
 type search struct {
 	odd    listed // lines that cannot be read
 	denied error  // why MLSD or LIST is refused, although the server knows it
@@ -28,7 +28,7 @@ type search struct {
 // clear reports whether the ways so far were unknown to the server or empty.
 func (s *search) clear() bool { return s.denied == nil && len(s.odd.lines) == 0 }
 
-// goThroughWays runs the plan to its end, a listing, in one of the ways after another until one lists the directory.
+// goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory.
 func (r *run) goThroughWays() (listed, error) {
 	var so search
 	for {
@@ -75,9 +75,9 @@ func (s *search) end(l listed, err error) (listed, error) {
 }
 
 // settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
-// counts only if the same LIST has listed something before, because some servers treat "-a" as a name, and others run a
-// program ls that is not there. clear means that the ways before were unknown to the server or empty; otherwise an empty
-// listing is wrong, and NLST is for this directory alone.
+// counts only if the same LIST has listed something before, because some servers treat "-a" as a name, and others run
+// an ls that does not exist. clear means that the server did not know the ways before, or that they were empty.
+// Otherwise an empty listing is wrong, and the Client does not remember NLST for other directories.
 func (r *run) settles(l listed, clear bool) bool {
 	switch {
 	case len(l.lines) > 0:
@@ -95,7 +95,7 @@ func (r *run) settles(l listed, clear bool) bool {
 	return clear
 }
 
-// nextWay replaces what is left of the run by the next way to list. err is why this way did not.
+// nextWay replaces the rest of the run by the next way to list. err is why the current way failed.
 func (r *run) nextWay(err error) {
 	r.listBy(r.goal.how + 1)
 	if r.goal.how == 1 && unknownCommand(err) {
@@ -113,7 +113,7 @@ func (r *run) prefer(listed bool) {
 	})
 }
 
-// readable reports whether any line can be read. "-a" alone is a file that a server took for what to list.
+// readable reports whether any line can be read. If "-a" is the only entry, the server took "-a" for the file to list.
 func (l listed) readable() bool {
 	if l.op.Arg != "" && len(l.lines) == 1 && strings.HasSuffix(l.lines[0], " "+l.op.Arg) {
 		return false

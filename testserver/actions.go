@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Action is something that a server does about a command. Every Action ends when the client goes away or the server is
-// closed. An error ends the connection.
+// Action is what a server does about a command. Every Action returns when the client goes away or the server is closed.
+// An error ends the connection.
 //
 // Write your own with the fields and methods of [Conn]:
 //
@@ -32,7 +32,7 @@ const (
 	Stalled               // stays open and silent until the client goes away or the server is closed
 )
 
-// Do does one action after the other.
+// Do runs actions one after another.
 func Do(actions ...Action) Action {
 	return func(c *Conn) error { return c.act(actions) }
 }
@@ -40,9 +40,9 @@ func Do(actions ...Action) Action {
 // Reply sends text, byte for byte, and CRLF unless text already ends in it, in one write. text may hold several lines and
 // several replies; "" sends nothing.
 //
-// If text holds "{port}", or "{hi}" and "{lo}", Reply opens a port for the data connection, and sends its number, or the
-// two bytes of that, in their place. After a positive reply of a script to AUTH a TLS handshake is expected. After PROT P
-// data connections begin with one when the first byte is sent on them.
+// If text holds "{port}", or "{hi}" and "{lo}", Reply opens a port for the data connection, and sends its number, or
+// the two bytes of the number, in their place. If a script gives AUTH a positive reply, the server expects a TLS
+// handshake next. After PROT P it does a handshake on each data connection, when it sends the first byte there.
 func Reply(text string) Action {
 	return func(c *Conn) error {
 		if text == "" {
@@ -64,7 +64,7 @@ func Reply(text string) Action {
 
 func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 
-// End ends the control connection. Commands are still recorded if it is Stalled.
+// End ends the control connection. If e is Stalled, the server still records commands.
 func End(e Ending) Action {
 	return func(c *Conn) error {
 		c.end(e)
@@ -72,8 +72,9 @@ func End(e Ending) Action {
 	}
 }
 
-// Data sends contents, byte for byte, on the data connection, and then ends that, or leaves it open if no Ending is given.
-// It waits for the client to connect to the port that a Reply has opened; if none is open it does nothing.
+// Data sends contents, byte for byte, on the data connection. It then ends the connection, or leaves it open if no
+// Ending is given. Data waits for the client to connect to the port that a Reply has opened; if no port is open, it
+// does nothing.
 func Data(contents string, end ...Ending) Action {
 	return func(c *Conn) error {
 		if contents != "" || len(end) == 0 {
@@ -91,7 +92,7 @@ func Transfer(contents string) Action {
 	return Do(Reply("150 Here it comes."), Data(contents), Data("", Closed), Reply("226 Transfer complete."))
 }
 
-// sendData sends contents, under TLS after a handshake even if there are none.
+// sendData sends contents. Under TLS it does the handshake even if contents is empty.
 func (c *Conn) sendData(contents string) {
 	if data, _ := c.accept(); data != nil {
 		_, _ = io.WriteString(data, contents)
@@ -113,15 +114,15 @@ func (c *Conn) endData(e Ending) {
 	c.dropData()
 }
 
-// wish is what [Final] and [Cut] want of the honest server.
+// wish is what [Final] and [Cut] ask of the honest server.
 type wish struct {
 	final  []Action // in place of the final reply
 	ending Ending   // of the data connection
-	room   int64    // bytes before that
+	room   int64    // bytes before the ending
 }
 
-// Final lets the honest server handle the command, and does actions in place of its final (2yz to 5yz) reply: a lying 226,
-// a wrong size, an end.
+// Final lets the honest server handle the command, and does actions in place of its final (2yz to 5yz) reply: a false
+// 226, a wrong size, an end.
 func Final(actions ...Action) Action {
 	return func(c *Conn) error {
 		c.final = actions
@@ -129,8 +130,8 @@ func Final(actions ...Action) Action {
 	}
 }
 
-// Cut lets the honest server handle the command, and ends the data connection once octets bytes of the contents have been
-// sent on it, under TLS without close_notify. The server does not notice and sends 226: use Final for a truthful 426.
+// Cut lets the honest server handle the command, and ends the data connection once octets bytes of the contents have
+// been sent on it, under TLS without close_notify. The server then sends 226, unless e is Stalled; use Final for a 426.
 func Cut(octets int64, e Ending) Action {
 	return func(c *Conn) error {
 		c.ending, c.room = e, octets

@@ -47,7 +47,7 @@ func isTransfer(verb string) bool {
 	return slices.Contains([]string{"RETR", "NLST", "LIST", "MLSD", "STOR", "APPE"}, verb)
 }
 
-// act does actions. An error is the end of the connection.
+// act runs actions up to the first error, which ends the connection.
 func (c *Conn) act(actions []Action) error {
 	for _, act := range actions {
 		if act == nil {
@@ -72,7 +72,8 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Data waits for the data connection and returns it; nil if no Reply has opened a port. The server closes it.
+// Data waits for the data connection and returns it, or nil if no Reply has opened a port. The server closes the
+// connection.
 func (c *Conn) Data() net.Conn {
 	data, _ := c.accept()
 	return data
@@ -109,7 +110,7 @@ func (c *Conn) perform(play *Dialogue) {
 	}
 }
 
-// handle does what [Options].Fault wants about a command, and then actions, unless the fault has answered.
+// handle runs the Action that [Options].Fault returns for a command, and then actions unless that Action has answered.
 func (c *Conn) handle(line string, actions []Action) error {
 	if c.begin(line); c.Verb == "PROT" {
 		c.private = c.Arg == "P" && c.overTLS()
@@ -122,7 +123,7 @@ func (c *Conn) handle(line string, actions []Action) error {
 	return c.act(actions)
 }
 
-// listen opens a listener for data and then closes the one before it, so that the port is another one.
+// listen opens a listener for the data connection. It closes the previous one only then, so that the two ports differ.
 func (c *Conn) listen() (*net.TCPAddr, error) {
 	l, addr, err := c.srv.listen()
 	c.dropData()
@@ -138,8 +139,8 @@ func (c *Conn) listen() (*net.TCPAddr, error) {
 	return addr, nil
 }
 
-// accept waits for the data connection, and returns it with the TCP connection below it; nil if there is none and none
-// will come.
+// accept waits for the data connection and returns it with the TCP connection below it. It returns nil if no data
+// connection can come.
 func (c *Conn) accept() (net.Conn, *wire) {
 	c.mu.Lock()
 	l, data, below := c.listener, c.data, c.below

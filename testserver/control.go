@@ -22,7 +22,7 @@ type control struct {
 	onEnd func() // called once when nothing more can arrive
 
 	mu     sync.Mutex
-	cond   *sync.Cond // any change of what follows
+	cond   *sync.Cond // signals every change of the fields below
 	queue  []string   // received, not yet handled
 	stream net.Conn   // wire, or TLS on it
 	lines  *bufio.Reader
@@ -66,8 +66,7 @@ func (c *control) finish() {
 	}
 }
 
-// readLines returns every whole line that has arrived, at least one. It stops after AUTH: what follows is TLS or must not
-// be there.
+// readLines returns every whole line that has arrived, at least one. It stops after AUTH, which only TLS may follow.
 func (c *control) readLines() ([]string, error) {
 	var lines []string
 	for len(lines) == 0 || c.wholeLine() {
@@ -178,7 +177,7 @@ func (c *control) send(b []byte) error {
 	return err
 }
 
-// end does to the connection what e says.
+// end ends the connection in the way of e.
 func (c *control) end(e Ending) {
 	c.mu.Lock()
 	c.mute = true

@@ -29,7 +29,7 @@ func (h *session) pasv() string {
 	return fmt.Sprintf("227 Entering Passive Mode (%s,%d,%d)", strings.ReplaceAll(ip.String(), ".", ","), addr.Port>>8, addr.Port&0xff)
 }
 
-// eprt reads |1|127.0.0.1|2121|, port 127,0,0,1,8,73.
+// eprt reads an argument such as |1|127.0.0.1|2121|, and port one such as 127,0,0,1,8,73.
 func (h *session) eprt() string {
 	fields := strings.Split(h.Arg, "|")
 	if len(fields) != 5 {
@@ -64,7 +64,7 @@ func (c caller) Accept() (net.Conn, error) { return net.DialTimeout("tcp", strin
 func (c caller) Close() error              { return nil }
 func (c caller) Addr() net.Addr            { return nil }
 
-// transfer sends contents on the data connection, as far as [Cut] lets it, and returns the final reply.
+// transfer sends contents on the data connection, up to the limit of [Cut], and returns the final reply.
 func (h *session) transfer(contents io.Reader) string {
 	const broken = "426 The transfer is broken off."
 	data, below := h.accept()

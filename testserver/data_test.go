@@ -20,7 +20,7 @@ func TestData(t *testing.T) {
 	contents := strings.Repeat("0123456789", 10000)
 	for _, tt := range []struct {
 		name        string
-		action      Action // about RETR
+		action      Action // on RETR
 		script      bool
 		want, final string
 		err         error
@@ -83,7 +83,7 @@ func TestFaultCutsDataUnderTLS(t *testing.T) {
 	}
 }
 
-// Every action ends when the client goes away and when the script is closed.
+// Every action returns when the client goes away and when the server is closed.
 func TestScriptEnds(t *testing.T) {
 	for _, action := range []Action{End(Stalled), Data(strings.Repeat("x", 16<<20)), Data("x", Stalled)} {
 		for _, clientEnds := range []bool{false, true} {
@@ -185,7 +185,7 @@ func clientTLS(roots *x509.CertPool) *tls.Config {
 	return &tls.Config{RootCAs: roots, ServerName: "localhost", ClientSessionCache: tls.NewLRUClientSessionCache(8)}
 }
 
-// secure dials, does AUTH TLS, PBSZ and PROT P.
+// secure dials, protects both connections with AUTH TLS, PBSZ and PROT P, and logs in.
 func secure(t *testing.T, addr string, config *tls.Config) *client {
 	t.Helper()
 	c := dial(t, addr)
@@ -292,7 +292,7 @@ func TestFlightsUnderTLS(t *testing.T) {
 	c.do("RETR f", "150")
 	readAll(t, data, "x")
 	c.want("226")
-	// AUTH; hello; finished with all up to EPSV; RETR.
+	// The flights: AUTH; ClientHello; Finished, with all commands up to EPSV; RETR.
 	control := s.Flights(1)
 	if len(control) != 4 || strings.Join(control[2], " | ") != "USER open | PBSZ 0 | PROT P | EPSV" {
 		t.Errorf("flights %v", control)
@@ -347,7 +347,7 @@ func TestWaitCommand(t *testing.T) {
 	}
 }
 
-// A command is recorded before Fault is asked, which holds this connection alone.
+// The server records a command before it calls Fault. A Fault that blocks holds up only its own connection.
 func TestFaultHoldsTheServer(t *testing.T) {
 	release := make(chan struct{})
 	s := New(t, &Options{Fault: func(c *Conn) Action {

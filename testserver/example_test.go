@@ -61,7 +61,7 @@ func ExampleOptions_fault() {
 	}
 	defer srv.Close()
 
-	fmt.Println(fetch(srv.Addr(), "/motd")) // cut short, and 226 all the same
+	fmt.Println(fetch(srv.Addr(), "/motd")) // cut short, but with 226
 	fmt.Println(fetch(srv.Addr(), "/motd"))
 	// Output:
 	// hel <nil>

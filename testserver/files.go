@@ -21,7 +21,7 @@ func (h *session) path() string {
 	return path.Join(h.dir, h.Arg)
 }
 
-// denied is the reply about a file that cannot be had.
+// denied returns the reply for a file or directory that cannot be opened.
 func denied(err error) string { return "550 " + err.Error() }
 
 func (h *session) cwd() string { return h.enterDir(h.path()) }
@@ -58,7 +58,7 @@ func (h *session) rest() string {
 	return "350 RETR comes next."
 }
 
-// file describes the file of the command's argument.
+// file describes the file that the command's argument names. A directory is an error.
 func (h *session) file() (fs.FileInfo, error) {
 	info, err := h.srv.opts.FS.Stat(h.path())
 	if err == nil && info.IsDir() {
@@ -96,7 +96,7 @@ func (h *session) mlst() string {
 	return "250-Listing\r\n " + facts(info) + h.path() + "\r\n250 End"
 }
 
-// facts returns those of a line of MLSD, and the space after them.
+// facts returns the facts in a line of MLSD or MLST, and the space after them.
 func facts(info fs.FileInfo) string {
 	kind := "file"
 	if info.IsDir() {
@@ -117,7 +117,7 @@ func (h *session) retr() string {
 		return denied(err)
 	}
 	defer f.Close()
-	// A file in memory counts in int: on 32 bits it panics far beyond its end.
+	// A file in memory counts in int: on 32-bit systems it panics at an offset far beyond its end.
 	if _, err := f.Seek(min(offset, info.Size()), io.SeekStart); err != nil {
 		return denied(err)
 	}
@@ -132,7 +132,7 @@ func (h *session) retr() string {
 	return h.transfer(strings.NewReader(strings.ReplaceAll(lines, "\n", "\r\n")))
 }
 
-// list answers NLST, LIST and MLSD. All but MLSD may name a file.
+// list answers NLST, LIST and MLSD. The argument of NLST and LIST may name a file.
 func (h *session) list() string {
 	name := h.path()
 	info, err := h.srv.opts.FS.Stat(name)

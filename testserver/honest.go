@@ -2,7 +2,7 @@ package testserver
 
 import "strings"
 
-// session is what the honest server knows of a connection and its client.
+// session is what the honest server knows about a connection and its user.
 type session struct {
 	*Conn
 	name   string // USER's argument
@@ -26,7 +26,7 @@ func (s *Server) honest(d *Dialogue) {
 	})(d)
 }
 
-// answer sends the final reply to a command, or does what [Final] wants in its place.
+// answer sends the final reply to a command, or runs the actions of [Final] in its place.
 func (c *Conn) answer(reply string) error {
 	if c.final != nil {
 		return c.act(c.final)
@@ -35,14 +35,14 @@ func (c *Conn) answer(reply string) error {
 	return err
 }
 
-// always are the replies to commands that change nothing.
+// always has the replies to commands that change nothing.
 var always = map[string]string{
 	"CLNT": "200 Good to know.", "MODE": "200 Done.", "NOOP": "200 Done.", "OPTS": "200 Done.", "STRU": "200 Done.", "QUIT": "221 Goodbye.",
 	"SYST": "215 UNIX Type: L8",
 	"FEAT": "211-Features:\r\n AUTH TLS\r\n EPRT\r\n EPSV\r\n MDTM\r\n MLST Type*;Size*;Modify*;\r\n PBSZ\r\n PROT\r\n REST STREAM\r\n SIZE\r\n UTF8\r\n211 End",
 }
 
-// logins are the commands that need no login, members those that do.
+// logins has the commands that need no login, members the commands that need one.
 var (
 	logins = map[string]func(*session) string{
 		"AUTH": (*session).auth, "PASS": (*session).pass, "PBSZ": (*session).protect, "PROT": (*session).protect, "USER": (*session).user,

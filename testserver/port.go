@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// Ports below those that systems give out themselves. A test leaves thousands of closed connections in TIME-WAIT
-// behind. Where the system has to choose a port, it looks through all of them for each listener, which took half of the
-// processor time of tests with many transfers. None of them is one that [urlparse.URL.BadPort] refuses, such as 10080.
+// The server chooses its ports itself, below the range from which systems choose. A test leaves thousands of closed
+// connections in TIME-WAIT, and a system that chooses a port looks through all of them for each listener. That took
+// half of the processor time of tests with many transfers. [urlparse.URL.BadPort] refuses some ports, such as 10080,
+// but none here.
 const firstPort, freePorts = 10100, 19900
 
-// lastPort counts the ports that were tried. It begins anywhere, because several processes test at once.
+// lastPort counts the ports that were tried. It begins at random, because several test processes may run at once.
 var lastPort atomic.Uint32
 
 func init() { lastPort.Store(rand.Uint32N(freePorts)) }

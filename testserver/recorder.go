@@ -39,8 +39,8 @@ type recorder struct {
 	closed   bool
 }
 
-// Commands returns the lines received on all control connections, or on those given, counted from 1: in order of arrival,
-// byte for byte, without CRLF. They include passwords.
+// Commands returns the lines received on all control connections, or only on conns, which count from 1. The lines are
+// in order of arrival, byte for byte, without CRLF. They include passwords.
 func (r *recorder) Commands(conns ...int) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,13 +96,14 @@ func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struc
 	return found, r.closed, r.changed
 }
 
-// Flights returns the flights on all connections, or on the control connections given, 0 for the data connections: the
-// lines that ended in each, which are none for a part of a TLS handshake.
+// Flights returns the flights on all connections, or only on the control connections conns, where 0 means the data
+// connections. A flight is returned as the lines that ended in it; one that is only a part of a TLS handshake has no
+// lines.
 //
-// A flight is everything that arrives from the client on a connection between two sends of the server, counted below TLS.
-// Bytes that have already arrived when the server sends do not start a new flight. If a client writes commands one by one
-// without waiting, a reply that the server sends in between may still split them; a client that means one flight writes it
-// at once. An unencrypted download on a new connection takes, to its last byte,
+// A flight is everything that arrives from the client on a connection between two sends of the server, counted below
+// TLS. Bytes that have already arrived when the server sends do not start a new flight. If a client writes commands one
+// by one without waiting, a reply that the server sends in between may still split them; a client that wants one flight
+// must use one write. An unencrypted download on a new connection takes, to its last byte,
 //
 //	1 (TCP) + 1 (greeting) + flights + 1 (data connection)
 //
@@ -138,10 +139,11 @@ func (r *recorder) DataConnections() int {
 // ports matches the port for data in a command or reply, and what comes before it.
 var ports = regexp.MustCompile(`(?m)^(< 229 .*\|\|\||> EPRT \|\d\|[^|]*\||(?:< 227 .*?|> PORT )\d+,\d+,\d+,\d+,)\d+(?:,\d+)?`)
 
-// Transcript returns the dialogues on all control connections, or on those given, one after another with an empty line
-// between them. "> " precedes each command, which stands where the server came to handle it, however early it arrived, and
-// "< " each line of a reply. PORT stands for the ports of data connections, so that the text is the same in each run and can
-// be compared with a file. QUIT and what follows is left out, because a client need not wait for that.
+// Transcript returns the dialogues on all control connections, or only on conns, one after another with an empty line
+// between them. "> " precedes each command, and "< " each line of a reply. A command stands where the server handled
+// it, even if it arrived earlier. PORT replaces the ports of data connections, so that the text is the same in each run
+// and can be compared with a file. Transcript omits QUIT and what follows, because a client need not wait for the
+// reply.
 func (r *recorder) Transcript(conns ...int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,11 +20,11 @@ import (
 )
 
 // Options configures a server. The zero value, and a nil *Options, mean an anonymous server without TLS, with an empty
-// tree, on 127.0.0.1. Of a script only Listen and TLSConfig count.
+// tree, on 127.0.0.1. FS, Tree, ModTime, Users and Home have no effect on a script.
 //
-// The honest server serves an afero.Fs, and nobody can change anything in that. It serves names byte for byte; no name can
-// contain "/". "CWD /etc" takes an absolute path, "CWD " with a null argument succeeds and changes nothing, and "-l" is a
-// name. ABOR has no effect on a transfer under way.
+// The honest server serves an afero.Fs, which clients cannot change. It serves names byte for byte; no name can contain
+// "/". "CWD /etc" takes an absolute path, "CWD " with a null argument succeeds and changes nothing, and "-l" is a name.
+// ABOR has no effect on a transfer under way.
 type Options struct {
 	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an afero.Fs rather than an fs.FS so that a test
 	// can change files while the server runs, and names can be any bytes. Use afero.FromIOFS to serve an fs.FS, which Tree
@@ -42,23 +42,24 @@ type Options struct {
 	// Home holds name -> working directory after login, default "/". Missing directories are created.
 	Home map[string]string
 
-	// Listen returns the listener for control connections, and then one for each passive data connection; nil means a free
-	// port of 127.0.0.1. Their addresses are *net.TCPAddr.
+	// Listen returns first the listener for control connections, and then one for each EPSV and PASV. Its address must
+	// be a *net.TCPAddr. If Listen is nil, the server uses free ports of 127.0.0.1.
 	Listen func() (net.Listener, error)
-	// Scheme is that of the server's URLs: "ftp", the default; "ftpes", where USER before AUTH TLS gets 530 and a transfer
-	// without PROT P gets 521 (RFC 4217); or "ftps", where TLS begins with the first byte on both connections.
+	// Scheme is the scheme of the server's URLs: "ftp", the default; "ftpes", where USER before AUTH TLS gets 530 and a
+	// transfer without PROT P gets 521 (RFC 4217); or "ftps", where TLS begins with the first byte on both connections.
 	Scheme string
-	// TLSConfig, when set, is what the server begins with: its versions, its session tickets, its certificate if not one
-	// that RootCAs trusts. With "ftp" it makes the server accept AUTH TLS. VerifyConnection is called for data connections
-	// alone, so that it can refuse those that do not resume a session, as vsftpd does.
+	// TLSConfig, when set, is the configuration that the server starts from. It may set versions, session tickets and
+	// certificates; without certificates the server uses one that RootCAs trusts. With "ftp" it makes the server accept
+	// AUTH TLS. The server calls VerifyConnection only for data connections, so that it can refuse a connection that
+	// does not resume a session, as vsftpd does.
 	TLSConfig *tls.Config
 
-	// Fault, when set, says what the honest server should do about the greeting and about each command before it handles
-	// them, say [Reply], [End] or [Cut]; nil for nothing. If the Action sends nothing and does not end the connection, the
-	// server goes on to handle the command. Fault may block: the connection waits for it. Calls for different connections
-	// are concurrent.
+	// Fault, when set, returns the Action that the server runs before it sends the greeting and before it handles each
+	// command, such as [Reply], [End] or [Cut]; nil means none. If the Action sends nothing and does not end the
+	// connection, the server goes on to handle the command. Fault may block, and its connection then waits. Calls for
+	// different connections are concurrent.
 	//
-	//	case c.Transfer == 1: // the first transfer ends early, with a lying 226
+	//	case c.Transfer == 1: // the first transfer ends early, with a false 226
 	//		return testserver.Cut(1000, testserver.Closed)
 	//	case c.Verb == "SIZE":
 	//		return testserver.Final(testserver.Reply("213 5"))
@@ -87,9 +88,9 @@ type Server struct {
 	closed    bool
 }
 
-// Start starts a server: an honest one, or with steps one that plays them. The steps apply in order: if two match a
-// command, the later one plays. A command that none matches gets 502; most scripts begin with [Honest]. The caller must
-// close the server.
+// Start starts an honest server or, with steps, a server that plays a script. The steps apply in order: if two match a
+// command, the later one plays. A command that no step matches gets 502; most scripts begin with [Honest]. The caller
+// must close the server.
 func Start(o *Options, steps ...Step) (*Server, error) {
 	s := &Server{steps: steps, open: map[int]*Conn{}}
 	if o != nil {
@@ -235,7 +236,7 @@ func (s *Server) enter() (*Conn, error) {
 	return c, nil
 }
 
-// leave drops a connection of which nothing is left.
+// leave forgets a connection that has ended.
 func (s *Server) leave(conn int) {
 	s.state.Lock()
 	defer s.state.Unlock()
@@ -254,7 +255,7 @@ func (s *Server) count(transfer bool) (open, number int) {
 }
 
 // Close stops the server, closes every connection and waits for the server's goroutines. It returns an error if they do
-// not end, because a function of the caller does not return.
+// not end in time, for example because a function of the caller blocks.
 func (s *Server) Close() error {
 	if s.listener == nil { // it was never started
 		return nil

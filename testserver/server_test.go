@@ -40,7 +40,7 @@ func TestNamesAreServedByteForByte(t *testing.T) {
 	}
 }
 
-// talk is what a client says to a server, and what the answers begin with; see [client.says].
+// talk is what a client says to a server, and what the replies begin with; see [client.says].
 type talk struct {
 	name  string
 	o     Options
@@ -122,7 +122,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// talks has each talk with a server of its own. One with a fault serves tree to users.
+// talks holds each talk with a new server. A server with a Fault serves tree to users.
 func talks(t *testing.T, tree, users map[string]string, tests []talk) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func talks(t *testing.T, tree, users map[string]string, tests []talk) {
 	}
 }
 
-// upon does action about every command with this verb.
+// upon returns Options that run action on every command with this verb.
 func upon(verb string, action Action) Options {
 	return Options{Fault: func(c *Conn) Action {
 		if c.Verb == verb {
@@ -208,7 +208,7 @@ func TestFSMayChange(t *testing.T) {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// limit bounds every read and write of the tests' client. It tells a hang from a busy machine, and nothing else.
+// limit bounds every read and write of the tests' client. It only has to tell a hang from a busy machine.
 const limit = time.Minute
 
 // client is a small FTP client that sends exactly what it is told.
@@ -253,7 +253,7 @@ func (c *client) send(s string) {
 	}
 }
 
-// reply reads a reply, all its lines, or returns what ended the connection.
+// reply reads all lines of a reply, or returns the error that ended the connection.
 func (c *client) reply() (string, error) {
 	line, err := c.r.ReadString('\n')
 	reply := line
@@ -281,8 +281,8 @@ func (c *client) do(line, prefix string) string {
 	return c.want(prefix)
 }
 
-// says holds a dialogue: a command, or "" for none, and what the reply to it begins with, or "end" or "EOF", or "=" and
-// the data of a transfer. "TLS" is a handshake, after which no reply comes.
+// says holds a dialogue. say alternates commands ("" sends none) with what the reply begins with, "end", "EOF", or "="
+// and the data of a transfer. The command "TLS" is a handshake, which has no reply.
 func (c *client) says(say []string) {
 	c.t.Helper()
 	for i := 0; i < len(say); i += 2 {
@@ -339,7 +339,7 @@ func (c *client) dialPort(port string) net.Conn {
 	return data
 }
 
-// transfer does EPSV, command, and returns the data and the final reply.
+// transfer sends EPSV and command, and returns the data and the final reply.
 func (c *client) transfer(command string) (data, final string, err error) {
 	c.t.Helper()
 	conn := c.dialData()
@@ -353,7 +353,7 @@ func (c *client) transfer(command string) (data, final string, err error) {
 	return string(b), final, err
 }
 
-// retrieves does a transfer that must work.
+// retrieves does a transfer that must succeed.
 func (c *client) retrieves(command, want string) {
 	c.t.Helper()
 	got, final, err := c.transfer(command)
@@ -373,7 +373,7 @@ func (c *client) startTLS(config *tls.Config) {
 // digits turns a port into PORT's two numbers.
 func digits(port int) string { return fmt.Sprintf("%d,%d", port>>8, port&0xff) }
 
-// check ends the test at an error that is not what it tests.
+// check ends the test if err is not nil. It is for errors that the test does not expect.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -381,7 +381,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// value returns what a call returned, or ends the test if that is an error.
+// value returns v, or ends the test if err is not nil.
 func value[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

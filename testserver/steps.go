@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Step is a part of a scripted dialogue: one rule or several. Write your own, say with variables for each connection, by
-// calling others:
+// Step is a part of a scripted dialogue: one rule or several. Write your own, for example one that keeps variables for
+// each connection, by calling others:
 //
 //	func(d *testserver.Dialogue) {
 //		tries := 0
@@ -55,7 +55,7 @@ func (d *Dialogue) add(steps []Step) {
 //	""            the greeting
 //	"#2 RETR"     only the second command of a connection that "RETR" matches
 //
-// On panics if the number or the regular expression makes no sense. Without actions the command gets no answer, and the
+// On panics if the number or the regular expression is invalid. Without actions the command gets no reply, and the
 // dialogue continues.
 func On(match string, actions ...Action) Step {
 	if match == "" {

@@ -20,7 +20,7 @@ func (s *Server) certify() (err error) {
 	if s.dataTLS.Certificates == nil {
 		s.dataTLS.Certificates = []tls.Certificate{s.id.Server}
 	}
-	if s.dataTLS.MaxVersion != 0 { // the least that crypto/tls accepts of itself may be more
+	if s.dataTLS.MaxVersion != 0 { // the default minimum of crypto/tls may be higher
 		s.dataTLS.MinVersion = min(s.dataTLS.MaxVersion, tls.VersionTLS12)
 	}
 	var key [32]byte

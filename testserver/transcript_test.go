@@ -37,7 +37,7 @@ func TestTranscript(t *testing.T) {
 
 func port(s *Server) string { return s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:] }
 
-// An fs.FS can be served; nothing can be added to it.
+// A server can serve an fs.FS, but Tree cannot add to it.
 func TestFromIOFS(t *testing.T) {
 	files := afero.FromIOFS{FS: fstest.MapFS{"pub/motd": &fstest.MapFile{Data: []byte("hello")}}}
 	s := New(t, &Options{FS: files})
@@ -50,7 +50,7 @@ func TestFromIOFS(t *testing.T) {
 	}
 }
 
-// What is nil or contradicts itself is an error, or nothing.
+// Nil and invalid arguments give an error or have no effect; so do the methods of the zero Server.
 func TestNothing(t *testing.T) {
 	pipe, _ := net.Pipe()
 	defer pipe.Close()
@@ -77,7 +77,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// unix is a listener with an address that is not one of TCP.
+// unix is a listener whose address is not a *net.TCPAddr.
 type unix struct{ net.Conn }
 
 func (u unix) Accept() (net.Conn, error) { return nil, net.ErrClosed }

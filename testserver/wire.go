@@ -2,8 +2,8 @@ package testserver
 
 import "net"
 
-// bufferSize bounds one read from the socket. It is more than a loopback segment, so that what a client writes at once
-// arrives at once.
+// bufferSize bounds one read from the socket. It is larger than a segment on the loopback interface, so that one read
+// returns what a client sends with one write.
 const bufferSize = 64 << 10
 
 // wire is an accepted TCP connection, below TLS, that counts flights. Read and Write may each be used by one goroutine at
@@ -74,7 +74,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// tcp is what TCP connections, and those in memory, have beyond net.Conn.
+// tcp has the methods that TCP connections, and connections in memory, have beyond net.Conn.
 type tcp interface {
 	SetLinger(sec int) error
 	CloseWrite() error

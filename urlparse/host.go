@@ -53,7 +53,8 @@ func hostOctet(text part, i int) *Error {
 	return text.fault(i, visible(rest[:1])+" cannot stand in a host", delimiterHint(rest))
 }
 
-// delimiterHint is for rest, which follows a host or port without "/", or "".
+// delimiterHint returns the hint for rest, which follows a host or port but does not begin with "/"; "" if there is
+// none.
 func delimiterHint(rest string) string {
 	switch rest[0] {
 	case ';', '?':
@@ -76,8 +77,8 @@ func decodedHint(text part) string {
 
 // hostname = *[ domainlabel "." ] toplabel, and one trailing dot.
 //
-// domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit; a toplabel is the same, because host has looked at
-// its first octet. RFC 1123 section 2.1 and RFC 1035 section 2.3.4 bound them.
+// domainlabel = alphadigit | alphadigit *[ alphadigit | "-" ] alphadigit; a toplabel is read the same way, because host
+// has already checked its first octet. RFC 1123 section 2.1 and RFC 1035 section 2.3.4 limit the lengths.
 func hostname(text part) (string, *Error) {
 	name := strings.TrimSuffix(text.s, ".")
 	at := 0
@@ -139,7 +140,8 @@ func notNumber(text part) *Error {
 	return text.fault(topStart(text.s), reason, hint)
 }
 
-// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). It refuses a zone, which one machine knows alone.
+// ipv6 reads an address in brackets, an extension (RFC 3986 section 3.2.2). It refuses a zone, which only one machine
+// knows.
 func ipv6(text part) (string, *Error) {
 	if !strings.HasSuffix(text.s, "]") {
 		return "", text.fault(len(text.s), `"]" is missing after the IPv6 address`, "")
@@ -156,8 +158,8 @@ func ipv6(text part) (string, *Error) {
 	return addr.String(), nil
 }
 
-// bracketed returns what s, an IPv6 address without its brackets, may have been meant to be: an address and a port, or the
-// whole an address.
+// bracketed returns what s, an IPv6 address without brackets, may mean: an address and a port, an address alone, or
+// either.
 func bracketed(s string) (forms []string) {
 	colon := strings.LastIndexByte(s, ':')
 	if strings.IndexByte(s, ':') == colon { // an IPv6 address has two
@@ -196,7 +198,7 @@ func idnHost(text part) (string, *Error) {
 	return name, f
 }
 
-// part is a piece of the text, and where it begins in the whole, so that an error can name the column.
+// part is a piece of the text. It knows where it begins in the whole, so that an error can name the column.
 type part struct {
 	s  string
 	at int // octets before it
@@ -250,8 +252,8 @@ func (c component) decode(p part) (string, *Error) {
 	return b.String(), nil
 }
 
-// uchar reads what is at i: unreserved | escape, or what else the component allows. It returns the decoded octets and how
-// many octets of text it read.
+// uchar reads a uchar (unreserved | escape) at i, or another character that the component allows. It returns the
+// decoded octets and how many octets of text it read.
 func (c component) uchar(p part, i int) (string, int, *Error) {
 	ch := p.s[i]
 	switch {
@@ -268,7 +270,7 @@ func (c component) uchar(p part, i int) (string, int, *Error) {
 	return "", 0, c.refuse(p, i, n)
 }
 
-// refuse says that the n octets at i cannot stand as they are.
+// refuse returns the error for the n octets at i, which cannot stand unencoded.
 func (c component) refuse(p part, i, n int) *Error {
 	if name := forbidden(p.s[i]); name != "" {
 		return p.fault(i, name+" cannot be part of an FTP command", "")

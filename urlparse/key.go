@@ -10,12 +10,12 @@ import (
 // digestMark begins a digest in a key. Check refuses a NUL in every part of a URL, so no part looks like a digest.
 const digestMark = "\x00"
 
-// Key returns a text that says which resource u names. Two URLs have the same key if and only if they have the same scheme,
-// user name, host, port, octets of the path and typecode; the password does not count. Programs store keys, compare them
-// and send them. People are shown [URL.Redacted] instead, which is never compared.
+// Key returns a text that says which resource u names. Two URLs have the same key if and only if they have the same
+// scheme, user name, host, port, octets of the path and typecode; the password does not count. Programs store, compare
+// and send keys. Show people [URL.Redacted] instead, and do not compare that.
 //
-// A key holds no password. What may be one in a user name or in the path is a digest in the key, so that URLs which differ
-// only there have different keys.
+// A key holds no password. If a part of the user name or of the path may be a password, the key has a digest of that
+// part, so that URLs that differ only there have different keys.
 func (u *URL) Key() string {
 	v := *u
 	v.Port = u.port() // so that it does not matter whether a default port is spelled out
@@ -33,8 +33,8 @@ func (u *URL) Key() string {
 	return v.String()
 }
 
-// digest returns what stands in a key for a part of u that may be a password. The server's address is in the digest, so
-// that equal passwords for two servers do not show as equal.
+// digest returns the text that replaces secret, a part of u that may be a password, in a key. The digest includes the
+// server's address, so that keys do not show that two servers have the same password.
 func (u *URL) digest(secret string) string {
 	sum := sha256.Sum256([]byte(u.Scheme + "\x00" + u.Address() + "\x00" + secret))
 	return digestMark + hex.EncodeToString(sum[:16])

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKeyIsTheResource makes URLs of every combination of parts, those with what may be a password among them, and
-// compares each with each: their keys are equal if and only if they name the same resource.
+// TestKeyIsTheResource makes URLs of every combination of parts, some of which may be passwords. The keys of two URLs
+// must be equal if and only if the URLs name the same resource.
 func TestKeyIsTheResource(t *testing.T) {
 	users := []*url.Userinfo{nil, url.User(""), url.User("a"), url.User("a:"), url.User("a:s3cret"), url.User("a:0ther"), url.UserPassword("a", "s3cret")}
 	paths := [][]string{{"x"}, {"alice@x", "r"}, {"bob@x", "r"}, {"***@x", "r"}, {"***", "r"}, {"x,ftp:", "", "me:s3cret@b", "y"},

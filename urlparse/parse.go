@@ -10,7 +10,7 @@ import (
 // Parse reads one URL. It may be preceded by "URL:" or wrapped in "<URL:" and ">", in which case white space inside the
 // wrapper is removed (RFC 1738, Appendix). The error is an [*Error].
 //
-// Parse takes the ports of other protocols; see [URL.BadPort].
+// Parse accepts the ports of other protocols; see [URL.BadPort].
 func Parse(s string) (*URL, error) {
 	text, f := unwrap(s)
 	if f != nil {
@@ -26,8 +26,8 @@ func Parse(s string) (*URL, error) {
 
 // ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //
-// RFC 1738 section 5; the parts of section 3.1. The "/" after the login is not part of the path. If it is missing, the
-// path is empty.
+// RFC 1738 section 5 has the grammar, section 3.1 the parts. The "/" after the login is not part of the path. If it is
+// missing, the path is empty.
 func ftpurl(text part) (*URL, *Error) {
 	u := new(URL)
 	var schemepart part
@@ -64,8 +64,8 @@ func slashInLogin(schemepart part, slash int, f *Error) *Error {
 
 // login = [ user [ ":" password ] "@" ] hostport
 //
-// RFC 1738 sections 3.1 and 5. The last "@" ends the user name and password, so that the refusal of an unencoded one can
-// point at it.
+// RFC 1738 sections 3.1 and 5. The last "@" ends the user name and password, so that the error for an earlier,
+// unencoded "@" can point at it.
 func login(u *URL, text part) *Error {
 	at := strings.LastIndexByte(text.s, '@')
 	if at >= 0 {
@@ -80,10 +80,11 @@ func login(u *URL, text part) *Error {
 	return f
 }
 
-// loginHint is for a port that is not a number, if there is no login.
+// loginHint is the hint for a port that is not a number, if there is no login.
 const loginHint = "write ftp://user:password@host/ if this is a password"
 
-// userinfo reads user [ ":" password ], each *[ uchar | ";" | "?" | "&" | "=" ]. Empty is not absent: section 3.1.
+// userinfo reads user [ ":" password ], each *[ uchar | ";" | "?" | "&" | "=" ]. An empty one is not an absent one:
+// section 3.1.
 func userinfo(u *URL, text part) *Error {
 	before, _, found := strings.Cut(text.s, ":")
 	name, f := userOctets.decode(text.to(len(before)))
@@ -232,8 +233,8 @@ func unwrap(raw string) (string, *Error) {
 	return inner(raw), nil
 }
 
-// inner returns a URL without "URL:", or without its wrapper and the white space in that. A hyphen before a line break
-// stays: it may be part of the URL, and a guess could name another file.
+// inner returns a URL without "URL:", or without its wrapper and the white space inside it. A hyphen before a line
+// break stays: it may be part of the URL, and a guess could name another file.
 func inner(raw string) string {
 	switch {
 	case hasPrefixFold(raw, "URL:"):
@@ -246,7 +247,7 @@ func inner(raw string) string {
 	return strings.Join(strings.FieldsFunc(text, isSpace), "")
 }
 
-// outer returns the column in raw that column is in inner(raw).
+// outer converts a column of inner(raw) to the column of the same octet in raw.
 func outer(raw string, column int) int {
 	switch {
 	case hasPrefixFold(raw, "URL:"):
@@ -263,7 +264,7 @@ func outer(raw string, column int) int {
 	return i
 }
 
-// angleHint completes a wrapper that lacks its "URL:".
+// angleHint proposes the wrapper for a text that begins with "<" and lacks "URL:".
 func angleHint(raw string) string {
 	text := strings.TrimSuffix(raw[1:], ">")
 	if _, _, f := scheme(part{s: text}); f != nil || text+">" != raw[1:] {

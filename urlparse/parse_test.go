@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/internal/rules/table"
 )
 
-// parseCase is a valid URL: its text, the canonical one ("=" if that is the same), and its parts.
+// parseCase is a valid URL: its text, the canonical text ("=" if it is the same), and the parts.
 type parseCase struct{ in, canon, want string }
 
 // parsed returns the URLs in a section of testdata/parsed.txt.
@@ -25,7 +25,7 @@ func parsed(t *testing.T, section string) (cases []parseCase) {
 	return cases
 }
 
-// parts has all that a URL holds, secrets too.
+// parts returns all that a URL holds, including the password.
 func parts(u *URL) string {
 	all := []string{u.Scheme, "host=" + u.Host}
 	add := func(there bool, format string, value any) {
@@ -45,7 +45,7 @@ func parts(u *URL) string {
 	return strings.Join(all, " ")
 }
 
-// testParse runs a table: the parts, the canonical text, and the round trip.
+// testParse checks the parts, the canonical text and the round trip of each case.
 func testParse(t *testing.T, cases []parseCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -96,7 +96,7 @@ func checkRoundTrip(t *testing.T, u *URL) {
 
 func TestSection2_1Scheme(t *testing.T) { testParse(t, parsed(t, "scheme")) }
 
-// TestSection2_2Encoding encodes every octet of a name, with digits of either case.
+// TestSection2_2Encoding encodes every octet of a name, with hexadecimal digits of either case.
 func TestSection2_2Encoding(t *testing.T) {
 	var cases []parseCase
 	for c := range 256 {
@@ -150,7 +150,7 @@ func TestIsDir(t *testing.T) {
 	}
 }
 
-// TestSection6Ports: BadPort refuses the servers of other protocols; Parse takes every port.
+// TestSection6Ports: BadPort refuses the ports of other protocols; Parse accepts every port.
 func TestSection6Ports(t *testing.T) {
 	for port := 1; port <= 65535; port++ {
 		u := mustParse(t, fmt.Sprintf("ftp://u:S3CRET@h:%05d/f", port))

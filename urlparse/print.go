@@ -19,10 +19,11 @@ const mask = "***"
 // The fmt verbs print [URL.Redacted] instead.
 func (u *URL) String() string { return u.fromHost(u.beforeHost()) }
 
-// Redacted returns the URL like String, with "***" for the password; an absent one stays absent. What follows a colon in the
-// user name becomes "***" too: it is a password if the colon before it was encoded by mistake. So does what stands before an
-// "@" in the first segment, if there is a port and no user: "ftp://me:21/secret@host/f" is the way to a file on the host
-// "me", but probably meant to be a login with a "/" in its password. So does the password of a second URL in the path.
+// Redacted returns the URL like String, with "***" in place of the password, if u has one. What follows a colon in the
+// user name becomes "***" too: it is a password if the colon before it was encoded by mistake. So does what stands
+// before an "@" in the first segment, if there is a port and no user: "ftp://me:21/secret@host/f" names a file on the
+// host "me", but is probably meant as a login with a "/" in its password. So does the password of a second URL in the
+// path.
 func (u *URL) Redacted() string {
 	name, slip, _ := strings.Cut(u.User.Username(), ":")
 	user := encode(u.User.Username())
@@ -32,8 +33,8 @@ func (u *URL) Redacted() string {
 	return u.withPath(func(string) string { return mask }).fromHost(u.login(user, mask))
 }
 
-// withPath returns u with another text for each part of its path that may be a password: the end of one, or the password of a
-// second URL, as in "ftp://a/x,ftp://me:secret@b/y".
+// withPath returns u with instead(part) for each part of its path that may be a password: the end of u's own password,
+// or the password of a second URL, as in "ftp://a/x,ftp://me:secret@b/y".
 func (u *URL) withPath(instead func(part string) string) *URL {
 	suspect := func(s string) bool { return strings.Contains(s, "@") }
 	if !suspect(u.Name) && !slices.ContainsFunc(u.Dirs, suspect) {
@@ -73,10 +74,11 @@ func (u URL) Format(f fmt.State, verb rune) {
 // LogValue returns the URL without its password, for log/slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.Redacted()) }
 
-// MarshalText returns String, with the password: as JSON, XML or a flag a URL is whole. The error is that of [URL.Check].
+// MarshalText returns [URL.String], with the password, so that a URL in JSON, in XML or as a flag is complete. The
+// error is the one of [URL.Check].
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), u.Check() }
 
-// UnmarshalText is [Parse].
+// UnmarshalText reads text like [Parse]. It changes nothing if Parse fails.
 func (u *URL) UnmarshalText(text []byte) error {
 	v, err := Parse(string(text))
 	if err == nil {
@@ -101,7 +103,7 @@ func (u *URL) login(user, password string) string {
 	return s + user + "@"
 }
 
-// fromHost returns what is before the host, the host, and all that follows.
+// fromHost returns the whole URL: before, then the host and what follows it.
 func (u *URL) fromHost(before string) string {
 	b := append(append(make([]byte, 0, 128), before...), u.host()...)
 	if u.Port != 0 {
@@ -121,9 +123,10 @@ func (u *URL) fromHost(before string) string {
 	return string(b)
 }
 
-// redact masks what may be a password in a text that may not be a URL. It uses no grammar, because the text may follow none:
-// the password is everything between the first ":" after the scheme, encoded or not, and the last "@" of the whole text.
-// That hides parts of some paths, on purpose: a password with "/", "@" or "#" in it must not show because of its own error.
+// redact masks what may be a password in a text that may not be a URL. It uses no grammar, because the text may follow
+// none: the password is everything between the first ":" after the scheme, encoded or not, and the last "@" of the
+// whole text. That hides parts of some paths on purpose: a "/", "@" or "#" in a password is an error, and its message
+// must not show the password.
 func redact(text string) string {
 	start := loginStart(text)
 	login := text[start:]
@@ -138,7 +141,7 @@ func redact(text string) string {
 	return text[:start+secret] + mask + login[end:]
 }
 
-// afterColon returns where the text after the first ":" of s begins, encoded or not; or -1.
+// afterColon returns the index after the first ":" of s, which may be encoded, or -1.
 func afterColon(s string) int {
 	for i := range len(s) {
 		switch {
@@ -151,8 +154,8 @@ func afterColon(s string) int {
 	return -1
 }
 
-// lastAt returns the end of what may be a login, or -1. An encoded "@" counts only if there is no other: the user encoded
-// one too many.
+// lastAt returns the end of what may be a login, or -1. An encoded "@" counts only if there is no other: the user
+// probably encoded the delimiter too.
 func lastAt(s string) int {
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		return i
@@ -178,8 +181,8 @@ func portSpan(login string) (begin, end int) {
 	return skip + begin, end
 }
 
-// loginStart skips the Appendix's wrapper and a known scheme. Any other word before a ":" could be a user name, with its
-// password after the ":".
+// loginStart returns where the login may begin, after the wrapper of the Appendix and a known scheme. Any other word
+// before a ":" could be a user name, with its password after the ":".
 func loginStart(text string) int {
 	s := strings.TrimLeft(text, "<\"'` \t\r\n")
 	if hasPrefixFold(s, "URL:") {
@@ -194,7 +197,7 @@ func loginStart(text string) int {
 	return len(text) - len(strings.TrimLeft(s, `/\`))
 }
 
-// userBefore reports whether the scheme before rest may be a user name: anonymous servers take "ftp" for one.
+// userBefore reports whether the scheme before rest may be a user name: servers accept "ftp" as an anonymous user.
 func userBefore(rest string) bool {
 	return !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) && lastAt(rest) >= 0
 }

@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/internal/rules/table"
 )
 
-// refusal is a text that is refused: where, why, and what works instead ("" for no hint at all).
+// refusal is a text that Parse refuses: in which column, why, and with which hint ("" for none).
 type refusal struct {
 	in     string
 	column int
@@ -24,7 +24,7 @@ type refusal struct {
 	hint   string
 }
 
-// refusals returns those in a section of testdata/refused.txt.
+// refusals returns the refusals in a section of testdata/refused.txt.
 func refusals(t *testing.T, section string) (all []refusal) {
 	for _, f := range table.Rows(t, "refused.txt", section) {
 		all = append(all, refusal{f[0], must.Get(strconv.Atoi(f[1]))(t), f[2], f[3]})
@@ -54,8 +54,8 @@ func TestRefuseScheme(t *testing.T) {
 	testRefusals(t, refusals(t, "scheme"))
 }
 
-// TestSection2_2Refusals puts every octet, and some characters beyond ASCII, into a path: what may not stand there is
-// refused with its encoded spelling.
+// TestSection2_2Refusals puts every octet, and some characters beyond ASCII, into a path. The error for one that may
+// not stand there has the encoded spelling.
 func TestSection2_2Refusals(t *testing.T) {
 	allowed := "$-_.+!*'(),?:@&=~/%"
 	cases := []refusal{
@@ -100,7 +100,7 @@ func TestSection3_2_2Refusals(t *testing.T) {
 	testRefusals(t, refusals(t, "path"))
 }
 
-// TestSection6ControlCharacters puts CR, LF and NUL into every part, as they are, encoded, and by hand.
+// TestSection6ControlCharacters puts CR, LF and NUL into every part: raw, encoded, and in values made by hand.
 func TestSection6ControlCharacters(t *testing.T) {
 	for octet, name := range map[string]string{"\r": "carriage return", "\n": "line feed", "\x00": "null octet"} {
 		encoded := fmt.Sprintf("%%%02x", octet)
@@ -188,8 +188,8 @@ func TestSection6Redacted(t *testing.T) {
 	}
 }
 
-// TestSection6Printing prints a URL, however it is nested, with every verb and flag of fmt, and logs it, or as text what
-// holds it: nothing shows the password, spelled out or in hexadecimal digits.
+// TestSection6Printing prints a URL, and values that hold one, with every verb and flag of fmt, and logs them. Nothing
+// may show the password, in plain text or in hexadecimal digits.
 func TestSection6Printing(t *testing.T) {
 	u := mustParse(t, "ftp://u:secret@h/f")
 	type named struct{ U *URL }
@@ -229,7 +229,8 @@ func TestSection6Printing(t *testing.T) {
 	}
 }
 
-// TestUnmarshalRefused reads JSON that has no URL: the value stays as it was, and the error shows no password.
+// TestUnmarshalRefused reads JSON strings that are not URLs: the value must not change, and the error shows no
+// password.
 func TestUnmarshalRefused(t *testing.T) {
 	for _, in := range []string{"", "h", "ftp://u:secret@h:x/", "http://u:secret@h/"} {
 		u := mustParse(t, "ftp://before/")
@@ -262,7 +263,7 @@ func TestErrorMessage(t *testing.T) {
 	}
 }
 
-// strict is the grammar of RFC 1738 section 5, for what String prints.
+// strict matches what String may print: the grammar of RFC 1738 section 5.
 var strict = func() *regexp.Regexp {
 	const uchar = `([a-zA-Z0-9$\-_.+!*'(),]|%[0-9A-F]{2})`
 	const label = `[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?` // "_" is an extension
@@ -270,8 +271,8 @@ var strict = func() *regexp.Regexp {
 	return regexp.MustCompile(`^(ftp|ftps|ftpes)://(` + uchar + `*(:` + uchar + `*)?@)?` + host + `(:[1-9][0-9]*)?(/` + uchar + `*)+(;type=[aid])?$`)
 }()
 
-// obviousPassword is the text between the first ":" of the login and the last "@", if no other part of the text holds it,
-// and it is long enough to tell.
+// obviousPassword returns the text between the first ":" of the login and the last "@", or "" if that text is short or
+// also appears elsewhere, so that finding it in an error would prove nothing.
 func obviousPassword(in string) string {
 	m := regexp.MustCompile(`(?is)^(?:<?url:)?ftp(?:s|es)?://[^:@/]*:(.*)@`).FindStringSubmatchIndex(in)
 	if m == nil || m[3]-m[2] < 6 {
@@ -301,7 +302,7 @@ func checkRefusal(t *testing.T, in string, err error) {
 	}
 }
 
-// checkValue checks what holds for every URL that Parse or Check takes.
+// checkValue checks what holds for every URL that Parse or Check accepts.
 func checkValue(t *testing.T, u *URL) {
 	checkRoundTrip(t, u)
 	password, has := u.User.Password()

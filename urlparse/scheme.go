@@ -27,7 +27,7 @@ func scheme(text part) (string, part, *Error) {
 	}
 	if !strings.HasPrefix(rest, "//") {
 		hint := generalHint
-		if !userBefore(rest) { // or rest begins with a password
+		if !userBefore(rest) { // otherwise rest may begin with a password
 			hint = schemeHint(s, rest)
 		}
 		return "", text, text.fault(len(name)+1, `"//" is missing after the scheme`, hint)
@@ -87,20 +87,20 @@ func missingScheme(text part) *Error {
 		}
 	}
 	hint := schemeHint(name, rest)
-	if hint == generalHint || !strings.ContainsAny(rest, "./:") { // a word is hardly a host
+	if hint == generalHint || !strings.ContainsAny(rest, "./:") { // a word alone is probably no host
 		hint = cmp.Or(addressHint(rest), copyHint(rest), generalHint)
 	}
-	file := strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@") // or a host
+	file := strings.Count(rest, ".") == 1 && !strings.ContainsAny(rest, "/:@") // it may also be a host
 	if hint != generalHint && file {
 		hint = hostHint(rest, "")
 	}
 	return text.fault(0, reason, hint)
 }
 
-// otherSchemes are never taken for a host.
+// otherSchemes are schemes that hostHint does not take for hosts.
 const otherSchemes = " http https sftp scp file mailto news data s3 "
 
-// hostHint is for an unknown scheme without "//" after it, which may be a host.
+// hostHint returns the hint for an unknown scheme without "//" after it: it may be a host.
 func hostHint(name, rest string) string {
 	scheme := strings.Contains(otherSchemes, " "+strings.ToLower(name)+" ")
 	if _, f := host(part{s: name}); f != nil || scheme || strings.HasPrefix(rest, "//") {
@@ -109,7 +109,7 @@ func hostHint(name, rest string) string {
 	return "write ftp://" + name + "/ and the path if " + name + " is a host"
 }
 
-// addressHint proposes an IPv6 address that lacks its brackets.
+// addressHint proposes brackets for an IPv6 address that has none.
 func addressHint(text string) string {
 	address, path, _ := strings.Cut(text, "/")
 	forms := bracketed(address)
@@ -122,7 +122,8 @@ func addressHint(text string) string {
 	return "write " + strings.Join(forms, " or ")
 }
 
-// copyHint proposes a URL for host:path or user@host:path, as scp reads them. A path that begins with "/" is absolute there.
+// copyHint proposes a URL for host:path or user@host:path, as scp reads them. For scp, a path that begins with "/" is
+// absolute.
 func copyHint(text string) string {
 	login, path, found := strings.Cut(text, ":")
 	if !found || path == "" || strings.Contains(path, "@") || digit(path[0]) {
@@ -137,7 +138,7 @@ func copyHint(text string) string {
 	switch {
 	case hint == generalHint:
 		return ""
-	case redact(text) != text: // it does not show what may be a password
+	case redact(text) != text: // the hint must not show what may be a password
 		between := text[len(login) : len(text)-len(path)]
 		return `write ftp:// before it, and "` + slash + `" in place of "` + between + `"`
 	}

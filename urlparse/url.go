@@ -4,9 +4,10 @@
 //
 //	ftpurl = "ftp://" login [ "/" fpath [ ";type=" ftptype ]]
 //
-// Parse splits the text first and decodes each part last, and once, so "%2F" is an octet of a name and never a separator.
-// There is no query and no fragment: "?" is part of a name, and an unencoded "#" is refused. The error for a refused URL is
-// an [*Error] with the column, the reason and, if there is one, the spelling that would work. No error shows a password.
+// Parse splits the text before it decodes the parts, each of them once, so "%2F" is an octet of a name, never a
+// separator. There is no query and no fragment: "?" is part of a name, and an unencoded "#" is refused. The error for a
+// refused URL is an [*Error] with the column, the reason and, if there is one, the spelling that would work. No error
+// shows a password.
 //
 // Extensions: the schemes ftps and ftpes, IPv6 literals in brackets, internationalized host names, underscores in host
 // names, one trailing dot after a host name, and unencoded "~" and UTF-8 letters in a path.
@@ -37,14 +38,16 @@ const (
 	TypeDir   Typecode = "d" // NLST: the names in a directory
 )
 
-// schemes are those of URLs. RFC 1738 defines only ftp; the others are extensions.
+// schemes are the supported schemes. RFC 1738 defines only ftp; the others are extensions.
 var schemes = []string{"ftpes", "ftps", "ftp"}
 
-// URL is an FTP URL, split into its parts. The parts are decoded: they are the octets that FTP commands carry. [URL.Check]
-// checks a value made by hand. Packages fmt and log/slog print a URL without its password; String and MarshalText, so that
-// encoding/json too, write it whole, also where a log has JSON of a struct with a URL in it. Two more ways print the
-// password: User by itself, and a verb such as %s for a struct with a URL, not a pointer to one, in an unexported field,
-// whose methods fmt does not call.
+// URL is an FTP URL, split into its parts. The parts are decoded: they are the octets that FTP commands carry.
+// [URL.Check] checks a value made by hand.
+//
+// Packages fmt and log/slog print a URL without its password. String and MarshalText include the password, and so does
+// encoding/json, even when a log handler uses it for a struct that holds a URL. Two more ways print the password:
+// printing User alone, and printing a struct with a verb such as %s if an unexported field of it is a URL (not a *URL),
+// because fmt calls no methods of unexported fields.
 type URL struct {
 	// "ftp"; "ftps": TLS from the first octet (implicit); or "ftpes": TLS after AUTH TLS (explicit, RFC 4217)
 	Scheme string
@@ -102,7 +105,7 @@ func (u *URL) Child(name string, t Typecode) *URL {
 	return &v
 }
 
-// host returns the host as the parser would, and an invalid one as it is, with brackets if need be.
+// host returns the host as [Parse] would spell it, and an invalid host unchanged. An IPv6 address gets brackets.
 func (u *URL) host() string {
 	if h, f := host(part{s: bracket(u.Host)}); f == nil {
 		return bracket(h)
@@ -118,9 +121,9 @@ func bracket(host string) string {
 	return host
 }
 
-// Check returns the error that [Parse] would return for a value made by hand: a CR, LF or NUL in a part, a typecode of a
-// file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an [*Error]
-// whose Input is u.Redacted() and whose column counts in u.String().
+// Check returns the error that [Parse] would return for a value made by hand: a CR, LF or NUL in a part, the typecode
+// of a file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an
+// [*Error] whose Input is u.Redacted() and whose column counts in u.String().
 func (u *URL) Check() error {
 	// A delimiter in the host would make it another URL.
 	_, f := host(part{bracket(u.Host), len(u.beforeHost())})
@@ -138,9 +141,10 @@ func (u *URL) Check() error {
 	return f
 }
 
-// BadPort returns an [*Error] if u's port belongs to another well-known protocol (25, 6667, ...), and nil for all others:
-// a URL could make an FTP client talk to such a server (RFC 1738 section 6). The error is an [ErrPort], and like the error of
-// [URL.Check]. Programs that know that an FTP server is there set AllowPort of ftpexec.Client.
+// BadPort returns an [*Error] if u's port belongs to another well-known protocol (25, 6667, ...), and nil otherwise. A
+// URL could make an FTP client talk to a server of that protocol (RFC 1738 section 6). The error matches [ErrPort]; its
+// Input and column are as in the error of [URL.Check]. A program that knows that the server there speaks FTP sets
+// AllowPort of ftpexec.Client.
 func (u *URL) BadPort() error {
 	name := protocolOf(u.Port)
 	if name == "" {

@@ -26,19 +26,19 @@ type file struct {
 	size   int64 // -1 if unknown
 	first  *ftpexec.Response
 	given  bool // bytes of first have been returned: another transfer must bring the same file
-	joined bool // bytes of another have been returned, too
+	joined bool // bytes of another transfer have been returned, too
 	// all bytes of a small file whose time the server does not give; nil before they have come
 	whole []byte
 	body  io.ReadCloser // the transfer, if one is under way
 	at    int64         // where body is in the file
-	// what a Read at the end returns; nil if a transfer has to show it, as of an empty file
+	// what a Read at the end returns; nil if a transfer has to show it, as for an empty file
 	end error
 
 	listed bool
 	rest   []fs.DirEntry // not read yet; then comes end
 }
 
-// call makes one call at a time, and none after Close. It returns an error of io/fs.
+// call runs one do at a time, and none after Close. It returns errors as io/fs wants them.
 func (f *file) call(op string, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,13 +146,13 @@ func (f *file) readFrom(p []byte, off int64) (n int, err error) {
 	case len(p) == 0:
 		return 0, nil
 	case f.size >= 0 && off >= f.size && (off > 0 || f.end != nil):
-		// REST beyond the end is no way to learn about the end.
+		// A transfer that begins beyond the end cannot show where the end is.
 		return 0, cmp.Or(f.end, io.EOF)
 	}
 	return f.fetch(p, off)
 }
 
-// fetch reads bytes at off from a transfer, or from the file if all of it is at hand.
+// fetch reads bytes at off from a transfer, or from memory if the whole file is there.
 func (f *file) fetch(p []byte, off int64) (n int, err error) {
 	err = f.moveTo(off)
 	if err == nil && f.whole != nil {
@@ -178,8 +178,8 @@ func (f *file) fetch(p []byte, off int64) (n int, err error) {
 	return f.held(n, off, err), err
 }
 
-// held returns how many of n bytes at off Read returns with err: not the last of the file, because a caller that has that, as
-// from io.ReadFull, need not look at err.
+// held returns how many of n bytes at off Read returns with err. It holds back the last byte of the file, because a
+// caller that gets all bytes, such as io.ReadFull, may ignore err.
 func (f *file) held(n int, off int64, err error) int {
 	if err == nil || err == io.EOF || f.size < 0 {
 		return n
@@ -187,8 +187,8 @@ func (f *file) held(n int, off int64, err error) int {
 	return int(min(int64(n), max(0, f.size-1-off)))
 }
 
-// confirmed returns what err, of a Read of body, means. At the end of the file it reads again, so that the server's
-// confirmation comes with the last bytes.
+// confirmed returns what err, which a Read of body has returned, means. At the end of the file it reads again, so that
+// the server's confirmation comes with the last bytes.
 func (f *file) confirmed(err error) error {
 	if err == nil && f.at == f.size {
 		more := 0
@@ -206,7 +206,7 @@ func (f *file) confirmed(err error) error {
 	return err
 }
 
-// moveTo makes body one that is at off. It reads what is left of a transfer if that is little.
+// moveTo makes body a transfer that is at off. It reads and drops the bytes before off if they are few.
 func (f *file) moveTo(off int64) error {
 	if gap := off - f.at; f.body != nil && gap > 0 && gap <= drain.Over {
 		n, err := io.CopyN(io.Discard, f.body, gap)
@@ -228,13 +228,13 @@ func (f *file) moveTo(off int64) error {
 // small reports whether the file can still be kept as a whole.
 func (f *file) small() bool { return !f.given && f.size > 0 && f.size <= drain.Over }
 
-// errUndated means that nothing would show whether another transfer brings the same file: as in package download, that takes
-// its size and time.
+// errUndated means that nothing would show whether another transfer brings the same file: that takes a size and a time,
+// as in package download.
 var errUndated = fmt.Errorf("the server does not give the file's size and time, "+
 	"so another transfer may bring another file%.0w: "+
 	"read it once, from its beginning to its end", ftpexec.ErrChanged)
 
-// begin starts a transfer at off. The file must be the one of which bytes have been returned.
+// begin starts a transfer at off. It fails if the file is not the one whose bytes have been returned.
 func (f *file) begin(off int64) error {
 	if f.given && (f.size < 0 || f.first.ModTime.IsZero()) {
 		return errUndated
@@ -246,7 +246,7 @@ func (f *file) begin(off int64) error {
 	f.body = r.Body
 	f.at = off
 	f.joined = f.given
-	if f.small() && r.ModTime.IsZero() { // MLST gives the time, but no transfer has it
+	if f.small() && r.ModTime.IsZero() { // MLST gives the time, but no transfer does
 		f.giveUp()
 		return f.keep()
 	}
@@ -259,7 +259,7 @@ func (f *file) begin(off int64) error {
 	return f.unlike(r.Size, r.ModTime)
 }
 
-// unlike returns an error if a file of this size and time is not the one of which bytes have been returned.
+// unlike returns an error if a file of this size and time is not the one whose bytes have been returned.
 func (f *file) unlike(size int64, modTime time.Time) error {
 	if size >= 0 && size != f.size || !modTime.Equal(f.first.ModTime) {
 		return ftpexec.ErrChanged
@@ -280,8 +280,8 @@ func (f *file) keep() error {
 	return nil
 }
 
-// same returns io.EOF if the server's file, of which several transfers have brought bytes, is still the one that it was: it
-// may be replaced between MDTM and the data.
+// same returns io.EOF if the file on the server has not changed. It is for a file that took several transfers, because
+// the file may be replaced between MDTM and the data.
 func (f *file) same() error {
 	now, err := f.info.fsys.client.Stat(f.ctx, f.info.e.URL)
 	if err == nil {
@@ -290,7 +290,7 @@ func (f *file) same() error {
 	return cmp.Or(err, io.EOF)
 }
 
-// giveUp ends the transfer. The connection goes with it, unless little is left.
+// giveUp ends the transfer. It also closes the connection, unless few bytes are left.
 func (f *file) giveUp() {
 	if f.body != nil {
 		_ = drain.Short(f.body, f.size, f.at)

@@ -1,4 +1,4 @@
-// Package ftpfs makes a directory on an FTP server a file system that can be read ([io/fs]).
+// Package ftpfs presents a directory on an FTP server as a read-only file system ([io/fs]).
 //
 //	fsys, err := ftpfs.New(ctx, nil, "ftp://ftp.example.org/pub/")
 //	text, err := fs.ReadFile(fsys, "README")
@@ -21,28 +21,31 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// FS is a directory on an FTP server with everything below it. It caches nothing. Its methods may be called concurrently.
+// FS is a directory on an FTP server with everything below it. It caches nothing. Its methods may be called
+// concurrently.
 //
-// Open asks what the name is, in one round trip where the server knows MLST (RFC 3659 section 7), and follows links. Files
-// implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5), or
-// drops up to 256 KiB that come before it. Calls for one file run one after another; Close ends them. The last bytes, and
-// [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error the next Read
-// tries again, from the last byte too. If size or time of the file have changed since the first Read, the error is [ftpexec.ErrChanged]. It is that
-// too if another transfer is needed, and the server does not give both: nothing would show whether it brings the same file.
-// A file of at most 256 KiB without a time is therefore read whole by its first Read.
+// Open asks the server what the name is, in one round trip if it knows MLST (RFC 3659 section 7), and follows links.
+// Files implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5),
+// or drops up to 256 KiB that come before it. Calls for one file run one after another; Close ends them. The last
+// bytes, and [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error
+// the next Read tries again, even if only the last byte is missing. If the size or time of the file has changed since
+// the first Read, the error is [ftpexec.ErrChanged]. The error is the same if another transfer is needed and the server
+// does not give both, because nothing would show whether the transfer brings the same file. The first Read of a file of
+// at most 256 KiB without a time therefore reads the whole file.
 //
-// A file holds a connection from its first Read to its last byte or Close. Close reads up to 256 KiB that are left, for at
-// most a second, and else closes the connection. If [ftpexec.Client.MaxConns] are in use, a call
-// that needs one more waits until one is free, its file is closed or the context of New ends: for ever, if it waits for
-// files that the same goroutine keeps half read.
+// A file holds a connection from its first Read to its last byte or Close. Close reads the rest of the transfer if at
+// most 256 KiB are left, for at most a second; otherwise it closes the connection. If [ftpexec.Client.MaxConns]
+// connections are in use, a call that needs another one waits until one is free, its file is closed or the context of
+// New ends. It waits for ever if the same goroutine holds the connections with files that it has read in part.
 //
 // ReadDir lists a directory as [ftpexec.Client.Entries] does, and asks for each type if the server lists only names. It
-// returns the entries with valid names ([fs.ValidPath]) on lines that are understood, and an error that joins an
-// [ftpexec.ErrLine] for each of the others. [fs.WalkDir] gives that error to its function; [fs.Glob] leaves them out.
+// returns the entries with valid names ([fs.ValidPath]) on lines that it understands, and an error that joins an
+// [ftpexec.ErrLine] for each of the others. [fs.WalkDir] gives that error to its function; [fs.Glob] leaves those lines
+// out.
 //
 // A FileInfo has the size and the time in UTC, or -1 and the zero time if the server does not give them. Files have the
-// permissions 0444, directories 0555. Sys returns an *[ftpexec.Entry] with what the server said. The Info of a
-// [fs.DirEntry] asks the server if the listing has only rough or local times, as LIST has, and it is no link.
+// permissions 0444, directories 0555. Sys returns an *[ftpexec.Entry] with what the server said. The Info of an
+// [fs.DirEntry] that is not a link asks the server if the listing has only rough or local times, as LIST has.
 //
 // All errors are *[fs.PathError]; errors of the server wrap an *[ftpexec.Error]. They are [fs.ErrNotExist],
 // [fs.ErrPermission], [fs.ErrInvalid] or [fs.ErrClosed] where io/fs asks for that. A server that refuses a directory
@@ -54,8 +57,8 @@ type FS struct {
 }
 
 // New returns the directory that a URL names as a file system; url must end in "/" or ";type=d". It sends nothing. ctx
-// covers all use of the FS and its files. A nil Client means one with its defaults. The error is [syscall.ENOTDIR] if the
-// URL names a file, or a *[urlparse.Error] if it is not valid.
+// covers all use of the FS and its files. A nil Client means one with its defaults. The error is [syscall.ENOTDIR] if
+// the URL names a file, or a *[urlparse.Error] if it is not valid.
 func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 	root, err := urlparse.Parse(url)
 	if err != nil {
@@ -77,7 +80,8 @@ func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 
 var errNoContext = fmt.Errorf("%w: no context: write context.Background()", fs.ErrInvalid)
 
-// WithContext returns d with ctx in place of the context of New, for example the context of a request. It shares the connections of d.
+// WithContext returns d with ctx in place of the context of New, for example the context of a request. It shares the
+// connections of d.
 func (d *FS) WithContext(ctx context.Context) *FS { return &FS{d.client, ctx, d.root} }
 
 // Open opens the named file or directory.
@@ -99,7 +103,7 @@ func (d *FS) Stat(name string) (fs.FileInfo, error) {
 	return i, nil
 }
 
-// Lstat is as Stat, but does not follow a link. It lists the directory that has the name.
+// Lstat is like Stat, but does not follow a link. It lists the directory that contains the name.
 func (d *FS) Lstat(name string) (fs.FileInfo, error) {
 	if name == "." {
 		return d.Stat(name)
@@ -123,11 +127,11 @@ func (d *FS) ReadLink(name string) (string, error) {
 	return i.e.Target, nil
 }
 
-// ReadFile returns the contents of the named file, without asking first what it is. If the server gives no size the one in
-// the listing of its directory counts.
+// ReadFile returns the contents of the named file, without asking first what it is. If the server gives no size,
+// ReadFile compares the number of bytes with the size in the listing of the directory.
 func (d *FS) ReadFile(name string) ([]byte, error) {
 	all, err := d.read(d.ctx, name)
-	if err == errListed { // it may have changed between the two
+	if err == errListed { // the file may have changed between transfer and listing
 		all, err = d.read(d.ctx, name)
 	}
 	return all, failed("read", name, err)
@@ -135,7 +139,8 @@ func (d *FS) ReadFile(name string) ([]byte, error) {
 
 var errListed = fmt.Errorf("%w: its directory lists another size", ftpexec.ErrTruncated)
 
-// read returns the bytes of a file, and errListed if only the listing of its directory has a size, which they do not have.
+// read returns the bytes of a file. The error is errListed if only the listing of its directory has a size, and that is
+// not the number of bytes.
 func (d *FS) read(ctx context.Context, name string) ([]byte, error) {
 	u, err := d.url(name)
 	if err != nil {
@@ -160,7 +165,7 @@ func (d *FS) read(ctx context.Context, name string) ([]byte, error) {
 func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, odd, err := d.list(name)
 	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == ftpexec.StageDirectory {
-		// Is it a file?
+		// The name may be one of a file.
 		if i, serr := d.stat(name); serr == nil && !i.IsDir() {
 			err = fmt.Errorf("%w%.0w", syscall.ENOTDIR, err)
 		}
@@ -184,7 +189,7 @@ func (d *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return all, failed("readdir", name, odd)
 }
 
-// Glob is as [fs.Glob], and leaves out what cannot be listed.
+// Glob is like [fs.Glob], but leaves out what cannot be listed.
 func (d *FS) Glob(pattern string) ([]string, error) { return fs.Glob(lenient{d}, pattern) }
 
 // lenient lists a directory without the entries that are not understood.
@@ -218,7 +223,7 @@ func (d *FS) url(name string) (*urlparse.URL, error) {
 	return u, nil
 }
 
-// stat asks what a name is. If the server knows neither MLST nor SIZE, the listing says.
+// stat asks the server what a name is. If the server knows neither MLST nor SIZE, stat looks into the listing.
 func (d *FS) stat(name string) (*info, error) {
 	u, err := d.url(name)
 	if err != nil {
@@ -232,7 +237,7 @@ func (d *FS) stat(name string) (*info, error) {
 	if i, err = d.lookUp(name); err != nil {
 		return nil, err
 	}
-	if i.Type() == fs.ModeSymlink { // it leads nowhere
+	if i.Type() == fs.ModeSymlink { // the link leads nowhere
 		return nil, ftpexec.ErrNotFound
 	}
 	i.e.Mode &^= fs.ModeIrregular
@@ -281,7 +286,7 @@ func failed(op, name string, err error) error {
 	switch {
 	case err == nil || err == io.EOF || errors.As(err, new(*fs.PathError)):
 		return err
-	case known && e.Stage == ftpexec.StageTransfer && e.Hint != "": // it is about URLs
+	case known && e.Stage == ftpexec.StageTransfer && e.Hint != "": // the hint is about URLs
 		plain := *e
 		plain.Hint = ""
 		err = &plain
@@ -291,7 +296,7 @@ func failed(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// info is what is known about a file or directory. It is its entry in a directory too.
+// info is what is known about a file or directory. It is an fs.FileInfo and an fs.DirEntry.
 type info struct {
 	fsys *FS
 	path string // in fsys
@@ -318,7 +323,7 @@ func (i *info) Mode() fs.FileMode {
 	return i.Type() | 0o444
 }
 
-// Info returns what Stat returns. A link and what MLSD says need no question.
+// Info returns what Stat returns. It asks the server neither about a link nor about an entry of MLSD.
 func (i *info) Info() (fs.FileInfo, error) {
 	kind := i.Type()
 	other := kind != 0 && kind != fs.ModeDir

@@ -13,12 +13,13 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// body is a file from some byte on. If its size is known, it returns the last byte only after the server has confirmed that
-// the transfer is complete: a reader that stops at Content-Length, as a proxy does, would not see an error after that.
+// body is a file from some byte on. If its size is known, it returns the last byte only after the server has confirmed
+// that the transfer is complete: a reader that stops at Content-Length, as a proxy does, would not see an error after
+// that.
 type body struct {
 	io.ReadCloser       // of an ftpexec.Response
 	size          int64 // of the file; -1 if unknown
-	// the end of the request's context, which is a Close too; false if it came
+	// stops the wait for the end of the request's context, which acts as Close; false if the context has ended
 	forget func() bool
 
 	mu   sync.Mutex // held during a call
@@ -32,8 +33,8 @@ type part struct {
 	io.Closer
 }
 
-// open retrieves the file that u names from an offset on. If ctx ends between two Reads, that is a Close, which may keep the
-// connection.
+// open retrieves the file that u names from an offset on. If ctx ends between two Reads, that acts as Close, which may
+// keep the connection.
 func open(
 	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, from int64,
 ) (*ftpexec.Response, *body, error) {
@@ -45,7 +46,7 @@ func open(
 		reason := guard.Stop(ctx)
 		_ = b.leave(reason)
 		cancel(reason)
-		b.mu.Lock() // after what is under way
+		b.mu.Lock() // after a call that is under way
 		defer b.mu.Unlock()
 		if b.ReadCloser != nil {
 			b.ReadCloser.Close()
@@ -83,8 +84,8 @@ func (b *body) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// WriteTo copies straight to an *os.File, as [ftpexec.Response] says. The file may then have the last byte of a transfer that
-// failed.
+// WriteTo copies straight to an *os.File, as [ftpexec.Response] says. The file may then have the last byte of a
+// transfer that failed.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	file, ok := w.(*os.File)
 	source, direct := b.ReadCloser.(io.WriterTo)
@@ -101,7 +102,7 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// Close reads the rest if that is short. It ends a Read that is under way. The error is the error of an empty file.
+// Close reads the rest if that is short. It ends a Read that is under way. Only for an empty file it returns an error.
 func (b *body) Close() error {
 	if !b.forget() {
 		return nil
@@ -111,7 +112,8 @@ func (b *body) Close() error {
 	return err
 }
 
-// leave reads the rest if that is short, and makes reason the error of later calls. It does nothing while one is under way.
+// leave reads the rest if that is short, and makes reason the error of later calls. It does nothing while a call is
+// under way.
 func (b *body) leave(reason error) error {
 	if !b.mu.TryLock() {
 		return nil
@@ -122,7 +124,7 @@ func (b *body) leave(reason error) error {
 	}
 	b.over = reason
 	err := drain.Short(b.ReadCloser, b.size, b.at)
-	if b.at < b.size { // nobody asked for it
+	if b.at < b.size { // the caller did not read the rest
 		return nil
 	}
 	return err

@@ -51,7 +51,7 @@ func newer(modTime time.Time, field string) int {
 	return -1
 }
 
-// judged returns r, or the answer that the preconditions in h call for in its place.
+// judged returns r, or the response that the preconditions in h require in its place.
 func judged(r *http.Response, h http.Header) *http.Response {
 	if r == nil || r.StatusCode > 299 && r.StatusCode != http.StatusRequestedRangeNotSatisfiable {
 		return r
@@ -73,7 +73,7 @@ func judged(r *http.Response, h http.Header) *http.Response {
 }
 
 // rangeOf returns the part of a file that Range asks for: from first up to end, or the last -first bytes if first is
-// negative. Without an end it is all of it, because Range is to be ignored.
+// negative. Both are 0 if Range must be ignored.
 func rangeOf(field string) (first, end int64) {
 	text, known := strings.CutPrefix(field, "bytes=")
 	from, to, one := strings.Cut(text, "-")
@@ -91,7 +91,8 @@ func rangeOf(field string) (first, end int64) {
 	return 0, 0
 }
 
-// position reads a number of Range. One that is too large for a file counts as the largest, with room for the byte after it.
+// position reads a number of Range. A number that is too large for a file becomes the largest that leaves room for the
+// byte after it.
 func position(digits string) (int64, error) {
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if errors.Is(err, strconv.ErrRange) {
@@ -100,14 +101,15 @@ func position(digits string) (int64, error) {
 	return int64(min(n, math.MaxInt64-1)), err
 }
 
-// refused reports whether a server may send a file in spite of err: whole, or although it says nothing about it.
+// refused reports whether a server may send the file in spite of err: as a whole, or although it gives no facts about
+// it.
 func refused(err error) bool {
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) ||
 		errors.Is(err, ftpexec.ErrNoRestart)
 }
 
-// get answers a GET of a file, or of the part that h asks for. It asks for the part before it knows the size, which saves
-// a round trip.
+// get answers a GET of a file, or of the part that h asks for. It asks for the part before it knows the size, which
+// saves a round trip.
 func get(
 	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, h http.Header,
 ) (*http.Response, error) {
@@ -138,7 +140,8 @@ func get(
 	return respond(http.StatusOK, u, r.Size, r.ModTime, contents), nil
 }
 
-// located is rangeOf, with first as an offset: for the last bytes of a file it asks for the size.
+// located is like rangeOf, but first is always an offset. For the last bytes of a file, located asks the server for the
+// size.
 func located(
 	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, field string,
 ) (first, end int64, err error) {
@@ -174,14 +177,14 @@ func partial(u *urlparse.URL, r *ftpexec.Response, contents *body, end int64) *h
 	return a
 }
 
-// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may differ from
-// this machine's, and some servers give their local time.
+// settled is how long ago the time of a file must be for it to be a strong validator. The server's clock may differ
+// from this machine's, and some servers give their local time.
 const settled = 24 * time.Hour
 
-// divisible reports whether a part of the file may be sent. If-Range must have a date that shows that the file is the one
-// that the client knows (RFC 9110 section 13.1.5): the file's time, if that is a strong validator. A file may change twice
-// in a second, so it is one only if the time was long ago when it was given (section 8.8.2.2). If-Unmodified-Since must be
-// one that can be compared.
+// divisible reports whether a part of the file may be sent. If-Range must have a date that shows that the file is the
+// one that the client knows (RFC 9110 section 13.1.5): the file's time, if that is a strong validator. A file may
+// change twice in a second, so the time is a strong validator only if it was long past when the server gave it (section
+// 8.8.2.2). If-Unmodified-Since must be a date that can be compared.
 func divisible(h http.Header, modTime time.Time) bool {
 	if since := h.Get("If-Unmodified-Since"); since != "" && newer(modTime, since) == 0 {
 		return false

@@ -27,33 +27,34 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Transport is an [http.RoundTripper] for the schemes ftp, ftps and ftpes: [http.Transport.RegisterProtocol] takes one for
-// each. The zero value is ready to use.
+// Transport is an [http.RoundTripper] for the schemes ftp, ftps and ftpes: [http.Transport.RegisterProtocol] takes one
+// for each. The zero value is ready to use.
 //
-// GET of a file sends what [ftpexec.Client.Do] sends. A range is 206, or 416 beyond the end. The file comes whole, with 200,
-// if Range has several, its size is unknown, its type is ASCII, the server refuses REST, If-Range is not the date of
-// Last-Modified, or that is less than a day ago. GET of a directory (a URL that ends in "/" or ";type=d") is its names, one
-// on each line. HEAD sends what [ftpexec.Client.Stat] sends.
+// GET of a file sends what [ftpexec.Client.Do] sends. A request for a range gets 206, or 416 beyond the end. It gets
+// the whole file, with 200, if Range has several ranges, the file's size is unknown, its type is ASCII, the server
+// refuses REST, If-Range is not the date of Last-Modified, or that date is less than a day ago. GET of a directory (a
+// URL that ends in "/" or ";type=d") gets its names, one on each line. HEAD sends what [ftpexec.Client.Stat] sends.
 //
-// Preconditions hold for the time of a file (RFC 9110 section 13): the answer is 412, or 304 without a transfer. As there are
-// no entity tags, If-Match and If-None-Match match only with "*". With If-Unmodified-Since that cannot be compared the file
-// comes whole.
+// Preconditions are compared with the time of a file (RFC 9110 section 13). If one fails, the response is 412, or 304
+// without a transfer. There are no entity tags, so If-Match and If-None-Match match only with "*". If
+// If-Unmodified-Since cannot be compared, a request for a range gets the whole file.
 //
-// A Body of a known length returns its last byte only after the server has confirmed that the transfer is complete; the last
-// Read fails if it is not. Close, or the end of the request's context between two Reads, reads up to 256 KiB that are left,
-// for at most a second, and else closes the connection.
+// A Body of a known length returns its last byte only after the server has confirmed that the transfer is complete; the
+// last Read fails if it is not. Close, or the end of the request's context between two Reads, reads the rest if at most
+// 256 KiB are left, for at most a second, and otherwise closes the connection.
 //
-// A refusal by the server is a Response whose body is the error in one line: 401 asks for another login (Basic), 403 is
-// access denied or TLS required, 404 no such file or directory, 503 too many connections or another reply 4yz, and 502
-// another reply 5yz. RoundTrip fails if there is no answer, or one that makes no sense, with an *[ftpexec.Error] or a
-// *[urlparse.Error]. Nothing shows a password.
+// If the server refuses, the Response has the error in one line as its body. Status 401 asks for another login (Basic),
+// 403 means access denied or TLS required, 404 no such file or directory, 503 too many connections or another reply
+// 4yz, and 502 another reply 5yz. If there is no reply, or an unexpected one, RoundTrip fails with an *[ftpexec.Error]
+// or a *[urlparse.Error]. No response and no error shows a password.
 //
-// The login comes from the request's Authorization (Basic), or else from its URL; after a redirect only the URL counts. An
-// http.Client follows a redirect of any web server to any FTP URL, with the login that Client.Credentials gives for it;
-// CheckRedirect can refuse that. In a URL "?" is part of a name, and "%2F" and ";type=i" mean what RFC 1738 says. A "?" in a
-// login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs RawPath.
+// The login comes from the request's Authorization (Basic), or else from its URL; after a redirect only the URL counts.
+// An http.Client follows a redirect from any web server to any FTP URL, with the login that Client.Credentials gives
+// for it; CheckRedirect can refuse that. In a URL "?" is part of a name, and "%2F" and ";type=i" mean what RFC 1738
+// says. A "?" in a login must be written %3F. In a [url.URL] that is made by hand, a ";" or "/" in a name needs
+// RawPath.
 type Transport struct {
-	// Client retrieves. nil means a Client of the Transport's own, with its defaults.
+	// Client retrieves the files. nil means that the Transport uses a Client of its own, with the defaults.
 	Client *ftpexec.Client
 
 	own ftpexec.Client
@@ -89,20 +90,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r, nil
 }
 
-// CloseIdleConnections closes the connections that the Client keeps for further requests, with QUIT. An [http.Client] of
-// which t is the Transport calls it; an [http.Transport] with which t is registered does not.
+// CloseIdleConnections closes the connections that the Client keeps for further requests, with QUIT. An [http.Client]
+// whose Transport is t calls it; an [http.Transport] with which t is registered does not.
 func (t *Transport) CloseIdleConnections() { t.client().CloseIdleConnections() }
 
 func (t *Transport) client() *ftpexec.Client { return cmp.Or(t.Client, &t.own) }
 
-// answer returns the response to req. An error that has a status is one too.
+// answer returns the response to req. RoundTrip makes a response of an error that has a status.
 func answer(c *ftpexec.Client, req *http.Request, u *urlparse.URL) (r *http.Response, err error) {
 	ctx := req.Context()
 	isGet := req.Method == http.MethodGet || req.Method == ""
 	if !isGet && req.Method != http.MethodHead {
 		return notAllowed(), nil
 	}
-	// Most conditions are there to save a transfer.
+	// Conditions come first, because most are there to save a transfer.
 	if !isGet || conditional(req.Header) && !u.IsDir() {
 		r, err = head(ctx, c, u)
 		r = judged(r, req.Header)
@@ -114,7 +115,7 @@ func answer(c *ftpexec.Client, req *http.Request, u *urlparse.URL) (r *http.Resp
 	return judged(r, req.Header), err
 }
 
-// whole returns the response to GET, as if nothing but a Range were asked.
+// whole returns the response to GET without regard to preconditions.
 func whole(
 	ctx context.Context, c *ftpexec.Client, u *urlparse.URL, asked http.Header,
 ) (*http.Response, error) {
@@ -131,7 +132,7 @@ func notAllowed() *http.Response {
 	return r
 }
 
-// odd matches the octets that a URL has only escaped, and "?", which ends a path for net/url.
+// odd matches the octets that a URL may contain only escaped, and "?", which ends a path for net/url.
 var odd = lazy.Regexp("[^!-~]|[\"#<>?[\\\\\\]^`{|}]")
 
 // requested returns the URL of req, with the login of its Authorization.
@@ -145,7 +146,7 @@ func requested(req *http.Request) (*urlparse.URL, error) {
 	if path, err := url.PathUnescape(v.RawPath); err == nil && path == v.Path {
 		v.RawPath = escape(v.RawPath) // with an odd octet EscapedPath would not use it
 	}
-	v.RawQuery = strings.ReplaceAll(escape(v.RawQuery), "@", "%40") // or "u?p" is a login
+	v.RawQuery = strings.ReplaceAll(escape(v.RawQuery), "@", "%40") // otherwise "u?p" would be a login
 	u, err := urlparse.Parse(v.String())
 	if err != nil {
 		return nil, err
@@ -160,16 +161,16 @@ func requested(req *http.Request) (*urlparse.URL, error) {
 // escape escapes the odd octets of a part of a URL.
 func escape(text string) string { return odd().ReplaceAllStringFunc(text, url.PathEscape) }
 
-// redirected reports whether an http.Client made the Authorization of req from login, the login of its URL, or repeats it
-// after a redirect for the server that it came from, which was not meant for this one.
+// redirected reports whether an http.Client has set the Authorization of req: from login, the login of its URL, or
+// because it repeats after a redirect the one that was meant for another server.
 func redirected(req *http.Request, login *url.Userinfo) bool {
 	user, password, _ := req.BasicAuth()
 	known, _ := login.Password()
 	return req.Response != nil || login != nil && user == login.Username() && password == known
 }
 
-// head asks about a file or a directory. If the server gives no size of a file, it may be a directory, which GET does not
-// find.
+// head asks about a file or a directory. A file whose size the server does not give may be a directory, for which GET
+// gets 404.
 func head(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (*http.Response, error) {
 	e, err := c.Stat(ctx, u)
 	if err != nil {
@@ -207,7 +208,8 @@ func message(status int, lines string) *http.Response {
 	return respond(status, nil, int64(len(lines)), time.Time{}, contents)
 }
 
-// respond returns a response with length bytes of the file that u names, or of text. -1 and the zero modTime are unknown.
+// respond returns a response with length bytes of the file that u names, or of text. -1 and the zero modTime are
+// unknown.
 func respond(
 	status int, u *urlparse.URL, length int64, modTime time.Time, contents io.ReadCloser,
 ) *http.Response {
@@ -243,7 +245,7 @@ func modified(r *http.Response, modTime time.Time) {
 	}
 }
 
-// statusOf returns the status for err, or 0 if it is not an answer of the server, or one that makes no sense.
+// statusOf returns the status for err, or 0 if err comes from no reply of the server, or from an unexpected one.
 func statusOf(err error) int {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok {
@@ -274,16 +276,16 @@ func (v verdict) matches(e *ftpexec.Error) bool {
 	return strings.HasPrefix(strconv.Itoa(e.Code), v.codes) && (v.stage == "" || v.stage == e.Stage)
 }
 
-// statuses are what errors and replies mean. The first that fits counts.
+// statuses has the statuses for errors and replies. The first match counts.
 var statuses = []verdict{
-	// The reply that came last decides nothing.
+	// For these errors the last reply decides nothing.
 	{err: context.Canceled},
 	{err: context.DeadlineExceeded},
 	{err: ftpexec.ErrProtocol},
 	{err: ftpexec.ErrTruncated},
 	{err: ftpexec.ErrTLSRequired, status: http.StatusForbidden},
 	{err: ftpexec.ErrTooMany, status: http.StatusServiceUnavailable},
-	// With a password too: another one may be right.
+	// Also for a request with a password: another password may be right.
 	{err: ftpexec.ErrLogin, status: http.StatusUnauthorized},
 	{err: ftpexec.ErrNoCredentials, status: http.StatusUnauthorized},
 	{err: fs.ErrNotExist, status: http.StatusNotFound},

@@ -1,4 +1,4 @@
-// Package drain reads what is left of a transfer, where that keeps the connection for the next one.
+// Package drain reads what is left of a transfer, if that keeps the connection for the next one.
 package drain
 
 import (
@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Over is how many bytes are read and dropped, and wait how long that may take, rather than giving up a transfer and its
-// connection: a new one takes some six round trips.
+// Over is how many bytes Short reads and drops at most, and wait how long that may take, to keep a connection: a new
+// one takes some six round trips.
 const (
 	Over = 256 << 10
 	wait = time.Second
 )
 
-// Short reads body, which is at a position in a file of size bytes, to its end if at most Over bytes are left. A size of -1
-// is unknown and counts as large. The error is the error of body. The caller must close body.
+// Short reads body, which is at a position in a file of size bytes, to its end if at most Over bytes are left. A size
+// of -1 is unknown and counts as large. The error is the error of body. The caller must close body.
 func Short(body io.ReadCloser, size, at int64) error {
 	if size < 0 || size-at > Over {
 		return nil

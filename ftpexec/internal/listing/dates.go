@@ -18,8 +18,8 @@ type stamp struct {
 	utc  bool
 }
 
-// on sets the time of item, unless its year has a sign or more than four digits: RFC 3339 section 5.6, which journals and
-// JSON follow, has no such year.
+// on sets the time of item, unless its year has a sign or more than four digits: RFC 3339 section 5.6, which journals
+// and JSON follow, has no such year.
 func (s stamp) on(item *Item) {
 	if y := s.t.Year(); s.unit > 0 && y >= 0 && y <= 9999 {
 		item.Time = s.t
@@ -28,8 +28,8 @@ func (s stamp) on(item *Item) {
 	}
 }
 
-// clock is a time of day: what has passed since midnight, and its unit. A unit of 0 means that the line has none, and a
-// negative unit that it has one that no clock shows.
+// clock is a time of day: the time since midnight, and its unit. A unit of 0 means that the line has no time of day,
+// and a negative unit that it has an impossible one.
 type clock struct {
 	since, unit time.Duration
 }
@@ -77,7 +77,7 @@ func (c clock) at(year, month, dayOfMonth int) stamp {
 	return stamp{t: t.Add(c.since), unit: c.unit}
 }
 
-// lately returns the last such day, at time c, before now. A day is added to now, because the server's clock may be ahead
+// lately returns the last such day before now, at time c. It adds a day to now, because the server's clock may be ahead
 // and its time zone is not known.
 func (c clock) lately(month, dayOfMonth int, now time.Time) stamp {
 	limit := now.UTC().Add(day)
@@ -129,8 +129,9 @@ func monthOf(text string) int {
 	return month(text)
 }
 
-// calendar returns the day that the parts of a date mean, "2006", "1" and "2" or in another order: a dot between them is
-// European, and american says what else is. It returns month 0 if nothing shows the order.
+// calendar returns the day that the parts of a date mean, "2006", "1" and "2" or in another order. A dot between them
+// means the European order; american says whether anything else means the American one. The month is 0 if nothing shows
+// the order.
 func calendar(a, separator, b, c string, american bool) (y, mon, dom int) {
 	if number(a) > 31 || len(a) == 4 {
 		return century(a), monthOf(b), number(c)
@@ -157,16 +158,16 @@ func (item *Item) setDate(parts []string, american bool, timeOfDay string) {
 // date is what some words of a line say about a time.
 type date struct {
 	stamp
-	words int  // how many they are; 0 if they are no date
+	words int  // how many words; 0 if they are no date
 	short bool // no time of day, and one space before the year: servers may pad it on the right
 }
 
 // orders matches the kinds of words of a date, in the orders in which ls and servers write them.
 var orders = lazy.Regexp(`^(?:MDS[YyN]|(?:MD|DM)(?:y?[CS]|[YyN])|NMD[CS]?|ASZ|A[CS]?|B[CSYyN])`)
 
-// part is a word of a date, and what it says. Its kind is M for a month, D for a day, Y for a year, y if one space stands
-// before that and N if it has a mark, C for a time of day, S for one with seconds, A for all of a day, "2006-01-02", B for a
-// month and day, "01-02", and Z for a zone, "+0100".
+// part is a word of a date, and what it says. Its kind is M for a month, D for a day, Y for a year, y for a year after
+// one space, N for a year with a mark, C for a time of day, S for a time with seconds, A for a whole date,
+// "2006-01-02", B for a month and day, "01-02", and Z for a zone, "+0100".
 type part struct {
 	kind             byte
 	year, month, dom int // -1, 0 and 0 if unknown
@@ -174,7 +175,7 @@ type part struct {
 	zone time.Duration
 }
 
-// partOf returns what a word may be. If any is set, one that is not known and has no digit may be a month.
+// partOf returns what a word may be. If any is set, an unknown word without digits may be a month.
 func partOf(text string, near, any bool) part {
 	p := part{year: -1, clock: clockIn(text)}
 	plain := unmarked(text)
@@ -242,8 +243,8 @@ func (p *part) numeric(text string) {
 	}
 }
 
-// dateIn reads the date at the beginning of words. If any is set, its month may be a word that is not known, and its day one
-// that there is not.
+// dateIn reads the date at the beginning of words. If any is set, its month may be an unknown word, and its day need
+// not exist.
 func dateIn(all []word, any bool, now time.Time) (d date) {
 	var parts [4]part
 	var kinds [4]byte

@@ -13,11 +13,11 @@ import (
 // format is a way to write a line.
 type format struct {
 	name    string
-	under   string // what the heading says; "" if there need not be one
+	under   string // what the heading must contain; "" if none is needed
 	columns []column
 	pattern func() *regexp.Regexp // of all columns; nil if read finds them
-	// read gets what the pattern has found. It returns an error if the line is no entry, or has another format.
-	// It is item if the pattern says all.
+	// read makes an Item of what the pattern has found. It returns an error if the line has no entry or another format.
+	// It is f.item if the names of the groups say all.
 	read func(r *Reader, found []string) (Item, error)
 }
 
@@ -44,7 +44,7 @@ func in(name, under string, read func(*Reader, []string) (Item, error), columns 
 	return f
 }
 
-// item returns what those groups of the pattern say that are named like the parts of an item.
+// item makes an Item of the groups of the pattern that are named like its parts.
 func (f *format) item(found []string) Item {
 	part := func(name string) string {
 		if i := f.pattern().SubexpIndex(name); i > 0 {
@@ -62,7 +62,7 @@ func (f *format) item(found []string) Item {
 	return item
 }
 
-// formats are the formats of LIST, the most common ones first. No line has two of them.
+// formats are the formats of LIST, the most common ones first. No line matches two of them.
 var formats = []*format{
 	ls,
 	in("DOS", "", dos,
@@ -124,13 +124,13 @@ var formats = []*format{
 		"a name", `(?P<name>\S.*?)(?: +<(?P<dir>DIR)>)? *`),
 }
 
-// ls finds its columns itself: there may be millions of lines.
+// ls finds its columns without a pattern, because there may be millions of lines.
 const lsName = "ls -l"
 
 var ls = in(lsName, "", unix)
 
-// vms is the format of VMS. CWD does not take the .DIR;1 of a directory. Its sizes are in blocks or KB. What follows the
-// date, or the reason why there is none, may be missing.
+// vms is the format of VMS. CWD does not accept the .DIR;1 of a directory. Its sizes are in blocks or KB. What follows
+// the date, or the reason why there is none, may be missing.
 var vms = in("VMS", "", nil,
 	"a name with a version", `(?P<name>[^\s;]+?)(?:(?P<dir>(?i:\.DIR);\d+)|(?P<version>;\d+))\s+`,
 	"a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
@@ -138,8 +138,8 @@ var vms = in("VMS", "", nil,
 		`(?:\s+(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`,
 	"an end", `.*`)
 
-// dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name". The year may have four digits, and then it
-// may come first.
+// dos reads the DIR style of IIS, "01-02-06  03:04PM       <DIR>          name". The year may have four digits, and
+// then it may come first.
 func dos(r *Reader, m []string) (Item, error) {
 	item := Item{Size: -1, Mode: typeOfDOS(m[8])}
 	gap := 10 // spaces that IIS writes between <DIR> and the name
@@ -162,7 +162,7 @@ func dos(r *Reader, m []string) (Item, error) {
 // thousands removes the marks between the digits of a size.
 var thousands = strings.NewReplacer(",", "", ".", "")
 
-// typeOfDOS returns the type bits for a word that stands in place of the size, as in <DIR>: "" is a file's.
+// typeOfDOS returns the type bits for a word that stands in place of the size, as in <DIR>. A file has "".
 func typeOfDOS(word string) fs.FileMode {
 	switch {
 	case word == "":
@@ -184,8 +184,9 @@ func (item *Item) cutBrackets() {
 	}
 }
 
-// align returns the name in a line of DOS whose first letter is in a column, with at most so many spaces before it. Names begin
-// in one column, which lines show that have no space too many. If all have, it is where the first ones begin.
+// align returns the name in a line of DOS. The first letter of the name is in column, and up to that many spaces before
+// it may belong to the name. All names begin in one column, which the lines without extra spaces show. If all lines
+// have extra spaces, it is the leftmost column of a first letter.
 func (r *Reader) align(line string, column, spaces int) (name string, doubt bool) {
 	if r.surveys {
 		r.wide = r.wide || spaces > 0
@@ -216,7 +217,7 @@ func eplf(_ *Reader, m []string) (Item, error) {
 	return item, nil
 }
 
-// learnEPLF takes a fact of EPLF.
+// learnEPLF records a fact of EPLF.
 func (item *Item) learnEPLF(letter byte, value string) {
 	switch letter {
 	case 'r':

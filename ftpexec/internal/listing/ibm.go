@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dataSet reads a line about a data set of z/OS, perhaps one that is not mounted. A partitioned one is a directory. The date
-// is when it was last used, and the size counts tracks, so neither is taken.
+// dataSet reads a line about a data set of z/OS, perhaps one that is not mounted. A partitioned one is a directory. The
+// date is the date of the last use, and the size counts tracks, so dataSet ignores both.
 func dataSet(_ *Reader, m []string) (Item, error) {
 	item := Item{Name: strings.Trim(m[2], "'"), Size: -1, Mode: fs.ModeIrregular}
 	switch m[1] {
@@ -21,8 +21,8 @@ func dataSet(_ *Reader, m []string) (Item, error) {
 // job reads a line about a job of the z/OS spool.
 func job(*Reader, []string) (Item, error) { return Item{}, errJob }
 
-// ibmi reads a line of IBM i, "QSYS  77824 02/23/00 15:09:55 *DIR  name/". The job's settings decide the order of the date,
-// so one that makes sense in two ways is not taken. A *FILE may hold members or be a file.
+// ibmi reads a line of IBM i, "QSYS  77824 02/23/00 15:09:55 *DIR  name/". The job's settings decide the order of the
+// date, so ibmi ignores an ambiguous date. A *FILE may hold members or be a file.
 func ibmi(r *Reader, m []string) (Item, error) {
 	item := Item{Name: m[8], Size: -1}
 	item.setDate(m[2:], false, strings.ReplaceAll(m[6], ".", ":"))
@@ -48,7 +48,8 @@ func ibmi(r *Reader, m []string) (Item, error) {
 	return item, nil
 }
 
-// file returns a file that has members, unless it has been returned already: CWD enters it, and LIST lists them there.
+// file returns a file that has members as a directory, unless it has been returned already: CWD enters the file, and
+// LIST then lists the members.
 func (r *Reader) file(item Item) (Item, error) {
 	returned := r.files[item.Name]
 	r.files[item.Name] = true
@@ -59,8 +60,8 @@ func (r *Reader) file(item Item) (Item, error) {
 	return item, nil
 }
 
-// zvm reads a line of z/VM, "PROFILE  EXEC     V  30  58  1 2006-10-12 13:40:23 -". A dot joins a name and its type. The sizes
-// count records.
+// zvm reads a line of z/VM, "PROFILE  EXEC     V  30  58  1 2006-10-12 13:40:23 -". A dot joins a name and its type.
+// The sizes count records.
 func zvm(_ *Reader, m []string) (Item, error) {
 	item := Item{Name: m[1] + "." + m[2], Size: -1}
 	if m[2] == "DIR" {

@@ -1,5 +1,5 @@
-// Package listing reads the lines of directory listings. RFC 3659 section 7 defines the format of MLSD. Every server chooses
-// its own format for LIST. The package uses no network.
+// Package listing reads the lines of directory listings. RFC 3659 section 7 defines the format of MLSD. Every server
+// chooses its own format for LIST. The package uses no network.
 package listing
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // Item is what a line says about one entry of a directory.
 type Item struct {
-	Name string // byte for byte as in the line, but for z/VM, which writes a name as two words
+	Name string // byte for byte as in the line, except for z/VM, which writes a name as two words
 
 	// Mode has the type bits: fs.ModeIrregular if the type is unknown. It has the permission bits if HasPerm is set.
 	Mode    fs.FileMode
@@ -36,7 +36,7 @@ var (
 	ofSize = lazy.Regexp(`^(?:\d{3}|[KMG]?B) +`)
 )
 
-// Shorten takes from a name in doubt what may not belong to it. It returns false if there is nothing like that.
+// Shorten removes from a name in doubt what may not belong to it. It returns false if the name has no such part.
 func (item *Item) Shorten() bool {
 	before := item.Name
 	switch {
@@ -70,7 +70,7 @@ func named(item Item) (Item, error) {
 		return Item{}, ErrNoEntry
 	}
 	if item.Mode.Type()&^fs.ModeIrregular != 0 {
-		item.Size = -1 // of the directory's or the link's own record
+		item.Size = -1 // it is the size of the directory's or the link's own record
 	}
 	return item, nil
 }

@@ -39,7 +39,7 @@ func cutFacts(line string) (facts, name string, ok bool) {
 	return strings.Cut(line, " ")
 }
 
-// learn takes a fact (RFC 3659 section 7.5; UNIX.mode is in common use). It returns false if the line is about the
+// learn records a fact (RFC 3659 section 7.5; UNIX.mode is in common use). It returns false if the line is about the
 // directory itself or its parent.
 func (item *Item) learn(key, value string) bool {
 	switch key {
@@ -61,7 +61,7 @@ func (item *Item) learn(key, value string) bool {
 	return true
 }
 
-// setType takes the fact type, which kind has in lower case.
+// setType records the fact type; kind is value in lower case.
 func (item *Item) setType(kind, value string) {
 	item.Mode = item.Mode&^fs.ModeType | typeOf(kind)
 	item.Target = ""
@@ -70,15 +70,15 @@ func (item *Item) setType(kind, value string) {
 	}
 }
 
-// setTime takes a time of RFC 3659 section 2.3: with or without a fraction, which time.Parse takes too.
+// setTime records a time of RFC 3659 section 2.3, with or without a fraction, which time.Parse accepts too.
 func (item *Item) setTime(value string) {
 	if t, err := time.Parse("20060102150405", value); err == nil && !t.IsZero() {
 		stamp{t, secondsIn(value), true}.on(item)
 	}
 }
 
-// typeOf returns the type bits for a value of the fact type, in lower case. RFC 3659 section 7.5.1 leaves the types of
-// systems to them; its examples and erratum 1500 show those for Unix.
+// typeOf returns the type bits for a value of the fact type, in lower case. RFC 3659 section 7.5.1 leaves
+// system-specific types to the systems; its examples and erratum 1500 show the types of Unix.
 func typeOf(kind string) fs.FileMode {
 	switch kind {
 	case "file":
@@ -102,7 +102,7 @@ func typeOf(kind string) fs.FileMode {
 	return fs.ModeIrregular
 }
 
-// setPermissions takes the twelve bits of a Unix mode in octal digits.
+// setPermissions records the twelve bits of a Unix mode in octal digits.
 func (item *Item) setPermissions(octal string) {
 	if bits, err := strconv.ParseUint(octal, 8, 12); err == nil {
 		item.Mode = item.Mode&fs.ModeType | permissions(bits)

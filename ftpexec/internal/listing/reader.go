@@ -10,12 +10,12 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
-// Reader reads the lines of one listing by LIST. What a line says may depend on those around it.
+// Reader reads the lines of one listing by LIST. The meaning of a line may depend on the lines around it.
 type Reader struct {
 	dir     string          // the last segment of the directory's name
 	now     time.Time       // when the listing was made
 	heading string          // the last one
-	first   string          // a first line without an entry, which only the next one shows
+	first   string          // the first line, if only the second one shows that it has no entry
 	files   map[string]bool // the files of IBM i that have members, and whether they were returned
 	last    *format         // of the last entry
 	over    bool            // the rest is about other directories
@@ -27,15 +27,15 @@ type Reader struct {
 
 // survey is what all lines show together.
 type survey struct {
-	gaps   [2]int // the fewest spaces too many before a name: as a rule, and after a short date
-	column int    // the first one in which a name of DOS begins
+	gaps   [2]int // the fewest extra spaces before a name: usually, and after a short date
+	column int    // the leftmost one in which a name of DOS begins
 	there  int    // how many names begin there
-	wide   bool   // there may be more or less around a name than belongs to it
+	wide   bool   // the spaces around a name may not be the ones that belong to it
 }
 
 // NewReader returns a Reader for the listing of a directory that has this name. A time without a year is the last such
-// time before now. The Reader looks at all lines first, for what decides about single ones. Without lines it reads each
-// as if it stood alone.
+// time before now. NewReader looks at all lines first, for what decides how single ones are read. Without lines the
+// Reader reads each line as if it stood alone.
 func NewReader(lines []string, dir string, now time.Time) *Reader {
 	r := &Reader{dir: dir, now: now, files: make(map[string]bool)}
 	r.gaps = [2]int{0, 1}
@@ -98,7 +98,7 @@ func (r *Reader) other(line string) error {
 	return r.refuse(line)
 }
 
-// by reads a line of a format. It returns false if that is not the line's.
+// by reads a line of a format. ok is false if the line has another format.
 func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	if f == nil || !strings.Contains(r.heading, f.under) {
 		return item, nil, false
@@ -121,7 +121,7 @@ func (r *Reader) by(f *format, line string) (item Item, err error, ok bool) {
 	return item, nil, true
 }
 
-// find returns what the pattern finds in a line, and nil if it does not match. Without a pattern that is the line.
+// find returns what the pattern finds in a line, and nil if it does not match. Without a pattern it returns the line.
 func (f *format) find(line string) []string {
 	if f.pattern == nil {
 		return []string{line}
@@ -129,9 +129,9 @@ func (f *format) find(line string) []string {
 	return f.pattern().FindStringSubmatch(line)
 }
 
-// unpad returns a name without the spaces that pad the date before it. doubt means that nothing shows which these are. A
-// server that writes a year as long as a time of day, "15:04" or "2006 ", writes one space too many before all names after
-// a year. Such a date is short.
+// unpad returns a name without the spaces that pad the date before it. doubt means that nothing shows which spaces
+// these are. A server that writes a year as long as a time of day, "15:04" or "2006 ", writes one space too many before
+// all names after a year. Such a date is short.
 func (r *Reader) unpad(name string, short bool) (_ string, doubt bool) {
 	extra := len(name) - len(strings.TrimLeft(name, " "))
 	kind := 0
@@ -149,14 +149,14 @@ func (r *Reader) unpad(name string, short bool) (_ string, doubt bool) {
 	return name, false
 }
 
-// vmsName matches a file name of VMS that stands alone, because what belongs to it did not fit on its line.
+// vmsName matches a file name of VMS that stands alone, because the rest of its entry did not fit on its line.
 var vmsName = lazy.Regexp(`^[^\s;]+;\d+\s*$`)
 
 func isVMSName(line string) bool {
 	return strings.Contains(line, ";") && vmsName().MatchString(line)
 }
 
-// Lines returns the lines of a listing by LIST, with an entry of VMS that takes two lines on one.
+// Lines returns the lines of a listing by LIST. It joins the two lines of an entry of VMS that takes two.
 func Lines(lines []string) (all []string) {
 	if !slices.ContainsFunc(lines, isVMSName) {
 		return lines

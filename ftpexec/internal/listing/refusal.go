@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Why a line is refused for reasons of its own.
+// The special reasons to refuse a line.
 var (
 	errJob       = errors.New("a job of the z/OS spool, not a file: its output is not retrieved")
 	errName      = errors.New("no entry can have its name")
 	errElsewhere = errors.New("here the listing goes on with other directories, which are not read")
 )
 
-// broken says which format a line comes nearest to, and where it leaves it. It is an ErrUnknown.
+// broken says to which format a line comes nearest, and where it differs. It is an ErrUnknown.
 type broken struct {
 	format string
 	column string // what is missing
@@ -47,7 +47,7 @@ func (r *Reader) refuse(line string) error {
 	return nearest
 }
 
-// breaks returns where a line leaves the format.
+// breaks returns where a line differs from the format.
 func (f *format) breaks(r *Reader, line string) broken {
 	b := broken{format: f.name}
 	if f.pattern == nil {

@@ -10,13 +10,14 @@ import (
 // mode matches the type, and three times three permissions.
 var mode = lazy.Regexp(`^[-bcdlpsDL](?:[-r][-w][-xsStTlL]){3}..`)
 
-// oddMode matches what other systems put there: Connect:Enterprise and the rights of NetWare.
+// oddMode matches what other systems write in place of a mode: Connect:Enterprise, and the rights of NetWare.
 var oddMode = lazy.Regexp(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
 
 // humanSize matches the size of an entry as ls -h shows it.
 var humanSize = lazy.Regexp(`^\d+(?:[.,]\d+)?(?:[KMGTP]i?B?|[kmgB])$`)
 
-// unix reads a line of ls -l, with or without the number of links and the group: "drwxr-xr-x 2 ftp ftp 4096 Jan  2 15:04 name".
+// unix reads a line of ls -l, with or without the number of links and the group: "drwxr-xr-x 2 ftp ftp 4096 Jan  2
+// 15:04 name".
 func unix(r *Reader, m []string) (Item, error) {
 	item := Item{Size: -1}
 	line := m[0]
@@ -50,8 +51,8 @@ func unix(r *Reader, m []string) (Item, error) {
 	return item, nil
 }
 
-// sizeBefore returns the size in the word before the i-th, where the date begins. It is -1 if two words are the numbers of a
-// device, or one number such as "12 345".
+// sizeBefore returns the size in the word before the i-th, where the date begins. It is -1 if two words are the numbers
+// of a device, or one number such as "12 345".
 func sizeBefore(all []word, i int) int64 {
 	device := i > 1 && strings.HasSuffix(all[i-2].text, ",")
 	if device || i > 4 && number(all[i-2].text) >= 0 {
@@ -65,8 +66,8 @@ func (item *Item) marked() bool {
 	return item.Mode.IsRegular() && item.Mode&0o111 != 0 && strings.HasSuffix(item.Name, "*")
 }
 
-// findDate returns the date in a line, and which word it begins with. The size stands before it: a group may run into that. A
-// date in words that are not known counts only where one is expected.
+// findDate returns the date in a line, and which word it begins with. The word before it ends in the size, into which a
+// group may run. A date with unknown words counts only where one is expected.
 func (r *Reader) findDate(all []word) (int, date) {
 	for i := 1; i < len(all); i++ {
 		if !endsInSize(all[i-1].text) {
@@ -76,7 +77,7 @@ func (r *Reader) findDate(all []word) (int, date) {
 		switch {
 		case d.words == 0:
 		case i == 1 && dateIn(all[1+d.words:], false, r.now).words > 0:
-			// The first is an owner "may", or the second is in the name.
+			// Either the first begins with an owner "may", or the second is in the name.
 			return 0, date{}
 		default:
 			return i, d
@@ -91,8 +92,8 @@ func endsInSize(text string) bool {
 	return last >= '0' && (last <= '9' || humanSize().MatchString(text))
 }
 
-// findUnknown returns the date in words that are not known, where one is expected: after the links, perhaps the owner, the
-// group and the size.
+// findUnknown returns a date with unknown words where one is expected: after the links, perhaps the owner, the group
+// and the size.
 func (r *Reader) findUnknown(all []word) (int, date) {
 	for _, i := range []int{4, 3} {
 		if i < len(all) && number(all[0].text) >= 0 &&
@@ -105,8 +106,8 @@ func (r *Reader) findUnknown(all []word) (int, date) {
 	return 0, date{}
 }
 
-// takeMode takes the mode at the beginning of a line, and returns what follows it: "" if there is no mode. NetWare pads the
-// names, so that they stand in a column.
+// takeMode takes the mode at the beginning of a line, and returns what follows it: "" if there is no mode. NetWare pads
+// the names, so that they stand in a column.
 func (item *Item) takeMode(line string) (rest string, padded bool) {
 	if mode().MatchString(line) {
 		item.Mode = kinds[line[0]] | letters(line[1:10])
@@ -133,8 +134,8 @@ func (item *Item) setSize(n int64) {
 	}
 }
 
-// cutTarget splits the name of a symbolic link from its target, which has this length. The name may contain an arrow: the
-// right one is where the size says that the target begins.
+// cutTarget splits the name of a symbolic link from its target, which has this length. The name may contain an arrow:
+// the right one is where the size says that the target begins.
 func (item *Item) cutTarget(n int64) {
 	const arrow = " -> "
 	name := item.Name

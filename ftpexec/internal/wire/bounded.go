@@ -19,8 +19,8 @@ func opened(conn net.Conn, err error) (net.Conn, error) {
 	return conn, err
 }
 
-// bounded returns a connection of Dial that knows deadlines. If it knows none of its own, as one through an SSH tunnel, it gets
-// timers in their place.
+// bounded returns conn, which comes from Dial, with deadlines. If conn does not support them, such as a connection
+// through an SSH tunnel, it gets timers in their place.
 func (c *Conn) bounded(conn net.Conn) net.Conn {
 	if c.timers {
 		return &timed{Conn: conn}

@@ -1,8 +1,9 @@
 // Package wire provides the connections of an FTP session: the control connection, which sends flights of commands and
 // receives their replies in order, and the data connection of a transfer.
 //
-// It bounds every wait and every reply, protects both connections with TLS, opens data connections without waiting for them,
-// and traces the dialogue with secrets masked. The caller decides which commands are sent and what their replies mean.
+// It bounds every wait and every reply, protects both connections with TLS, opens data connections without waiting for
+// them, and traces the dialogue with secrets masked. The caller decides which commands are sent and what their replies
+// mean.
 package wire
 
 import (
@@ -68,7 +69,7 @@ type Conn struct {
 	silent     bool   // nothing has been sent since the last reply came
 	out        []Line // sent and not answered
 	flightSize int    // commands in the last flight
-	timers     bool   // the connections of Dial know no deadlines
+	timers     bool   // the connections of Dial do not support deadlines
 
 	dataTLS      *tls.Config  // for data connections; nil: unencrypted
 	listener     net.Listener // active mode: where the server connects to next
@@ -86,7 +87,8 @@ type Conn struct {
 // New returns a Conn that is not connected yet; see [Conn.Connect].
 func New(cfg Config) *Conn { return &Conn{cfg: cfg, ctx: context.Background()} }
 
-// Begin starts an operation under ctx: the end of ctx closes both connections. The caller calls stop at its end.
+// Begin starts an operation under ctx: the end of ctx closes both connections. The caller calls stop when the operation
+// ends.
 func (c *Conn) Begin(ctx context.Context) (stop func()) {
 	c.ctx = ctx
 	c.mu.Lock()
@@ -229,10 +231,11 @@ func (c *Conn) Err() error {
 	return c.broken
 }
 
-// Ended returns what interrupted the operation: the cause of its context, or [ErrLost] after Close, or nil. The end of data
-// counts as the end of the file only if Ended returns nil after it and after the final reply. If the control connection is
-// closed, a server ends its data in an orderly way, which looks like the end of the file. Ended checks the context that
-// Begin was given, because that ends before anything that its end causes. Contexts derived from it end in any order.
+// Ended returns what interrupted the operation: the cause of its context, or [ErrLost] after Close, or nil. The end of
+// data counts as the end of the file only if Ended returns nil after it and after the final reply. If the control
+// connection is closed, a server ends its data in an orderly way, which looks like the end of the file. Ended checks
+// the context that Begin was given, because that ends before anything that its end causes. Contexts derived from it end
+// in any order.
 func (c *Conn) Ended() error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
@@ -278,7 +281,8 @@ func (c *Conn) IPv4() bool {
 	return c.RemoteAddr().IP.To4() != nil
 }
 
-// remote reports whether the address of the control connection is not the server's: a proxy has it, or it is none of TCP.
+// remote reports whether the address of the control connection is not the server's: it is a proxy's, or not a TCP
+// address.
 func (c *Conn) remote() bool {
 	ip := c.RemoteAddr().IP
 	return c.cfg.Proxied || ip == nil || ip.IsUnspecified()

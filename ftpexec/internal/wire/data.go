@@ -57,7 +57,8 @@ const graceAfterFinal = 5 * time.Second
 // lineCost is the memory, in bytes, that a line of a listing takes beyond its text.
 const lineCost = 32
 
-// openData starts to open a data connection with dial, which may close socket before it is open. The end of ctx closes it.
+// openData starts to open a data connection with dial, which may close socket before the connection is open. The end of
+// ctx closes the connection.
 func (c *Conn) openData(ctx context.Context, socket chan struct{}, dial dialing) *Data {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &Data{
@@ -114,8 +115,8 @@ func (d *Data) dial(ctx context.Context, dial dialing) error {
 	return &DataDialError{because(ErrConnect, err)}
 }
 
-// secure starts TLS on the connection. Only the timeout of Read bounds it: a server may take long before its 150 and may
-// start TLS only then.
+// secure starts TLS on the connection. Only the timeout of Read bounds it: a server may take long before its 150 and
+// may start TLS only then.
 func (d *Data) secure(ctx context.Context, config *tls.Config) error {
 	<-d.asked.Done()
 	if ctx.Err() != nil {
@@ -174,8 +175,8 @@ func (d *Data) Read(p []byte) (int, error) {
 }
 
 // failed explains a read error and abandons the connection. If the server has already said that a listing is complete
-// and the connection could not be opened, or has ended without a byte, failed returns io.EOF: a server may open none for an
-// empty listing.
+// and the connection could not be opened, or has ended without a byte, failed returns io.EOF: a server may open no
+// connection for an empty listing.
 func (d *Data) failed(err error) error {
 	if err == nil {
 		return nil
@@ -191,13 +192,14 @@ func (d *Data) failed(err error) error {
 	return d.control.Err()
 }
 
-// mostSpliced is the highest least rate, in bytes per second, at which TCP may be used. A splice does not tell how long it
-// waited for the server and how long for the file. A server that is not slow brings much more than that while the file is.
+// mostSpliced is the highest least rate, in bytes per second, at which TCP may be used. A splice does not show how long
+// it waited for the server and how long for the file. While the file is slow, a server that is not slow still brings
+// much more.
 const mostSpliced = 1 << 10
 
 // TCP returns the TCP connection of d if the caller may read from it directly, else nil. It may if the connection is
-// open, without TLS, and has no least rate or a very low one. The caller must call [Data.ExtendBy] before every read, and
-// [Data.Slow] after one that the deadline has ended.
+// open, without TLS, and has no least rate or a very low one. The caller must call [Data.ExtendBy] before every read,
+// and [Data.Slow] after one that the deadline has ended.
 func (d *Data) TCP() *net.TCPConn {
 	if d.pace.rate > mostSpliced || d.wait() != nil {
 		return nil
@@ -206,13 +208,14 @@ func (d *Data) TCP() *net.TCPConn {
 	return whole
 }
 
-// ExtendBy sets the read deadline to t from now, or to when the server must have sent enough. If the connection has ended,
-// the next read tells: it may have brought all data before.
+// ExtendBy sets the read deadline to t from now, or to when the server must have sent enough. It ignores an error: if
+// the connection has ended, the next read shows that, perhaps after the last data.
 func (d *Data) ExtendBy(t time.Duration) {
 	_ = d.Conn.SetReadDeadline(time.Now().Add(min(t, d.pace.left())))
 }
 
-// Slow counts n bytes, for which the wait was so long. It returns an error if the server is slower than the least rate.
+// Slow counts n bytes and the time spent waiting for them. It returns an error if the server is slower than the least
+// rate.
 func (d *Data) Slow(n int64, waited time.Duration) error { return d.pace.count(n, waited) }
 
 // Reason explains a read error. It returns io.EOF unchanged.
@@ -267,8 +270,8 @@ func (d *Data) InLine() bool { return d.read > 0 && d.last != '\n' }
 func (d *Data) Received() int64 { return d.read }
 
 // pace checks whether a server keeps the least rate. It must send rate * over bytes in each stretch of that duration. A
-// stretch ends as soon as they have come. Only the time spent waiting for bytes counts, not that in which the receiver is
-// busy.
+// stretch ends as soon as that many bytes have come. Only the time spent waiting for bytes counts, not the time in
+// which the receiver is busy.
 type pace struct {
 	rate int64         // bytes per second; 0 means no least rate
 	over time.Duration // the length of a stretch
@@ -302,8 +305,8 @@ func (p *pace) left() time.Duration {
 	return p.over - p.waited
 }
 
-// StartTLS starts TLS on the control connection after a positive reply to AUTH. It fails if anything has come after that
-// reply: it would be read as if it had come under TLS.
+// StartTLS starts TLS on the control connection after a positive reply to AUTH. It fails if anything has come after
+// that reply, because those bytes would be read as if they had come under TLS.
 func (c *Conn) StartTLS() error {
 	if c.br.Buffered() > 0 {
 		return c.fail(senseless("unencrypted bytes after the reply to AUTH", ""))
@@ -346,7 +349,7 @@ func handshakeError(err error) error {
 	return because(ErrTLS, withAlert(err))
 }
 
-// withAlert adds a [tls.AlertError] to an error for an alert, in which crypto/tls has a type that it does not export.
+// withAlert adds a [tls.AlertError] to an error for an alert, for which crypto/tls uses a type that it does not export.
 func withAlert(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && ofTLS(op) {
 		if alert := reflect.ValueOf(op.Err); alert.Kind() == reflect.Uint8 {
@@ -375,8 +378,8 @@ func dataHandshakeError(err error) error {
 	return handshakeError(err)
 }
 
-// dataTLS returns the configuration for data connections. In TLS 1.3 they offer only the key exchange that the server has
-// already accepted: to another one it might reply with a HelloRetryRequest, which costs a round trip.
+// dataTLS returns the configuration for data connections. In TLS 1.3 they offer only the key exchange that the server
+// has already accepted: to a different one the server might reply with a HelloRetryRequest, which costs a round trip.
 func dataTLS(config *tls.Config, control tls.ConnectionState) *tls.Config {
 	config = config.Clone()
 	if control.Version == tls.VersionTLS13 && control.CurveID != 0 {

@@ -95,7 +95,7 @@ func (c *Conn) Receive() (r Reply, err error) {
 	return r, c.fail(c.lost(err))
 }
 
-// answer reads the reply to a command. The end of a transfer that has ended already answers no other command.
+// answer reads the reply to a command. The final reply of an earlier transfer answers no other command.
 func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
 	r, err := c.read(limit)
 	if err == nil && !transfer && (r.Code == 226 || r.Code == 426) {
@@ -104,8 +104,8 @@ func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
 	return r, err
 }
 
-// Ask sends a command and returns its reply. A preliminary reply is an error. If informs is set Ask waits less long:
-// the caller can do without the reply.
+// Ask sends a command and returns its reply. A preliminary reply is an error. If informs is set, Ask waits less long,
+// because the caller can do without the reply.
 func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 	if err := c.Send(Line{Text: line, Shown: line}); err != nil {
 		return Reply{}, err
@@ -132,8 +132,8 @@ func (c *Conn) patience() time.Duration {
 	return c.cfg.Timeout
 }
 
-// lost marks an error that commands sent ahead may have caused: with a flight of several commands, the connection ends, a
-// reply is malformed, or replies stop after the first. If there is no first reply, the server just does not answer.
+// lost marks an error that commands sent ahead may have caused: with a flight of several commands, the connection ends,
+// a reply is malformed, or replies stop after the first. If there is no first reply, the server just does not answer.
 func (c *Conn) lost(err error) error {
 	switch {
 	case err == nil || c.flightSize < 2 || errors.As(err, new(*DataDialError)):
@@ -143,8 +143,8 @@ func (c *Conn) lost(err error) error {
 	return err
 }
 
-// OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the control
-// connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
+// OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the
+// control connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
 func (c *Conn) OpenData(port int) (*Data, error) {
 	d, err := c.startData(port)
 	if err != nil || d.socket == nil {
@@ -255,8 +255,8 @@ func (c *Conn) Began(r Reply, listing bool) {
 }
 
 // Finish returns the final reply of a transfer whose data has ended. After one that is not positive the connection
-// cannot be used again, because servers may send several (426, 226). Every transfer must end with Finish. If alone is set,
-// only the reply tells that the data is whole: then what has come behind it counts too (226, 426).
+// cannot be used again, because servers may send several (426, 226). Every transfer must end with Finish. If alone is
+// set, only the reply shows that the data is whole. Replies that have come after it then count too (226, 426).
 func (c *Conn) Finish(alone bool) (Reply, error) {
 	if err := c.Err(); err != nil {
 		return Reply{}, err
@@ -280,20 +280,20 @@ func (c *Conn) Finish(alone bool) (Reply, error) {
 	return r, c.fail(err)
 }
 
-// Advance sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next Receive
-// returns its reply. An error of Advance shows in Finish or Receive.
+// Advance sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next
+// Receive returns its reply. Finish or Receive returns an error of Advance.
 func (c *Conn) Advance(line Line) {
 	c.out = []Line{line}
 	c.flightSize = 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
 	_ = c.write(c.out)
 }
 
-// refusals are the codes with which a server may refuse EPSV or PASV because a transfer is not over. It reports the
-// failure of a transfer whose data has come with others: 426, 451, 551 and so on.
+// refusals are the codes with which a server may refuse EPSV or PASV because a transfer is not over. A server reports
+// the failure of a transfer whose data has come with other codes: 426, 451, 551 and so on.
 var refusals = []int{425, 450, 500, 501, 502, 503, 504, 522, 530}
 
-// finalReply returns the final reply of the transfer. Some servers answer the command that Advance sent before it: with a
-// port, or with a refusal, which counts as one if a positive final reply follows.
+// finalReply returns the final reply of the transfer. Some servers first answer the command that Advance sent: with a
+// port, or with a refusal. A refusal counts as that answer only if a positive final reply follows.
 func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
 		return *c.final, nil
@@ -325,7 +325,7 @@ func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
 }
 
 // grace returns how long Conn waits for a reply after the data connection has failed with err. A server that refuses a
-// transfer may close its data port before its reply arrives. It cannot explain what failed on this machine.
+// transfer may close its data port before its reply arrives. The reply cannot explain a failure on this machine.
 func grace(err error) time.Duration {
 	if localfile.Failed(err) {
 		return 0
@@ -333,7 +333,8 @@ func grace(err error) time.Duration {
 	return time.Second
 }
 
-// DataFailure ends the data connection of a transfer that the server has refused, and returns why it could not be opened.
+// DataFailure ends the data connection of a transfer that the server has refused, and returns why it could not be
+// opened.
 func (c *Conn) DataFailure() error {
 	c.mu.Lock()
 	d := c.data

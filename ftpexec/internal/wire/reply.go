@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// Limits on replies, in bytes, so that a server cannot exhaust memory. Greetings of a few kilobytes are common; no honest
-// reply comes near the limits.
+// Limits on replies, in bytes, so that a server cannot exhaust memory. Greetings of a few kilobytes are common; no
+// honest reply comes near the limits.
 const maxLine = 64 << 10   // of one line, without its end
 const maxReply = 256 << 10 // of all lines together
 
@@ -38,7 +38,8 @@ func (r Reply) First() int { return r.Code / 100 }
 // OK reports whether r is a positive completion reply, 2yz.
 func (r Reply) OK() bool { return r.First() == 2 }
 
-// answers are the codes 2yz that answer commands other than a transfer. At the end of one they belong to another command.
+// answers are the codes 2yz that answer commands other than a transfer. At the end of a transfer they belong to another
+// command.
 var answers = []int{200, 202, 211, 212, 213, 214, 215, 220, 221, 225, 227, 228, 229, 230, 232, 234, 257}
 
 // Ends reports whether r may be the positive end of a transfer.
@@ -86,8 +87,8 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	return r, nil
 }
 
-// setReadDeadline bounds the next read. The bound is short if the data connection has failed. If the connection has ended,
-// the read tells.
+// setReadDeadline bounds the next read. The bound is short if the data connection has failed. It ignores an error,
+// because the read then fails too.
 func (c *Conn) setReadDeadline(limit time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +108,8 @@ func (c *Conn) late(limit time.Duration) error {
 	return timedOut("no reply", limit)
 }
 
-// readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF alone,
-// as some servers send it.
+// readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF
+// alone, as some servers send it.
 func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 	line, err := readLine(r, maxReply)
 	if err != nil {
@@ -163,7 +164,7 @@ const stars = "********"
 // sends, and masking them would reveal them.
 const minSecret = 3
 
-// maxSecrets bounds how many secrets are remembered. The one used longest ago is forgotten first.
+// maxSecrets bounds how many secrets are remembered. The secret used longest ago is forgotten first.
 const maxSecrets = 1024
 
 // Secrets remembers the passwords and accounts that a client has sent. A server, or another one with the same name or
@@ -298,7 +299,7 @@ func explain(err error) error {
 	return err
 }
 
-// unresolved returns why a name has no address, or nil after a timeout, which is one of the connection.
+// unresolved returns why a name has no address, or nil after a timeout, which counts as a timeout of the connection.
 func unresolved(dns *net.DNSError, err error) error {
 	shortage := shortageIn(dns)
 	switch {
