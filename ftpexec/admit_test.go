@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// openConn counts among the open ones until it is closed, which takes a while.
+// openConn is a connection that counts as open until Close has ended, which takes a while.
 type openConn struct {
 	net.Conn
 	end func()
@@ -28,8 +28,8 @@ func (c *openConn) Close() error {
 	return c.Conn.Close()
 }
 
-// TestAdmittedUntilClosed ends the context of each kind of call at each command. What Admit has returned is called only once
-// the connection is closed, and is called.
+// TestAdmittedUntilClosed ends the context of each kind of call at each command. The Client must call the function that
+// Admit has returned, and only after the connection is closed.
 func TestAdmittedUntilClosed(t *testing.T) {
 	calls := map[string]func(context.Context, *ftpexec.Client, *urlparse.URL){
 		"Do": func(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) {

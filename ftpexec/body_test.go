@@ -55,7 +55,7 @@ func file(t *testing.T) (io.Writer, func() string) {
 	return f, func() string { b, _ := os.ReadFile(name); return string(b) }
 }
 
-// device returns one that refuses a splice, which must lose no bytes.
+// device returns a device. It refuses a splice, and then no byte may be lost.
 func device(t *testing.T) (io.Writer, func() string) {
 	null := must.Get(os.OpenFile(os.DevNull, os.O_WRONLY, 0))(t)
 	t.Cleanup(func() { null.Close() })
@@ -147,7 +147,8 @@ func TestASCII(t *testing.T) {
 	}
 }
 
-// If neither SIZE nor the 150 tells the size, MLST is sent at the end. If the server does not know that, the file still counts.
+// If neither SIZE nor the 150 gives the size, the client sends MLST at the end. If the server does not know MLST, the
+// file still counts.
 func TestSizeByMLST(t *testing.T) {
 	for _, tt := range []struct {
 		name, mlst string // "": no answer
@@ -176,7 +177,7 @@ func TestSizeByMLST(t *testing.T) {
 	}
 }
 
-// A size of 0 is known like any other.
+// A size of 0 is a known size.
 func TestEmptyFile(t *testing.T) {
 	for contents, want := range map[string]error{"": nil, "x": ftpexec.ErrTruncated} {
 		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("RETR", testserver.Transfer(contents)))

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// A text that has come counts no more after Close.
+// After Close, Read returns no text, even if it has come before.
 func TestReadOfTextAfterClose(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("one\r\ntwo\r\n"))
 	for _, n := range []int{1, 4, 7} {

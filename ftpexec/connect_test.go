@@ -28,7 +28,7 @@ func TestSessions(t *testing.T) {
 		name  string
 		o     testserver.Options
 		c     *ftpexec.Client
-		setup string // the verb of the data connections, of those that there are
+		setup string // the verb that sets up the data connections
 	}
 	sessions := []session{
 		{"PASV", testserver.Options{}, &ftpexec.Client{NoEPSV: true}, "PASV"},
@@ -131,7 +131,7 @@ func TestUnreachableEPSVIsRemembered(t *testing.T) {
 func TestConnectErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		dial dialFunc // nil means that of a network without listeners
+		dial dialFunc // nil means a network without listeners
 		want error
 		took time.Duration
 	}{
@@ -192,8 +192,8 @@ func TestDataTLSWaitsForASlowReply(t *testing.T) {
 	})
 }
 
-// TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both try again, although only one of them
-// is the first to learn it.
+// TestTwoLearnAtOnce has two connections of a client lose what was sent ahead: both try again, although only one of
+// them is the first to learn it.
 func TestTwoLearnAtOnce(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		loses := testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 Password, please."))
@@ -223,8 +223,8 @@ func TestTwoLearnAtOnce(t *testing.T) {
 	})
 }
 
-// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port that the server refused to connect to. It
-// is one of an address that no other test has, because one of them may open the same port meanwhile.
+// TestRefusedActiveModeClosesItsPort checks that nothing listens any more on a port that the server refused to connect
+// to. The port is on an address that no other test uses, because another test may open the same port meanwhile.
 func TestRefusedActiveModeClosesItsPort(t *testing.T) {
 	for _, reply := range []string{"500 What?", "421 Gone", "120 Later"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"),

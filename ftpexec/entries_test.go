@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// entriesOf returns the entries of a directory as text, "d name" or "- name 12", and those that are errors.
+// entriesOf returns the entries of a directory as text, "d name" or "- name 12", and the errors.
 func entriesOf(ctx context.Context, s dirReader, u *urlparse.URL) (entries []string, lines []error, err error) {
 	for e, err := range s.Entries(ctx, u) {
 		switch {
@@ -50,10 +50,10 @@ func line(name string) string {
 	return "-rw-r--r--    1 0        0               7 Jan 02  2003 " + name + "\r\n"
 }
 
-// own is what LIST -a tells about the directory itself.
+// own is what LIST -a says about the directory itself.
 const own = "drwxr-xr-x    2 0        0            4096 Jan 02  2003 .\r\ndrwxr-xr-x    2 0        0            4096 Jan 02  2003 ..\r\n"
 
-// The ways to list a directory, from the one that tells most on. The second directory needs no detour.
+// The ways to list a directory, the most informative first. The second directory is listed by the right way at once.
 func TestEntriesWays(t *testing.T) {
 	const ab, unread = "- a 7,- b 7", "a\r\nb\r\n"
 	mlsd, all, plain := "MLSD", "^LIST -a$", "^LIST$"
@@ -185,7 +185,7 @@ func TestEntriesRefusedAfter150(t *testing.T) {
 	}
 }
 
-// What all ways refuse is an error that says why LIST was refused, even if NLST then lists nothing. An unreadable
+// If the server refuses all ways, the error says why it refused LIST, even if NLST then lists nothing. An unreadable
 // directory is not an empty one.
 func TestEntriesDenied(t *testing.T) {
 	for name, steps := range map[string][]testserver.Step{
@@ -279,7 +279,8 @@ func TestEntriesFlights(t *testing.T) {
 	}
 }
 
-// A line too long for its reader is an error, wherever it stands: the listing would end there without a word.
+// A line too long for its reader is an error, wherever it stands. Otherwise the listing would end there without an
+// error.
 func TestListingLineTooLong(t *testing.T) {
 	long := strings.Repeat("n", 64<<10)
 	for _, data := range []string{long, "type=file; a\r\n" + long, "type=file; " + long + "\r\ntype=file; b\r\n"} {

@@ -75,8 +75,8 @@ func local(s *testserver.Server, path string) *urlparse.URL {
 	return u
 }
 
-// The rest of a file of which the first bytes are there, if the server still has the same file. Package download does
-// this, with checksums of what is there.
+// Retrieve the rest of a file whose first bytes are there, if the server still has the same file. Package download does
+// this, with checksums of the bytes that are there.
 func ExampleRequest_offset() {
 	s := exampleServer()
 	defer s.Close()
@@ -176,7 +176,7 @@ func ExampleClient_credentials() {
 	// Output: hello
 }
 
-// A server whose certificate comes from an authority of one's own.
+// Trust a server whose certificate comes from a private authority.
 func ExampleClient_tls() {
 	s, err := testserver.Start(&testserver.Options{Scheme: "ftpes", Tree: map[string]string{"/motd": "hello\n"}})
 	if err != nil {
@@ -233,7 +233,7 @@ func ExampleClient_maxIdle() {
 	// Output: no more than 4 connections: true
 }
 
-// The commands of a retrieval. No text holds a password. Escape it before it goes to a terminal.
+// Trace the commands of a retrieval. No text contains a password. Escape a text before it goes to a terminal.
 func ExampleClient_trace() {
 	s := exampleServer()
 	defer s.Close()

@@ -115,7 +115,7 @@ func TestAnomalies(t *testing.T) {
 		{"reset when more comes", testserver.On("USER", testserver.End(testserver.Reset))},
 		{"closed when more comes", testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 x"))},
 		{"nonsense after PASS", testserver.On("CWD", testserver.Reply("?"))},
-		// aioftp runs the commands that it gets together at the same time, and refuses at once those that it does not know.
+		// aioftp handles commands that arrive together concurrently, and refuses unknown ones at once.
 		{"a later command's reply", testserver.On("TYPE", testserver.Reply("502 'size' not implemented"))},
 		{"a later command's reply to CWD", testserver.On("CWD", testserver.Reply("500 what?"))},
 	} {
@@ -163,7 +163,7 @@ type script struct {
 	calls    map[string]int
 }
 
-// scripted are its replies to the commands of a transfer.
+// scripted has the replies of a script to the commands of a transfer.
 var scripted = map[string]string{"USER": "331 x", "PASS": "230 x", "PWD": "257 \"/\"", "CWD": "250 x", "TYPE": "200 x", "EPSV": "229 x (|||1|)",
 	"SIZE": "213 4096", "MDTM": "213 20260102030405", "RETR": "150 x\r\n226 Transfer complete.", "QUIT": "221 x"}
 
@@ -182,10 +182,10 @@ func (s *script) SetWriteDeadline(time.Time) error { s.calls["deadline"]++; retu
 func (s *script) Close() error                     { s.calls["Close"]++; return nil }
 func (s *script) RemoteAddr() net.Addr             { return peer }
 
-// peer is allocated once, as that of a real connection.
+// peer is the remote address. It is allocated once, like the address of a real connection.
 var peer = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 21}
 
-// TestCostOfASmallFile counts what a file takes that is not the first of its connection, nor the last.
+// TestCostOfASmallFile counts what a file costs that is neither the first nor the last of its connection.
 func TestCostOfASmallFile(t *testing.T) {
 	calls := map[string]int{}
 	dial := func(_ context.Context, _, address string) (net.Conn, error) {

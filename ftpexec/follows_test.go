@@ -41,7 +41,8 @@ func patient(t *testing.T, s **testserver.Server) testserver.Step {
 		testserver.Data("contents", testserver.Closed), ftptest.Call(wait), testserver.Reply("226 y"))
 }
 
-// The next file's EPSV is sent at the end of the data, before the final reply. Then the next file takes one flight more.
+// The next file's EPSV is sent at the end of the data, before the final reply. Then the next file takes one flight
+// more.
 func TestFollows(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		for _, next := range []struct{ path, want string }{
@@ -108,8 +109,8 @@ func TestFollowsSendsNothing(t *testing.T) {
 
 func always() bool { return true }
 
-// Whatever a server makes of an early EPSV, the files come whole, and PASV is not sent because of it. A server that does
-// not take it well gets it only once.
+// Whatever a server does about an early EPSV, the files come whole, and the client sends no PASV because of it. A
+// server that does not accept an early EPSV gets it only once.
 func TestFollowsOnOddServers(t *testing.T) {
 	transfer := func(end ...testserver.Action) testserver.Step {
 		return testserver.On("#1 RETR", append([]testserver.Action{testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed)}, end...)...)
@@ -160,7 +161,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 	}
 }
 
-// A final reply that is not positive is that of the transfer, even if EPSV is refused or accepted after it.
+// A final reply that is not positive belongs to the transfer, even if the server then refuses or accepts EPSV.
 func TestFollowsAfterAFailure(t *testing.T) {
 	for _, end := range []string{"451 disk error", "426 aborted\r\n229 (|||1234|)", "425 no\r\n503 no", "426 aborted\r\n226 closed", "551 no\r\n226 closed", "500 no\r\n421 bye"} {
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {

@@ -20,8 +20,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// stages are where a server may reply that there are too many, or that it requires TLS. want is the other error that the
-// result wraps.
+// stages are where a server may reply that there are too many, or that it requires TLS. want is the other error that
+// the result wraps.
 var stages = []struct {
 	name string
 	step func(reply string) testserver.Step
@@ -78,7 +78,7 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// Under TLS the words that ask for it mean nothing.
+// Under TLS the words that ask for TLS mean nothing.
 func TestTLSRequiredUnderTLS(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("RETR", testserver.Reply("550 TLS required")))
 	u := parse(t, s.URL("/f"))
@@ -296,7 +296,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// If a server offers several commands for an algorithm, HASH comes first, and then those whose name says more.
+// If a server offers several commands for an algorithm, HASH comes first, and then the commands with the longer names.
 func TestHashPrefers(t *testing.T) {
 	for _, tt := range []struct{ algorithm, feat, want string }{
 		{"sha1", "XSHA\r\n XSHA1\r\n HASH SHA-1", "OPTS HASH SHA-1,HASH f"},

@@ -79,7 +79,7 @@ func TestListingResetAfterEarly226(t *testing.T) {
 	}
 }
 
-// twisted answers NLST d with d. What MLSD tells of d then counts, were it only one name.
+// twisted answers NLST d with d. The listing of d by MLSD then counts, even if it has only one name.
 func TestListTellsItself(t *testing.T) {
 	for entries, want := range map[string]string{"": "d", "type=file; d\r\n": "d", "type=dir; a\r\n": "a", "type=file; a\r\ntype=file; .b\r\ntype=file; c\r\n": "a c"} {
 		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("NLST", testserver.Transfer("d\r\n")), testserver.On("MLSD", testserver.Transfer(entries)))
@@ -107,8 +107,9 @@ func TestListWithoutNLST(t *testing.T) {
 	}
 }
 
-// A server that refuses a transfer may keep its data connection for the next one, which then loses its bytes. The sign is
-// that it gives the same port again. It may have no other: vsftpd with one passive port, which may bear one connection only.
+// A server that refuses a transfer may keep its data connection for the next one, which then loses its bytes. The sign
+// of that is the same port again. But a server may have no other port, such as vsftpd with one passive port, and it may
+// accept only one connection.
 func TestPortOfARefusedTransfer(t *testing.T) {
 	refusals := map[string]string{"EPSV": "502 No.", "PASV": "550 No files found."}
 	for i := range 4 {
@@ -167,7 +168,8 @@ func TestPortOfATransferBeforeTheLast(t *testing.T) {
 	})
 }
 
-// Globus GridFTP's server ends the lines of a listing twice. A single line that ends in CR is another matter: the name does.
+// Globus GridFTP's server ends every line of a listing twice. If not all lines do so, a CR at an end belongs to the
+// name.
 func TestListingWithDoubledLineEnds(t *testing.T) {
 	for data, want := range map[string][]string{
 		"a\r\r\nb\r\r\n": {"a", "b"},
@@ -225,8 +227,8 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestNamesOfNone checks an NLST that tells no name, or only that of the directory: other commands show whether there is
-// nothing else. What begins with a dot NLST may leave out.
+// TestNamesOfNone checks an NLST with no name, or only the name of the directory: other commands show whether there is
+// nothing else. NLST may leave out names that begin with a dot.
 func TestNamesOfNone(t *testing.T) {
 	const denied, missing = "550 Permission denied", "550 No such directory"
 	for _, tt := range []struct {
@@ -266,8 +268,9 @@ func TestNamesOfNone(t *testing.T) {
 	}
 }
 
-// TestListingCutAtEveryByte ends a listing after each number of bytes. What shows that it was cut is an error. RFC 3659 section
-// 7.2 ends every line of MLSD with CRLF. RFC 959 section 4.1.3 only separates the names of NLST: the last may do without.
+// TestListingCutAtEveryByte ends a listing after each number of bytes. If anything shows the cut, it is an error. Every
+// line of MLSD ends with CRLF (RFC 3659 section 7.2). CRLF only separates the names of NLST (RFC 959 section 4.1.3), so
+// the last name need not have it.
 func TestListingCutAtEveryByte(t *testing.T) {
 	texts := map[string]string{
 		"MLSD": "type=file;size=7; one\r\ntype=dir; two\r\ntype=file; three\r\n",

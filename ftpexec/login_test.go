@@ -54,7 +54,7 @@ func TestAccount(t *testing.T) {
 	})
 }
 
-// Before the server has replied 331, Credentials is not asked and no password is sent.
+// Before the server has replied 331, the client neither calls Credentials nor sends a password.
 func TestPasswordIsAskedForLate(t *testing.T) {
 	for _, tt := range []struct {
 		name, userinfo string
@@ -71,7 +71,7 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {
 				s := testserver.New(t, nil, testserver.Honest("contents"), tt.step)
-				var seen []string // what the server had received when Credentials was asked
+				var seen []string // what the server had received when Credentials was called
 				ask := func(context.Context, string, string, string) (string, error) {
 					seen = s.Commands()
 					return "", ftpexec.ErrNoCredentials
@@ -145,8 +145,8 @@ func TestPasswordIsNeverShown(t *testing.T) {
 	}
 }
 
-// TestSecretsHoldNoSecondCommand checks RFC 1738 section 6 for what does not come from a URL: passwords and accounts from
-// Credentials.
+// TestSecretsHoldNoSecondCommand checks RFC 1738 section 6 for what does not come from a URL: passwords and accounts
+// from Credentials.
 func TestSecretsHoldNoSecondCommand(t *testing.T) {
 	for _, end := range []string{"\r\n", "\n", "\r", "\x00"} {
 		for what, server := range map[string]testserver.Step{
@@ -177,8 +177,8 @@ func only(word string) func(ctx context.Context, host, user, what string) (strin
 	return func(context.Context, string, string, string) (string, error) { return word, nil }
 }
 
-// repeating are the stages at which a server may repeat a secret from another connection, in a reply that accepts and in
-// one that refuses.
+// repeating are the stages at which a server may repeat a secret from another connection, in a reply that accepts and
+// in one that refuses.
 var repeating = []struct {
 	name, well, ill string
 	list            bool
@@ -202,7 +202,8 @@ func repeat(stage, reply string) testserver.Step {
 	return testserver.On(stage, testserver.Reply(reply))
 }
 
-// A secret is masked on every later connection of the Client, in traces, errors and replies, whichever server repeats it.
+// A secret is masked on every later connection of the Client, in traces, errors and replies, whichever server repeats
+// it.
 func TestSecretsOnLaterConnections(t *testing.T) {
 	const word = "hiddenword"
 	logins := []struct {
@@ -270,8 +271,8 @@ func TestEncodedColon(t *testing.T) {
 	}
 }
 
-// TestSlashInPassword retrieves a path that may end a password with a "/" in it, or has a second URL, by every way to use one. Only the
-// server sees it, and what it repeats is masked.
+// TestSlashInPassword uses in every way a path that may contain the end of a password with a "/" in it, or a second
+// URL. Only the server sees the password, and it is masked if the server repeats it.
 func TestSlashInPassword(t *testing.T) {
 	for _, path := range []string{"/hiddenword@host/f", "/hiddenword@host", "/hiddenword@host/", "/x,ftp://me:hiddenword@host/f", "u:other@/x,ftp://me:hiddenword@host/f"} {
 		var d diary

@@ -72,12 +72,12 @@ func within(d time.Duration) *ftpexec.Client {
 // ample is long enough for a busy machine: a test that takes longer hangs.
 const ample = 30 * time.Second
 
-// opener is a Client or a Session.
+// opener has the Do of a Client.
 type opener interface {
 	Do(context.Context, *ftpexec.Request) (*ftpexec.Response, error)
 }
 
-// list returns the names of a directory.
+// lister has the List of a Client.
 type lister interface {
 	List(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }

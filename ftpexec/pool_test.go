@@ -72,7 +72,7 @@ func (x *exchange) now() (dials, open int) {
 	return x.dials, x.open
 }
 
-// admit is an Admit that lets in what is free.
+// admit is an Admit that waits until a connection is free.
 func (x *exchange) admit(ctx context.Context, _ string) (release func(), err error) {
 	for {
 		x.mu.Lock()
@@ -212,8 +212,8 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// With Admit, an idle connection is closed after IdleAdmitted, and after AdmittedTime it takes no further work. Time in
-// Admit is no time to connect. An Admit that fails is asked nothing more.
+// With Admit, an idle connection is closed after IdleAdmitted, and after AdmittedTime it takes no further work.
+// ConnectTimeout does not include the time in Admit. If Admit fails, the Client does not call release.
 func TestAdmit(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))
@@ -299,8 +299,8 @@ func (call call) run(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) er
 	return err
 }
 
-// Whatever many goroutines do: every call succeeds, which it would not if two shared a session; the connections are never
-// more than the bounds; no call waits for ever; and in the end none is left.
+// Whatever many goroutines do, every call succeeds, which it would not if two calls shared a session. There are never
+// more connections than the bounds allow, no call waits for ever, and in the end no connection is left.
 func TestPoolModel(t *testing.T) {
 	one := rapid.Custom(func(t *rapid.T) call {
 		return call{

@@ -14,8 +14,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// A zero MinRate is 17 bytes a second over ten minutes, on every way that data can take and is not spliced; a negative one
-// is none.
+// A zero MinRate means 17 bytes a second over ten minutes, on every way of the data except a splice. A negative one
+// means no limit.
 func TestDefaultRate(t *testing.T) {
 	for _, tt := range []struct {
 		rate  int64

@@ -19,7 +19,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// sections are those of testdata/replies.txt, which has what servers say.
+// sections has the names of the sections of testdata/replies.txt, which has the replies of servers.
 var sections = map[meaning]string{full: "too many", needsTLS: "TLS required", empty: "empty", unopened: "unopened", partial: "partial",
 	aborted: "aborted", done: "done", absent: "absent", directory: "directory", denied: "denied"}
 
@@ -42,7 +42,7 @@ func meanings(r answer) (all []meaning) {
 	return all
 }
 
-// Every reply has its own meaning alone, and every wording is in a reply.
+// Every reply has only its own meaning, and every wording is in a reply.
 func TestWordings(t *testing.T) {
 	used := map[string]bool{}
 	for m, section := range sections {
@@ -78,7 +78,8 @@ func TestNoSuchWording(t *testing.T) {
 	}
 }
 
-// A name in a reply changes nothing: each wording as a name, wherever servers put one, in every refusal of every command.
+// A name in a reply changes nothing: each wording as a name, wherever servers put one, in every refusal of every
+// command.
 func TestNamesAreNoWordings(t *testing.T) {
 	const plain = "zzqx" // a name that means nothing
 	names := []string{"empty", "no files", "no such file", "a (5 bytes)", "SSL/TLS required", "too many connections", "denied", "Ünïcode: too many users", `a"b`}

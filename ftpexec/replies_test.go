@@ -34,8 +34,8 @@ func TestDirectoryIsNoMissingFile(t *testing.T) {
 	}
 }
 
-// anyDigit is the outcome of each command by the first digit of the reply: the errors for 1yz to 5yz, nil for success. A
-// digit that makes no sense must lead to the error of the command's step.
+// anyDigit is the outcome of each command by the first digit of the reply: the errors for 1yz to 5yz, nil for success.
+// An unexpected digit must lead to the error of the command's step.
 var anyDigit = []struct {
 	name   string
 	url    string // path, "user:password@" before it, scheme ftpes with "+"
@@ -82,7 +82,7 @@ func after500(unknown, verb string) func(string) testserver.Step {
 	}
 }
 
-// text is what opens and closes send: of a listing one whole line.
+// text is the data that opens and closes send: for a listing, one whole line.
 func text(verb string) testserver.Action {
 	if verb == "NLST" {
 		return testserver.Data("contents\r\n")
@@ -103,7 +103,7 @@ func closes(verb string) func(string) testserver.Step {
 	}
 }
 
-// A code that makes no sense ends the run on the first connection. It does not count as a lost reply.
+// An unexpected code ends the run on the first connection. It does not count as a lost reply.
 func TestAnyFirstDigit(t *testing.T) {
 	for _, tt := range anyDigit {
 		for i, want := range tt.want {
@@ -227,7 +227,7 @@ func TestRefusalBeforeEnd(t *testing.T) {
 	}
 }
 
-// Numbers are read from replies as they are, although they are a password too.
+// Numbers in replies are read unmasked, even if they are also a password.
 func TestSecretInReplies(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("EPSV", testserver.Reply("500 no")), testserver.On("SIZE", testserver.Reply("213 12345")))
 	got, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("u:123@/a/f")))
@@ -263,7 +263,7 @@ func TestPasswordCutInSyntaxError(t *testing.T) {
 	}
 }
 
-// Read returns what came before half a line end, while the other half has not come.
+// Read returns the text before half a line end, even if the other half has not come.
 func TestTextDoesNotHoldBack(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		release := make(chan struct{})
@@ -343,8 +343,8 @@ func TestDeadlineOfADialer(t *testing.T) {
 	})
 }
 
-// TestLocalBeforeRefusal checks that a server is neither blamed nor waited for if this machine could not open the data
-// connection.
+// TestLocalBeforeRefusal checks that the client neither blames the server nor waits for it if this machine could not
+// open the data connection.
 func TestLocalBeforeRefusal(t *testing.T) {
 	for name, does := range map[string]testserver.Action{"425": testserver.Reply("425 No data connection."), "silence": testserver.End(testserver.Stalled)} {
 		runInMemory(t, name, func(t *testing.T, network *ftptest.Network) {

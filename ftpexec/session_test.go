@@ -75,15 +75,15 @@ func setUp(line string) bool {
 	return slices.Contains([]string{"EPSV", "SIZE", "MDTM", "QUIT"}, verb)
 }
 
-// A visit is a URL's path, after "user:password@" perhaps, and the error that it leads to. "?" asks for facts, "3+" begins
-// at an offset, and a directory is listed.
+// A visit is a URL's path, after "user:password@" perhaps, and the error that it leads to. "?" asks for facts, "3+"
+// begins at an offset, and a directory is listed.
 type visit struct {
 	path string
 	err  error
 }
 
-// What happens on a kept connection does not change what the next URLs bring. bad, if not "", must not be in the dialogue
-// of the last connection.
+// What happens on a kept connection does not change what the next URLs bring. bad, if not "", must not be in the
+// dialogue of the last connection.
 func TestVisits(t *testing.T) {
 	reply, on, first := testserver.Reply, testserver.On, func(step testserver.Step) testserver.Step { return testserver.OnConn(1, step) }
 	file := visit{"/a/f", nil}
@@ -146,8 +146,8 @@ func (v visit) pay(t *testing.T, c *ftpexec.Client, s *testserver.Server) error 
 	return err
 }
 
-// What was sent ahead after a refused CWD was answered in another directory. It does not count for the next file, even
-// one of the same name.
+// Replies to commands sent ahead after a refused CWD are about another directory. They do not count for the next file,
+// even one of the same name.
 func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a/f": "short", "/b/f": "much longer"}})
 	session := closing(t, &ftpexec.Client{})
@@ -164,7 +164,7 @@ func TestAnswersAfterARefusalAreForgotten(t *testing.T) {
 	}
 }
 
-// Open refuses a directory and List refuses a file, before anything is sent.
+// Do and Hash refuse a directory and List refuses a file, before anything is sent.
 func TestFilesAndDirectories(t *testing.T) {
 	s := sessionServer(t)
 	c := &ftpexec.Client{MaxIdle: -1}
@@ -237,7 +237,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		"Name":   {func(u *urlparse.URL) { u.Name = "g" }, 1},
 		"Type":   {func(u *urlparse.URL) { u.Type = urlparse.TypeASCII }, 1},
 	}
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) { // every name is that of this machine
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) { // every name leads to this machine
 		_, port, _ := net.SplitHostPort(address)
 		return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+port)
 	}
@@ -260,7 +260,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		if change(&v); second == nil {
 			second = first
 		}
-		_, _ = read(t.Context(), second, &v) // the certificate is no good
+		_, _ = read(t.Context(), second, &v) // the certificate may not be valid
 		first.CloseIdleConnections()
 		second.CloseIdleConnections()
 		if got := s.Connections() + other.Connections() - before; got != want {

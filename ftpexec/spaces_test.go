@@ -10,7 +10,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// The lines of a listing decide together which spaces belong to a name. If they do not, NLST does. Without it there is no name.
+// The lines of a listing decide together which spaces belong to a name. If they do not, NLST does. Without it there is
+// no name.
 func TestSpacesBeforeNames(t *testing.T) {
 	const padded, plain = "-rw-r--r-- 1 root system 531 Aug 13 2003  a\r\n", "-rw-r--r-- 1 root system 531 Aug 13 2003 b\r\n"
 	for _, test := range []struct {
@@ -81,7 +82,7 @@ func TestEntriesOfSystems(t *testing.T) {
 	}
 }
 
-// What is refused says why.
+// An error about a line says why the line is not understood.
 func TestEntriesSaysWhy(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")), testserver.On("LIST", testserver.Transfer(line("a")+"-rw-r--r-- 1 ftp ftp 4096 n\r\n")))
 	_, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))
@@ -90,8 +91,8 @@ func TestEntriesSaysWhy(t *testing.T) {
 	}
 }
 
-// TestEarly checks what is told before a listing is whole: the login directory, and the entries whose names no other line
-// can change.
+// TestEarly checks what EntriesEarly passes on before a listing is whole: the login directory, and the entries whose
+// names no other line can change.
 func TestEarly(t *testing.T) {
 	list := line("a") + line(" b") + "-rw-r--r-- 1 root system 531 Aug 13 2003  c\r\n" + "12-05-96  05:03PM                    123456  d\r\n" + line("e")
 	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")),
@@ -99,7 +100,7 @@ func TestEarly(t *testing.T) {
 	var names []string
 	logins := 0
 	early := func(e ftpexec.Entry) {
-		if e.Mode.IsRegular() { // NLST, which is asked about the spaces, does not tell what its names are
+		if e.Mode.IsRegular() { // NLST, which decides about the spaces, does not give the types of names
 			names = append(names, e.Name)
 		}
 	}

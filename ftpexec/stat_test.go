@@ -10,8 +10,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestStatRefusedDirectory asks a server without MLST about a directory that it does not enter. It is missing if the server
-// refuses it for good, which the error tells in the words for the directory: SIZE is refused for every directory.
+// TestStatRefusedDirectory asks a server without MLST about a directory that CWD cannot enter. The directory is missing
+// if the server refuses it for good. The error has the reply to CWD, because the server refuses SIZE for every
+// directory.
 func TestStatRefusedDirectory(t *testing.T) {
 	for reply, missing := range map[string]bool{"550 Failed to change directory.": true, "553 No.": true, "450 Busy.": false, "550 Permission denied.": false} {
 		s := testserver.New(t, nil, testserver.Honest("").With("MLST", testserver.Reply("500 What?")).
@@ -25,7 +26,7 @@ func TestStatRefusedDirectory(t *testing.T) {
 	}
 }
 
-// MLST is asked about the last segment, also if it is the only one, and then nothing else is.
+// Stat sends MLST for the last segment, even if it is empty, and then no other command about it.
 func TestStatDirectory(t *testing.T) {
 	for path, want := range map[string]string{"/": "MLST", "/d/": "MLST d", "/c/d/": "CWD c,MLST d"} {
 		s := testserver.New(t, nil, testserver.Honest("").With("MLST", testserver.Reply("250-x\r\n type=dir; d\r\n250 End")))
@@ -40,7 +41,7 @@ func TestStatDirectory(t *testing.T) {
 	}
 }
 
-// Without MLST a directory is what CWD enters, whatever the server answers to SIZE and MDTM.
+// Without MLST, what CWD enters is a directory, whatever the server replies to SIZE and MDTM.
 func TestStatDirectoryByCWD(t *testing.T) {
 	for _, cwd := range []string{"250 Done.", "550 No such file."} {
 		s := testserver.New(t, nil, testserver.Honest("").With("MLST", testserver.Reply("500 What?")).

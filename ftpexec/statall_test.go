@@ -56,7 +56,8 @@ func parseAll(t testing.TB, s interface{ URL(string) string }, paths ...string) 
 	return urls
 }
 
-// 200 files take seven flights of 64 commands at most, the first with the login. Long names take more, of 4 KiB at most.
+// 200 files take seven flights of 64 commands at most, the first with the login. Long names take more, of 4 KiB at
+// most.
 func TestStatAllInFlights(t *testing.T) {
 	for _, tt := range []struct{ name, most int }{{20, 8}, {200, 24}} {
 		tree := map[string]string{}
@@ -116,7 +117,7 @@ func TestStatAllMixed(t *testing.T) {
 	}
 }
 
-// files returns n URLs in one directory and what Honest("contents") tells about them.
+// files returns n URLs in one directory and what Honest("contents") says about them.
 func files(t testing.TB, s interface{ URL(string) string }, n int) (urls []*urlparse.URL, want []told) {
 	for i := range n {
 		urls, want = append(urls, parse(t, s.URL(fmt.Sprintf("/a/f%d", i)))), append(want, told{8, true, nil})

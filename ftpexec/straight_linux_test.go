@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// Bytes are gathered on their way into a file that is not known to be small. Through a pipe each goes as it comes.
+// Bytes are gathered on their way into a file, unless it is known to be small. On their way into a pipe they are not.
 func TestStraightGathers(t *testing.T) {
 	for name, gathered := range map[string]int{"file": 16 << 10, "pipe": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func lowWater(t *testing.T, c *net.TCPConn) (n int) {
 	return n
 }
 
-// TestStrangerInActiveMode checks that data from another host (127.0.0.2) is not taken for the file, if it connects to the
-// port of active mode before the server does.
+// TestStrangerInActiveMode checks that data from another host (127.0.0.2) is not taken for the file, if it connects to
+// the port of active mode before the server does.
 func TestStrangerInActiveMode(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	strangers := 0

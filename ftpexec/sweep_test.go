@@ -23,15 +23,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// functions are those that ftpexec and urlparse export.
+// functions has the functions and methods that ftpexec and urlparse export.
 var functions = map[string]any{
 	"ftpexec.Plan":      ftpexec.Plan,
 	"ftpexec.Retryable": ftpexec.Retryable,
 	"urlparse.Parse":    urlparse.Parse,
 }
 
-// TestSweep calls every exported function and method of ftpexec and urlparse with nil, empty and contradictory values. None
-// panics, and no method of a Client that can fail succeeds.
+// TestSweep calls every exported function and method of ftpexec and urlparse with nil, empty and contradictory values.
+// None panics, and no method of a Client that can fail succeeds.
 func TestSweep(t *testing.T) {
 	receivers := map[string][]any{
 		"ftpexec.(*Error)":  {new(ftpexec.Error)},
@@ -133,7 +133,7 @@ func values(t *testing.T, name string, kind reflect.Type) []reflect.Value {
 	case string:
 		add("\x00")
 		add("ftp://127.0.0.1:4/f")
-	case []byte: // texts of no URL, which leave the receiver as it is
+	case []byte: // texts that are not URLs, which leave the receiver unchanged
 		add([]byte{})
 		add([]byte("\x00"))
 	case urlparse.Typecode:
@@ -169,7 +169,7 @@ func urls() []*urlparse.URL {
 	return []*urlparse.URL{nil, {}, &valid, &dir, &text, &ftps, &odd}
 }
 
-// clients are the zero Client, which finds nobody at port 4, and others that contradict themselves.
+// clients has the zero Client, for which nothing listens on port 4, and Clients with contradictory fields.
 func clients() []*ftpexec.Client {
 	nothing := func(context.Context, string, string) (net.Conn, error) { return nil, nil }
 	return []*ftpexec.Client{
@@ -200,7 +200,8 @@ func TestDialOpensNothing(t *testing.T) {
 // commands are what a text of the library must not name: the flags and variables of the command, and other programs.
 var commands = regexp.MustCompile(`\bFTPFETCH_|--[a-zA-Z]|\bcurl\b|netrc`)
 
-// TestErrorsSpeakOfTheLibrary looks for flags and the like in the texts of ftpexec and urlparse. The command adds those.
+// TestErrorsSpeakOfTheLibrary looks for flags and the like in the texts of ftpexec and urlparse. The command adds
+// those.
 func TestErrorsSpeakOfTheLibrary(t *testing.T) {
 	for _, pattern := range []string{"*.go", "internal/*/*.go", "../urlparse/*.go"} {
 		for _, name := range must.Get(filepath.Glob(pattern))(t) {

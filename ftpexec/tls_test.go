@@ -51,8 +51,8 @@ func TestTryTLS(t *testing.T) {
 	}
 }
 
-// TestTryTLSAnswers tries every refusal of AUTH that real servers send. After anything but a refusal the client must not
-// continue unencrypted.
+// TestTryTLSAnswers tries every refusal of AUTH that real servers send. After anything but a refusal the client must
+// not continue unencrypted.
 func TestTryTLSAnswers(t *testing.T) {
 	for _, refusal := range []string{
 		"500 AUTH not understood", "502 AUTH command not implemented.", "504 no", "534 no",
@@ -127,8 +127,8 @@ func TestTLSVersions(t *testing.T) {
 	}
 }
 
-// TestTLSNames checks that the certificate must be for the URL's host, which may be an address, or for the ServerName that the
-// caller has set, on both connections.
+// TestTLSNames checks that the certificate must be for the URL's host, which may be an address, or for the ServerName
+// that the caller has set, on both connections.
 func TestTLSNames(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes"})
 	for _, tt := range []struct {
@@ -166,7 +166,7 @@ func TestTLSServerName(t *testing.T) {
 	}
 }
 
-// A server that refuses with an alert does so for good: that is no lost connection, which is tried again. In TLS 1.3 the
+// A refusal with an alert is final. It is not a lost connection, after which the client would try again. In TLS 1.3 the
 // alert comes after the client's handshake.
 func TestTLSAlerts(t *testing.T) {
 	id := must.Get(throwaway.New("127.0.0.1"))(t)
@@ -209,7 +209,8 @@ func to(addr string) dialFunc {
 	}
 }
 
-// TestDataConnectionUnencrypted checks that no data is taken from a server that accepts PROT P and then sends it unencrypted.
+// TestDataConnectionUnencrypted checks that no data is taken from a server that accepts PROT P and then sends it
+// unencrypted.
 func TestDataConnectionUnencrypted(t *testing.T) {
 	for _, mode := range []string{"ftpes", "try"} {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("RETR", testserver.Reply("150 x"), ftptest.SendInClear("contents")).With("NLST", testserver.Reply("150 x"), ftptest.SendInClear("a\r\nb\r\n")))
@@ -284,7 +285,8 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A refused transfer, whose data connection ends in the handshake, does not cost the session that the next one must resume.
+// A refused transfer, whose data connection ends in the handshake, does not cost the session that the next one must
+// resume.
 func TestRefusalKeepsTLSSession(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		logins := 0
@@ -316,8 +318,8 @@ func TestRefusalKeepsTLSSession(t *testing.T) {
 	}
 }
 
-// A data connection that ends within its TLS handshake, after any number of bytes, is lost, as at any other time: a server
-// that refuses TLS says so with an alert.
+// A data connection that ends within its TLS handshake, after any number of bytes, is lost, as at any other time: a
+// server that refuses TLS says so with an alert.
 func TestDataHandshakeCut(t *testing.T) {
 	for _, tt := range []struct {
 		version uint16

@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// tunnel is a connection as golang.org/x/crypto/ssh has it: it knows neither deadlines nor addresses.
+// tunnel is a connection as golang.org/x/crypto/ssh has it: it supports neither deadlines nor addresses.
 type tunnel struct{ net.Conn }
 
 var errNoDeadline = errors.New("deadline not supported")
@@ -36,7 +36,7 @@ func tunnelled(t *testing.T, network *ftptest.Network, host string) dialFunc {
 	}
 }
 
-// Connections that know no deadlines work, and all the waits are as long as they should be.
+// Connections without deadlines work, and every wait is as long as it should be.
 func TestTunnels(t *testing.T) {
 	for _, tt := range waits {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
@@ -186,7 +186,7 @@ func TestPipeBreaks(t *testing.T) {
 	}
 }
 
-// A data connection that does not open within the connect timeout is no cancelled context.
+// A data connection that does not open within the connect timeout does not count as a cancelled context.
 func TestDataConnectTimeout(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		s := network.NewScript(t, testserver.Honest("contents"))

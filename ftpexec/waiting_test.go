@@ -120,8 +120,8 @@ func TestMaxConnsEveryMethod(t *testing.T) {
 	})
 }
 
-// A server may count a connection for a while after it has been closed. Every call of a Client whose MaxConns is what the
-// server bears tries again until it does not.
+// A server may count a connection for a while after it has been closed. If MaxConns is the number of connections that
+// the server accepts, every call tries again until the server no longer counts the closed one.
 func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, s := forgetful(t, network, 1, tooMany, slow)
@@ -146,7 +146,7 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	})
 }
 
-// If a context ends while the client waits before it tries again, the error tells what it waited for.
+// If a context ends while the client waits before it tries again, the error says what it waited for.
 func TestEndOfAWait(t *testing.T) {
 	why := errors.New("no time left")
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
@@ -171,8 +171,8 @@ func TestEndOfAWait(t *testing.T) {
 const tooMany = "421 Too many connections"
 const slow = 600 * time.Millisecond // in which a server counts a connection that has been closed
 
-// forgetful returns a server that bears most connections and counts each for a while after it has been closed, and a
-// Client for it. It refuses others instead of greeting, or after PASS if refusal is a 530.
+// forgetful returns a server that accepts most connections at a time and counts each for a while after it has been
+// closed, and a Client for it. It refuses others instead of greeting, or after PASS if refusal is a 530.
 func forgetful(t *testing.T, network *ftptest.Network, most int64, refusal string, memory time.Duration) (*ftpexec.Client, *testserver.Server) {
 	var admitted atomic.Int64
 	admit := func(welcome string) testserver.Action {
@@ -230,11 +230,11 @@ func (c *leaving) Close() error {
 	return c.Conn.Close()
 }
 
-// transfers are the ways to transfer something. without are the commands that tell a size.
+// transfers are the ways to transfer something. without matches commands that the server does not know.
 var transfers = []struct{ verb, path, data, without string }{
 	{"RETR", "/d/f", "contents", ""},
 	{"RETR", "/d/f", "contents", "^(SIZE|MLST)"},
-	{"RETR", "/d/f", "contents", "^SIZE"}, // MLST tells it
+	{"RETR", "/d/f", "contents", "^SIZE"}, // MLST gives it
 	{"RETR", "/d/f;type=a", "contents", "^(SIZE|MLST)"},
 	{"MLSD", "/d/", "type=file;size=7; one\r\n", ""},
 	{"LIST", "/d/", line("one"), "^(MLSD|NLST)"},
@@ -285,8 +285,9 @@ func ending(t *testing.T, i int, secure bool, actions ...testserver.Action) (con
 	return connections, err, next
 }
 
-// TestEveryEnd sweeps the final replies of a transfer, and what waits behind them. 226, 250 and a code 2yz that answers no other
-// command are its end. If nothing tells the size, nothing that takes this back may follow. The next file is there in any case.
+// TestEveryEnd tries the final replies of a transfer, and replies that follow them. 226, 250 and a code 2yz that
+// answers no other command end the transfer. If nothing gives the size, no reply that contradicts the end may follow.
+// The next file comes in any case.
 func TestEveryEnd(t *testing.T) {
 	ends, cases := []int{226, 250, 251, 299}, 0
 	codes := append(slices.Clone(ends), 200, 202, 211, 212, 213, 214, 215, 220, 221, 225, 227, 228, 229, 230, 232, 234, 257, 300, 331, 350, 421, 425, 426, 450, 451, 503, 550, 552)
@@ -316,7 +317,7 @@ func TestEveryEnd(t *testing.T) {
 	}
 }
 
-// A reply that comes late stands where the next command expects its own. That costs one connection.
+// A late reply arrives where the next command expects its own reply. That costs one connection.
 func TestLateSecondEnd(t *testing.T) {
 	for _, second := range []string{"226 again", "426 x", "226 a\r\n226 b"} {
 		for _, at := range []string{"SIZE", "MDTM", "EPSV", "TYPE", "CWD"} {
@@ -359,8 +360,8 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// TestAbruptEnd ends data under TLS without close_notify. A file without a size is then no whole file, unless one with a
-// size has ended so. A listing counts if it comes a second time.
+// TestAbruptEnd ends data under TLS without close_notify. A file without a size is then not whole, unless a file with a
+// size has ended in the same way. A listing counts if it comes a second time.
 func TestAbruptEnd(t *testing.T) {
 	for i, tr := range transfers {
 		for _, cut := range []bool{false, true} {

@@ -119,7 +119,8 @@ func TestFSCloseEndsRead(t *testing.T) {
 	})
 }
 
-// In a large file, bytes that are in the way are read over if they are few; otherwise the transfer is given up.
+// In a large file, bytes before the new position are read and dropped if they are few; otherwise the file gives up the
+// transfer.
 func TestFSSeekFar(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
 	s := testserver.New(t, nil, restarts(contents))
@@ -177,8 +178,8 @@ func TestFSReadAtConcurrently(t *testing.T) {
 	all.Wait()
 }
 
-// Whatever part of the file comes, Read returns io.EOF only for all of it, and the next Read goes on where it stopped. The
-// last byte comes only with the server's confirmation.
+// Whatever part of the file comes, Read returns io.EOF only for all of it, and the next Read goes on where it stopped.
+// The last byte comes only with the server's confirmation.
 func TestFSTruncated(t *testing.T) {
 	for _, contents := range []string{"", "contents"} {
 		for n := range len(contents) + 1 {
@@ -208,8 +209,8 @@ func TestFSTruncated(t *testing.T) {
 	}
 }
 
-// Whoever closes a file with little left keeps the connection: five ranges of a small file take one. Of a large file each
-// takes its own, and a rest that does not come is waited for for a second.
+// Close of a file with few bytes left keeps the connection: five ranges of a small file take one connection. Each range
+// of a large file takes its own. Close waits for one second for a rest that does not come.
 func TestFSCloseEarly(t *testing.T) {
 	for _, tt := range []struct{ size, connections int }{{1000, 1}, {200 << 10, 1}, {8 << 20, 5}} {
 		contents := strings.Repeat("c", tt.size)
@@ -240,7 +241,7 @@ func TestFSCloseEarly(t *testing.T) {
 	})
 }
 
-// A file that is another one on the server when the next transfer begins is an error.
+// It is an error if the server has another file when the next transfer begins.
 func TestFSChanged(t *testing.T) {
 	for _, change := range []testserver.Step{
 		testserver.On("#2 SIZE", testserver.Reply("213 9")), testserver.On("#2 MDTM", testserver.Reply("213 20210102030405")),
@@ -255,7 +256,7 @@ func TestFSChanged(t *testing.T) {
 	}
 }
 
-// Beyond the end there is io.EOF, and no question.
+// A Read beyond the end returns io.EOF and sends nothing.
 func TestFSBeyondTheEnd(t *testing.T) {
 	for _, contents := range []string{"", "contents"} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Fault: unknown("REST")})
@@ -273,7 +274,7 @@ func TestFSBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// A file with more bytes than MLST says has changed, even if nothing else tells its size and the surplus comes in one
+// A file with more bytes than MLST says has changed, even if nothing else gives its size and the surplus comes in one
 // piece with the rest.
 func TestFSMoreThanTold(t *testing.T) {
 	const contents = "contents"
@@ -370,7 +371,7 @@ func Example() {
 	// "hello\n" <nil>
 }
 
-// The end of a small file without a time is its end, whatever an earlier try to read it has met.
+// After an earlier try has failed, a small file without a time is read to its end.
 func TestFSEndAfterAnotherTry(t *testing.T) {
 	const contents = "contents"
 	tries := 0

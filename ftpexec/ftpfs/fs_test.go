@@ -44,7 +44,7 @@ func openFS(t *testing.T, c *ftpexec.Client, url string) *ftpfs.FS {
 	return must.Get(ftpfs.New(t.Context(), c, url))(t)
 }
 
-// Whatever tells what is in a directory, the FS is one by the rules of io/fs.
+// The FS keeps the rules of io/fs, whichever commands show what is in a directory.
 func TestFS(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
@@ -69,13 +69,13 @@ func mlst(facts string) testserver.Action {
 	return testserver.Reply("250-Here\r\n " + facts + "; /n\r\n250 End")
 }
 
-// What Stat says of a name, and how many flights that takes on a connection that is there.
+// What Stat says about a name, and how many flights that takes on an open connection.
 func TestFSStat(t *testing.T) {
 	on := func(verb, reply string) testserver.Step { return testserver.On(verb, testserver.Reply(reply)) }
 	noDir, noMLST := on("CWD n", "550 no"), on("MLST", "500 unknown")
 	neither := on("SIZE", "550 no").With("MDTM", testserver.Reply("550 no"))
 	told := func(facts string) testserver.Step { return testserver.On("MLST", mlst(facts)) }
-	listing := func(line string) []testserver.Step { // nothing but LIST tells what n is
+	listing := func(line string) []testserver.Step { // only LIST says what n is
 		return []testserver.Step{noMLST, noDir, on("SIZE", "500 unknown"), on("MDTM", "500 unknown"), on("MLSD", "500 unknown"), testserver.On("LIST", testserver.Transfer(line))}
 	}
 	const asked, askedDir = "-r--r--r-- 8 2020-01-02 03:04:05 n", "dr-xr-xr-x 0 2020-01-02 03:04:05 n/"
@@ -84,7 +84,7 @@ func TestFSStat(t *testing.T) {
 		steps   []testserver.Step
 		want    string
 		err     error
-		flights int // with those that learn what the server does not know
+		flights int // including those that show what the server does not know
 	}{
 		{"MLST of a file", []testserver.Step{told("type=file;size=7;modify=20260102030405")}, "-r--r--r-- 7 2026-01-02 03:04:05 n", nil, 1},
 		{"MLST of a directory with a size", []testserver.Step{told("Type=dir;Size=4096;Modify=20260102030405")}, "dr-xr-xr-x 0 2026-01-02 03:04:05 n/", nil, 1},
@@ -175,8 +175,8 @@ func TestFSErrors(t *testing.T) {
 	}
 }
 
-// An entry that io/fs cannot name is reported, and the others are listed. A handle gives the entries in parts, then the
-// report, then io.EOF.
+// An entry that io/fs cannot name is reported, and the others are listed. An open directory returns the entries in
+// parts, then the error, then io.EOF.
 func TestFSNames(t *testing.T) {
 	mlsd := "type=file;size=8; ok\r\ntype=file;size=8; caf\xe9\r\ntype=file;size=8; a/b\r\ntype=dir; sub\r\nnonsense\r\n"
 	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("MLST", mlst("Type=dir")),
@@ -278,7 +278,7 @@ func TestNothing(t *testing.T) {
 				t.Errorf("%s, method %d: got %v", what, i, err)
 			}
 		}
-		if len(names) > 0 || glob != nil { // it ignores errors
+		if len(names) > 0 || glob != nil { // fs.Glob ignores errors
 			t.Errorf("%s: Glob: %q, %v", what, names, glob)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// replaced is a server on which the file becomes another one of the same length: with the nth RETR, or if early is set just
-// before what is asked in front of it. It tells the time or the size only if it is told to.
+// replaced is a server that replaces the file by another one of the same length: at the nth RETR or, if early is set,
+// just before the commands that precede it. It gives the time only if dated is set, and the size only if size is set.
 func replaced(length, nth int, early, size, dated bool) testserver.Step {
 	var mu sync.Mutex
 	retrs := 0
-	version := func(now int) int { // of what is asked before the next RETR (now: 1), or of the one that has begun (now: 0)
+	version := func(now int) int { // for commands before the next RETR (now: 1), or for that RETR (now: 0)
 		if retrs+now >= nth {
 			return 1
 		}
@@ -107,7 +107,7 @@ func TestFSVersions(t *testing.T) {
 	t.Logf("%d orders, %d refused", n, refused)
 }
 
-// TestFSListed reads a file of which the server tells no size but in a listing. What comes must have that size.
+// TestFSListed reads a file whose size the server gives only in a listing. The contents must have that size.
 func TestFSListed(t *testing.T) {
 	const contents = "contents"
 	no := testserver.Reply("502 unknown")

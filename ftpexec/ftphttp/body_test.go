@@ -32,8 +32,8 @@ func failing(contents string) testserver.Step {
 		testserver.Reply("150 Go"), testserver.Data(contents, testserver.Closed), testserver.Reply("451 Disk error"))
 }
 
-// Nobody takes a transfer that failed after its last byte for a complete one: no client of a proxy, and nobody who reads
-// Content-Length bytes and closes.
+// A transfer that fails after its last byte never looks complete: neither to the client of a proxy nor to a reader that
+// reads Content-Length bytes and closes.
 func TestLastByte(t *testing.T) {
 	for _, contents := range []string{"", "c", "contents", strings.Repeat("contents", 100000)} {
 		s := testserver.New(t, nil, failing(contents))
@@ -60,7 +60,7 @@ func TestLastByte(t *testing.T) {
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// One byte at a time, all at once, to a writer and to a file come the same bytes and the same error.
+// A Body gives the same bytes and the same error one byte at a time, all at once, to a writer and to a file.
 func TestWaysToRead(t *testing.T) {
 	const contents = "contents"
 	for _, whole := range []bool{true, false} {
@@ -109,7 +109,7 @@ func TestWaysToRead(t *testing.T) {
 	}
 }
 
-// Who leaves early costs the login only if much of the file is left.
+// Closing a Body early costs a new login only if much of the file is left.
 func TestLeavesEarly(t *testing.T) {
 	const short, long = 1000, 8 << 20
 	s := testserver.New(t, &testserver.Options{ModTime: stamp, Tree: map[string]string{"/short": strings.Repeat("s", short), "/long": strings.Repeat("l", long)}})
@@ -148,7 +148,7 @@ func TestLeavesEarly(t *testing.T) {
 	}
 }
 
-// A short rest that does not come is not waited for longer than a second, and the end of the context ends a Read at once.
+// Close waits at most a second for a short rest that does not come, and the end of the context ends a Read at once.
 func TestLeavesSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := ftptest.NewNetwork()
@@ -195,7 +195,8 @@ func TestNothing(t *testing.T) {
 	new(Transport).CloseIdleConnections()
 }
 
-// A body whose context has ended has the error of the context and its cause, whether a Read waited for the end or comes later.
+// A body whose context has ended has the error of the context and its cause, whether a Read waited for the end or comes
+// later.
 func TestEndOfContext(t *testing.T) {
 	why := errors.New("why")
 	for _, later := range []bool{false, true} {

@@ -10,8 +10,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// GET and HEAD obey the preconditions of a request (RFC 9110 section 13.2.2), in their order, and start no transfer for an
-// answer without contents.
+// GET and HEAD obey the preconditions of a request (RFC 9110 section 13.2.2), in their order, and start no transfer for
+// an answer without contents.
 func TestConditions(t *testing.T) {
 	before := stamp.Add(-time.Second).Format(http.TimeFormat)
 	after := stamp.Add(time.Second).Format(http.TimeFormat)
@@ -36,7 +36,7 @@ func TestConditions(t *testing.T) {
 			transfers := s.DataConnections()
 			got := request(t.Context(), c, method, s.URL("/f"), strings.Split(tt.fields, "|")...)
 			want := tt.status
-			if method == "HEAD" && (want == 206 || want == 416) { // it has no ranges
+			if method == "HEAD" && (want == 206 || want == 416) { // HEAD has no ranges
 				want = 200
 			}
 			if got.err != nil || got.StatusCode != want || got.StatusCode < 400 && got.Header.Get("Last-Modified") != stamped {
@@ -60,8 +60,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// The rest of a file that has changed is never sent for If-Unmodified-Since, whether it changes before the request, between
-// the two questions about it, or the server does not tell its time.
+// A request with If-Unmodified-Since never gets the rest of a file that has changed, whether the file changes before
+// the request or between the two commands about it, or the server does not give its time.
 func TestConditionsOfChangedFile(t *testing.T) {
 	const old, changed = "213 20260102030405", "213 20260102030406"
 	for _, tt := range []struct{ first, second, want string }{

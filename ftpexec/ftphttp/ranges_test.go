@@ -12,7 +12,7 @@ import (
 )
 
 // A part of the file is sent only for one date, which must be the file's time and a strong validator (RFC 9110 section
-// 13.1.5): the whole file for any other, for a tag, for none, for two, and for a time that has not been long ago.
+// 13.1.5): the whole file for any other, for a tag, for none, for two, and for a recent time.
 func TestIfRange(t *testing.T) {
 	long, now := stamp, time.Now().UTC().Truncate(time.Second)
 	n := 0
@@ -46,12 +46,12 @@ func TestIfRange(t *testing.T) {
 	t.Logf("%d fields", n)
 }
 
-// numbers are those that a client or a server may say.
+// numbers has numbers that a client or a server may send.
 var numbers = []string{"0", "-1", "2147483648", "4294967296", "4611686018427387904", "9223372036854775806", "9223372036854775807",
 	"9223372036854775808", "18446744073709551616", strings.Repeat("9", 40)}
 
-// A range of any numbers is right (RFC 9110 section 14.1.2), whatever size the server says. Only a size that the bytes do not
-// have is an error.
+// A range of any numbers is right (RFC 9110 section 14.1.2), whatever size the server says. Only a size that the bytes
+// do not have is an error.
 func TestRangeNumbers(t *testing.T) {
 	const contents = "contents"
 	n := 0

@@ -77,7 +77,7 @@ func (e exchanged) shown(fields ...string) string {
 	return strings.Join(append(lines, e.contents), "|")
 }
 
-// What GET and HEAD tell of files and directories.
+// What GET and HEAD say about files and directories.
 func TestAnswers(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{ModTime: stamp, Tree: map[string]string{
 		"/pub/motd.html": "hello", "/pub/raw": "", "/pub/a.tar.pdf": "gzip", "/pub/what?": "query", "/pub/two [words]": "space", "/pub/d/a": "", "/pub/d/b&c": "", "/empty/": "",
@@ -125,7 +125,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Every range of a small file, and fields that are none.
+// Every range of a small file, and Range fields that are not ranges.
 func TestRange(t *testing.T) {
 	files := map[string]string{"/empty": "", "/one": "a", "/f": "abcdef"}
 	s := testserver.New(t, &testserver.Options{ModTime: stamp, Tree: files})
@@ -166,8 +166,8 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// If the server does not tell a size, changes it or does not begin there, the file comes whole. No connection is left over:
-// there may be only one.
+// If the server does not give a size, changes it or does not begin at the offset, the file comes whole. No connection
+// is left over, because there may be only one.
 func TestWholeInstead(t *testing.T) {
 	const contents = "contents"
 	no, unknown := testserver.Reply("550 No"), testserver.Reply("502 What?")
@@ -203,8 +203,8 @@ func TestWholeInstead(t *testing.T) {
 	}
 }
 
-// A transfer that ends early, at whatever byte, is an error of the last Read, which withholds the last byte. A part of a file that does not reach its end
-// needs only its own bytes.
+// A transfer that ends early, at whatever byte, is an error of the last Read, which withholds the last byte. A part of
+// a file that does not reach its end needs only its own bytes.
 func TestTruncated(t *testing.T) {
 	const contents = "contents"
 	for _, r := range []struct {
@@ -222,7 +222,7 @@ func TestTruncated(t *testing.T) {
 				got := request(t.Context(), registered(t, &ftpexec.Client{}), "GET", s.URL("/d/f"), "Range: "+r.field)
 				want := contents[r.first:min(r.first+n, r.last+1)]
 				whole := len(want) == r.last-r.first+1
-				if whole && r.last == 7 && final != "226 Done" { // the last one waits for the reply
+				if whole && r.last == 7 && final != "226 Done" { // the last byte waits for the reply
 					want = want[:len(want)-1]
 					whole = false
 				}
@@ -235,8 +235,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// RoundTrip closes the body of every request and changes nothing else of it. It takes a whole file to a file as Client.Do
-// does.
+// RoundTrip closes the body of every request and changes nothing else of it. It takes a whole file to a file as
+// Client.Do does.
 func TestRoundTrip(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
 	c := &ftpexec.Client{}
@@ -309,7 +309,7 @@ var exchanges = []struct {
 	{"GET", "/d/", "", []string{"", "USER", "PASS", "CWD", "TYPE", "EPSV", "NLST"}},
 }
 
-// A refusal at any command is an answer. A connection that ends or hangs there is an error; the context ends a hang.
+// A refusal at any command is a response. A connection that ends or hangs there is an error; the context ends a hang.
 func TestEveryCommand(t *testing.T) {
 	replies := []string{"421 Leaving", "450 Busy", "530 Not you", "550 No", "550 Permission denied"}
 	login, other, fallback := []int{503, 401, 401, 401, 401}, []int{503, 503, 401, 403, 403}, []int{503, 200, 200, 200, 200}

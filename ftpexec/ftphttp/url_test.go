@@ -20,7 +20,7 @@ var spellings = []string{
 	"%sftp://h", "ftp://h//f%s", "ftp://h/a/../b/./f;type=a%s", "ftp://[::1]:2121/f%s", "ftp://[fe80::1%%25eth0]/%s", "ftp://h:25/f%s", "FtpEs://:p@H./f%s", "ftp:///f%s", "h/f%s",
 }
 
-// forgotten are the texts of the sweep that net/url reads in another way than urlparse, and what they mean then; "" means
+// forgotten has the texts of the sweep that net/url reads differently from urlparse, and what they then mean; "" means
 // that they are refused.
 var forgotten = map[string]string{
 	// urlparse refuses these octets in a login. net/url decodes a login, and does not keep its text.
@@ -51,7 +51,7 @@ func meaning(text string) string {
 	return text
 }
 
-// What comes out of net/url means what the text means, or net/url refuses it.
+// A URL from net/url means what its text means, or net/url refuses the text.
 func TestURLOctets(t *testing.T) {
 	for _, s := range spellings {
 		for octet := range 256 {
@@ -75,8 +75,8 @@ func TestURLOctets(t *testing.T) {
 	}
 }
 
-// A path that was put together by hand has no text of its own; RawPath counts only if it belongs to Path. The login is
-// that of the Authorization, unless an http.Client made it from the URL.
+// A path that was put together by hand has no text of its own; RawPath counts only if it belongs to Path. The login
+// comes from the Authorization, unless an http.Client made it from the URL.
 func TestURLByHand(t *testing.T) {
 	user, password := url.User, url.UserPassword
 	for _, tt := range []struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Over is how many bytes Short reads and drops at most, and wait how long that may take, to keep a connection: a new
+// Over is how many bytes are read and dropped at most, and wait how long Short may take, to keep a connection: a new
 // one takes some six round trips.
 const (
 	Over = 256 << 10

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// The corpus is testdata/corpus, with a file for each system. A file begins with its name, "format:" and perhaps "note:". A
-// listing begins with "-- title", and perhaps the name of its directory, "(in NAME)". Its lines follow, each after "> ",
-// and then what comes out, in order:
+// The corpus is testdata/corpus, with a file for each system. A file begins with its name, "format:" and perhaps
+// "note:". A listing begins with "-- title", and perhaps the name of its directory, "(in NAME)". Its lines follow, each
+// after "> ", and then what comes out, in order:
 //
 //	= type and permissions, size, time, name -> target
 //	~ the same; nothing shows which spaces belong to the name
 //	! why a line is not understood
 //
-// A line or a name that would not be seen whole is a string of Go.
+// A line or a name that would not be seen whole is written as a Go string.
 
 // system is a file of the corpus.
 type system struct {
@@ -132,7 +132,7 @@ func outcome(item Item) string {
 	return text
 }
 
-// seen returns a name, as a string of Go if it would not be seen whole.
+// seen returns a name, as a Go string if it would not be seen whole.
 func seen(name string) string {
 	if quoted := strconv.Quote(name); strings.ContainsAny(quoted, `\`) || strings.HasPrefix(name, " ") || strings.HasSuffix(name, " ") {
 		return quoted
@@ -158,7 +158,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// agrees compares what comes out with what is to come out. The corpus has only a part of the reasons why a line is not
+// agrees compares what comes out with what must come out. The corpus has only a part of the reasons why a line is not
 // understood.
 func agrees(got, want string) bool {
 	if reason, ok := strings.CutPrefix(want, "!"); ok {
@@ -167,7 +167,7 @@ func agrees(got, want string) bool {
 	return got == want
 }
 
-// No line of the corpus has two formats.
+// No line of the corpus matches two formats.
 func TestCorpusFormatsDoNotOverlap(t *testing.T) {
 	for _, s := range corpus(t) {
 		for _, l := range s.listings {
@@ -188,7 +188,8 @@ func TestCorpusFormatsDoNotOverlap(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite the table in docs/listings.md")
 
-// The table of systems in docs/listings.md is made from the corpus: go test ./ftpexec/internal/listing -run TestTable -update.
+// The table of systems in docs/listings.md is made from the corpus: go test ./ftpexec/internal/listing -run TestTable
+// -update.
 func TestTable(t *testing.T) {
 	const file, begin, end = "../../../docs/listings.md", "<!-- systems -->\n", "<!-- end of systems -->\n"
 	text, err := os.ReadFile(file)

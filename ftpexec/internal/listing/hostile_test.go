@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// read reads a line twice, and returns how long the faster took.
+// read reads a line twice, and returns how long the faster one of the two took.
 func read(line string) (item Item, took time.Duration, err error) {
 	took = math.MaxInt64
 	for range 2 {
@@ -18,8 +18,8 @@ func read(line string) (item Item, took time.Duration, err error) {
 	return item, took, err
 }
 
-// No line takes more than linear time: of those of quadratic time some would take minutes. The machine may be busy with
-// something else, so what takes long is compared with what a quarter of it takes.
+// No line takes more than linear time; in quadratic time some lines would take minutes. The machine may be busy, so a
+// line that takes long is compared with a quarter of the line.
 func TestLinear(t *testing.T) {
 	const most = time.Second // of one line
 	long := func(s string) string { return strings.Repeat(s, 1<<15/len(s)) }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A deadline counts that is set while a call waits: an earlier one, a later one, and none.
+// A deadline that is set while a call waits takes effect, whether it is earlier, later or none.
 func TestDeadlineSetMeanwhile(t *testing.T) {
 	for _, tt := range []struct {
 		set  time.Duration // from the beginning, after a second; 0: none

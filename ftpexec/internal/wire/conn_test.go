@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// A failed data connection shortens the wait for the reply to its transfer, but for no other. An operation whose context
-// has ended leaves no Conn that looks usable, though it may be closed only later.
+// A failed data connection shortens the wait for the reply to its transfer, but for no other. An operation whose
+// context has ended leaves no Conn that looks usable, though it may be closed only later.
 func TestBegin(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
@@ -43,7 +43,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// A transfer may take long to start. Another reply of a flight that does not come is lost.
+// A transfer may take long to start. Any other reply of a flight that does not come counts as lost.
 func TestPatience(t *testing.T) {
 	size, mdtm, retr := Line{Text: "SIZE f"}, Line{Text: "MDTM f"}, Line{Text: "RETR f", Transfer: true}
 	for _, tt := range []struct {
@@ -268,7 +268,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// The one used longest ago is forgotten first.
+// The secret used longest ago is forgotten first.
 func TestSecretsAreBounded(t *testing.T) {
 	const most = 1024 // as SECURITY.md says
 	var s Secrets

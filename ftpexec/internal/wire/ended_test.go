@@ -19,8 +19,8 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestAdvanceUnanswered has a server that answers no EPSV sent ahead: the wait is short, and the error says that one command
-// at a time may work.
+// TestAdvanceUnanswered has a server that answers no EPSV sent ahead: the wait is short, and the error says that one
+// command at a time may work.
 func TestAdvanceUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, there := connected(t, Config{Timeout: time.Hour})
@@ -188,7 +188,8 @@ func TestDataFailure(t *testing.T) {
 	}
 }
 
-// TestImplicitTLSLost ends the connection in place of the first TLS handshake: that may pass, as before a greeting.
+// TestImplicitTLSLost ends the connection in place of the first TLS handshake: another try may succeed, as before a
+// greeting.
 func TestImplicitTLSLost(t *testing.T) {
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
@@ -267,8 +268,8 @@ func TestReplyOnALine(t *testing.T) {
 	}
 }
 
-// TestRefusedAhead has a server refuse the EPSV sent ahead before its final reply, which then does not come, or comes late.
-// The refusal is the final reply then, after a short wait; else it is the reply to EPSV.
+// TestRefusedAhead has a server refuse the EPSV sent ahead before its final reply, which then does not come, or comes
+// late. The refusal is the final reply then, after a short wait; else it is the reply to EPSV.
 func TestRefusedAhead(t *testing.T) {
 	for _, late := range []time.Duration{0, aheadTimeout - time.Second, aheadTimeout + time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -312,7 +313,8 @@ func TestAcceptEnds(t *testing.T) {
 	}
 }
 
-// TestRefusedAtTheEnd has a final reply that is no success: another may follow it, so the connection serves no second URL.
+// TestRefusedAtTheEnd has a final reply that is no success: another may follow it, so the connection serves no second
+// URL.
 func TestRefusedAtTheEnd(t *testing.T) {
 	c, there := connected(t, Config{Timeout: time.Minute})
 	var server sync.WaitGroup
