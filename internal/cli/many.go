@@ -55,14 +55,12 @@ func (r *run) interrupted(ctx context.Context) {
 	r.print.Failed("", context.Cause(ctx), advice)
 }
 
-// fewFiles is how many files of a list take so little memory that the heap may double, as Go lets it: to collect seldom
-// saves a seventh of the time of small files. The main function sets what long lists need.
-const fewFiles = 20_000
-
 // round retrieves everything once.
 func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
-	if uint64(files) < fewFiles {
+	if uint64(files) < 20_000 { // and known
+		// So few files take little memory, so the heap may double, as Go lets it: that saves a seventh of the time of
+		// small files. The main function sets what long lists need.
 		debug.SetGCPercent(100)
 	}
 	r.shown = r.print.Run("", files, octets)

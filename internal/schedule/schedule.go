@@ -282,7 +282,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		v.next = t.Host
 	case unusable:
 		t.h.unused++
-		if t.h.unused == mostMissed { // the errors of later ones say that the host is given up
+		if t.h.unused >= mostMissed && t.GivenUp == nil { // else err is about the reason
 			t.h.givenUp = v.err
 		}
 	case short:
