@@ -1,6 +1,6 @@
-// Package batch downloads the many files of a list, a manifest or a directory tree. It fetches several at once,
-// within what each server bears, verifies every one, and remembers the verified ones in a ledger, so that the next run
-// fetches only the rest. The example of [Run] shows how.
+// Package batch downloads the many files of a list, a manifest or a directory tree. It fetches several files at once,
+// but opens no more connections than each server accepts. It verifies every file and records the verified ones in a
+// ledger, so that the next run fetches only the rest. See the example of [Run].
 package batch
 
 import (
@@ -34,36 +34,38 @@ import (
 
 // Options changes how files are retrieved.
 type Options struct {
-	// Jobs is how many connections are used at once; 0 means that Run finds the number by trying, and more than 64 make
-	// no sense. PerHost is how many of them may be to one server; 0 means no limit. A server that refuses a connection
-	// because it has too many gets fewer.
+	// Jobs is how many connections are used at once; 0 means that Run finds the number by trying, and more than 64 are
+	// of no use. PerHost is how many of them may be to one server; 0 means no limit. If a server refuses a connection
+	// because it has too many, Run uses fewer.
 	Jobs, PerHost int
-	// Ledger is the name of a file under Each.Root that remembers the verified files, or "". It begins with
-	// ".ftpfetch-ledger": all such files are read.
+	// Ledger is the name of a file under Each.Root in which Run records the verified files, or "". It must begin with
+	// ".ftpfetch-ledger". Run reads all files with such names.
 	Ledger string
-	// Each applies to every file. Without a Root nothing can be saved; nothing outside it is touched. Its fields Size,
-	// Sum, Events and Commit are not used: Run sets them. A file gets more than one of its Segments only if there are
-	// fewer files than connections.
+	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run ignores
+	// the fields Size, Sum, Events and Commit and sets its own. A file uses more than one of its Segments only if there
+	// are fewer files than connections.
 	Each download.Options
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means
-	// no limit. The time in the queue does not count: a file that returns to it because the server is full begins anew.
+	// no limit. The time in the queue does not count. If a file returns to the queue because the server is full, its
+	// time starts anew.
 	Timeout time.Duration
-	// Dry finds out what would happen to each file, which the Plan of its last event says. Nothing is fetched, and
-	// nothing on the disk changes. Without a Root, nothing is there.
+	// Dry makes Run find out what it would do with each file, and report that in the Plan of the file's last event. Run
+	// fetches nothing and does not change the disk. Without a Root, Run assumes an empty directory.
 	Dry bool
-	// Events, if not nil, is called with what happens. Calls do not overlap, and none comes after Run has returned.
+	// Events, if not nil, is called for each event. Calls do not overlap, and there are none after Run has returned.
 	Events func(Event)
 }
 
-// Task is something to retrieve: a file, or if Tree is not nil the directory URLs[0] with what is in it, under Path.
+// Task is something to retrieve: a file or, if Tree is not nil, the contents of the directory URLs[0], saved below
+// Path.
 type Task struct {
 	manifest.Item
 	Tree *Tree
-	// Writer, if not nil, gets the bytes of the file as they arrive, as [download.To] writes them. Then nothing is
-	// saved, and Path is only a name for it.
+	// Writer, if not nil, gets the bytes of the file as they arrive, as [download.To] writes them. Then Run saves
+	// nothing, and Path is only a name for the file.
 	Writer io.Writer
 
-	err error // why there is no task: what a list says is wrong
+	err error // an error in the list, in place of a task
 }
 
 // Tasks turns what [manifest.Read] yields into tasks for [Run]. An error of the list becomes a task without URLs, which
@@ -81,50 +83,51 @@ func Tasks(items iter.Seq2[manifest.Item, error]) iter.Seq[Task] {
 	}
 }
 
-// Event is something that happens in a run. Its Kind is one that package download has. Two kinds are also about a
-// server or the run: download.Progress, regularly and at the end, for all files together; and download.Noted, with a
-// Wait if the server sends nothing until what Text names is over, and an Err if Text is a warning.
+// Event is something that happens in a run. Its Kind is one of package download's. Two kinds also occur without a Task:
+// download.Progress, regularly and at the end, for all files together; and download.Noted, about a server or the run.
+// Noted has a Wait if the server sends nothing for a while, for the reason in Text, and an Err if it is a warning.
 type Event struct {
-	// after Ended, Err is why the task failed; or Text is where a symbolic link leads that was not followed
+	// With Ended, Err is why the task failed. If the task is a symbolic link that was not followed, Text is its target.
 	download.Event
-	// Task is the same from Started to Ended, or nil if the event is about a server or the run. It tries the first URL.
+	// Task is the same from Started to Ended, or nil if the event is about a server or the run. Its first URL is the
+	// one being tried.
 	Task   *Task
-	Result download.Result // after Ended, if Text is ""; with Err only Kept counts
-	Totals Totals          // of the Progress of the run
-	// Plan is what a run would do with the file: "fetch", "replace" or "leave". It is set after Ended with Options.Dry,
-	// unless there is an Err or a Text. Result.Left says why, whatever the plan; Size is the size of the server's file,
-	// or of what is left alone (-1 if it is unknown), and Resumed is how many of its bytes need no fetching.
+	Result download.Result // with Ended, unless Text is set; if Err is set, only Kept counts
+	Totals Totals          // with the Progress of the run
+	// Plan is what a run would do with the file: "fetch", "replace" or "leave". It is set with Ended if Options.Dry is,
+	// unless Err or Text is set. Result.Left says why, for each of the three. Result.Size is the size of the server's
+	// file, or of the file that is left alone; -1 if it is unknown. Result.Resumed is how many bytes need no fetching.
 	Plan string
 
-	dir bool // Err is about a directory, which was not listed whole
+	dir bool // Err is about a directory that was not listed whole
 }
 
-// Totals is how far a run is.
+// Totals counts what a run has done so far.
 type Totals struct {
 	Files    int64 // found so far
-	Complete int64 // files, those included that were complete before
+	Complete int64 // files, including those that were complete before
 	Failed   int64 // files
 	Listing  int64 // directories that are not listed yet
 	Unlisted int64 // directories that could not be listed whole
-	// bytes in the parts of files that are not complete, from which a later run resumes
+	// Kept is how many bytes are in parts, from which a later run can resume.
 	Kept int64
 }
 
-// Run retrieves all tasks. options may be nil. It returns when they have ended, or soon after ctx has. The error is nil
-// only if everything that was asked for is there; Options.Events says what failed. If the error is [download.ErrLocal],
-// the ledger cannot be used, and nothing was retrieved, or a directory was renamed or removed by another program while
-// files were saved in it. Run reads tasks while it works, only some thousands ahead, so there may be any number of
-// them.
+// Run retrieves all tasks. options may be nil. It returns when all have ended, or soon after ctx has ended. The error
+// is nil only if every file is complete and every directory was listed whole; Options.Events reports each failure. The
+// error is [download.ErrLocal] if the ledger cannot be used, and then nothing was retrieved, or if another program
+// renamed or removed a directory while Run saved files in it. Run reads only some thousands of tasks ahead, so there
+// may be any number of them.
 //
-// Of two files with the same path Run retrieves only the first: a second with another URL, or with a size or digest that
-// the first does not have, fails, and any other does not count. That takes some fifty bytes of memory a file, unless the
-// only task is a tree.
+// Of two files with the same path Run retrieves only the first. The second fails if it has another URL, or a size or
+// digest that the first does not have; otherwise Run ignores it. To find such files, Run takes some fifty bytes of
+// memory for each file, unless the only task is a tree.
 //
-// A Source with a method Tell(*urlparse.URL, ftpexec.Entry) is told about the files of the tasks, and nothing is
-// fetched or made. One with LeftOut() int64 reports itself how many files it leaves out of its listings. If src has
-// StatAll, as a [*ftpexec.Client] has, that saves round trips, and if it has CloseIdleConnections, Run makes room with
-// it on servers that are full. A Client should have a MaxIdle of PerHost, or else Jobs, or else 64: with fewer, files
-// log in anew. Run leaves the idle connections to the caller; see [ftpexec.Client.CloseIdleConnections].
+// If src has a method Tell(*urlparse.URL, ftpexec.Entry), Run calls it for each file in place of fetching, and saves nothing.
+// If src has LeftOut() int64, src itself reports how many files it leaves out of its listings. If src has the method
+// StatAll of [*ftpexec.Client], Run saves round trips with it. If src has CloseIdleConnections, Run calls it to make room
+// on servers that are full. A Client's MaxIdle should be PerHost, or else Jobs, or else 64; if it is less, Run logs in more
+// often. Idle connections stay open after Run; see [ftpexec.Client.CloseIdleConnections].
 func Run(
 	ctx context.Context, src download.Source, tasks iter.Seq[Task], options *Options,
 ) (Totals, error) {
@@ -141,7 +144,7 @@ func Run(
 			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
 		},
 	}
-	b.group.Dirs.Keep = 16 // directories stay open that no file needs just now
+	b.group.Dirs.Keep = 16 // keep some directories open for the next file
 	b.teller, _ = src.(teller)
 	if o.Dry {
 		o.Ledger = unwritten(o)
@@ -166,7 +169,7 @@ func Run(
 	schedule.Run(ctx, schedule.Options{
 		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
 		Without: partfile.MostWaiting(),
-		// a server that refuses every connection is worth more than a failure of one file
+		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)
 	b.surveys(ctx)
@@ -185,7 +188,7 @@ func Run(
 	}
 }
 
-// check returns what is wrong with the options, whatever the tasks are.
+// check returns an error if the options are wrong, whatever the tasks.
 func (o *Options) check(src download.Source) error {
 	switch {
 	case src == nil:
@@ -209,22 +212,22 @@ var errNoRoot = fmt.Errorf(
 type engine struct {
 	Options
 	src    download.Source
-	teller teller // not nil: nothing is retrieved
+	teller teller // if not nil, nothing is retrieved
 	root   *os.Root
 	group  *partfile.Group
 	lists  sums.Cache
-	ledger *ledger.Ledger // nil: nothing is remembered
-	paths  *claims.Paths  // nil: no two files can have the same
+	ledger *ledger.Ledger // nil if there is none
+	paths  *claims.Paths  // nil if no two files can have the same path
 	trees  []*job
 
 	trying sync.Mutex
-	// by patterns of trees: what they may mean; nil once they match something
+	// idle maps each pattern of the trees to guesses why it matches nothing; nil once it has matched.
 	idle map[string]glob.Guesses
 
 	bare sync.Once // notes that a server lists only names
 
 	telling  sync.Mutex
-	received atomic.Int64 // bytes
+	received atomic.Int64 // bytes received
 
 	counting sync.Mutex
 	counts   counts
@@ -242,7 +245,7 @@ func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) (v schedule.Ver
 	return v
 }
 
-// guard makes a panic of f the error of the run.
+// guard calls f and turns a panic into the error of the run.
 func (b *engine) guard(f func()) {
 	if err := guard.Do(func() error { f(); return nil }); err != nil {
 		b.count(func(c *counts) { c.broken = err })
@@ -275,7 +278,7 @@ func (b *engine) detail(text string) {
 	b.tell(Event{Event: download.Event{Kind: download.Noted, Text: text}})
 }
 
-// warn reports something that is not about one task.
+// warn reports a warning that is not about one task.
 func (b *engine) warn(format string, args ...any) {
 	b.tell(Event{Event: download.Event{Kind: download.Noted, Err: fmt.Errorf(format, args...)}})
 }
@@ -288,7 +291,7 @@ func (b *engine) ended(e Event) {
 	e.Kind = download.Ended
 	b.count(func(c *counts) {
 		switch {
-		case e.Text != "", e.Err != nil && e.dir: // list counts the directory
+		case e.Text != "", e.Err != nil && e.dir: // method list counts the directory
 		case e.Err != nil:
 			c.Failed++
 		default:
@@ -298,16 +301,16 @@ func (b *engine) ended(e Event) {
 	b.tell(e)
 }
 
-// closeIdle closes the connections without work: they may be for another login.
+// closeIdle closes idle connections. They may be for another login, so that this task cannot use them.
 func (b *engine) closeIdle() {
 	if src, ok := b.src.(interface{ CloseIdleConnections() }); ok {
 		src.CloseIdleConnections()
 	}
 }
 
-// freeFiles reports whether fewer jobs may help against err: this process may open no more files. Even a job alone has
-// another try or two: freeFiles closes the connections without work, and the pipes that splice(2) has left are closed
-// when they are collected.
+// freeFiles reports whether err means that this process has too many open files, so that fewer jobs may help. A job that
+// runs alone gets two more tries, because freeFiles frees some: it closes idle connections, and collects the garbage to
+// close the pipes left by splice(2).
 func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
 	scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
@@ -322,9 +325,9 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 	return true
 }
 
-// freeConnections reports whether the server may accept the connection once there are fewer, and then closes the idle
-// ones. Not every server says so: some refuse the connection, or close it without a greeting. That is worth the retries
-// of a file even if there is no other.
+// freeConnections reports whether the server may accept the connection once it has fewer, and closes the idle ones. Not
+// every server replies that it has too many: some refuse the connection, or close it without a greeting. A lost connection
+// is retried as often as a file, even if there is no other connection.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || t.GivenUp != nil {

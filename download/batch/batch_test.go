@@ -30,15 +30,15 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestLaterRuns checks that a later run needs no server for what the first verified, by the ledger or else by the digests,
-// and fetches again what was removed.
+// TestLaterRuns checks that a later run needs no server for the files that the first run verified, because of the
+// ledger or else of their digests, and fetches removed files again.
 func TestLaterRuns(t *testing.T) {
 	files := randomFiles(40)
 	s := newStand(t, files, testserver.Options{})
 	tasks, conns := s.tasks(files), 4
 	for _, run := range []struct {
 		lose         string // before the run
-		before, most int    // files that are there, and connections
+		before, most int    // files complete before the run, and the most connections
 	}{{"", 0, 4}, {"", 40, 0}, {ledgerName, 40, 0}, {"d0/f000", 39, 1}} {
 		if run.lose != "" {
 			must.Do(t, os.Remove(filepath.Join(s.dir, run.lose)))
@@ -52,8 +52,8 @@ func TestLaterRuns(t *testing.T) {
 	}
 }
 
-// TestOtherFileIsThere checks a file in the place of what the list names: the ledger does not speak for one that someone
-// has changed since, and one of another size is called that, not finished or in the way.
+// TestOtherFileIsThere checks a target that is not the file in the list. The ledger does not cover a file that was
+// changed since. If the size differs, the error says so, and does not call the file unfinished.
 func TestOtherFileIsThere(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "right", "/g": "four"}, testserver.Options{})
 	f, g := fileOf(s.url("/f"), "f"), fileOf(s.url("/g"), "g")
@@ -61,7 +61,7 @@ func TestOtherFileIsThere(t *testing.T) {
 		t.Fatalf("%+v, %q", got, s.failures())
 	}
 	g.Size = new(int64(5))
-	s.write("f", "wrong", time.Now()) // of the same size
+	s.write("f", "wrong", time.Now()) // has the same size
 	s.write("g", "four", time.Now())
 	s.options.Jobs = 1
 	got := s.run(t.Context(), f, g)
@@ -70,7 +70,7 @@ func TestOtherFileIsThere(t *testing.T) {
 	}
 }
 
-// TestSamePath checks that two tasks cannot lead to one path, unless they mean the same file.
+// TestSamePath checks that of two tasks with the same path the second fails, unless it names the same file.
 func TestSamePath(t *testing.T) {
 	s := newStand(t, map[string]string{"/a/f": "one", "/b/f": "two"}, testserver.Options{})
 	s.options.Jobs, s.options.Each.Existing = 1, download.Overwrite
@@ -87,8 +87,8 @@ func TestSamePath(t *testing.T) {
 	}
 }
 
-// TestTooMany checks that no file is lost on a server that allows few connections and says so in different ways, or closes
-// the others without a word.
+// TestTooMany checks that a run fetches all files from a server that allows few connections. It refuses the others by
+// different replies, or closes them without a reply.
 func TestTooMany(t *testing.T) {
 	full := func(reply string) testserver.Action {
 		return testserver.Do(testserver.Reply(reply), testserver.End(testserver.Closed))
@@ -105,7 +105,7 @@ func TestTooMany(t *testing.T) {
 		"closed":               {"", testserver.End(testserver.Closed)},
 		"reset":                {"", testserver.End(testserver.Reset)},
 		"data connection":      {"EPSV", full("421 Too many connections (2) from this IP")},
-		"listing":              {"MLSD", full("421 Too many connections (2) from this IP")}, // of a tree
+		"listing":              {"MLSD", full("421 Too many connections (2) from this IP")}, // for a tree
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := randomFiles(60)
@@ -129,7 +129,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks that a server that does not exist is not tried for every file.
+// TestUnreachable checks that a run does not try an unreachable server for every file.
 func TestUnreachable(t *testing.T) {
 	files := randomFiles(50)
 	s := newStand(t, files, testserver.Options{})
@@ -145,7 +145,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestAlternatives checks that the next URL is tried if one fails, and that the outcome names the one that worked.
+// TestAlternatives checks that a run tries the next URL if one fails, and reports the URL that worked.
 func TestAlternatives(t *testing.T) {
 	s := newStand(t, map[string]string{"/a": "text", "/damaged": "tent"}, testserver.Options{})
 	other := testserver.New(t, &testserver.Options{Tree: map[string]string{"/b": "text"}})
@@ -159,13 +159,13 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestSegments checks that a single large file uses the connections that nothing else needs, and a server's refusal of
-// them is no failure.
+// TestSegments checks that a single large file uses the connections that no other file needs, and is complete even if
+// the server refuses them.
 func TestSegments(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB
 	for _, allowed := range []int{4, 2, 1} {
 		t.Run(fmt.Sprint(allowed), func(t *testing.T) {
-			limit := rate.NewLimiter(1<<20, 1<<18) // or the first may bring all, until the others have had their turn
+			limit := rate.NewLimiter(1<<20, 1<<18) // or the first connection might fetch all before the others start
 			var transfers, refused atomic.Int64
 			s := newStand(t, map[string]string{"/big": big}, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 				full := p.Verb == "USER" && p.Num > allowed && p.Open > allowed
@@ -194,8 +194,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestTwoRuns starts a run of a list while another, which ends well or fails, is in the midst of a file. The later run
-// must wait for it, and both must be whole.
+// TestTwoRuns starts a run while another run of the same list is fetching a file, which then succeeds or fails. The
+// later run must wait, and both must complete.
 func TestTwoRuns(t *testing.T) {
 	files := map[string]string{"/a": "one", "/b": "two", "/c": "three"}
 	existing := []download.Options{{}, {Existing: download.Skip}, {Existing: download.Overwrite}, {Existing: download.Newer}, {Existing: download.Continue}}
@@ -229,7 +229,7 @@ func TestTwoRuns(t *testing.T) {
 		}
 		var waits atomic.Int64
 		retry.Wait = func(ctx context.Context, _ time.Duration) error {
-			if ctx.Value(&waits) == nil { // the first may wait too, until the second has looked
+			if ctx.Value(&waits) == nil { // the first run may wait too, until the second has looked
 				return retry.Sleep(ctx, time.Millisecond)
 			}
 			waits.Add(1)
@@ -251,8 +251,8 @@ func TestTwoRuns(t *testing.T) {
 	}
 }
 
-// TestVerifyTree verifies the files of a tree by the lists in it: each is retrieved once besides its own copy, and each
-// directory, with the root, is listed once for that. Lists need no digest themselves.
+// TestVerifyTree verifies the files of a tree by the lists of digests in it. For that, each list is retrieved once
+// more, and each directory is listed once more, as is the root. The lists need no digest of their own.
 func TestVerifyTree(t *testing.T) {
 	for _, wrong := range []bool{false, true} {
 		tree, list := map[string]string{"/t/above/x": "x", "/t/above/y.md5": "is a list"}, ""
@@ -267,7 +267,7 @@ func TestVerifyTree(t *testing.T) {
 			tree["/t/d/f3"] = "FILE 3"
 		}
 		s := newStand(t, tree, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
-			if c.Verb == "FEAT" { // it computes no digests
+			if c.Verb == "FEAT" { // the server computes no digests
 				return testserver.Reply("211-Features\r\n SIZE\r\n MDTM\r\n211 End")
 			}
 			return nil
@@ -286,8 +286,8 @@ func TestVerifyTree(t *testing.T) {
 	}
 }
 
-// TestWhatIsShownIsNoKey fetches files whose URLs are shown alike, because their paths may hold a password, to one path:
-// what a ledger says about one does not count for the other.
+// TestWhatIsShownIsNoKey fetches two files to one path. Messages show their URLs alike, because the differing part may
+// be a password. The ledger's record of one file must not count for the other.
 func TestWhatIsShownIsNoKey(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"/alice@x/report", "/bob@x/report"},

@@ -14,39 +14,39 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// deepest is how many directories may be above one of a tree.
+// deepest is the maximum depth of a directory in a tree.
 const deepest = 128
 
-// mostAlike is how many of them may show the same as that directory, if it leads on in more than one way: then the
-// depth bounds nothing.
+// mostAlike is how many directories above a directory may have the same listing, if the listing has more than one
+// directory. Then the number of paths grows exponentially, and deepest alone does not bound the run.
 const mostAlike = 8
 
-// near is how deep a circle leads on servers that follow only some links in a path: Linux 40. A tree may lead as deep,
-// so it shows less.
+// near is the depth to probe on servers that follow only a limited number of links in a path, such as 40 on Linux. A
+// tree without a circle may be that deep too, so this probe proves less.
 const near = 16
 
-// circle returns the directory above j that is j's own directory: some servers show links and mounts as directories.
-// The fact "unique" or the same entries make one suspect it, but both are also the same in trees without a circle. So
-// circle asks: in a circle the way from the one to the other leads on from there, again and again, and shows the same
-// at its end.
+// circle returns the directory above j that is the same directory as j, or nil. Some servers show links and mounts as
+// directories. The same fact "unique" (RFC 3659 section 7.5.2) or the same entries are a hint, but occur in trees
+// without a circle too. So circle probes the server: in a circle, the path from the one to the other can be repeated
+// any number of times, and ends at a directory with the same listing.
 func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, error) {
 	d := j.dir
 	d.shows = found.shows
-	if found.dirs == 0 { // it leads nowhere
+	if found.dirs == 0 { // it has no subdirectories
 		return nil, d.tooDeep(j, false)
 	}
 	same, alike := d.suspect()
 	if err := d.tooDeep(j, alike > mostAlike && found.dirs > 1); err != nil {
 		return nil, err
 	}
-	// what one try has not shown another may, but most will not
+	// if one probe proves nothing, a deeper one may: probe after 1, 2, 4, ... alike directories
 	if same == nil || alike&(alike-1) != 0 {
 		return nil, nil
 	}
 	on, err := b.leads(ctx, d, same, deepest-d.depth)
 	e, _ := errors.AsType[*ftpexec.Error](err)
 	switch {
-	// pyftpdlib
+	// the reply of pyftpdlib in a circle
 	case on, e != nil && strings.HasSuffix(e.Reply, " Too many levels of symbolic links."):
 		return same, nil
 	case err == nil || !noDirectory(err):
@@ -58,8 +58,8 @@ func (b *engine) circle(ctx context.Context, j *job, found contents) (*node, err
 	return nil, d.tooDeep(j, on)
 }
 
-// suspect returns the nearest directory above d that shows the same, or else the nearest that has the same name in
-// "unique"; and how many show the same.
+// suspect returns the nearest directory above d with the same listing, or else the nearest with the same fact "unique".
+// alike is the number of directories above d with the same listing.
 func (d *node) suspect() (same *node, alike int) {
 	var named *node
 	for a := d.up; a != nil; a = a.up {
@@ -76,7 +76,8 @@ func (d *node) suspect() (same *node, alike int) {
 	return cmp.Or(same, named), alike
 }
 
-// leads reports whether the way from a directory to d leads on from d, so many levels down, and shows the same there.
+// leads repeats the path from a directory to d below d, at least levels deep, and reports whether the directory there
+// has the same listing as d.
 func (b *engine) leads(ctx context.Context, d, from *node, levels int) (bool, error) {
 	way, _ := from.wayTo(d)
 	times := levels/(1+strings.Count(way, "/")) + 1
@@ -86,7 +87,7 @@ func (b *engine) leads(ctx context.Context, d, from *node, levels int) (bool, er
 	return err == nil && there.shows == d.shows, err
 }
 
-// tooDeep returns an error if d is too deep in the tree, or may be in a circle that nothing proves.
+// tooDeep returns an error if d is too deep in the tree, or if unsure says that it may be in a circle.
 func (d *node) tooDeep(j *job, unsure bool) error {
 	if d.depth <= deepest && !unsure {
 		return nil
@@ -96,7 +97,7 @@ func (d *node) tooDeep(j *job, unsure bool) error {
 	return &localfile.Error{Path: j.Path, Reason: reason}
 }
 
-// wayTo returns the names that lead from a to d, if d is below a.
+// wayTo returns the path from a to d, and whether d is below a.
 func (a *node) wayTo(d *node) (string, bool) {
 	if a.real == "" {
 		return d.real, d.real != ""
@@ -109,27 +110,28 @@ var seed = maphash.MakeSeed()
 // node is a directory of a tree.
 type node struct {
 	root   *urlparse.URL     // of the tree
-	below  string            // the path below the tree's directory; "" for that directory
-	depth  int               // levels above it
-	real   string            // below, with the links followed
-	up     *node             // the directory whose listing has it; nil for the tree's own
+	below  string            // path relative to the tree's directory; "" for that directory
+	depth  int               // number of directories above it in the tree
+	real   string            // below, after following links
+	up     *node             // the directory whose listing has this one; nil for the tree's directory
 	survey *survey           // of the tree
-	links  int               // links followed on the way
-	login  string            // the directory after the login when it was listed; "" if unknown
+	links  int               // number of links followed to get here
+	login  string            // the login directory at the time of the listing; "" if unknown
 	guess  bool              // it may be a file: the listing or the URL does not say
-	kind   urlparse.Typecode // of the file that it may be; "" if the tree says it
+	kind   urlparse.Typecode // type of the file that it may be; "": Tree.Type decides
 
-	unique string // as the listing of up has it; "" if it has none
-	shows  uint64 // the identity of its own listing
-	// the keys of files that are queued before the listing is whole; see early
+	unique string // the fact "unique" in the listing of up; "" if missing
+	shows  uint64 // hash of its own listing
+	// ahead has the keys of files that were queued before the listing was complete; see early.
 	ahead map[uint64]bool
 }
 
-// mostLinks bounds the links on the way to a directory. A chain of links that the server resolves itself could otherwise
-// lead in a circle that shows no name twice.
+// mostLinks bounds the links on the path to a directory. Without a bound, links that the server resolves itself could
+// form a circle in which no path occurs twice.
 const mostLinks = 8
 
-// follow makes p, an entry of in, the node to which it links. It returns false if that is outside the tree or a circle.
+// follow makes p, an entry of in, the node that the link p leads to. It returns false if the target is outside the tree
+// or makes a circle.
 func (p *node) follow(in *node, target string) bool {
 	if strings.HasPrefix(target, "/") {
 		root := "/" + strings.Trim(strings.Join(p.root.Dirs, "/"), "/")

@@ -8,12 +8,12 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// counts is how far a run is. Size and done are bytes.
+// counts has the totals of a run, and its bytes.
 type counts struct {
 	Totals
-	size, unsized int64 // of the files found so far; how many of them have a size that is not known
-	done          int64 // of complete files, and of the others so far
-	broken        error // a panic: the counts may be wrong
+	size, unsized int64 // bytes of the files found so far; files of unknown size
+	done          int64 // bytes of complete files, and of others so far
+	broken        error // a panic, after which the counts may be wrong
 }
 
 func (b *engine) count(change func(c *counts)) {
@@ -22,13 +22,14 @@ func (b *engine) count(change func(c *counts)) {
 	change(&b.counts)
 }
 
-// file counts a file of a size, which is -1 if it is not known.
+// file counts a file. size is -1 if it is not known.
 func (c *counts) file(size int64) {
 	c.Files++
 	c.sized(size)
 }
 
-// sized counts the size of a file. One that no sum can hold is as good as unknown: a server may say any number.
+// sized counts the size of a file. A size that would overflow the sum counts as unknown, because a server can report
+// any number.
 func (c *counts) sized(size int64) {
 	if size < 0 || size > math.MaxInt64-c.size {
 		c.unsized++

@@ -11,7 +11,8 @@ import (
 	"example.com/ftpfetch/internal/schedule"
 )
 
-// unwritten returns the name of a ledger that is not there, beside the ledgers that a dry run reads: it adds to none.
+// unwritten returns the name of a ledger that does not exist, beside the ledgers that a dry run reads. A dry run opens
+// that one, because it adds nothing to any ledger.
 func unwritten(o Options) string {
 	if o.Ledger == "" || o.Each.Root == nil {
 		return ""
@@ -19,7 +20,7 @@ func unwritten(o Options) string {
 	return o.Ledger + "-none"
 }
 
-// plan finds out what would happen to a file.
+// plan finds out and reports what a run would do with a file.
 func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	p, err := b.would(ctx, t)

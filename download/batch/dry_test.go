@@ -20,7 +20,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// lefts are files that may be here before a run, beside those that another run has fetched.
+// lefts are the files that may exist before a run, besides those that an earlier run fetched.
 var lefts = map[string]func(t *testing.T, name string, at time.Time){
 	"same":    func(t *testing.T, name string, at time.Time) { leave(t, name, "0123456789", at) },
 	"older":   func(t *testing.T, name string, at time.Time) { leave(t, name, "9876543210", at.Add(-time.Hour)) },
@@ -33,7 +33,7 @@ var lefts = map[string]func(t *testing.T, name string, at time.Time){
 		leave(t, name+".ftpfetch.part", "0123", at)
 		leave(t, name+".ftpfetch.json", "{}", at)
 	},
-	"linked": func(t *testing.T, name string, at time.Time) { // by a run that was killed
+	"linked": func(t *testing.T, name string, at time.Time) { // as a killed run leaves it
 		leave(t, name, "0123456789", at)
 		must.Do(t, os.Link(name, name+".ftpfetch.part"))
 	},
@@ -44,8 +44,9 @@ func leave(t *testing.T, name, text string, at time.Time) {
 	must.Do(t, os.Chtimes(name, at, at))
 }
 
-// TestDry compares what a dry run says of each file with what the run then does, for all that may be here, all flags, and
-// trees and lists with and without digests. A dry run changes nothing on the disk, and fetches nothing.
+// TestDry compares the plan of a dry run for each file with what a run then does, for all local files, all flags, and
+// trees and lists with and without digests. It also checks that a dry run fetches nothing and leaves the disk
+// unchanged.
 func TestDry(t *testing.T) {
 	tree := map[string]string{"/t/fetched": "0123456789", "/t/new": "0123456789"}
 	for name := range lefts {
@@ -94,7 +95,7 @@ func TestDry(t *testing.T) {
 	}
 }
 
-// TestDryReport checks that a dry run refuses the file of its report, as the run does.
+// TestDryReport checks that a dry run refuses to replace its report, as a run does.
 func TestDryReport(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "0123456789"}, testserver.Options{})
 	report := filepath.Join(s.dir, "f")
@@ -109,7 +110,8 @@ func TestDryReport(t *testing.T) {
 	}
 }
 
-// dryTasks returns the tasks of a kind: the files of the tree one by one, with digests, one that the server lacks, or as a tree.
+// dryTasks returns the tasks of a kind: the files one by one, with or without digests or sizes, a file that the server
+// lacks, or the tree.
 func dryTasks(s *stand, kind string, tree map[string]string) (tasks []batch.Task) {
 	switch kind {
 	case "tree":
@@ -119,7 +121,7 @@ func dryTasks(s *stand, kind string, tree map[string]string) (tasks []batch.Task
 		tasks = s.tasks(tree)
 	case "gone":
 		return []batch.Task{fileOf(s.url("/t/none"), "none")}
-	case "gone with a size", "sizes": // which are wrong
+	case "gone with a size", "sizes": // wrong sizes
 		paths := []string{"/t/none"}
 		if kind == "sizes" {
 			paths = slices.Sorted(maps.Keys(tree))
@@ -140,7 +142,7 @@ func dryTasks(s *stand, kind string, tree map[string]string) (tasks []batch.Task
 	return tasks
 }
 
-// outcomesOf returns what has become of each file, or would: left, fetched or failed, with the reason or the size.
+// outcomesOf returns the outcome or the plan for each file: left, fetched or failed, with the reason or the size.
 func outcomesOf(s *stand) map[string]string {
 	all := make(map[string]string)
 	for _, o := range s.outcomes {
@@ -163,7 +165,7 @@ func outcomesOf(s *stand) map[string]string {
 	return all
 }
 
-// pictureOf returns all that can be seen of a directory.
+// pictureOf returns everything that a directory shows, as text.
 func pictureOf(t *testing.T, dir string) string {
 	var text strings.Builder
 	must.Do(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {

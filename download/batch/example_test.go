@@ -16,7 +16,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// fetch saves the files of a list below dir. Called again, it fetches those that are missing. A bad line fails like a file.
+// fetch saves the files of a list below dir. A second call fetches the files that are still missing. A bad line counts
+// as a failed file.
 func fetch(ctx context.Context, list io.Reader, dir string) (batch.Totals, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// file saves a file, or finds that it needs no saving.
+// file saves a file, unless its target may stay.
 func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if b.teller != nil {
@@ -55,12 +55,13 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	return b.next(ctx, j, result, err, verdict(err))
 }
 
-// namesNoFile reports whether err means that there is no such file.
+// namesNoFile reports whether err means that the URL does not name a file.
 func namesNoFile(err error) bool {
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory)
 }
 
-// leadsNowhere takes back a file that a symbolic link names in vain.
+// leadsNowhere takes a file out of the counts because a symbolic link to it leads to no file, and reports the link as
+// not followed.
 func (b *engine) leadsNowhere(j *job) {
 	b.count(func(c *counts) {
 		c.Files--
@@ -73,7 +74,7 @@ func (b *engine) leadsNowhere(j *job) {
 	b.skipLink(j, j.link)
 }
 
-// save fetches a file, unless what is there may stay. begun reports whether that needed the server.
+// save fetches a file, unless its target may stay. begun reports whether save used the server.
 func (b *engine) save(
 	ctx context.Context, t *schedule.Turn[*job],
 ) (result download.Result, begun bool, err error) {
@@ -106,7 +107,7 @@ func (b *engine) save(
 	if j.Writer == nil {
 		fetched, err = fetch.File(ctx, f)
 	} else if err = f.Begin(); err == nil {
-		f.Many = false // what is written cannot be taken back, so the file cannot have another turn
+		f.Many = false // a Writer's bytes cannot be taken back, so the file gets no other turn
 		fetched, err = fetch.To(ctx, f, j.Writer, j.Path)
 	}
 	result = download.Result(fetched)
@@ -114,7 +115,7 @@ func (b *engine) save(
 	return result, begun, err
 }
 
-// fetchOf returns what package fetch has to know about the file of a turn, but for its place.
+// fetchOf returns the fetch.Job for the file of a turn, without Place and Begin.
 func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 	j := t.Value
 	f := fetch.Job{
@@ -145,7 +146,7 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 	return f
 }
 
-// optionsOf returns what package fetch makes of the options for one item.
+// optionsOf returns the fetch.Options for one item.
 func optionsOf(o download.Options, item manifest.Item) fetch.Options {
 	return fetch.Options{
 		Flags:   decide.Flags{Existing: decide.Existing(o.Existing), NoResume: o.NoResume, Verify: o.Verify},
@@ -154,8 +155,8 @@ func optionsOf(o download.Options, item manifest.Item) fetch.Options {
 	}
 }
 
-// recorded returns what a ledger says about a file that is there, unless that is of a time before newest. Another run
-// may have named the file since this one began.
+// recorded returns the ledger's record of the file that info describes, unless the recorded time is before newest. If
+// there is none, recorded reads the ledger again, because another run may have added the file since this run began.
 func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Record {
 	r, ok := b.ledger.Find(j.Item, newest, info)
 	if !ok && b.ledger.Refresh() == nil {
@@ -168,7 +169,7 @@ func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Rec
 	return &fetch.Record{Sum: sum, Verified: r.Verified, Checked: r.Checked}
 }
 
-// relist asks for the listing that has a file once more, and returns the size that it has now.
+// relist lists the directory of a file again, and returns the size that the file has now.
 func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 	for e, err := range b.src.Entries(ctx, j.in.url()) {
 		switch {
@@ -183,7 +184,8 @@ func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 		ftpexec.ErrChanged)
 }
 
-// teller is a Source that wants no files, only what listings or else servers say about them.
+// teller is a Source that is told the entries of files. Run asks the server for an entry that the listings do not have,
+// and retrieves no files.
 type teller interface {
 	Tell(u *urlparse.URL, e ftpexec.Entry)
 }
@@ -219,8 +221,8 @@ func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdi
 
 const pause = time.Second
 
-// wait waits for another run, without a connection. Then the file's turn comes again: the other run has completed it, or
-// has left a part to resume from.
+// wait releases the connection, pauses, and queues the file again, because another run is writing it. That run will
+// complete the file, or leave a part to resume from.
 func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
 	j := t.Value
 	if !j.waited {
@@ -235,7 +237,8 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 	return schedule.Untouched.Then(j.url().Address())
 }
 
-// next turns to the file's next URL after err. Without one the file has failed.
+// next queues the file with its next URL after err. If there is none, or if another URL cannot help, the file has
+// failed.
 func (b *engine) next(ctx context.Context, j *job, has download.Result, err error,
 	v schedule.Verdict) schedule.Verdict {
 	if local(err) || len(j.URLs) == 1 || j.Writer != nil && has.Size > 0 {
@@ -247,7 +250,7 @@ func (b *engine) next(ctx context.Context, j *job, has download.Result, err erro
 	return v.Then(j.url().Address())
 }
 
-// end reports how a file ended. If the run was interrupted it is neither complete nor has it failed.
+// end reports the outcome of a file. If the run was interrupted, the file counts neither as complete nor as failed.
 func (b *engine) end(ctx context.Context, j *job, result download.Result, err error,
 	v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
@@ -263,7 +266,8 @@ func (b *engine) skipLink(j *job, what string) {
 	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
 }
 
-// record adds a file to the ledger: a file of a tree with the login directory from which the tree's URL leads.
+// record adds a file to the ledger. The record of a file of a tree includes the login directory, which the tree's URL
+// is relative to.
 func (b *engine) record(j *job, r download.Result) error {
 	out := ledger.Of(j.Item, j.url(), r)
 	if j.in != nil {
@@ -279,7 +283,7 @@ func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeoutCause(ctx, b.Timeout, schedule.ErrLate)
 }
 
-// event counts what an event says, and returns it.
+// event counts the bytes that an event reports, and returns the event for the caller of Run.
 func (m *meter) event(e fetch.Event) download.Event {
 	kind := download.Noted
 	if e.Progress {
@@ -297,12 +301,12 @@ func (m *meter) event(e fetch.Event) download.Event {
 // meter counts the bytes of one file.
 type meter struct {
 	*engine
-	sized   bool // the size counts in Totals
+	sized   bool // the file's size has been counted
 	started bool
 	last    int64
 }
 
-// reach counts the bytes up to done, and the file's size if it is known by now.
+// reach counts the bytes up to done, and the file's size once it is known.
 func (m *meter) reach(c *counts, done, size int64) {
 	c.done += done - m.last
 	m.last = done
@@ -313,7 +317,8 @@ func (m *meter) reach(c *counts, done, size int64) {
 	}
 }
 
-// end replaces what was counted by the size of the whole file. What a failed try brought counts in the next one.
+// end replaces the bytes counted for the file by its size. After a failure it counts none, because the next try counts
+// them again.
 func (m *meter) end(r download.Result, err error) {
 	m.count(func(c *counts) {
 		if err != nil {

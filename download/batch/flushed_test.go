@@ -21,8 +21,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestFlushedLater has the flush of a directory fail once its files have their names, or kills the run there. The next run
-// flushes it before it says that they are there, by whatever it knows that, unless their names are old.
+// TestFlushedLater makes the flush of a directory fail after its files have got their names, or kills the run there.
+// The next run must flush the directory before it reports the files as complete, unless their names are old. It must do
+// so however it knows that they are complete.
 func TestFlushedLater(t *testing.T) {
 	files := map[string]string{"/d/f": "f", "/d/g": "g"}
 	t.Cleanup(func() { disk.Fault = nil })
@@ -80,8 +81,8 @@ func TestFlushedLater(t *testing.T) {
 	}
 }
 
-// TestNamesAreFlushed looks at a run when it says that a file is there, and at its end: the names of all directories that it
-// has made are on the disk.
+// TestNamesAreFlushed checks, each time a run reports a file as complete and at its end, that the names of the
+// directories that it made are on the disk.
 func TestNamesAreFlushed(t *testing.T) {
 	files := map[string]string{"/a/b/c/f": "f", "/a/b/d/g": "g", "/e/h": "h"}
 	s := newStand(t, map[string]string{"/a/b/c/f": "f", "/a/b/d/g": "g", "/e/h": "h", "/a/b/empty/none/": ""}, testserver.Options{})
@@ -89,7 +90,7 @@ func TestNamesAreFlushed(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	for _, tasks := range [][]batch.Task{tree, s.tasks(files)} {
 		s.dir = t.TempDir()
-		made := map[string]bool{} // whether its name is on the disk
+		made := map[string]bool{} // directories that the run made; true: the name is on the disk
 		var mu sync.Mutex
 		disk.Fault = func(call, path string) error {
 			mu.Lock()
@@ -134,8 +135,8 @@ func TestNamesAreFlushed(t *testing.T) {
 	}
 }
 
-// TestRecordIsOfTheFile kills a run at each call on the disk, or makes the call fail, that replaces a damaged file of the right
-// size and time. What the ledger says afterwards is never about the damaged one.
+// TestRecordIsOfTheFile lets a run replace a damaged file of the right size and time. It makes each call on the disk
+// fail, or kills the run there, and checks that the ledger never has a record that matches the damaged file.
 func TestRecordIsOfTheFile(t *testing.T) {
 	files := map[string]string{"/f": "right", "/g": "large"}
 	t.Cleanup(func() { disk.Fault = nil })

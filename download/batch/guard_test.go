@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// breaking is a Source one of whose methods panics.
+// breaking is a Source with one method that panics.
 type breaking struct {
 	download.Source
 	method string
@@ -38,7 +38,7 @@ func (b breaking) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexe
 	return b.Source.Entries(ctx, u)
 }
 
-// A panic in a goroutine of a run, in whatever method of the Source and at whatever event, is the error of the run.
+// TestPanic checks that a panic in any method of the Source, or in Events at any event, becomes the error of the run.
 func TestPanic(t *testing.T) {
 	for _, method := range []string{"Do", "Entries", "Started", "Progress", "Ended"} {
 		srv := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "text", "/d/g": "text"}})

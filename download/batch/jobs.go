@@ -14,20 +14,20 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// job is a task, or a file or directory that a listing has shown.
+// job is a task, or a file or directory from a listing.
 type job struct {
-	*Task             // nil until settle, because it takes more memory than all the rest
+	*Task             // nil until settle, because a Task takes more memory than the rest
 	in      *job      // the directory whose listing has this file
-	name    string    // there
-	dir     *node     // where a directory is; nil for a file
-	listed  int64     // the size in a listing; -1 if none has it
-	modTime time.Time // in a listing, to the second; zero if none has it
-	link    string    // the target of the symbolic link that led here; "" if none did
-	waited  bool      // for another run
-	short   uint8     // how often it was short of open files, although it ran alone
+	name    string    // name in that listing
+	dir     *node     // the directory; nil for a file
+	listed  int64     // size in the listing; -1 if unknown
+	modTime time.Time // time in the listing, exact to the second; zero if unknown
+	link    string    // target of the symbolic link that led here; "" if none
+	waited  bool      // it has waited for another run
+	short   uint8     // how often it lacked open files although it ran alone
 }
 
-// size returns the size of a file as far as it is known in advance, or -1.
+// size returns the size of a file if it is known in advance, or -1.
 func (j *job) size() int64 {
 	if j.Task != nil && j.Size != nil {
 		return *j.Size
@@ -37,7 +37,7 @@ func (j *job) size() int64 {
 
 func (j *job) url() *urlparse.URL { return j.URLs[0] }
 
-// settle gives a file from a listing its path and URL when its turn comes.
+// settle gives a file from a listing its Task. It is called late, when the file's turn comes, to save memory.
 func (j *job) settle() {
 	if j.Task == nil {
 		j.Task = &Task{Tree: j.in.Tree}
@@ -46,7 +46,8 @@ func (j *job) settle() {
 	}
 }
 
-// jobs counts the tasks and turns them into jobs. It looks one task ahead: files of one tree cannot have the same path.
+// jobs counts the tasks and turns them into jobs. It reads one task ahead: if the only task is a tree, no two files
+// have the same path, and b.paths stays nil.
 func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	return func(yield func(schedule.Job[*job]) bool) {
 		if tasks == nil {
@@ -81,7 +82,7 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 	}
 }
 
-// check returns what is wrong with a task in itself.
+// check returns an error if the task is wrong whatever the other tasks are.
 func (t *Task) check() error {
 	switch {
 	case t.err != nil:
@@ -96,7 +97,7 @@ func (t *Task) check() error {
 	return t.Tree.check()
 }
 
-// plant makes j the job of the directory of a tree. The URL may name a file if it does not end like a directory's.
+// plant makes j the job for the directory of a tree. Unless the URL ends in "/" or ";type=d", it may name a file.
 func (b *engine) plant(j *job) {
 	u := j.url()
 	j.dir = &node{root: u.Child("", ""), survey: new(survey), guess: !u.IsDir(), kind: u.Type}
@@ -104,7 +105,7 @@ func (b *engine) plant(j *job) {
 	b.trees = append(b.trees, j)
 }
 
-// reject ends a task that is not even queued, a directory if dir is true.
+// reject ends a task that is not queued. dir means that it is a directory.
 func (b *engine) reject(j *job, dir bool, err error) {
 	b.count(func(c *counts) {
 		if dir {
@@ -118,8 +119,8 @@ func (b *engine) reject(j *job, dir bool, err error) {
 	b.ended(e)
 }
 
-// claimPath reports whether a job is to be queued. Of two files with the same path only the first is: the same again,
-// of which no more is known, does not count, and any other fails.
+// claimPath reports whether to queue a job. Of two files with the same path it admits only the first. It ignores the second
+// if that has the same URL and adds no size or digest, and else reports it as failed.
 func (b *engine) claimPath(j *job) bool {
 	if b.paths == nil || j.dir != nil || j.Task != nil && j.Writer != nil {
 		return true

@@ -44,10 +44,10 @@ type stand struct {
 	dir     string
 	options batch.Options
 
-	outcomes []batch.Event // the ends of the tasks
+	outcomes []batch.Event // the Ended event of each task
 }
 
-// newStand starts a server with files.
+// newStand returns a stand with a server for these files.
 func newStand(t *testing.T, tree map[string]string, o testserver.Options) *stand {
 	o.Tree, o.ModTime = tree, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := newClientStand(t)
@@ -67,14 +67,14 @@ func init() { retry.Wait = atOnce }
 
 func atOnce(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) }
 
-// totals is what a run has told at its end.
+// totals is what a run reported at its end.
 type totals struct {
 	batch.Totals
 	Before, Received, Size, Done int64
 	err                          error
 }
 
-// Whole reports whether the run says that everything is there.
+// Whole reports whether the run returned no error.
 func (t totals) Whole() bool { return t.err == nil }
 
 // run retrieves tasks into the stand's directory, with a ledger.
@@ -116,7 +116,7 @@ func (s *stand) run(ctx context.Context, tasks ...batch.Task) (got totals) {
 	return got
 }
 
-// failures returns the outcomes that are no success.
+// failures returns the outcomes of tasks that failed.
 func (s *stand) failures() (all []string) {
 	for _, o := range s.outcomes {
 		if o.Err != nil {
@@ -126,7 +126,7 @@ func (s *stand) failures() (all []string) {
 	return all
 }
 
-// links returns how many links were not followed.
+// links returns the number of links that were not followed.
 func (s *stand) links() (n int64) {
 	for _, o := range s.outcomes {
 		if o.Err == nil && o.Text != "" {
@@ -173,7 +173,7 @@ func (s *stand) compare(want map[string]string) {
 	}
 }
 
-// files returns n files of random sizes, and the tasks for them with digests.
+// tasks returns the tasks for the files of a tree, with digests.
 func (s *stand) tasks(tree map[string]string) (tasks []batch.Task) {
 	for i, path := range slices.Sorted(maps.Keys(tree)) {
 		sum := sha256.Sum256([]byte(tree[path]))
@@ -211,18 +211,18 @@ func fileOf(u *urlparse.URL, path string) batch.Task {
 	return batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}
 }
 
-// shelf is a scripted server of directories whose listings the test writes.
+// shelf is a scripted server. The test writes the listings of its directories.
 type shelf struct {
 	verb     string            // the only command that lists: MLSD, LIST or NLST
 	listings map[string]string // by the path of the directory
 	files    map[string]string
-	refuse   map[string]string // replies in place of a listing or file, by path
-	mounts   map[string]string // directories that are others
+	refuse   map[string]string // error replies for a listing or file, by path
+	mounts   map[string]string // directories that show another directory
 	hops     int               // how many mounts a path may cross; 0 means any number
-	refusal  string            // to a CWD that crosses more
+	refusal  string            // the reply to a CWD that crosses more
 }
 
-// start starts the server, with steps that override what it does.
+// start starts the server. steps override what it does.
 func (s shelf) start(t *testing.T, steps ...testserver.Step) *testserver.Server {
 	return testserver.New(t, nil, append([]testserver.Step{s.step}, steps...)...)
 }
@@ -277,5 +277,5 @@ func (s shelf) step(d *testserver.Dialogue) {
 	})(d)
 }
 
-// lines returns lines with line ends.
+// lines joins lines and ends each with CRLF.
 func lines(text ...string) string { return strings.Join(text, "\r\n") + "\r\n" }

@@ -14,17 +14,17 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestListedSizeCounts fetches a file from a tree of a server that tells neither size nor time of it, and ends every
-// transfer well. What the listing says of its size decides whether it is whole.
+// TestListedSizeCounts fetches a file of a tree from a server that reports neither its size nor its time, and confirms
+// every transfer. The size in the listing decides whether the file is complete.
 func TestListedSizeCounts(t *testing.T) {
 	const text = "the whole file"
 	for _, verb := range []string{"MLSD", "LIST"} {
 		for _, tree := range []batch.Tree{{}, {Names: "f*"}} {
 			for _, tt := range []struct {
 				name    string
-				listed  []int // by one listing after another; the last one stays; -1: the file is no longer listed
-				fetched []int // how many bytes come, likewise
-				retr    int   // how often it is retrieved
+				listed  []int // size in each listing; the last one repeats; -1: the file is not listed
+				fetched []int // bytes that each transfer sends; the last one repeats
+				retr    int   // how often the file is retrieved
 				err     string
 			}{
 				{"right", []int{14}, []int{14}, 1, ""},
@@ -76,8 +76,8 @@ func TestListedSizeCounts(t *testing.T) {
 	}
 }
 
-// TestListedSizeOfExisting runs with Newer where a file is as new as the server's, which tells its time but not its size: the
-// size in the listing decides.
+// TestListedSizeOfExisting runs with Newer. The local file is as new as the server's, and the server reports the time
+// but not the size. The size in the listing decides.
 func TestListedSizeOfExisting(t *testing.T) {
 	const text = "the whole file"
 	for _, there := range []string{text, text[:5], text + " and more"} {
@@ -96,9 +96,9 @@ func TestListedSizeOfExisting(t *testing.T) {
 	}
 }
 
-// TestListedTimeCounts mirrors a tree of a server that does not tell the time of a file alone, or tells nonsense. If the
-// listing tells it to the second, the file gets that time: the time at which it arrived would be newer than that of the next
-// version, and older than that of a server whose clock is ahead.
+// TestListedTimeCounts mirrors a tree from a server that reports no time for a single file, or nonsense. If the time in
+// the listing is exact to the second, the file gets it. The time of arrival would be wrong: it could be newer than the
+// next version, or older than the file if the server's clock is ahead.
 func TestListedTimeCounts(t *testing.T) {
 	for _, verb := range []string{"MLSD", "LIST"} {
 		for _, mdtm := range []string{"502 Not implemented.", "550 Not now.", "213 9223372036854775807", "213 0", "200 Done."} {
@@ -117,7 +117,7 @@ func TestListedTimeCounts(t *testing.T) {
 					testserver.On("SIZE", func(c *testserver.Conn) error { return testserver.Reply(fmt.Sprint("213 ", len(text)))(c) }),
 					testserver.On("RETR", func(c *testserver.Conn) error { return testserver.Transfer(text)(c) }))
 				s.options.Each.Existing = download.Newer
-				for run, want := range []int{1, 1, 2, 2} { // how often it has been retrieved
+				for run, want := range []int{1, 1, 2, 2} { // how often it has been retrieved after each run
 					if run == 2 {
 						text, at = "again", at.Add(time.Second)
 					}

@@ -18,9 +18,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestDirectoryMoved renames a directory of the output before each call on the disk, and may make another of that name, while
-// files are fetched, or are found complete by their digests or the ledger. No run is whole that has files elsewhere which it
-// has not told yet, and the next one brings them.
+// TestDirectoryMoved renames an output directory before each call on the disk, and may make a new one of that name,
+// while a run fetches files or finds them complete by their digests or the ledger. A run must fail if it had not yet
+// reported the files that were moved, and the next run must fetch them again.
 func TestDirectoryMoved(t *testing.T) {
 	files := randomFiles(6)
 	t.Cleanup(func() { disk.Fault = nil })
@@ -30,7 +30,7 @@ func TestDirectoryMoved(t *testing.T) {
 		s.options.Jobs, s.options.PerHost = 3, 3
 		tasks := s.tasks(files)
 		for i := range tasks {
-			if state == "all" { // only the ledger knows that they are complete
+			if state == "all" { // leave only the ledger to show that they are complete
 				tasks[i].Sum = digest.Sum{}
 			}
 		}
@@ -62,11 +62,11 @@ func TestDirectoryMoved(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// moved runs once, and renames a directory before a call. It reports whether there were so many.
+// moved runs once, and renames a directory before call number at. It reports whether the run made that many calls.
 func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
 	s.Helper()
 	var mu sync.Mutex
-	n, last, from := 0, "", filepath.Join(s.dir, "d0") // it has two files
+	n, last, from := 0, "", filepath.Join(s.dir, "d0") // this directory has two files
 	told, named, checked, before := 0, 0, false, false
 	s.options.Events = func(e batch.Event) {
 		mu.Lock()
@@ -82,13 +82,13 @@ func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
 			switch {
 			case strings.HasSuffix(path, ".ftpfetch.part") && filepath.Base(filepath.Dir(path)) == "d0" && slices.Contains([]string{"renameat2", "link", "rename"}, call):
 				named++
-			case call == "stat" && filepath.Base(path) == "d0" && named == 2: // both files are there, and are about to be told
+			case call == "stat" && filepath.Base(path) == "d0" && named == 2: // both files are about to be reported
 				checked = true
 			}
 			return nil
 		}
 		last = call + " " + path
-		before = told == 2 || checked || call == "stat" && filepath.Base(path) != "d0" // whose turn may be over
+		before = told == 2 || checked || call == "stat" && filepath.Base(path) != "d0" // the turn of d0 may be over
 		if os.Rename(from, filepath.Join(s.dir, "old")) == nil && anew {
 			must.Do(s, os.Mkdir(from, 0o777))
 		}

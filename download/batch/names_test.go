@@ -20,15 +20,16 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// ours are names of files and directories that ftpfetch keeps for itself, and names that are the same on some file systems.
+// ours are the names of files and directories that ftpfetch reserves, and names that mean the same on some file
+// systems.
 var ours = []string{
 	".ftpfetch-ledger", ".ftpfetch-ledger-1-of-2", ".ftpfetch-ledger~1000", ".ftpfetch-trash", ".ftpfetch-slots-0", ".ftpfetch-list-1", ".ftpfetch-new",
 	"g.ftpfetch.part", "g.ftpfetch.json", "g.ftpfetch.json~", "g.ftpfetch.bad", "g~worker.ftpfetch.part", ".ftpfetch.part",
 	".FTPFETCH-TRASH", ".Ftpfetch-Ledger", "g.FtpFetch.Part", "g.ftpfetch.part.", "g.ftpfetch.bad ", "FTPFET~1", ".ftp\u200cfetch-trash", "g.ftpfetch\ufeff.part",
 }
 
-// TestOwnNames serves files and directories with the names of our own, at the top and below, and names them in lists. None
-// replaces ours, whatever the options say; each is refused by its name, and all else is there.
+// TestOwnNames serves files and directories with reserved names, at the top and below, in trees and lists. Whatever the
+// options, a run must refuse each of them, replace no file of ours, and fetch all other files.
 func TestOwnNames(t *testing.T) {
 	cases := 0
 	for _, name := range ours {
@@ -92,8 +93,8 @@ func TestOwnNames(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestNamesThatMeet fetches trees of names that could stand for the same file beside another: the part, the journal or the
-// shortened name of one. Each transfer in turn is cut. The next run has them all, byte for byte.
+// TestNamesThatMeet fetches trees of files whose parts, journals or shortened names might clash. It cuts each transfer
+// in turn, and checks that the next run has all files, byte for byte.
 func TestNamesThatMeet(t *testing.T) {
 	long := strings.Repeat("x", 255)
 	names := []string{

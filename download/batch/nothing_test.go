@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestNothing gives Run what is nil, empty or contradictory: that is an error of the run, or of the task alone, and never
-// a panic.
+// TestNothing passes nil, empty and contradictory arguments to Run. Each must be an error of the run or of one task,
+// and never a panic.
 func TestNothing(t *testing.T) {
 	root := must.Get(os.OpenRoot(t.TempDir()))(t)
 	defer root.Close()
@@ -36,7 +36,7 @@ func TestNothing(t *testing.T) {
 		src   download.Source
 		tasks iter.Seq[batch.Task]
 		o     func(o *batch.Options)
-		fine  bool // nothing was asked for
+		fine  bool // there is nothing to do, which is no error
 	}{
 		{what: "no source", tasks: one(batch.Task{Item: item("f", u)})},
 		{what: "no sequence", src: client, fine: true},
@@ -72,7 +72,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// The error of a run whose context has ended is the cause, and the context's error.
+// TestEndOfContext checks that the error of a run whose context has ended matches both the cause and the context's
+// error.
 func TestEndOfContext(t *testing.T) {
 	root := must.Get(os.OpenRoot(t.TempDir()))(t)
 	defer root.Close()

@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestOptionsArePassedOn checks that package fetch gets every option for a file of many under its own name: each is set
-// alone. The size and the digest are the item's.
+// TestOptionsArePassedOn sets one option at a time, and checks that package fetch gets it in the field of the same
+// name. The size and the digest come from the item.
 func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(download.Options{
 		Existing: download.Newer, NoResume: true, Verify: true,
@@ -43,7 +43,7 @@ func TestOptionsArePassedOn(t *testing.T) {
 	}
 }
 
-// TestNoRoot runs without a Root: nothing is saved anywhere, and that is an error.
+// TestNoRoot checks that a run without a Root fails and saves nothing.
 func TestNoRoot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	item := manifest.Item{URLs: []*urlparse.URL{must.Get(urlparse.Parse("ftp://127.0.0.1/f"))(t)}}

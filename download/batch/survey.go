@@ -13,17 +13,18 @@ import (
 	"example.com/ftpfetch/internal/glob"
 )
 
-// survey is what the listings of a tree have shown. If no file of it is fetched, that is a failure unless there is none.
+// survey records what the listings of a tree show. If no file of the tree is fetched, the tree fails unless it has no
+// files.
 type survey struct {
 	mu       sync.Mutex
-	wanted   int64 // files that are fetched, without those that links name in vain
-	lost     bool  // something failed, which is reported
-	named    bool  // something matches Tree.Names
-	shown    bool  // there is something
-	rejected bool  // something matches Tree.Reject
-	unwanted int64 // files that Tree.Reject leaves, but no pattern chooses
-	links    int64 // and special files
-	deeper   int64 // directories below Tree.Depth
+	wanted   int64 // files to fetch, except links that lead to no file
+	lost     bool  // something failed and was reported
+	named    bool  // an entry matches Tree.Names
+	shown    bool  // there is an entry
+	rejected bool  // an entry matches Tree.Reject
+	unwanted int64 // files that neither Tree.Reject nor another pattern matches
+	links    int64 // links and special files
+	deeper   int64 // directories deeper than Tree.Depth
 }
 
 // withSurvey calls change while no other job of the tree reads or changes its survey.
@@ -34,7 +35,7 @@ func (j *job) withSurvey(change func(h *survey)) {
 	change(h)
 }
 
-// leave counts an entry that is not wanted.
+// leave records why an entry is not wanted.
 func (j *job) leave(e ftpexec.Entry) {
 	below := path.Join(j.dir.below, e.Name)
 	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
@@ -58,13 +59,14 @@ func (t *Tree) patterns() []string {
 	return t.Accept
 }
 
-// nothingFetched is the error of a tree of which no file is fetched although there is something in it.
+// nothingFetched is the error of a tree that is not empty but of which no file is fetched.
 type nothingFetched string
 
 func (e nothingFetched) Error() string        { return string(e) }
 func (e nothingFetched) Is(target error) bool { return target == ftpexec.ErrNotFound }
 
-// wanting says why no file of the tree t is fetched, or returns nil if the server has none.
+// wanting returns an error that says why no file of the tree t is fetched. It returns nil if files are fetched, if the
+// tree has none, or if another error was reported.
 func (b *engine) wanting(h *survey, t *Tree) error {
 	flat := h.deeper > 0 && t.flat()
 	text := h.why(t)
@@ -84,7 +86,8 @@ func (b *engine) wanting(h *survey, t *Tree) error {
 	return nothingFetched(text)
 }
 
-// advice says what to write for patterns of t that match nothing, and from where a path in them counts.
+// advice returns what to write instead of patterns of t that match nothing, and which directory their paths are
+// relative to.
 func (b *engine) advice(t *Tree) string {
 	from := ""
 	advice := ""
@@ -97,7 +100,7 @@ func (b *engine) advice(t *Tree) string {
 	return from + advice
 }
 
-// why says why no file of the tree t is fetched, or returns "" if it has none.
+// why returns the reason why no file of the tree t is fetched, or "" if t has no files.
 func (h *survey) why(t *Tree) string {
 	switch {
 	case t.Names != "" && !h.named:
@@ -116,7 +119,7 @@ func (h *survey) why(t *Tree) string {
 	return ""
 }
 
-// flat reports whether no directory that matches Names is read.
+// flat reports whether Depth excludes the directories that match Names.
 func (t *Tree) flat() bool { return t.Names != "" && t.Depth == 1+strings.Count(t.Names, "/") }
 
 func (h *survey) unread(t *Tree) string {
@@ -127,10 +130,10 @@ func (h *survey) unread(t *Tree) string {
 	return fmt.Sprintf("directories below level %d are not read: %d", t.Depth, h.deeper)
 }
 
-// surveys reports about each tree what its user may not expect: that no file of it is fetched, and what Depth leaves
-// unread.
+// surveys reports what the user may not expect of each tree: that no file is fetched, and which directories Depth
+// excludes.
 func (b *engine) surveys(ctx context.Context) {
-	// What such a Source leaves out of its listings it reports itself.
+	// A Source with LeftOut leaves entries out of its listings and reports that itself.
 	source, leaves := b.src.(interface{ LeftOut() int64 })
 	reported := ctx.Err() != nil
 	for _, j := range b.trees {
@@ -152,7 +155,7 @@ func (b *engine) surveys(ctx context.Context) {
 	}
 }
 
-// surprise says what the user of the tree t may not expect of it, although nothing failed, or returns "".
+// surprise returns what the user may not expect of the tree t although nothing failed, or "".
 func (h *survey) surprise(t *Tree) string {
 	switch {
 	case h.deeper > 0:

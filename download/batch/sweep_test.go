@@ -26,8 +26,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// sweep fetches a few files with three connections again and again, and calls fault for one command after the other (by
-// day every fifth), greetings included. check looks at the run and the next one, which nothing disturbs.
+// sweep fetches a few files over three connections, once for each command of a run, and calls fault at that command.
+// Commands include greetings; by day only every fifth is tried. check examines each run and an undisturbed run after
+// it.
 func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, check func(s *sweeper, first, second tally)) {
 	files := randomFiles(6)
 	s := &sweeper{}
@@ -42,7 +43,7 @@ func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, ch
 	if tree {
 		tasks = []batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}
 	}
-	most := int64(3 * len(files)) // at least what the run must send
+	most := int64(3 * len(files)) // the run sends at least so many
 	step := night.Or(5, 1)
 	for n := int64(1 + len(t.Name())%step); !t.Failed(); n += int64(step) {
 		s.dir = t.TempDir()
@@ -67,7 +68,7 @@ func sweep(t *testing.T, tree bool, fault func(s *sweeper) testserver.Action, ch
 
 type sweeper struct {
 	*stand
-	left   atomic.Int64 // commands to the fault
+	left   atomic.Int64 // commands left before the fault
 	cancel context.CancelFunc
 	totals totals
 }
@@ -75,7 +76,7 @@ type sweeper struct {
 // tally is what a run did.
 type tally struct {
 	totals
-	there int            // files under their final names after it
+	there int            // files with their final names after the run
 	times map[string]int // how often it asked for each file
 }
 
@@ -98,7 +99,7 @@ func (s *sweeper) count(f func(context.Context)) tally {
 	return t
 }
 
-// again checks that the second run fetched what the first did not, and only that.
+// again checks that the second run fetched exactly the files that the first did not.
 func again(s *sweeper, first, second tally) {
 	s.Helper()
 	if !second.Whole() || second.Before != int64(first.there) || second.Complete != 6 {
@@ -109,7 +110,8 @@ func again(s *sweeper, first, second tally) {
 	}
 }
 
-// TestFaultAtEveryCommand lets each command of a run fail in each way that may pass. The run must not lose a file.
+// TestFaultAtEveryCommand makes each command of a run fail in each way that may pass, and checks that the run loses no
+// file.
 func TestFaultAtEveryCommand(t *testing.T) {
 	for name, fault := range map[string]testserver.Action{
 		"421":          testserver.Do(testserver.Reply("421 Service not available, closing control connection."), testserver.End(testserver.Closed)),
@@ -132,8 +134,8 @@ func TestFaultAtEveryCommand(t *testing.T) {
 	}
 }
 
-// TestRefusalAtEveryCommand lets each command of a run be refused for good, and checks that the run does not claim to be
-// whole if a file is missing.
+// TestRefusalAtEveryCommand refuses each command of a run permanently, and checks that the run fails if a file is
+// missing.
 func TestRefusalAtEveryCommand(t *testing.T) {
 	for _, reply := range []string{"500 Unknown command.", "530 Not logged in.", "550 No such file or directory."} {
 		t.Run(reply[:3], func(t *testing.T) {
@@ -161,8 +163,8 @@ func TestCancelledAnywhere(t *testing.T) {
 	}
 }
 
-// TestDiskFaults makes each call on the disk fail, or stops the run there as a kill would. What has a name then is whole and
-// in the ledger, and the next run brings the rest and leaves nothing else.
+// TestDiskFaults makes each call on the disk fail, or stops the run there as a kill would. Every file with its final
+// name must then be complete and in the ledger. The next run must fetch the rest and leave no other files.
 func TestDiskFaults(t *testing.T) {
 	files := randomFiles(6)
 	dead := errors.New("dead")
@@ -171,7 +173,7 @@ func TestDiskFaults(t *testing.T) {
 			s := &sweeper{stand: newStand(t, files, testserver.Options{})}
 			s.options.Jobs, s.options.PerHost = 3, 3
 			tasks := s.tasks(files)
-			for i := range tasks { // only the ledger knows that they are complete
+			for i := range tasks { // leave only the ledger to show that they are complete
 				tasks[i].Sum = digest.Sum{}
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -204,8 +206,8 @@ func TestDiskFaults(t *testing.T) {
 	}
 }
 
-// TestTwin checks that a file that a killed run had given its name, but not yet taken the part's, is left alone, and loses
-// that.
+// TestTwin checks a file that a killed run left with two names, its own and the part's. The next run must keep the file
+// and remove the part's name.
 func TestTwin(t *testing.T) {
 	s := newStand(t, map[string]string{"/f": "text"}, testserver.Options{})
 	task := fileOf(s.url("/f"), "f")
@@ -220,7 +222,7 @@ func TestTwin(t *testing.T) {
 
 var silence = testserver.End(testserver.Stalled)
 
-// both plays two steps.
+// both returns a step that plays two steps.
 func both(a, b testserver.Step) testserver.Step {
 	return func(d *testserver.Dialogue) { a(d); b(d) }
 }
@@ -249,8 +251,8 @@ func inTurn(t *testing.T, n int, step testserver.Step, tree bool, o batch.Option
 	})
 }
 
-// TestBound checks that Options.Timeout ends every URL at its time, with all that is done for it, and that the wait for a
-// connection does not count.
+// TestBound checks that Options.Timeout bounds all the work for a URL, and that the wait for a connection does not
+// count.
 func TestBound(t *testing.T) {
 	retry.Wait = retry.Sleep
 	defer func() { retry.Wait = atOnce }()
@@ -261,7 +263,7 @@ func TestBound(t *testing.T) {
 		o     download.Options
 		tree  bool
 		dry   bool
-		takes time.Duration // all of it; 0 means the limit for each of two tasks
+		takes time.Duration // the whole run; 0 means the limit for each of two tasks
 	}{
 		"retries":           {step: testserver.On("RETR", busy)},
 		"silent":            {step: testserver.On("RETR", silence)},
@@ -272,7 +274,7 @@ func TestBound(t *testing.T) {
 		"listing":           {step: testserver.On("MLSD", busy), tree: true},
 		"listing is silent": {step: testserver.On("MLSD", silence), tree: true},
 		"asks for times": {step: both(testserver.On("LIST", testserver.Transfer("-rw-r--r-- 1 u g 8 Jan 1 2020 f\r\n")), testserver.On("SIZE", silence)),
-			o: download.Options{Existing: download.Newer}, tree: true, takes: 4 * limit}, // for each directory, then for the file in it
+			o: download.Options{Existing: download.Newer}, tree: true, takes: 4 * limit}, // for each directory and the file in it
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.o.Retries = 1000
@@ -288,8 +290,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestServerGivenUp checks that a server is given up after three files in a row for which it did nothing, and that replies
-// about single files give up none.
+// TestServerGivenUp checks that a run gives up a server that served none of three files in a row, but not for replies
+// about single files.
 func TestServerGivenUp(t *testing.T) {
 	const files = 30
 	begin, n := testserver.Reply("150 Yes."), new(atomic.Int32)
@@ -302,7 +304,7 @@ func TestServerGivenUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		step  testserver.Step
 		tree  bool
-		tried int // files
+		tried int // files tried
 	}{
 		"no reply":               {testserver.On("RETR", silence), false, 3},
 		"no data":                {testserver.On("RETR", begin, ftptest.AcceptData(), silence), false, 3},

@@ -24,7 +24,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// asFile returns the job for the file that the URL of a directory turned out to name, or none if that is not wanted.
+// asFile returns a job for the file that j, believed to be a directory, turned out to be. It returns none if the file
+// is not wanted.
 func (j *job) asFile() []*job {
 	if j.dir.up != nil && !j.Tree.wants(j.dir.below, false, false) {
 		j.leave(ftpexec.Entry{Name: "."})
@@ -41,7 +42,7 @@ func (j *job) asFile() []*job {
 	return []*job{{Task: &task, in: j, listed: -1, link: j.link}}
 }
 
-// list lists a directory, and queues what it leads to.
+// list lists a directory and queues its wanted entries.
 func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if t.GivenUp != nil {
@@ -75,8 +76,9 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	return b.listed(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
-// enters reports whether what is in a directory is wanted, and counts the directory if it is not. If a name may be a
-// file's, only its listing shows that it is a directory's. same is the directory above it that is the same one, or nil.
+// enters reports whether the entries of a directory are wanted, and counts the directory if they are not. If a name
+// might have been a file's, only the successful listing shows that it is a directory, so enters applies the patterns
+// again. same is a directory above that is the same one, or nil.
 func (b *engine) enters(j *job, same *node) bool {
 	d := j.dir
 	switch {
@@ -102,7 +104,8 @@ func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	}
 }
 
-// listed queues what a listed directory leads to. If the run is interrupted meanwhile, it counts as not listed.
+// listed queues the jobs of a listed directory. If the run is interrupted meanwhile, the directory counts as not
+// listed.
 func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
 	jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
@@ -118,10 +121,12 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
 	return schedule.Done
 }
 
-// mostListed are the numbers of names, with "." and "..", at which set-ups of pure-ftpd and its copies cut a listing.
+// mostListed has the numbers of names, including "." and "..", at which pure-ftpd and its derivatives cut a listing,
+// depending on the configuration.
 var mostListed = []int{2000, 7500, 10000}
 
-// complain reports what is wrong with a listing: lines that cannot be read, and perhaps that it is cut.
+// complain reports what is wrong with a listing: lines that cannot be parsed, a length at which servers cut listings,
+// and missing facts.
 func (b *engine) complain(j *job, found contents) {
 	for _, err := range found.odd {
 		b.ended(j.failed(err))
@@ -149,7 +154,7 @@ func (b *engine) complain(j *job, found contents) {
 	})
 }
 
-// notListed reports a directory that could not be listed, unless the run was interrupted.
+// notListed reports that a directory could not be listed, unless the run was interrupted.
 func (b *engine) notListed(ctx context.Context, j *job, err error,
 	v schedule.Verdict) schedule.Verdict {
 	j.withSurvey(func(h *survey) { h.lost = true })
@@ -159,7 +164,8 @@ func (b *engine) notListed(ctx context.Context, j *job, err error,
 	return b.end(ctx, j, download.Result{}, err, v)
 }
 
-// create creates the local directory, which may stay empty. If only some files are wanted, those create theirs.
+// create creates the local directory, even if it stays empty. If only some files are wanted, it does nothing; the files
+// create the directories that they need.
 func (b *engine) create(j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
 	some := pattern != "" || len(j.Tree.Accept) > 0
@@ -175,27 +181,27 @@ func (b *engine) create(j *job) error {
 
 // contents is what the listing of a directory shows.
 type contents struct {
-	entries []ftpexec.Entry // without the files that are queued already
-	odd     []error         // of single lines
-	all     int             // the number of entries
-	dirs    int             // how many of them may be directories
-	bare    bool            // only names
-	shows   uint64          // a hash of them, in whatever order
+	entries []ftpexec.Entry // without files that are already queued
+	odd     []error         // errors of single lines
+	all     int             // number of all entries
+	dirs    int             // number of entries that may be directories
+	bare    bool            // the listing has only names
+	shows   uint64          // a hash of all entries, independent of their order
 }
 
-// earlyLister is a Source that yields entries of a listing before it is whole, as an [*ftpexec.Client] does.
+// earlyLister is a Source that passes on the entries of a listing before it is complete, as an [*ftpexec.Client] does.
 type earlyLister interface {
 	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
 		login func(string)) iter.Seq2[ftpexec.Entry, error]
 }
 
-// early has the functions for an earlyLister.
+// early has the callbacks for an earlyLister.
 type early struct {
 	entry func(ftpexec.Entry)
 	login func(dir string)
 }
 
-// entries lists a directory of which some files are queued already. It tries again as a download does.
+// entries lists a directory, and retries as a download does. ahead has the files that are already queued.
 func (b *engine) entries(ctx context.Context, u *urlparse.URL, o early,
 	ahead map[uint64]bool) (c contents, err error) {
 	entries := b.src.Entries
@@ -235,7 +241,7 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 	bare := e.Mode == fs.ModeIrregular && e.Size < 0 && e.Precision == 0
 	c.bare = bare && (c.bare || c.all == 1)
 	if key := keyOf(e); e.Mode == 0 && ahead[key] {
-		ahead[key] = false // another of that name is one too many
+		ahead[key] = false // a second entry of that name is an error
 	} else {
 		c.entries = append(c.entries, e)
 	}
@@ -246,8 +252,8 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the times of the entries that Newer needs, if the listing has them only
-// roughly. An error leaves them rough: then the files are asked for one by one.
+// sharpen asks the server for the exact times of entries, if Newer needs them and the listing has only rough ones.
+// After an error the times stay rough, and the fetch of each file asks for its time.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
 		return
@@ -271,7 +277,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	if !ok {
 		return
 	}
-	for info, err := range src.StatAll(ctx, urls) { // one for each
+	for info, err := range src.StatAll(ctx, urls) { // one result for each URL
 		if e := asked[0]; err == nil && info.Size == e.Size {
 			e.ModTime = info.ModTime
 			e.Precision = time.Second
@@ -281,8 +287,8 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	}
 }
 
-// within returns the jobs for the entries of a directory, or if ctx ends some, and reports the entries that are not
-// retrieved.
+// within returns the jobs for the entries of a directory, and reports the entries that are not retrieved. If ctx ends,
+// it returns only some of the jobs.
 func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []*job) {
 	taken := j.dir.ahead
 	if taken == nil {
@@ -309,7 +315,8 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 	return jobs
 }
 
-// wants reports whether an entry of the directory is wanted. What may be a directory is, if that would be read.
+// wants reports whether an entry of the directory is wanted. An entry that may be a directory is wanted if that
+// directory would be listed.
 func (j *job) wants(e ftpexec.Entry) bool {
 	dir := e.Mode == fs.ModeDir
 	link := e.Mode == fs.ModeSymlink && !j.Tree.FollowLinks
@@ -320,7 +327,7 @@ func (j *job) wants(e ftpexec.Entry) bool {
 func (j *job) file(e ftpexec.Entry) *job {
 	f := &job{in: j, name: e.Name, listed: e.Size}
 	if j.Tree.typeOf(e.Name) == urlparse.TypeASCII {
-		f.listed = -1 // the line ends count otherwise there
+		f.listed = -1 // the server counts its own line ends
 	}
 	if !rough(e) {
 		f.modTime = e.ModTime
@@ -328,7 +335,7 @@ func (j *job) file(e ftpexec.Entry) *job {
 	return f
 }
 
-// refuse ends an entry that cannot have its name here.
+// refuse ends an entry that cannot have its name on this system.
 func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
 	j.in.withSurvey(func(h *survey) { h.lost = true })
 	j.settle()
@@ -336,7 +343,7 @@ func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
 	b.reject(j, e.Mode.IsDir(), err)
 }
 
-// descend fills in the job for an entry that is not a file. It returns false if the entry is not retrieved.
+// descend fills in the job for an entry that is not known to be a file. It returns false if the entry is not retrieved.
 func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	d := parent.dir
 	u := urlOf(e, parent.url())
@@ -369,7 +376,7 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	return true
 }
 
-// url returns the URL of the node with the links followed.
+// url returns the URL of the node, after following links.
 func (p *node) url() *urlparse.URL {
 	v := *p.root
 	v.Dirs = slices.Clone(v.Dirs)
@@ -379,7 +386,7 @@ func (p *node) url() *urlparse.URL {
 	return &v
 }
 
-// noDirectory reports whether err says that there is no such directory, or that it may not be entered.
+// noDirectory reports whether err means that the directory does not exist or may not be entered.
 func noDirectory(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) &&

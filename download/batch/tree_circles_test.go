@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// listingOf writes what a server lists: of a directory its names, and those of its subdirectories with a "/". unique is
-// what every MLSD says of a directory, if not "".
+// listingOf returns the listing of a directory with these names; the names of subdirectories end in "/". If unique is
+// not "", every MLSD line of a directory has it as its fact "unique".
 func listingOf(verb, unique string, names []string) string {
 	var text []string
 	for _, name := range names {
@@ -41,7 +41,7 @@ func listingOf(verb, unique string, names []string) string {
 	return lines(text...)
 }
 
-// chain returns directories of the same name in one another, and a file in the last.
+// chain returns nested directories of the same name, with a file in the last.
 func chain(levels int) map[string][]string {
 	dirs, at := map[string][]string{}, "/"
 	for range levels {
@@ -52,8 +52,8 @@ func chain(levels int) map[string][]string {
 	return dirs
 }
 
-// TestTreeCircles has directories that contain themselves, as servers show links and mounts, and trees that look as if
-// they did. Every run ends, and is whole if the server tells enough.
+// TestTreeCircles lists directories that contain themselves, as servers show links and mounts, and trees that only look
+// so. Every run must end, and must succeed if the server reports enough.
 func TestTreeCircles(t *testing.T) {
 	self := map[string]string{"/a": "/"}
 	type dirs = map[string][]string
@@ -115,8 +115,8 @@ func TestTreeCircles(t *testing.T) {
 	}
 }
 
-// TestTreeEarly lists a directory in which the file "early" is fetched before the listing goes on. What the rest of the
-// listing shows counts all the same.
+// TestTreeEarly lists a directory in which the file "early" is fetched before the listing continues. The rest of the
+// listing must count as usual.
 func TestTreeEarly(t *testing.T) {
 	const early, late = "type=file;size=1; early\r\n", "type=file;size=1; late\r\n"
 	var filler strings.Builder
@@ -126,11 +126,11 @@ func TestTreeEarly(t *testing.T) {
 	begin := filler.String() + early
 	tests := []struct {
 		name             string
-		ends             []string // of the first try to list the directory, and of the next ones
-		reply            string   // the last one to the first try
-		files            string   // that are complete
+		ends             []string // end of the listing at the first try, and at later ones
+		reply            string   // final reply to the first try
+		files            string   // files that are complete
 		failed, unlisted int64
-		text             string // of the failure
+		text             string // text of the failure
 	}{
 		{"whole", []string{late}, "226 Done.", "early late", 0, 0, ""},
 		{"nothing follows", []string{""}, "226 Done.", "early", 0, 0, ""},
@@ -188,7 +188,8 @@ func TestTreeEarly(t *testing.T) {
 	}
 }
 
-// TestTreeEarlyNot lists directories whose files must wait until the listing is whole, which fails.
+// TestTreeEarlyNot lists directories whose files must wait for the end of the listing. The listing fails, so none may
+// be fetched.
 func TestTreeEarlyNot(t *testing.T) {
 	text := strings.Repeat("type=file;size=1; n\r\n", 1000)
 	for name, change := range map[string]func(*shelf, *batch.Options){

@@ -19,20 +19,21 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestWants checks with which part of a path a pattern is compared; doublestar's tests hold what one matches.
+// TestWants checks which part of a path a pattern is compared with. The tests of doublestar check what a pattern
+// matches.
 func TestWants(t *testing.T) {
 	tests := []struct {
 		accept, reject string // separated by spaces
-		below          string // a directory if it ends in "/"
+		below          string // the path of a directory if it ends in "/"
 		want           bool
 	}{
 		{"", "", "a.gz", true},
 		{"", "", "d/", true},
 		{"*.gz", "", "a.gz", true},
 		{"*.gz", "", "d/a.gz", true},
-		{"*.gz", "", "a.GZ", false}, // names on servers have case
+		{"*.gz", "", "a.GZ", false}, // names on servers are case-sensitive
 		{"*.gz", "", "a.gz.md5", false},
-		{"*.gz", "", "d/", true}, // there may be one in it
+		{"*.gz", "", "d/", true}, // the directory may contain a match
 		{"*.gz *.md5", "", "a.md5", true},
 		{"d/*.gz", "", "d/a.gz", true},
 		{"d/*.gz", "", "a.gz", false},
@@ -44,7 +45,7 @@ func TestWants(t *testing.T) {
 		{"d/**", "", "d/e/f", true},
 		{"", "*.tmp", "a.tmp", false},
 		{"", "*.tmp", "a.gz", true},
-		{"", "old", "old/", false}, // with everything in it
+		{"", "old", "old/", false}, // and all that it contains
 		{"", "old", "d/old/", false},
 		{"", "/old", "d/old/", true},
 		{"", "d/**", "d/e", false},
@@ -59,7 +60,7 @@ func TestWants(t *testing.T) {
 		{"22/", "", "d/22/e/a", true},
 		{"/22/", "", "d/22/a", false},
 		{"22/", "", "22", false},
-		{"*.gz", "a*", "a.gz", false}, // rejecting is stronger
+		{"*.gz", "a*", "a.gz", false}, // Reject wins
 		{"*.gz", "a*", "b.gz", true},
 	}
 	for _, tt := range tests {
@@ -84,7 +85,7 @@ func TestTreeCheck(t *testing.T) {
 	}
 }
 
-// TestFollow checks where links lead, from the directory d of a tree.
+// TestFollow checks where links in the directory d of a tree lead.
 func TestFollow(t *testing.T) {
 	tests := []struct {
 		root, target string
@@ -95,11 +96,11 @@ func TestFollow(t *testing.T) {
 		{"pub/", "../f", "f"},
 		{"pub/", "./../d/f/", "d/f"},
 		{"pub/", "../../f", "-"},
-		{"pub/", "../../pub/f", "-"}, // it leads out and in again: the server's directories are not known
-		{"pub/", "..", "-"},          // in a circle
+		{"pub/", "../../pub/f", "-"}, // leads out and in again; the directories above are unknown
+		{"pub/", "..", "-"},          // a circle
 		{"pub/", ".", "-"},
 		{"pub/", "", "-"},
-		{"pub/", "/pub/f", "-"}, // the login directory is not known
+		{"pub/", "/pub/f", "-"}, // the login directory is unknown
 		{"%2Fpub/", "/pub/f", "f"},
 		{"%2Fpub/", "/pub/./x/../f", "f"},
 		{"%2Fpub/", "/pub", "-"},
@@ -143,8 +144,8 @@ func (s shown) Entries(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, 
 	}
 }
 
-// TestAhead lists a directory twice, as when this machine was short of open files after the first time: a file that is
-// queued already is left out each time, but not a second of its name.
+// TestAhead lists a directory twice, as a run does that lacks open files after the first listing. Each time entries
+// must omit a file that is already queued, but not a second entry of its name.
 func TestAhead(t *testing.T) {
 	b := &engine{src: shown{names: []string{"a", "b", "a"}}}
 	ahead := map[uint64]bool{keyOf(ftpexec.Entry{Name: "a"}): true}
@@ -155,8 +156,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestNamedMeanwhile checks that files that another run has named since this one began are there, although one look at the
-// ledger finds the records of all.
+// TestNamedMeanwhile checks that a run finds the records of all files that another run has saved since this run began,
+// although it reads them from the ledger all at once.
 func TestNamedMeanwhile(t *testing.T) {
 	modified := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	root := must.Get(os.OpenRoot(t.TempDir()))(t)
@@ -185,7 +186,8 @@ func TestNamedMeanwhile(t *testing.T) {
 	}
 }
 
-// No sum of sizes, whatever a server says, falls below one of them; what no sum can hold is unknown.
+// TestHostileTotals checks that sums of sizes do not overflow, whatever a server reports. A size that would make them
+// overflow is unknown.
 func TestHostileTotals(t *testing.T) {
 	sizes := []int64{-1, 0, 1 << 31, 1 << 32, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}
 	for _, a := range sizes {

@@ -36,7 +36,7 @@ func TestTreeLinks(t *testing.T) {
 		name, url string
 		tree      batch.Tree
 		want      map[string]string
-		links     int64 // that were not followed, or lead nowhere
+		links     int64 // links that are not followed or lead nowhere
 		failed    string
 	}{
 		{"reported", "pub/", batch.Tree{}, map[string]string{"a/f": "f", "b/g": "g"}, 10, ""},
@@ -67,7 +67,8 @@ func TestTreeLinks(t *testing.T) {
 	}
 }
 
-// TestTreeEndlessLinks checks that a circle ends that the names do not show: the server itself resolves the links.
+// TestTreeEndlessLinks checks that a run ends if links form a circle that their names do not show, because the server
+// resolves them.
 func TestTreeEndlessLinks(t *testing.T) {
 	const most = 8 // as docs/many.md says
 	x := shelf{verb: "LIST", files: map[string]string{}, listings: map[string]string{}}
@@ -84,7 +85,7 @@ func TestTreeEndlessLinks(t *testing.T) {
 	}
 }
 
-// TestTreeNLST checks a server that lists only names: each is tried as a directory, then as a file.
+// TestTreeNLST checks a server that lists only names. The run tries each name as a directory and then as a file.
 func TestTreeNLST(t *testing.T) {
 	x := shelf{
 		verb: "NLST",
@@ -117,8 +118,8 @@ func TestTreeNLST(t *testing.T) {
 	}
 }
 
-// TestTreeBeside checks that a file can be retrieved beside one that has the name of its unfinished download, whichever
-// comes first.
+// TestTreeBeside checks that a file can be retrieved together with one whose name looks like that of its part, in any
+// order.
 func TestTreeBeside(t *testing.T) {
 	files := map[string]string{"/f": "text", "/f.part": "another", "/f.bad": "third", "/f.part.part": "fourth"}
 	s := newStand(t, files, testserver.Options{})
@@ -131,7 +132,7 @@ func TestTreeBeside(t *testing.T) {
 	s.compare(below(files))
 }
 
-// TestTreeTilde checks that a name from a listing never reaches the server as that of a home directory.
+// TestTreeTilde checks that the server never takes a name from a listing for a home directory.
 func TestTreeTilde(t *testing.T) {
 	files := map[string]string{"/~": "a", "/~root": "b", "/d/~/f": "c", "/d/~x/~y": "d"}
 	s := newStand(t, files, testserver.Options{})
@@ -146,7 +147,7 @@ func TestTreeTilde(t *testing.T) {
 	s.compare(below(files))
 }
 
-// A listing of as many names as known servers list at most is mentioned.
+// TestTreeRoundListing checks that a run warns of a listing with just as many names as known servers list at most.
 func TestTreeRoundListing(t *testing.T) {
 	for n, want := range map[int]int{1997: 0, 1998: 1, 2000: 1, 2001: 0, 7499: 1, 9998: 1, 10001: 0} {
 		var text strings.Builder
@@ -167,7 +168,7 @@ func TestTreeRoundListing(t *testing.T) {
 	}
 }
 
-// heap returns the bytes on the heap that are in use.
+// heap returns how many bytes of the heap are in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -175,9 +176,10 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestTreeMemory checks how much memory a name of a directory takes until its turn comes: a directory may have a million.
+// TestTreeMemory checks how much memory each name of a directory takes while it is queued. A directory may have a
+// million names.
 func TestTreeMemory(t *testing.T) {
-	const most = 200 // bytes a name
+	const most = 200 // bytes per name
 	names := night.Or(20_000, 1_000_000)
 	var text strings.Builder
 	for i := range names {

@@ -19,19 +19,20 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Tree says what is wanted of a directory tree. Patterns are written as in a shell, with "**" for any number of
-// directories. One without "/" is compared with the name. One with "/" at its beginning or within is compared with the
-// path below the tree's directory. One with "/" at its end stands for directories, and what is in them. A warning names
-// each that matches nothing.
+// Tree says which files of a directory tree are wanted. Patterns are written as in a shell, with "**" for any number of
+// directories. A pattern without "/" is compared with the name. A pattern that begins with "/" or has one inside is
+// compared with the path below the tree's directory. A pattern that ends in "/" matches directories, with all that they
+// contain. Run warns of each pattern that matches nothing.
 type Tree struct {
 	Depth int // how many levels of directories to list; 0 means all of them
-	// a pattern of the paths that are wanted, level by level: "*/doc/*.pdf"; "" means all
+	// Names is a pattern for the paths that are wanted, level by level: "*/doc/*.pdf". "" means all.
 	Names  string
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
-	// FollowLinks retrieves what symbolic links lead to, if that is inside the tree. Otherwise they are only reported.
+	// FollowLinks retrieves the targets of symbolic links, if they are inside the tree. Otherwise Run only reports the
+	// links.
 	FollowLinks bool
-	// Type, if not nil, returns the type with which to retrieve a file of this name.
+	// Type, if not nil, returns the transfer type for a file of this name.
 	Type func(name string) urlparse.Typecode
 }
 
@@ -48,7 +49,7 @@ func (t *Tree) check() error {
 	return nil
 }
 
-// reads reports whether directories that are so many levels down are listed.
+// reads reports whether directories at this depth are listed.
 func (t *Tree) reads(depth int) bool { return t.Depth == 0 || depth < t.Depth }
 
 func (t *Tree) typeOf(name string) urlparse.Typecode {
@@ -58,7 +59,7 @@ func (t *Tree) typeOf(name string) urlparse.Typecode {
 	return t.Type(name)
 }
 
-// wants reports whether a path is wanted. It may be the path of a directory; dir says that it is one.
+// wants reports whether a path is wanted. dir means that it is the path of a directory, and may that it may be.
 func (t *Tree) wants(below string, dir, may bool) bool {
 	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
 	switch {
@@ -72,8 +73,8 @@ func (t *Tree) wants(below string, dir, may bool) bool {
 	return may || len(t.Accept) == 0 || glob.Match(t.Accept, below, false)
 }
 
-// Includes reports whether the tree has the file, or the directory if dir is true, at a path below its own directory, as
-// far as Depth and the patterns say. What is not included is not fetched.
+// Includes reports whether Depth and the patterns include the path of a file, or of a directory if dir is true. The
+// path is relative to the tree's directory. Run does not fetch files that are not included.
 func (t *Tree) Includes(below string, dir bool) bool {
 	level := strings.Count(below, "/")
 	if dir {
@@ -87,11 +88,11 @@ func (t *Tree) Includes(below string, dir bool) bool {
 	return t.reads(level) && t.wants(below, dir, dir)
 }
 
-// try tries a path with the patterns that have matched nothing, which do not count any more if they match it.
+// try compares a path with the patterns that have not matched anything yet. A pattern that matches is no longer idle.
 func (b *engine) try(t *Tree, below string, dir bool) {
 	b.trying.Lock()
 	defer b.trying.Unlock()
-	for i, p := range slices.Concat(t.Reject, t.patterns()) { // of which Accept is for files
+	for i, p := range slices.Concat(t.Reject, t.patterns()) { // the patterns of Accept are only for files
 		g, known := b.idle[p]
 		if !known {
 			g = glob.Guess(p)
@@ -107,7 +108,7 @@ func (b *engine) try(t *Tree, below string, dir bool) {
 	}
 }
 
-// tellIdle warns of patterns that have matched nothing.
+// tellIdle warns of each pattern that has matched nothing.
 func (b *engine) tellIdle() {
 	for _, p := range slices.Sorted(maps.Keys(b.idle)) {
 		if g := b.idle[p]; g != nil {
@@ -116,8 +117,8 @@ func (b *engine) tellIdle() {
 	}
 }
 
-// kept returns what is kept of an entry of a listing: there may be millions. Its texts no longer hold on to the
-// listing, and two that are kept of the same entry are equal.
+// kept returns a copy of an entry to keep in memory, where there may be millions. The copy's strings do not refer to
+// the text of the listing, and copies of equal entries are equal.
 func kept(e ftpexec.Entry) ftpexec.Entry {
 	if !e.Mode.IsDir() {
 		e.Unique = ""
@@ -134,7 +135,7 @@ func kept(e ftpexec.Entry) ftpexec.Entry {
 // rough reports whether the time of an entry is only a hint, or unknown.
 func rough(e ftpexec.Entry) bool { return e.Local || e.Precision == 0 || e.Precision > time.Second }
 
-// urlOf returns the URL of an entry of the directory dir, with its name as servers take it.
+// urlOf returns the URL of an entry of the directory dir, with the name written as the server takes it.
 func urlOf(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
 	kind := urlparse.Typecode("")
 	if e.Mode.IsDir() {
@@ -143,12 +144,13 @@ func urlOf(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
 	return dir.Child(localfile.Segment(e.Name), kind)
 }
 
-// keyOf returns a hash of the name of an entry, which is the same for names of the same file.
+// keyOf returns a hash of the name of an entry. Names that mean the same file on this system have the same hash.
 func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, localfile.Key(e.Name)) }
 
-// usable says why an entry cannot have its name here. It keeps each name as it is on the server or refuses it: a name
-// that would leave the directory or mean something else on this system, the name of a journal, and the second of two
-// names that are the same here. taken has the keys of the names before.
+// usable returns an error if an entry cannot have its name on this system. A file is saved under exactly the server's
+// name or not at all. usable refuses a name that would leave the directory or mean something else here, a name that
+// ftpfetch uses itself, such as a journal's, and the second of two names that mean the same file here. taken has the
+// keys of the earlier names.
 func usable(e ftpexec.Entry, taken map[uint64]bool) error {
 	why := localfile.Unusable(e.Name)
 	key := keyOf(e)
@@ -164,12 +166,13 @@ func usable(e ftpexec.Entry, taken map[uint64]bool) error {
 	return nil
 }
 
-// many is how many entries a directory has when its files do not wait for the end of the listing.
+// many is the number of entries after which files are queued before the end of the listing.
 const many = 1000
 
-// early says what to do with the listing of a directory before it is whole. The listing of a tree's own directory
-// queues files as they come: it may take minutes. The others may be circles, and files whose times must be asked for
-// wait too. Everything else is judged at the end.
+// early returns the callbacks for the listing of a directory. In the tree's own directory, whose listing may take
+// minutes, they queue files before the listing is complete. Other directories may be part of a circle, and must be
+// compared first. Nor does early queue files whose times must be asked for. All other entries wait for the end of the
+// listing.
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 	j := t.Value
 	o := early{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}

@@ -13,7 +13,8 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// selects is what a pattern means, as docs/many.md says it: a regular expression for a path.
+// selects reports whether a pattern matches a path. It is independent of the code: it turns the rules of docs/many.md
+// into a regular expression.
 func selects(t *testing.T, pattern, file string, dir bool) bool {
 	core := strings.Trim(pattern, "/")
 	text := strings.NewReplacer("**/", "(.*/)?", "*", "[^/]*", "?", "[^/]").Replace(core)
@@ -29,14 +30,14 @@ func selects(t *testing.T, pattern, file string, dir bool) bool {
 	return must.Get(regexp.Compile("^" + text + "/"))(t).MatchString(file)
 }
 
-// TestSelections has each kind of pattern for what is wanted of a tree and for what is not, from servers that tell what is
-// a directory and from those that do not. What is fetched is compared with another reading of the rules. A pattern that
-// matches nothing is told, and no other.
+// TestSelections tries each kind of pattern as Accept and as Reject, on servers that tell files from directories and on
+// servers that do not. It compares the fetched files with those that selects matches. A run must warn of exactly the
+// patterns that match nothing.
 func TestSelections(t *testing.T) {
 	dirs := map[string]string{"/": "22 met obs top", "/22": "a", "/obs": "22", "/obs/22": "b", "/met": "22 2022 obs", "/met/2022": "e", "/met/obs": "22 d", "/met/obs/22": "c"}
 	files := map[string]string{}
 	shelves := []shelf{{verb: "MLSD", listings: map[string]string{}, files: files}, {verb: "NLST", listings: map[string]string{}, files: files}}
-	all := map[string]bool{} // by paths: whether it is a directory
+	all := map[string]bool{} // by path; true: a directory
 	for dir, names := range dirs {
 		for name := range strings.FieldsSeq(names) {
 			below := path.Join(dir, name)
@@ -103,7 +104,7 @@ func TestSelections(t *testing.T) {
 	}
 }
 
-// TestIdlePatterns checks what is said of patterns that match nothing in any tree of a run, while others do.
+// TestIdlePatterns checks the warnings about patterns that match nothing in any tree of a run, while others match.
 func TestIdlePatterns(t *testing.T) {
 	x := shelf{
 		verb:     "NLST",
@@ -116,7 +117,7 @@ func TestIdlePatterns(t *testing.T) {
 		want           string
 	}{
 		{"/", "", "met/obs", "nothing matches met/obs: its path counts from the directory of the URL (write 'obs', which matches 1)"},
-		{"/", "", "/met/obs/", "nothing matches /met/obs/: its path counts from the directory of the URL (write '/obs/', which matches 4)"}, // with what may be a file
+		{"/", "", "/met/obs/", "nothing matches /met/obs/: its path counts from the directory of the URL (write '/obs/', which matches 4)"}, // one match may be a file
 		{"/", "", "22/", "nothing matches 22/ (write '22', which matches 1)"},
 		{"/", "", "2026", ""},
 		{"/", "", "/2026", "nothing matches /2026: its path counts from the directory of the URL (write '2026', which matches 1)"},
@@ -126,8 +127,8 @@ func TestIdlePatterns(t *testing.T) {
 		{"/", "*.gz *.zip", "", "nothing matches *.zip"},
 		{"/ /obs/", "", "/2026/ x", "nothing matches x"},
 		{"/ /obs/", "*.gz /b.gz", "/obs/", ""},
-		{"/e/", "*.gz", "x", ""}, // empty, which is told
-		{"/", "*.GZ", "x", ""},   // nothing is fetched, which is a failure
+		{"/e/", "*.gz", "x", ""}, // the tree is empty, which is reported
+		{"/", "*.GZ", "x", ""},   // nothing is fetched, which is reported as a failure
 		{"/ /none/", "", "x", ""},
 	} {
 		s, srv := scripted(t, x)
@@ -150,7 +151,7 @@ func TestIdlePatterns(t *testing.T) {
 	}
 }
 
-// TestIncludes checks which paths a tree has, as far as its depth and patterns say.
+// TestIncludes checks which paths a tree's depth and patterns include.
 func TestIncludes(t *testing.T) {
 	for _, tt := range []struct {
 		tree  batch.Tree

@@ -26,7 +26,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// treeOf returns the task of a tree that is saved at the top.
+// treeOf returns a task that saves a tree at the top of the output directory.
 func treeOf(t *testing.T, url string, tree batch.Tree) batch.Task {
 	return batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{parse(t, url)}}, Tree: &tree}
 }
@@ -36,7 +36,7 @@ func scripted(t *testing.T, s shelf, steps ...testserver.Step) (*stand, *testser
 	return newClientStand(t), s.start(t, steps...)
 }
 
-// settled checks that totals of a run that was not interrupted add up.
+// settled checks that the totals of an uninterrupted run add up.
 func (s *stand) settled(got totals) {
 	s.Helper()
 	if got.Files != got.Complete+got.Failed || got.Listing != 0 || got.Complete < got.Before {
@@ -57,7 +57,7 @@ func TestTree(t *testing.T) {
 	tests := []struct {
 		name, url string
 		tree      batch.Tree
-		want      string // without pub/
+		want      string // paths without pub/
 		dirs      string
 	}{
 		{"all", "/pub/", batch.Tree{}, "a.gz a.txt sub/b.gz sub/old/c.gz é_;type=d", "empty sub sub/old"},
@@ -99,7 +99,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// dirs returns the directories below the output directory.
+// dirs returns the names of the directories below the output directory.
 func (s *stand) dirs() (names []string) {
 	s.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
@@ -114,7 +114,7 @@ func (s *stand) dirs() (names []string) {
 	return names
 }
 
-// TestTreeErrors checks that a directory that cannot be listed whole is reported, and that everything else is there.
+// TestTreeErrors checks that a run reports a directory that it cannot list whole, and fetches everything else.
 func TestTreeErrors(t *testing.T) {
 	whole := shelf{
 		verb: "MLSD",
@@ -127,10 +127,10 @@ func TestTreeErrors(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*shelf)
-		path   string // of the outcome
+		path   string // the path of the outcome
 		is     error
 		text   string
-		lost   bool // whether sub/lost is there all the same
+		lost   bool // sub/lost is fetched nevertheless
 	}{
 		{"550 on the listing", func(s *shelf) { s.refuse = map[string]string{"/sub": "550 Permission denied."} }, "sub", ftpexec.ErrRefused, "550", false},
 		{"550 on CWD", func(s *shelf) { delete(s.listings, "/sub") }, "sub", ftpexec.ErrRefused, "550", false},
@@ -166,7 +166,7 @@ func TestTreeErrors(t *testing.T) {
 	}
 }
 
-// TestTreeMissing checks that a directory that does not exist is a failure, and so is a malformed pattern.
+// TestTreeMissing checks that a missing directory and a malformed pattern are failures.
 func TestTreeMissing(t *testing.T) {
 	s := newStand(t, map[string]string{"/d/f": "f"}, testserver.Options{})
 	got := s.run(t.Context(), treeOf(t, s.srv.URL("/missing/"), batch.Tree{}))
@@ -179,17 +179,17 @@ func TestTreeMissing(t *testing.T) {
 	}
 }
 
-// TestTreeNewer checks that -N compares exact times without asking, asks for rough ones, and believes no ledger about a
-// file that has changed.
+// TestTreeNewer checks that Newer compares exact times without asking the server, asks for rough ones, and ignores the
+// ledger's record of a changed file.
 func TestTreeNewer(t *testing.T) {
 	const exact, rough = "type=file;size=3;modify=20260102030405; f", "-rw-r--r-- 1 0 0 3 Jan 02 2026 f"
 	const grown = "-rw-r--r-- 1 0 0 5 Jan 02 2026 f"
 	old, same := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	tests := []struct {
 		name, verb, line, text string
-		local                  time.Time // of the local file, which has three bytes
+		local                  time.Time // time of the local file, which has three bytes
 		want                   string
-		mdtm                   bool // whether it is asked for
+		mdtm                   bool // the run asks for the time
 	}{
 		{"exact and older", "MLSD", exact, "new", old, "new", true},
 		{"exact and as new", "MLSD", exact, "new", same, "old", false},
@@ -228,8 +228,8 @@ func (s *stand) write(name, text string, modified time.Time) {
 	must.Do(s, os.Chtimes(file, modified, modified))
 }
 
-// TestTreeCancelledWithin ends a run while the entries of a large directory are looked at: the rest of them is not, and
-// the totals say so.
+// TestTreeCancelledWithin ends a run while it goes through the entries of a large directory. The run must skip the
+// rest, and count the directory as not listed.
 func TestTreeCancelledWithin(t *testing.T) {
 	files := map[string]string{}
 	for i := range 100 {
@@ -249,7 +249,7 @@ func TestTreeCancelledWithin(t *testing.T) {
 	}
 }
 
-// told gathers what a run without files tells.
+// told is a Source that collects the entries that Tell gets.
 type told struct {
 	*ftpexec.Client
 	all []ftpexec.Entry
@@ -260,7 +260,8 @@ func (s *told) Tell(u *urlparse.URL, e ftpexec.Entry) {
 	s.all = append(s.all, e)
 }
 
-// TestTreeTold checks that a Source with Tell gets what listings tell about files, or else the server, and no files.
+// TestTreeTold checks that a Source with Tell gets the entry of each file from the listing, or else from the server,
+// and that no file is fetched.
 func TestTreeTold(t *testing.T) {
 	exact, day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for verb, want := range map[string]struct {
@@ -291,8 +292,8 @@ func TestTreeTold(t *testing.T) {
 	}
 }
 
-// TestTellsOfNoneInTime checks that a file that the server says nothing about within Options.Timeout fails, also if nothing is
-// fetched.
+// TestTellsOfNoneInTime checks that a file fails if the server does not report on it within Options.Timeout, even if
+// nothing is fetched.
 func TestTellsOfNoneInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := ftptest.NewNetwork()
@@ -311,7 +312,7 @@ func TestTellsOfNoneInTime(t *testing.T) {
 	})
 }
 
-// TestTreeInTheWay checks local files and links in the place of directories.
+// TestTreeInTheWay checks a local file or link where a directory is needed.
 func TestTreeInTheWay(t *testing.T) {
 	for _, what := range []string{"file", "link out", "dangling link"} {
 		t.Run(what, func(t *testing.T) {
@@ -339,8 +340,8 @@ func TestTreeInTheWay(t *testing.T) {
 	}
 }
 
-// TestTreeType checks that files are retrieved with the type that is asked for, and that a second run has nothing to do
-// although their sizes differ from the listing's.
+// TestTreeType checks that files are retrieved with the type that Tree.Type returns, and that a second run has nothing
+// to do although their sizes differ from the listing's.
 func TestTreeType(t *testing.T) {
 	for _, verb := range []string{"MLSD", "NLST"} {
 		listing := map[string]string{"MLSD": "type=file;size=9; a.txt", "NLST": "a.txt"}[verb]

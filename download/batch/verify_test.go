@@ -25,19 +25,19 @@ func withoutHash(c *testserver.Conn) testserver.Action {
 	return nil
 }
 
-// verifyCase is what a run with Verify finds.
+// verifyCase is the situation of a run with Verify.
 type verifyCase struct {
 	tree     bool   // the task is a tree, not a file
-	there    string // what the file at the path has; "" if there is none
-	recorded string // what a ledger says of a file of this size and time: that it was fetched, or that it was "verified"
+	there    string // the text of the target; "" if there is none
+	recorded string // what the ledger has for this size and time: fetched, or "verified"
 	listed   bool   // the server has a list of digests
 	each     download.Options
 }
 
 const verifiedText, damagedText = "the contents", "the c0ntents"
 
-// TestVerifyMeansVerified runs every combination of what is at the path, what an earlier run has recorded, whether the
-// server has digests, and the flags that decide about an existing file.
+// TestVerifyMeansVerified runs every combination of the target, the record of an earlier run, whether the server has
+// digests, and the flags for existing files.
 func TestVerifyMeansVerified(t *testing.T) {
 	n := 0
 	for _, tree := range []bool{false, true} {
@@ -62,7 +62,7 @@ func (c verifyCase) run(t *testing.T) {
 	}
 	s := newStand(t, files, testserver.Options{Fault: withoutHash})
 	item := manifest.Item{URLs: []*urlparse.URL{s.url("/d/f")}, Path: "f"}
-	of := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) // the server's time
+	of := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) // time of the server's file
 	local := filepath.Join(s.dir, "f")
 	if c.there != "" {
 		must.Do(t, os.WriteFile(local, []byte(c.there), 0o600))
@@ -88,7 +88,7 @@ func (c verifyCase) run(t *testing.T) {
 	replaced := c.there == "" || c.each.Existing == download.Newer || c.each.Existing == download.Overwrite
 	whole, has := false, c.there
 	switch {
-	case trusted: // a digest was compared when the file had this size and time
+	case trusted: // an earlier run compared a digest of this size and time
 		whole = true
 	case !c.listed: // there is nothing to compare with
 	case c.there == verifiedText || replaced:

@@ -1,4 +1,4 @@
-// Package digest reads digests of files as people write them.
+// Package digest parses digests of files as people write them.
 //
 //	sum, err := digest.Parse("sha256:9f86d081884c7d65...")
 //	r, err := download.Get(ctx, "ftp://ftp.example.org/pub/x", "x", &download.Options{Sum: sum})
@@ -16,9 +16,10 @@ import (
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
-// Algorithm names an algorithm of digests. Strongest first they are sha512, blake2b (512 bits without a key, as b2sum(1)
-// prints it), sha256, sha1, md5, crc32 (IEEE 802.3, most significant byte first) and bsdsum (the 16 bits of BSD's sum(1), and
-// the number of KiB in 32). The last four detect damage, but not a deliberate change, and bsdsum not all damage.
+// Algorithm names a digest algorithm. The algorithms are, strongest first, sha512, blake2b (512 bits without a key, as
+// b2sum(1) prints it), sha256, sha1, md5, crc32 (IEEE 802.3, most significant byte first) and bsdsum (the 16 bits of
+// BSD's sum(1), and the number of KiB in 32 bits). The last four detect damage, but not a deliberate change, and bsdsum
+// does not detect all damage.
 type Algorithm string
 
 // Sum is a digest of a known algorithm. Digest has the algorithm's size.
@@ -58,8 +59,8 @@ func Parse(s string) (Sum, error) {
 	return Sum{}, wrong(s, at, bad, fits)
 }
 
-// wrong says what is wrong with a digest and what to write. at is where its algorithm ends or -1, bad is what follows the
-// good digits, and fits are the algorithms that have digests of its length.
+// wrong returns an error that says what is wrong with a digest and what to write instead. at is where its algorithm
+// ends, or -1. bad is the text from the first wrong digit on. fits are the algorithms whose digests have its length.
 func wrong(s string, at int, bad string, fits []string) error {
 	digits := len(s) - at - 1
 	a := algorithm.Named(s[:max(at, 0)])
@@ -87,5 +88,5 @@ func wrong(s string, at int, bad string, fits []string) error {
 	return why
 }
 
-// size returns how many digits the digests of an algorithm have.
+// size returns the number of hexadecimal digits of an algorithm's digests.
 func size(a string) int { return 2 * algorithm.New(a).Size() }

@@ -21,7 +21,7 @@ var abc = map[string]string{
 	"bsdsum":  "40ac00000001",
 }
 
-// TestNew computes digests of a text that comes in two pieces.
+// TestNew computes digests of a text that is written in two pieces.
 func TestNew(t *testing.T) {
 	if got := (Sum{}).String(); got != "" || len(algorithm.Names()) != len(abc) {
 		t.Errorf("the zero Sum is %q, and there are %d algorithms, of which %d are tested", got, len(algorithm.Names()), len(abc))
@@ -48,7 +48,7 @@ func TestNewUnknown(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	names := map[string]string{ // in other spellings
+	names := map[string]string{ // other spellings, and the algorithms they name
 		"SHA-512": "sha512", "BLAKE2b-512": "blake2b", "sha-256": "sha256", "SHA2-256": "sha256", " sha256": "sha256", "Sha_1": "sha1", "CRC-32": "crc32",
 	}
 	for _, a := range algorithm.Names() {
@@ -120,7 +120,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// JSON and logs show a Sum as text, and read it back.
+// TestText checks that JSON and logs show a Sum as text, and that JSON reads it back.
 func TestText(t *testing.T) {
 	type file struct {
 		Sum Sum

@@ -6,7 +6,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 )
 
-// What a person may write, and what is refused.
+// Parse accepts the spellings that people use, and explains what is wrong with others.
 func ExampleParse() {
 	fmt.Println(digest.Parse("SHA-1:a9993e364706816aba3e25717850c26c9cd0d89d"))
 	_, err := digest.Parse("md5=900150983cd24fb0d6963f7d28e17f7")

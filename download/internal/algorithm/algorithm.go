@@ -1,4 +1,4 @@
-// Package algorithm is the table of the algorithms of digests.
+// Package algorithm has the table of the digest algorithms.
 package algorithm
 
 import (
@@ -14,10 +14,10 @@ import (
 	"golang.org/x/crypto/blake2b"
 )
 
-// BSDSum is the weakest.
+// BSDSum is the name of the weakest algorithm.
 const BSDSum = "bsdsum"
 
-// algorithms are all of them, strongest first. This order is the only ranking of algorithms.
+// algorithms has all algorithms, strongest first. Nothing else ranks them.
 var algorithms = []struct {
 	name, alias string
 	make        func() hash.Hash
@@ -32,7 +32,7 @@ var algorithms = []struct {
 }
 
 func newBlake2b() hash.Hash {
-	h, _ := blake2b.New512(nil) // it refuses only long keys
+	h, _ := blake2b.New512(nil) // New512 fails only for long keys
 	return h
 }
 
@@ -44,7 +44,8 @@ func Names() (names []string) {
 	return names
 }
 
-// Stronger reports whether an algorithm is stronger than another. Every algorithm is stronger than none, "".
+// Stronger reports whether the algorithm a is stronger than the other. Every algorithm is stronger than "", no
+// algorithm.
 func Stronger(a, than string) bool {
 	for _, x := range algorithms {
 		if x.name == a || x.name == than {
@@ -54,7 +55,7 @@ func Stronger(a, than string) bool {
 	return false
 }
 
-// New returns a hash for an algorithm. It panics if there is none of that name.
+// New returns a hash for the algorithm a. It panics if the name is unknown.
 func New(a string) hash.Hash {
 	for _, x := range algorithms {
 		if x.name == a {
@@ -68,7 +69,7 @@ func New(a string) hash.Hash {
 // BLAKE2b-512. It returns "" if there is none.
 func Named(name string) string {
 	plain := strings.ToLower(dashes.Replace(name))
-	if plain == "" { // the alias of algorithms that have none
+	if plain == "" { // the table has "" for a missing alias
 		return ""
 	}
 	for _, a := range algorithms {
@@ -81,7 +82,7 @@ func Named(name string) string {
 
 var dashes = strings.NewReplacer("-", "", "_", "")
 
-// bsd is what BSD's sum(1) prints: a checksum of 16 bits, and how many KiB there are, the last of which may be part of one.
+// bsd is the hash that BSD's sum(1) prints: a checksum of 16 bits, and the number of KiB, rounded up.
 type bsd struct {
 	sum uint16
 	n   uint64

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStronger compares every two algorithms with their places in the table.
+// TestStronger compares each pair of algorithms, and expects the order of the table.
 func TestStronger(t *testing.T) {
 	all := append(Names(), "")
 	for i, a := range all {

@@ -1,5 +1,5 @@
-// Package claims finds the files of a list or a run whose paths conflict: two files have the same path, or one's path is a
-// directory of the other's.
+// Package claims finds files of a list or a run whose paths conflict: two files have the same path, or the path of one
+// is a directory in the path of the other.
 package claims
 
 import (
@@ -9,31 +9,33 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// Paths are the paths that files need, by their hashes. By chance, two of a million have the same hash in one run of thirty
-// million: then the second is refused. Paths takes some fifty bytes of memory for each, and is safe for concurrent use.
+// Paths records the paths that files need, by their hashes. If two paths have the same hash, the second is refused:
+// with a million paths that happens by chance in one run of thirty million. Paths takes some fifty bytes of memory for
+// each path, and is safe for concurrent use.
 type Paths struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
 	first map[uint64]Claim
 }
 
-// Claim is a file that needs a path: what of it counts, in two numbers. The first is more than 0.
+// Claim identifies the file that claims a path. Who is more than 0. What is for the caller, such as a hash of the
+// file's URL.
 type Claim struct {
 	Who  int32
 	What uint32
 }
 
-// New returns Paths of no file.
+// New returns Paths without any path.
 func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint64]Claim)} }
 
 // Hash returns a hash for a Claim.
 func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, text)) }
 
-// Same is the clash of two files with one path, unless they are the same file.
+// Same is the clash that Add returns for two files with one path. The caller finds out whether they are the same file.
 const Same = "belongs to %s, which has another URL, size or digest"
 
-// Add claims a path for a file. If another file has claimed it, Add returns that file and how the two conflict, with "%s"
-// for that file; else clash is "".
+// Add claims a path for a file. If the path conflicts with that of an earlier file, Add returns the earlier file, and
+// in clash how the two conflict, with "%s" for the earlier file. Else clash is "".
 func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +56,7 @@ func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 	return Claim{}, ""
 }
 
-// take returns the claim that a path has, or the zero value if it has none and is claimed now.
+// take returns the claim on a path. If there is none, take claims the path for mine and returns the zero value.
 func (p *Paths) take(path string, mine Claim) Claim {
 	hash := maphash.String(p.seed, path)
 	first, taken := p.first[hash]

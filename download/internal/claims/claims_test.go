@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAdd adds paths one after the other. A row says how each of them conflicts with one before it, if it does.
+// TestAdd adds paths one after the other. A row says whether and how each path conflicts with an earlier one.
 func TestAdd(t *testing.T) {
 	for _, row := range []struct{ paths, want string }{
 		{"a b c/d", "no no no"},
@@ -37,7 +37,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestFirstStays checks that a path stays with the file that claimed it first, and that a refused one claims nothing else.
+// TestFirstStays checks that a path stays with the file that claimed it first, and that a hash tells two texts apart.
 func TestFirstStays(t *testing.T) {
 	p := New()
 	p.Add("a", Claim{Who: 7, What: p.Hash("seven")})
@@ -52,7 +52,7 @@ func TestFirstStays(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many claim the same paths: each path goes to one of them.
+// TestConcurrent checks that each path goes to one of several goroutines that claim it at the same time.
 func TestConcurrent(t *testing.T) {
 	const files, claimants = 200, 8
 	p := New()

@@ -1,6 +1,6 @@
-// Package decide says what happens to a file: whether what is at its path stays, whether it is refused, or from where the
-// file is fetched. It is one pure function, [Next]. It touches no disk and asks no server: if it needs to know more, its
-// answer is what to find out. docs/download.md has the table that it makes.
+// Package decide decides what happens to a file: whether the target stays, whether the download is refused, or where
+// the fetch starts. It is one pure function, [Next]. Next touches no disk and asks no server: if a fact is missing, its
+// answer is to find out that fact. docs/download.md has a table of the decisions.
 package decide
 
 import (
@@ -10,7 +10,7 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// rules are asked in this order. The first that knows what to do decides.
+// rules are tried in this order. The first one that returns an answer decides.
 var rules = []func(*Facts) Answer{
 	(*Facts).nothingThere,
 	(*Facts).unexpectedSize,
@@ -22,7 +22,8 @@ var rules = []func(*Facts) Answer{
 	(*Facts).resume,
 }
 
-// Next says what to do with the file that f is about. It ends: each Ask is for a fact that f lacks.
+// Next decides what to do with the file that f describes. A loop that calls it ends, because each Ask is for a fact
+// that f lacks.
 func Next(f *Facts) Answer {
 	for _, rule := range rules {
 		if a := rule(f); a.Do != Undecided {
@@ -34,7 +35,7 @@ func Next(f *Facts) Answer {
 
 var undecided = Answer{}
 
-// nothingThere fetches the file if there is none, or if what is there does not matter.
+// nothingThere fetches the file if there is no target, or if Overwrite replaces any target.
 func (f *Facts) nothingThere() Answer {
 	switch {
 	case f.Here == Nothing:
@@ -45,7 +46,8 @@ func (f *Facts) nothingThere() Answer {
 	return undecided
 }
 
-// unexpectedSize refuses a file that is not as long as the caller expects, unless a flag lets it be updated.
+// unexpectedSize refuses a target whose size is not the one that the caller expects, unless a flag allows to update or
+// resume it.
 func (f *Facts) unexpectedSize() Answer {
 	if !f.differs(f.Want) || f.Updates() || f.Resumes() {
 		return undecided
@@ -61,7 +63,7 @@ func (f *Facts) otherSize(cause Cause) Answer {
 	return refuse(cause, why)
 }
 
-// recorded leaves a file that an earlier run has fetched, if nothing that is known speaks against it.
+// recorded leaves a target that an earlier run fetched, unless a known fact contradicts the record.
 func (f *Facts) recorded() Answer {
 	known := f.known()
 	switch {
@@ -69,13 +71,13 @@ func (f *Facts) recorded() Answer {
 		return undecided
 	case f.differs(known.Size), f.differs(f.Want), f.newerThanLocal(known):
 		return undecided
-	case f.Updates() && !f.Given && !known.complete(): // only the server knows which is newer
+	case f.Updates() && !f.Given && !known.complete(): // only the server knows which file is newer
 		return undecided
 	}
 	return Answer{Do: Leave, Why: LeftThere}
 }
 
-// digest decides by the digest that the caller has given, and by any that is wrong.
+// digest decides if the caller gave a digest, or if any digest was compared and is wrong.
 func (f *Facts) digest() Answer {
 	switch {
 	case f.Digest == Wrong:
@@ -84,7 +86,7 @@ func (f *Facts) digest() Answer {
 		return undecided
 	case f.Digest == Right:
 		return f.leave(LeftThere)
-	case f.differs(f.known().Size) && f.Existing != Skip: // so the digest differs too
+	case f.differs(f.known().Size) && f.Existing != Skip: // another size has another digest
 		return undecided
 	case f.Resumes() && f.known().Size < 0 && !f.Asked: // it may be the start of the file
 		return Answer{Do: AskServer}
@@ -92,7 +94,7 @@ func (f *Facts) digest() Answer {
 	return Answer{Do: AskDigest}
 }
 
-// wrongDigest decides about what is there with another digest.
+// wrongDigest decides about a target whose digest is wrong.
 func (f *Facts) wrongDigest() Answer {
 	switch {
 	case f.Updates():
@@ -107,7 +109,7 @@ func (f *Facts) wrongDigest() Answer {
 	return refuse(Mismatch, "exists with another digest")
 }
 
-// skip leaves whatever is there.
+// skip leaves any target if Skip is set.
 func (f *Facts) skip() Answer {
 	if f.Existing != Skip {
 		return undecided
@@ -115,7 +117,8 @@ func (f *Facts) skip() Answer {
 	return f.leave(LeftExists)
 }
 
-// inPieces refuses a file that another program has not finished, although it has its full size from the start.
+// inPieces refuses a target that another program has not finished. Such a program may give a file its full size first,
+// so the size does not show that bytes are missing.
 func (f *Facts) inPieces() Answer {
 	if f.Pieces == "" {
 		return undecided
@@ -127,7 +130,8 @@ func (f *Facts) inPieces() Answer {
 	return refuse(Other, why)
 }
 
-// newer decides by the server's time and size. With Continue a shorter file that is not older may be the start.
+// newer decides by the server's time and size. With NewerOrContinue it leaves a shorter target that is no older to
+// resume.
 func (f *Facts) newer() Answer {
 	known := f.known()
 	switch {
@@ -154,7 +158,8 @@ func (f *Facts) newer() Answer {
 	return undecided
 }
 
-// resume takes what is there for the start of the server's file, if Continue is set and nothing speaks against it.
+// resume uses the target as the start of the server's file if a flag says so, and refuses if the target cannot be the
+// start.
 func (f *Facts) resume() Answer {
 	why := ""
 	switch {
@@ -181,7 +186,8 @@ func (f *Facts) resume() Answer {
 	return refuse(NoStart, why)
 }
 
-// compare decides without a flag: what is there stays, and it is good if it has the size and time of the server's file.
+// compare decides if no flag is set. The target stays, and that is a success if it has the size and time of the
+// server's file.
 func (f *Facts) compare() Answer {
 	known := f.known()
 	if f.Here != Regular || f.Text {
@@ -205,7 +211,7 @@ func (f *Facts) compare() Answer {
 	return f.leave(LeftThere)
 }
 
-// leave leaves what is there, once a digest has been compared if one must be.
+// leave leaves the target, after its digest has been compared if that is required.
 func (f *Facts) leave(why string) Answer {
 	if f.differs(f.Want) {
 		return f.otherSize(OtherSize)
@@ -218,13 +224,13 @@ func (f *Facts) leave(why string) Answer {
 
 func refuse(cause Cause, why string) Answer { return Answer{Do: Refuse, Cause: cause, Why: why} }
 
-// sizes says how long the file is that has another size here.
+// sizes says how the sizes of the server's file and of the target differ.
 func (f *Facts) sizes(known Stamp) string {
 	return fmt.Sprintf("%d bytes there, %d here", known.Size, f.Local.Size)
 }
 
-// fetch fetches the file: from the part, or from what is there if start says that it may be the start, or from nothing.
-// cause says why, in words for people.
+// fetch fetches the file. It continues from the part, or else from the target if start says that the target may be the
+// start of the file, or else starts at byte 0. cause is the reason, for the user.
 func (f *Facts) fetch(replace, start bool, cause string) Answer {
 	if !f.Part.Claimed {
 		return Answer{Do: AskPart}
@@ -242,7 +248,8 @@ func (f *Facts) fetch(replace, start bool, cause string) Answer {
 	return a
 }
 
-// useless says why the fetch cannot go on from the part, or returns "". start says that the target may be the start.
+// useless returns why the fetch cannot continue from the part, or "" if it can. start says that the target may be the
+// start.
 func (f *Facts) useless(start bool) string {
 	p := f.Part
 	foreign := p.Adopted > 0 && !f.Resumes() || start && p.Adopted > 0 && p.Adopted != f.Local.Size
@@ -265,10 +272,11 @@ func (f *Facts) useless(start bool) string {
 	return ""
 }
 
-// CannotResumeText is why a text starts over.
+// CannotResumeText is why a transfer in ASCII type starts over.
 const CannotResumeText = "a file in ASCII type (;type=a) cannot be resumed"
 
-// known is what the server says about the file, or else the listing of its directory.
+// known returns what the server said about the file. What the server did not say comes from the listing of its
+// directory.
 func (f *Facts) known() Stamp {
 	known := f.Listed
 	if f.Asked {
@@ -282,10 +290,10 @@ func (f *Facts) known() Stamp {
 	return known
 }
 
-// Newest is the time of the server's file as far as it is known.
+// Newest returns the time of the server's file, or zero if it is not known.
 func (f *Facts) Newest() time.Time { return f.known().Time }
 
-// Size is the size of the server's file as far as it is known, or else the one that the caller expects; -1 if neither is.
+// Size returns the size of the server's file, or else the size that the caller expects, or -1 if neither is known.
 func (f *Facts) Size() int64 {
 	if size := f.known().Size; size >= 0 {
 		return size
@@ -293,10 +301,10 @@ func (f *Facts) Size() int64 {
 	return f.Want
 }
 
-// differs reports whether a size is known and is not the size of what is there.
+// differs reports whether size is known and is not the target's size.
 func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.Size && !f.Text }
 
-// newerThanLocal reports whether s is newer than what is there. An unknown time is not.
+// newerThanLocal reports whether s is newer than the target. An unknown time is not newer.
 func (f *Facts) newerThanLocal(s Stamp) bool {
 	return s.Time.After(f.Local.Time.Add(localfile.Slack))
 }

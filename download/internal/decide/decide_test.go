@@ -16,16 +16,16 @@ var update = flag.Bool("update", false, "write the table into docs/download.md")
 
 var serverTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// world is what is so, whether anybody has asked or not.
+// world is the whole truth about a file, including the facts that Next has not asked for.
 type world struct {
-	Facts        // with what is known from the start
+	Facts        // that are known from the start
 	server Stamp // what the server says
-	right  bool  // the digest is the one that is wanted
-	part   Part  // what Claim finds
-	asked  []Do  // in order
+	right  bool  // the target has the wanted digest
+	part   Part  // what Claim finds in the part
+	asked  []Do  // the questions, in order
 }
 
-// settle asks what Next wants to know until that decides, or returns false if it asks the same twice.
+// settle answers Next's questions until Next decides. It returns false if Next asks the same question twice.
 func (w *world) settle() (Answer, bool) {
 	for {
 		a := Next(&w.Facts)
@@ -58,12 +58,12 @@ func (w *world) answer(what Do) {
 	}
 }
 
-// someFlags are all that a command line or a program can ask for.
+// someFlags has each value of Existing.
 var someFlags = []Flags{
 	{}, {Existing: Skip}, {Existing: Overwrite}, {Existing: Newer}, {Existing: Continue}, {Existing: NewerOrContinue},
 }
 
-// each calls f with every value of a list, and so on for the rest of the product.
+// each calls f with every value of a list. Nested calls make the product of the lists.
 func each[T any](list []T, f func(T)) {
 	for _, x := range list {
 		f(x)
@@ -72,7 +72,7 @@ func each[T any](list []T, f func(T)) {
 
 var both = []bool{false, true}
 
-// worlds calls f with every combination of what can be so and what can be asked for, but for the part.
+// worlds calls f with every combination of facts and flags, except the facts about the part.
 func worlds(f func(world)) {
 	each(someFlags, func(flags Flags) {
 		each(both, func(verify bool) {
@@ -91,7 +91,7 @@ func worlds(f func(world)) {
 	})
 }
 
-// worldsOfFiles goes through what the file here and that of the server are, and who says so.
+// worldsOfFiles varies the target, the server's file, and what the listing says.
 func worldsOfFiles(w world, f func(world)) {
 	each([]int64{0, 50, 100, 150}, func(local int64) {
 		each([]time.Duration{-time.Hour, -time.Second / 2, 0, time.Hour}, func(age time.Duration) {
@@ -107,7 +107,7 @@ func worldsOfFiles(w world, f func(world)) {
 	})
 }
 
-// worldsOfWishes goes through what the caller expects, and what was recorded.
+// worldsOfWishes varies what the caller expects, and the record.
 func worldsOfWishes(w world, f func(world)) {
 	each([]int64{-1, 100, 150}, func(want int64) {
 		w.Want = want
@@ -124,7 +124,7 @@ func worldsOfWishes(w world, f func(world)) {
 	})
 }
 
-// TestLaws holds the decision in every world against what must be so in all of them.
+// TestLaws checks the decision in every world against the laws that hold in all of them.
 func TestLaws(t *testing.T) {
 	n, wrong := 0, 0
 	worlds(func(w world) {
@@ -142,7 +142,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// broken names the law that an answer breaks, or returns "".
+// broken returns the law that an answer breaks, or "".
 func (w *world) broken(a Answer, ends bool) string {
 	there := w.Here != Nothing
 	mayReplace := w.Existing == Overwrite || w.Updates() || w.Resumes()
@@ -198,7 +198,7 @@ func (w *world) brokenByKind(a Answer, leaves, compared, recorded, newer, older,
 	return ""
 }
 
-// TestParts goes through what an earlier run may have left in the part.
+// TestParts checks the decision for each kind of part that an earlier run may have left.
 func TestParts(t *testing.T) {
 	regular := Facts{Here: Regular, Ours: true, Want: -1, Listed: Unknown, Local: Stamp{50, serverTime}}
 	none := Facts{Want: -1, Listed: Unknown}
@@ -243,7 +243,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// table returns the table of docs/download.md.
+// table returns the table for docs/download.md.
 func table() string {
 	const path = "`NAME`"
 	same := Stamp{100, serverTime}
@@ -304,7 +304,7 @@ func table() string {
 	return out.String()
 }
 
-// word says in a word what an answer does.
+// word returns one word for what an answer does.
 func (w *world) word(a Answer) string {
 	switch {
 	case a.Do == Leave:

@@ -2,39 +2,39 @@ package decide
 
 import "time"
 
-// Facts is all that the decision depends on.
+// Facts are all that the decision depends on.
 type Facts struct {
 	Flags
 	Text bool // the transfer is in ASCII type: sizes cannot be compared, and nothing can be resumed
 
-	Here   Here   // what is at the path,
-	Local  Stamp  // its size and time, links followed
-	Ours   bool   // and this user owns it
-	Pieces string // another program's file beside it, which says that pieces are missing; or ""
+	Here   Here   // what is at the path: the target
+	Local  Stamp  // the target's size and time, after following links
+	Ours   bool   // this user owns the target
+	Pieces string // another program's file beside the target that shows that pieces are missing; or ""
 
 	Want   int64 // the size that the caller expects; -1 if it expects none
-	Listed Stamp // what the listing of the directory says exactly
-	Asked  bool  // the server was asked about the file,
-	Server Stamp // and said this
+	Listed Stamp // exact size and time from the listing of the directory
+	Asked  bool  // the server was asked about the file
+	Server Stamp // what the server answered
 
-	Record Record // what an earlier run recorded of a file of this path, URL, size and time
+	Record Record // what an earlier run recorded about this path, URL, size and time
 	Given  bool   // the caller has given a digest
-	Digest Digest // what is known of the digest
+	Digest Digest // the result of comparing the target's digest
 
 	Part Part // what an earlier run left beside the path
 }
 
-// Flags say what may happen to a file that is there, and how sure it must be.
+// Flags say what may happen to a target that exists, and whether a digest must be compared.
 type Flags struct {
 	Existing
 	NoResume bool // the part is not resumed
 	Verify   bool // a digest must be compared
 }
 
-// Existing says what may happen to a file that is there.
+// Existing says what may happen to a target that exists.
 type Existing string
 
-// Package download says what each means. The zero value refuses.
+// Package download documents each value. The zero value replaces nothing.
 const (
 	Skip            Existing = "skip"
 	Overwrite       Existing = "overwrite"
@@ -43,13 +43,13 @@ const (
 	NewerOrContinue Existing = "newer or continue"
 )
 
-// Existings are all of them.
+// Existings are all values of Existing.
 var Existings = []Existing{"", Skip, Overwrite, Newer, Continue, NewerOrContinue}
 
 // Updates reports whether the server's time and size decide whether the file is replaced.
 func (e Existing) Updates() bool { return e == Newer || e == NewerOrContinue }
 
-// Resumes reports whether the file may be the start of the server's file.
+// Resumes reports whether the target may be used as the start of the server's file.
 func (e Existing) Resumes() bool { return e == Continue || e == NewerOrContinue }
 
 // Stamp is a size in bytes, -1 if it is not known, and a time of modification, zero if it is not known.
@@ -58,16 +58,16 @@ type Stamp struct {
 	Time time.Time
 }
 
-// complete reports whether both are known.
+// complete reports whether size and time are both known.
 func (s Stamp) complete() bool { return s.Size >= 0 && !s.Time.IsZero() }
 
-// Unknown is a Stamp that says nothing.
+// Unknown is a Stamp whose size and time are not known.
 var Unknown = Stamp{Size: -1}
 
 // Here is what is at the path.
 type Here int
 
-// Directories, devices and the like are refused before anything is decided.
+// Directories, devices and the like are refused before Next is called.
 const (
 	Nothing Here = iota
 	Regular
@@ -75,35 +75,35 @@ const (
 	Dangling // a symbolic link to nothing
 )
 
-// Record is what an earlier run recorded.
+// Record is what an earlier run recorded about the target.
 type Record int
 
-// A record counts only for the size and time that the file has.
+// A record counts only if its size and time are the target's.
 const (
 	NoRecord Record = iota
 	Fetched         // the file was fetched whole
-	Verified        // its digest was compared, with the given one if there is one
+	Verified        // its digest was compared, with the caller's if one was given
 )
 
-// Digest is what is known of the digest of what is at the path.
+// Digest is the result of comparing the target's digest.
 type Digest int
 
-// A digest is compared only if Next asks for it.
+// The digest is compared only after Next has answered AskDigest.
 const (
 	NotCompared Digest = iota
 	Right
 	Wrong
 )
 
-// Part is what is in the part.
+// Part describes the part that an earlier run left.
 type Part struct {
-	Claimed bool   // this run holds it and has looked into it
-	Broken  string // why nothing of it counts; "" if it may
-	Bytes   int64  // that its journal vouches for
-	Adopted int64  // how many of them, from the start, another program brought
-	Other   bool   // they belong to another URL
-	Checked bool   // they have been compared with the journal,
-	Bad     bool   // which they do not match, or not from their start
+	Claimed bool   // this run has claimed it and read its journal
+	Broken  string // why it cannot be used at all; "" if it can
+	Bytes   int64  // bytes that its journal vouches for
+	Adopted int64  // bytes at its start that another program brought
+	Other   bool   // its bytes are from another URL
+	Checked bool   // its bytes have been compared with the journal
+	Bad     bool   // they do not match the journal, or not from their start
 }
 
 // Do is what to do next.
@@ -111,52 +111,53 @@ type Do int
 
 // After an Ask the caller fills in the fact and calls Next again.
 const (
-	Undecided Do = iota // of a rule: ask the next one
-	Leave               // what is there stays, and that is a success
-	Refuse              // it stays, and that is an error
-	Fetch               // the file
+	Undecided Do = iota // the rule does not decide: try the next one
+	Leave               // the target stays, and that is a success
+	Refuse              // the target stays, and that is an error
+	Fetch               // fetch the file
 	AskServer           // find out Server
 	AskDigest           // find out Digest
 	AskPart             // claim the part and find out what is in it
 	AskBlocks           // compare the part with its journal
 )
 
-// Answer is what Next says.
+// Answer is what Next decides.
 type Answer struct {
 	Do Do
-	// of Leave, Refuse and, if the part is given up, Fetch: in words that follow the path
+	// Why is the reason for Leave and Refuse and, if Fetch gives up the part, for that. It follows the path in a
+	// message.
 	Why   string
-	Cause Cause // of Refuse
+	Cause Cause // the kind of Refuse
 
-	Replace bool   // Fetch may replace what is there
-	Start   Start  // from where Fetch goes on
-	Note    string // what Fetch should say first; "" for nothing
-	For     string // why the file is fetched, in words for people
+	Replace bool   // Fetch may replace the target
+	Start   Start  // where Fetch starts
+	Note    string // what to tell the user before Fetch; "" for nothing
+	For     string // why the file is fetched, for the user
 }
 
 // Cause is the kind of a refusal.
 type Cause int
 
-// Each is another error of package download.
+// Package fetch makes a different error of each.
 const (
 	Exists    Cause = iota // Newer would update it
 	Other                  // only Overwrite would replace it
-	NoStart                // it is not the start of the server's file
-	OtherSize              // than the expected one
-	Mismatch               // of digests
+	NoStart                // the target is not the start of the server's file
+	OtherSize              // the size is not the expected one
+	Mismatch               // the digest is not the expected one
 )
 
-// Start is from where a fetch goes on.
+// Start is where a fetch starts.
 type Start int
 
-// The target is copied, and stays until the file is whole.
+// FromTarget copies the target, which stays until the file is whole.
 const (
 	FromNothing Start = iota
 	FromPart
 	FromTarget
 )
 
-// Why a target is left alone.
+// These are the reasons to leave a target alone.
 const (
 	LeftExists = "already exists"
 	LeftOlder  = "not newer on the server"

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// rows are single decisions, in words: what is asked, and the answer.
+// rows are single decisions: what Next asks, and what it answers.
 var rows = []struct {
 	what   string
-	change func(w *world) // of a file of the server's size and time, 100 bytes
+	change func(w *world) // starts from a target with the server's size, 100 bytes, and time
 	want   string
 }{
 	{"expected size, other", func(w *world) { w.Want = 150 }, "refuse other: exists with 100 bytes, not the expected 150"},
@@ -121,7 +121,7 @@ var rows = []struct {
 	}, "part blocks; fetch from part"},
 }
 
-// TestRows holds single decisions.
+// TestRows checks single decisions.
 func TestRows(t *testing.T) {
 	for _, tt := range rows {
 		w := world{server: Stamp{100, serverTime}}
@@ -134,7 +134,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// told says what was asked, and the answer, in words.
+// told returns what Next asked and answered, in words.
 func (w *world) told(a Answer) string {
 	asked := []string{}
 	for _, what := range w.asked {

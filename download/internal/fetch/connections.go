@@ -13,20 +13,20 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// minSegment is the fewest bytes that are worth a connection of their own.
+// minSegment is the smallest piece, in bytes, that is worth a connection of its own.
 const minSegment = 1 << 20
 
-// connections fetch the pieces of one file at the same time.
+// connections fetches the pieces of one file over several connections at the same time.
 type connections struct {
 	*transfer
-	pieces chan partfile.Span      // not yet taken by a connection; it has room for all
-	cancel context.CancelCauseFunc // with an error that makes the other connections pointless
+	pieces chan partfile.Span      // pieces that no connection has taken yet; buffered for all
+	cancel context.CancelCauseFunc // called with an error that stops all connections
 	useful atomic.Int32            // connections that brought bytes
 	failed atomic.Int32            // connections that ended with an error
 }
 
-// parallel fetches what is missing over several connections. resp belongs to the first one and starts at the first
-// missing byte. If others fail, nil does not mean that all is there.
+// parallel fetches the missing bytes over several connections. resp belongs to the first connection and starts at the
+// first missing byte. parallel may return nil although other connections failed and bytes are missing.
 func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	s := t.part.Snapshot()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,8 +60,8 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	return err
 }
 
-// work fetches x and then one piece after another, over one connection at a time. After a failure it continues as long as
-// each try brings bytes. resp has been opened for x, or is nil.
+// work fetches x and then one piece after another, over one connection at a time. After a failure it continues as long
+// as each try brings bytes. resp is the response for x, or nil to request x.
 func (c *connections) work(ctx context.Context, further bool, resp *ftpexec.Response, x partfile.Span) error {
 	useful := false
 	for {
@@ -92,7 +92,7 @@ func (c *connections) work(ctx context.Context, further bool, resp *ftpexec.Resp
 	}
 }
 
-// piece fetches x, from resp if that is not nil, and returns how many bytes of it have come.
+// piece fetches x, from resp if it is not nil, and returns how many bytes of x arrived.
 func (c *connections) piece(ctx context.Context, further bool, resp *ftpexec.Response, x partfile.Span) (int64, error) {
 	if resp == nil {
 		var err error
@@ -105,8 +105,8 @@ func (c *connections) piece(ctx context.Context, further bool, resp *ftpexec.Res
 	return c.fetch(ctx, resp, x, nil)
 }
 
-// split cuts s into about n pieces of about the same length, but none shorter than minSegment. A server may say any
-// length: no sum and no product of two of them may be more than an int64 holds.
+// split cuts s into about n pieces of about the same length. It makes no piece shorter than minSegment. The lengths
+// come from the server, so split avoids sums and products that might overflow.
 func split(s partfile.Spans, n int) (pieces partfile.Spans) {
 	length := max(1, s.Octets()/int64(n))
 	for _, x := range s {

@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestSplit cuts what is missing into pieces for several connections.
+// TestSplit cuts missing spans into pieces for several connections.
 func TestSplit(t *testing.T) {
 	mib := func(s ...int64) (out partfile.Spans) {
 		for ; len(s) > 0; s = s[2:] {
@@ -44,7 +44,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestDigestEnds ends the context while the digest of a file on the disk is computed, which can take seconds.
+// TestDigestEnds ends the context while reach reads a file on the disk, which can take seconds.
 func TestDigestEnds(t *testing.T) {
 	f := must.Get(os.Create(filepath.Join(t.TempDir(), "large")))(t)
 	defer f.Close()
@@ -57,8 +57,8 @@ func TestDigestEnds(t *testing.T) {
 	}
 }
 
-// TestFinishTellsReading checks that the run says so before the last look at a large part, which takes seconds if there
-// is a digest to compare.
+// TestFinishTellsReading checks that the run tells the user before it reads a large part for the last time, because
+// that takes seconds.
 func TestFinishTellsReading(t *testing.T) {
 	const size = 1 << 30
 	place := must.Get(new(partfile.Group).Find(nil, filepath.Join(t.TempDir(), "f")))(t)
@@ -68,7 +68,7 @@ func TestFinishTellsReading(t *testing.T) {
 	must.Do(t, part.File().Truncate(size))
 	part.Know(size, time.Time{})
 	stream := must.Get(part.Write(partfile.Span{End: size}))(t)
-	must.Get(part.File().Seek(size, io.SeekStart))(t) // as if so many bytes had been written
+	must.Get(part.File().Seek(size, io.SeekStart))(t) // as if size bytes had been written
 	must.Get(part.End(stream, true))(t)
 	var told []string
 	j := newJob(Job{
@@ -82,7 +82,8 @@ func TestFinishTellsReading(t *testing.T) {
 	}
 }
 
-// TestUnlike tells the file of which a part has bytes from another one, and waits once for what a busy server omits.
+// TestUnlike checks that unlike tells the part's file from another file, and retries once if a server omits the size or
+// time.
 func TestUnlike(t *testing.T) {
 	old := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 	var passes *retry.Known

@@ -17,7 +17,7 @@ import (
 	"example.com/ftpfetch/internal/urls"
 )
 
-// File fetches the file of a job to its Place, whole or not at all, or finds that what is there may stay.
+// File fetches the file of a job to its Place, whole or not at all, unless the target may stay.
 func File(ctx context.Context, from Job) (r Result, err error) {
 	err = from.Place.Again(func() (err error) {
 		f := &file{job: newJob(from), to: from.Place}
@@ -30,20 +30,20 @@ func File(ctx context.Context, from Job) (r Result, err error) {
 	return r, guard.Ended(ctx, err)
 }
 
-// file is a job whose file goes to the disk.
+// file is a job that saves its file.
 type file struct {
 	*job
 	to       *partfile.Place
 	facts    decide.Facts
-	local    fs.FileInfo // of what is there, links followed; nil if there is none
-	recorded *Record     // of it
-	has      Result      // what is known of its digest
-	mismatch error       // if that is wrong
-	t        *transfer   // once the part is claimed
+	local    fs.FileInfo // of the target, after following links; nil if there is none
+	recorded *Record     // of the target; nil if there is none
+	has      Result      // the fields about the target's digest
+	mismatch error       // why the target's digest is wrong
+	t        *transfer   // nil until the part is claimed
 }
 
-// run finds out what the decision needs, and does what it says. The error is [partfile.ErrMoved] if another run changed
-// the target meanwhile.
+// run finds out the facts that decide.Next asks for, and does what it decides. The error is [partfile.ErrMoved] if
+// another run changed the target meanwhile.
 func (f *file) run(ctx context.Context) (r Result, err error) {
 	f.look()
 	defer func() {
@@ -100,7 +100,7 @@ func (f *file) look() {
 	if f.local.Mode()&fs.ModeSymlink != 0 {
 		f.facts.Here = decide.Link
 		aim, err := f.to.Stat()
-		if err != nil { // it leads to nothing, or out of the root
+		if err != nil { // the link leads to nothing, or out of the root
 			f.facts.Here = decide.Dangling
 			f.local = nil
 			return
@@ -110,10 +110,12 @@ func (f *file) look() {
 	f.facts.Local = decide.Stamp{Size: f.local.Size(), Time: f.local.ModTime()}
 }
 
-// otherParts are the suffixes of files beside an unfinished one, from programs that give that its full size at once.
+// otherParts are the suffixes of files that other programs keep beside an unfinished file which has its full size from
+// the start.
 var otherParts = []string{".aria2", ".lftp-pget-status"}
 
-// record looks up what an earlier run has recorded of what is there. What the server says meanwhile may be newer.
+// record looks up what an earlier run recorded about the target. run calls it again after each fact, because the server
+// may have reported a newer time.
 func (f *file) record() {
 	if f.Record == nil || f.facts.Here != decide.Regular || f.facts.Part.Claimed {
 		return
@@ -129,7 +131,7 @@ func (f *file) record() {
 	}
 }
 
-// find finds out a fact.
+// find finds out the fact that what asks for.
 func (f *file) find(ctx context.Context, what decide.Do) (err error) {
 	switch what {
 	case decide.AskServer:
@@ -147,11 +149,11 @@ func (f *file) find(ctx context.Context, what decide.Do) (err error) {
 	return err
 }
 
-// compare compares the digest of what is there, which stays.
+// compare compares the target's digest. It does not change the target.
 func (f *file) compare(ctx context.Context) error {
 	check, err := f.expected(ctx)
 	f.facts.Digest = decide.Right
-	if err != nil || check == nil { // nil: a list of digests in a tree, for which there is none
+	if err != nil || check == nil { // nil: the file is itself a list of digests in a tree, and has no digest
 		return err
 	}
 	f.reading(f.to.Path, f.facts.Local.Size)
@@ -171,7 +173,7 @@ func (f *file) compare(ctx context.Context) error {
 	return nil
 }
 
-// claim claims the part and says what is in it.
+// claim claims the part and fills in the facts about it.
 func (f *file) claim() error {
 	p, err := f.to.Claim(string(f.key))
 	if err != nil {
@@ -182,7 +184,8 @@ func (f *file) claim() error {
 	return nil
 }
 
-// left says what an earlier run has left in the part, or what is wrong with it.
+// left fills in the facts about the part: s is the state that an earlier run left, and wrong is what is wrong with it,
+// or nil.
 func (f *file) left(s partfile.State, wrong error) {
 	left := decide.Part{Claimed: true, Bytes: s.Done.Octets(), Adopted: s.Adopted}
 	left.Other = left.Bytes > 0 && urls.KeyOf(s.URL) != f.key
@@ -192,7 +195,7 @@ func (f *file) left(s partfile.State, wrong error) {
 	f.facts.Part = left
 }
 
-// checkPart compares the part with its journal. Blocks that are damaged are fetched again.
+// checkPart compares the part with its journal. The transfer fetches damaged blocks again.
 func (f *file) checkPart(ctx context.Context) error {
 	p := f.t.part
 	f.reading(p.Name(), p.Left.Done.Octets())
@@ -209,7 +212,7 @@ func (f *file) checkPart(ctx context.Context) error {
 	return nil
 }
 
-// leave returns the result for what is there, which may stay.
+// leave returns the result for a target that stays.
 func (f *file) leave(why string) (Result, error) {
 	r := f.has
 	r.Left = why
@@ -230,7 +233,7 @@ func (f *file) leave(why string) (Result, error) {
 	return r, f.to.FlushName()
 }
 
-// causes are the errors that the causes of a refusal stand for.
+// causes maps each cause of a refusal to its error.
 var causes = map[decide.Cause]error{
 	decide.Exists:    fs.ErrExist,
 	decide.Other:     localfile.ErrOther,
@@ -239,7 +242,7 @@ var causes = map[decide.Cause]error{
 	decide.Mismatch:  ErrDigest,
 }
 
-// refuse returns the error for what is there and may neither stay nor be replaced.
+// refuse returns the error for a target that may neither count as the file nor be replaced.
 func (f *file) refuse(a decide.Answer) error {
 	cause := causes[a.Cause]
 	e := &localfile.Error{Path: f.to.Path, Reason: a.Why, Err: cause}
@@ -250,7 +253,7 @@ func (f *file) refuse(a decide.Answer) error {
 	return e
 }
 
-// fetch fills the part and gives it its name.
+// fetch fetches the missing bytes into the part and gives the part its final name.
 func (f *file) fetch(ctx context.Context, a decide.Answer) (Result, error) {
 	if f.mismatch != nil {
 		a.Note = f.to.Path + ": " + f.mismatch.Error() + ": " + a.Note
@@ -278,7 +281,7 @@ func (f *file) fetch(ctx context.Context, a decide.Answer) (Result, error) {
 	return f.finish(ctx, a.Replace)
 }
 
-// start prepares the part, from which the transfer goes on.
+// start prepares the part for the transfer.
 func (f *file) start(ctx context.Context, a decide.Answer) (err error) {
 	p := f.t.part
 	switch a.Start {
@@ -299,7 +302,7 @@ func (f *file) start(ctx context.Context, a decide.Answer) (err error) {
 	return err
 }
 
-// finish verifies the whole part and gives it its name.
+// finish verifies the complete part and gives it its final name.
 func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 	t := f.t
 	s := t.part.Snapshot()
@@ -321,7 +324,7 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 		}
 	}
 	err = t.part.Publish(last)
-	if errors.Is(err, fs.ErrExist) && !f.Updates() && !f.Resumes() { // a file has appeared, and may be as good
+	if errors.Is(err, fs.ErrExist) && !f.Updates() && !f.Resumes() { // another run may have saved the same file
 		if f.Existing == decide.Skip {
 			t.part.Discard()
 		}

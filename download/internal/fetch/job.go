@@ -1,7 +1,6 @@
-// Package fetch takes one file from its URL to its place on the disk, or to a writer, verified: it is the engine of
-// packages download and batch, for one file and for a million. [File] decides with package decide what happens to what is
-// there, fills the gaps of the part over one connection or several, retries, compares the digest, and gives the file its
-// name with package partfile.
+// Package fetch retrieves one file to its place on the disk, or to a writer, and verifies it. Packages download and
+// batch both use it. [File] asks package decide what happens to the target, fills the gaps of the part over one or more
+// connections, retries, compares the digest, and gives the file its name with package partfile.
 package fetch
 
 import (
@@ -24,7 +23,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Source is what a fetch needs of a download.Source.
+// Source has the methods of download.Source that a fetch uses.
 type Source interface {
 	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
@@ -32,15 +31,15 @@ type Source interface {
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
-// The causes of errors, which package download exports.
+// These are causes of errors. Package download exports them.
 var (
 	ErrResume     = errors.New("cannot resume")
 	ErrDigest     = errors.New("digest mismatch")
 	ErrUnverified = errors.New("nothing to verify the file with")
 )
 
-// Options are the fields of download.Options that are not functions, by the same names. Packages download and batch copy
-// them; a test in each holds that they pass every field on.
+// Options has the fields of download.Options that are not functions, under the same names. Packages download and batch
+// copy them; a test in each checks that every field is copied.
 type Options struct {
 	decide.Flags
 	Retries  int
@@ -62,7 +61,7 @@ type Result struct {
 	Sum      digest.Sum
 }
 
-// Event is something that happens: progress, or else what is worth a line.
+// Event is something that happens: progress, or else something worth a line.
 type Event struct {
 	Progress    bool
 	Done, Total int64
@@ -71,40 +70,41 @@ type Event struct {
 	Wait        time.Duration
 }
 
-// Record is what an earlier run has recorded of a file that is there: the digest of its bytes, and with what that was
-// compared and when, if it was.
+// Record is what an earlier run recorded about a target: the digest of its bytes and, if the digest was compared, with
+// what and when.
 type Record struct {
 	Sum      digest.Sum
 	Verified string
 	Checked  time.Time
 }
 
-// Job is a file to fetch, and what the caller knows about it. Source, URL and, for [File], Place must be set. A function
-// that is nil is not called.
+// Job is a file to fetch, and what the caller knows about it. Source, URL and, for [File], Place must be set. The
+// functions may be nil.
 type Job struct {
 	Options
 	Source Source
 	URL    *urlparse.URL
-	Place  *partfile.Place // where the file is to be; it has been looked at
-	Lists  *sums.Cache     // of the lists of digests that files of the run have needed
+	Place  *partfile.Place // where to save the file; Look has been called
+	Lists  *sums.Cache     // the lists of digests that the run has read
 
 	Checkpoint time.Duration // time between two journals; 0 means checkpointInterval
 
-	// One of many.
-	Many   bool         // a connection that a crowded server refuses is not retried here
-	Listed decide.Stamp // what the listing of the file's directory says exactly
+	// These are for a file of many.
+	Many   bool         // the caller retries when a crowded server refuses a connection
+	Listed decide.Stamp // exact size and time from the listing of the file's directory
 	// Relist lists the directory again. It is nil unless the file is one of a tree.
 	Relist func(context.Context) (size int64, err error)
-	// Record returns the record of a file that is there, or nil if there is none that is newer than newest.
+	// Record returns the record of the target that info describes, or nil if there is none or the recorded time is
+	// before newest.
 	Record func(newest time.Time, info fs.FileInfo) *Record
 
-	// What the caller is told.
-	Begin    func() error       // the server is needed from now on; an error ends the fetch
-	Further  func() int         // how many connections a file may have besides the first
+	// The fetch calls these to tell or to ask the caller.
+	Begin    func() error       // the fetch is about to use the server; an error ends the fetch
+	Further  func() int         // returns how many connections the file may use besides the first
 	Refused  func(error)        // a further connection was refused because there are too many
-	Follows  func() bool        // whether another file of the server follows: see ftpexec.Request.More
-	Arrived  func()             // all bytes are there, and what follows does not need the server
-	Compared func(Result) error // a file that is left alone had its digest compared
+	Follows  func() bool        // reports whether another file of the server follows: see ftpexec.Request.More
+	Arrived  func()             // all bytes have arrived, and the rest does not need the server
+	Compared func(Result) error // the digest of a target that stays was compared
 	Commit   func(Result) error // see download.Options
 	Tell     func(Event)        // calls do not overlap
 }
@@ -113,16 +113,16 @@ type Job struct {
 const progressInterval = 100 * time.Millisecond
 const checkpointInterval = time.Second
 
-// job is a Job at work.
+// job is a Job that is being done.
 type job struct {
 	Job
-	key     string // of URL, which journals write
+	key     string // of URL, for journals
 	retry   *retry.Retrier
 	begun   bool
-	sought  bool   // a digest to compare was looked for,
-	check   *check // and this is it; nil if there is none
-	reports bool   // there are Progress events
-	quiet   func() // ends them
+	sought  bool   // expected has looked for a digest
+	check   *check // the digest to compare; nil if there is none
+	reports bool   // report has started Progress events
+	quiet   func() // stops them
 }
 
 func newJob(from Job) *job {
@@ -157,15 +157,15 @@ func (j *job) tell(e Event) {
 
 func (j *job) note(text string) { j.tell(Event{Text: text}) }
 
-// reading tells that the run first reads n bytes of the file at path, if that takes a while.
+// reading tells the user that the run is about to read n bytes of the file at path, if that takes a while.
 func (j *job) reading(path string, n int64) {
-	if n >= 1<<30 { // which takes seconds
+	if n >= 1<<30 { // this takes seconds
 		j.note(fmt.Sprintf("%s: reading %d bytes to check them", path, n))
 	}
 }
 
-// report tells the result of count at each progressInterval from the first call on, until quiet is called. It only
-// reads counters and does not slow the data down.
+// report starts to send the result of count as an event at each progressInterval, until quiet is called. Later calls do
+// nothing. count only reads counters, so it does not slow the data down.
 func (j *job) report(count func() (done, total int64)) {
 	if j.Tell == nil || j.reports {
 		return
@@ -189,7 +189,7 @@ func (j *job) inTree() bool { return j.Relist != nil }
 // text reports whether the transfer is in ASCII type, which has neither a comparable size nor offsets.
 func (j *job) text() bool { return j.URL.Type == urlparse.TypeASCII }
 
-// begin says once that the server is needed.
+// begin calls Begin once, before the server is needed.
 func (j *job) begin() error {
 	if j.begun || j.Begin == nil {
 		return nil
@@ -198,8 +198,8 @@ func (j *job) begin() error {
 	return j.Begin()
 }
 
-// ask asks the server for its file's size and time. If the server refuses to tell anything nothing is known: only RETR
-// shows whether there is a file.
+// ask asks the server for the size and time of its file. If the server refuses to report either, ask returns unknown
+// values and no error: only RETR shows whether the file exists.
 func (j *job) ask(ctx context.Context) (said decide.Stamp, err error) {
 	if err := j.begin(); err != nil {
 		return said, err
@@ -216,11 +216,11 @@ func (j *job) ask(ctx context.Context) (said decide.Stamp, err error) {
 	return said, err
 }
 
-// dated reports whether pieces of a file with this time may be joined. Without a time only Continue says so: the size and
-// the laps are all that can be compared.
+// dated reports whether pieces of a file with this time may be joined. Without a time only the size and the laps can be
+// compared, which is enough only if Existing says to continue.
 func (j *job) dated(modTime time.Time) bool { return !modTime.IsZero() || j.Resumes() }
 
-// sized returns an error if something has n bytes, which may be unknown, and Options.Size says another number.
+// sized returns an error if n is known and is not Options.Size. what is the subject of the message.
 func (j *job) sized(what string, n int64) error {
 	if want := j.Size; want != nil && n >= 0 && n != *want && !j.text() {
 		return errorf(ftpexec.ErrChanged, "%s %d bytes, not the expected %d", what, n, *want)
@@ -228,7 +228,7 @@ func (j *job) sized(what string, n int64) error {
 	return nil
 }
 
-// errorf returns an error with this cause and text. The local side is not at fault.
+// errorf returns an error with this cause and text. The error does not blame the local side.
 func errorf(cause error, format string, args ...any) error {
 	return &localfile.Error{Reason: fmt.Sprintf(format, args...), Err: cause, Elsewhere: true}
 }

@@ -10,7 +10,7 @@ import (
 
 const maxSegments = 64
 
-// Check returns an error if the options contradict each other. Who fetches calls it first.
+// Check returns an error if the options contradict each other. Callers of File and To must call it first.
 func (o Options) Check() error {
 	switch {
 	case !slices.Contains(decide.Existings, o.Existing):

@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// unlike returns an error if a file of this size and time is not the one that s has bytes of. It may pass if the server
-// does not report what it reported before: it may be busy. The second time that counts.
+// unlike returns an error if a file of this size and time is not the file that s describes. If the server omits what it
+// reported before, it may be busy: the first time, the error is one that may pass.
 func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error {
 	why := ""
 	omits := size < 0 && s.Size >= 0 || modTime.IsZero() && !s.ModTime.IsZero()
@@ -37,11 +37,11 @@ func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error
 	return &redo{why, true}
 }
 
-// errOmitted means that the file may have changed.
+// errOmitted means that the server no longer reports enough to tell whether the file has changed.
 var errOmitted = errorf(ftpexec.ErrChanged,
 	"the server no longer reports the file's size and time, so nothing shows that it is the same file")
 
-// compare reads the bytes of a lap from resp and compares them with the part, as soon as that has them.
+// compare reads the bytes of a lap from resp. The part compares them with its own as soon as it has them.
 func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
 	b, err := readLap(resp, lap.Len())
 	if err != nil {
@@ -50,7 +50,7 @@ func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
 	return misplaced(t.part.Expect(lap.Start, b))
 }
 
-// readLap reads n bytes.
+// readLap reads n bytes. The error is ErrTruncated if there are fewer.
 func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	_, err := io.ReadFull(resp.Body, b)
@@ -60,7 +60,7 @@ func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
 	return b, err
 }
 
-// misplaced says what errors of the part mean for the transfer.
+// misplaced translates errors of the part into errors of the transfer.
 func misplaced(err error) error {
 	switch {
 	case errors.Is(err, partfile.ErrDiffers):
@@ -71,7 +71,8 @@ func misplaced(err error) error {
 	return err
 }
 
-// same finds out whether a file that came in pieces has changed: the server may replace it between MDTM and the data.
+// same returns an error if a file that came in pieces has changed. The server may have replaced it between MDTM and the
+// data.
 func (t *transfer) same(ctx context.Context) error {
 	if t.responses < 2 {
 		return nil
@@ -84,13 +85,14 @@ func (t *transfer) same(ctx context.Context) error {
 	err = t.unlike(s, now.Size, now.Time)
 	_, over := err.(*redo)
 	if over && (now.Size < 0 || now.Time.IsZero() && !s.ModTime.IsZero()) {
-		return errOmitted // the bytes stay: a later run may find that they are right
+		return errOmitted // keep the bytes: a later run may find that they are right
 	}
 	return err
 }
 
-// asListed compares what arrived with the size that the listing of the directory tells, if the server tells none for the
-// file alone: a transfer that ends well may still be cut. If they differ, the file may have changed since it was listed.
+// asListed compares the number of bytes that arrived with the size in the directory listing, if the server does not
+// report the file's size. Even a transfer that the server confirms may be cut short. If the numbers differ, the file
+// may have changed since the listing, so asListed lists it again first.
 func (t *transfer) asListed(ctx context.Context) error {
 	s := t.part.Snapshot()
 	got := s.Done.Octets()
@@ -112,8 +114,8 @@ func (t *transfer) asListed(ctx context.Context) error {
 	return &redo{why, true}
 }
 
-// fetch writes one span of the file and returns how many of its bytes count. They pass through check too, unless that is
-// nil. fetch reads the last span of the file until the server confirms the end.
+// fetch writes one span of the file to the part and returns how many of its bytes count. If check is not nil, it gets
+// the bytes too. For the last span of the file, fetch reads until the server confirms the end.
 func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile.Span, check *check) (int64, error) {
 	s, err := t.part.Write(x)
 	if err != nil {
@@ -136,7 +138,7 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 	}
 	n, ended := t.part.End(s, err == nil)
 	err = cmp.Or(misplaced(ended), err)
-	if err == nil && n < x.Len() { // unlikely: a Body returns a better error
+	if err == nil && n < x.Len() { // unlikely, because Body returns a better error
 		err = ftpexec.ErrTruncated
 	}
 	t.mu.Lock()

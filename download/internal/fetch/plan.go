@@ -11,20 +11,20 @@ import (
 // Plan is what [File] would do with a file.
 type Plan struct {
 	Do   string // Fetched, Replaced or Left
-	Size int64  // of the server's file, or of what is left alone; -1 if it is unknown
-	Here int64  // how many bytes need no fetching
-	Why  string // in words for people
+	Size int64  // of the server's file, or of the target that is left alone; -1 if unknown
+	Here int64  // bytes that need no fetching
+	Why  string // the reason, for the user
 }
 
-// What Plan.Do says.
+// These are the values of Plan.Do.
 const (
 	Fetched  = "fetch"
 	Replaced = "replace"
 	Left     = "leave"
 )
 
-// Would says what [File] would do. It asks the server and reads what is here as File does, and stops before anything is
-// fetched or changed. A job without a Place has nothing here. The error is that of File.
+// Would returns what [File] would do. It asks the server and reads local files as File does, but fetches and changes
+// nothing. Without a Place, the job has no target and no part. The error is the one that File would return.
 func Would(ctx context.Context, from Job) (Plan, error) {
 	f := &file{job: newJob(from), to: from.Place}
 	f.look()
@@ -52,7 +52,7 @@ func Would(ctx context.Context, from Job) (Plan, error) {
 	}
 }
 
-// peek says what is in the part, as far as its journal tells.
+// peek fills in the facts about the part from its journal.
 func (f *file) peek() {
 	f.facts.Part = decide.Part{Claimed: true}
 	if f.to == nil {
@@ -63,7 +63,8 @@ func (f *file) peek() {
 	}
 }
 
-// size asks for the size of a file, which must be there unless the server refuses to tell; -1 means unknown.
+// size asks the server for the size of the file. It returns -1 if the server refuses to report it, and an error if the
+// file does not exist.
 func (f *file) size(ctx context.Context) (int64, error) {
 	if err := f.begin(); err != nil {
 		return -1, err
@@ -79,8 +80,8 @@ func (f *file) size(ctx context.Context) (int64, error) {
 	return told.Size, err
 }
 
-// planned returns the plan of a file that would be fetched. It asks the server for the size if neither a listing nor an
-// earlier answer has it: a size that the caller expects says nothing about what is there.
+// planned returns the plan for a file that would be fetched. It asks the server for the size if neither a listing nor
+// an earlier answer has it. The size that the caller expects may not be the size of the server's file.
 func (f *file) planned(ctx context.Context, a decide.Answer) (p Plan, err error) {
 	p = Plan{Do: Fetched, Size: f.facts.Size(), Why: a.For}
 	if f.facts.Listed.Size < 0 && !f.facts.Asked {

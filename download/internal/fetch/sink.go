@@ -14,26 +14,26 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// bufferSize is how many bytes are copied at a time if they do not go straight from the socket to the file.
+// bufferSize is how many bytes are copied at a time if the kernel does not copy from the socket to the file.
 const bufferSize = 256 << 10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// sink is where the bytes of a response go. Its errors are local.
+// sink is where the bytes of a response go. Its errors are about the local side.
 type sink struct {
 	ctx   context.Context // Write takes no context
 	to    io.Writer
-	path  string // of to, for errors
-	check *check // gets a copy, unless nil
+	path  string // the name of to in errors
+	check *check // gets the bytes too; may be nil
 	limit Limit  // nil means no limit
 }
 
-// Limit limits bytes: see download.Options.
+// Limit limits the bytes per second: see download.Options.
 type Limit interface {
 	WaitN(ctx context.Context, n int) error
 }
 
-// atOnce returns how many bytes a Limit is asked for at once.
+// atOnce returns the most bytes to ask of a Limit in one call.
 func atOnce(l Limit) int {
 	if l, ok := l.(interface{ Burst() int }); ok {
 		return max(1, min(bufferSize, l.Burst()))
@@ -41,8 +41,8 @@ func atOnce(l Limit) int {
 	return 32 << 10
 }
 
-// pump copies body to its end. In the simple case, all of an unencrypted response into a file, bytes go straight there: see
-// [ftpexec.Response].Body.
+// pump copies body to its end. Without a digest or limit, io.Copy lets the kernel copy all of an unencrypted response
+// to a file: see [ftpexec.Response].Body.
 func (w *sink) pump(body io.Reader) error {
 	_, whole := body.(io.WriterTo)
 	file, isFile := w.to.(*os.File)
@@ -50,13 +50,13 @@ func (w *sink) pump(body io.Reader) error {
 		_, err := io.Copy(file, body)
 		_, system := errors.AsType[*fs.PathError](err)
 		_, server := errors.AsType[*ftpexec.Error](err)
-		if system && !server { // the file's own error, not yet marked
+		if system && !server { // an error of the file, not yet marked as local
 			err = localfile.Failure(w.path, "cannot be written", err)
 		}
 		return err
 	}
 	size := bufferSize
-	if w.limit != nil { // so that data flows evenly
+	if w.limit != nil { // small reads make the data flow evenly
 		size = max(512, atOnce(w.limit))
 	}
 	buffer := buffers.Get().(*[bufferSize]byte)
@@ -65,8 +65,8 @@ func (w *sink) pump(body io.Reader) error {
 	return err
 }
 
-// Write waits until the limit allows p. It returns when the context ends, or at once if its deadline would come first, which
-// a limiter reports as an error of its own.
+// Write waits until the limit allows p, and then writes p. If the context ends, or its deadline would come first, it
+// returns an error. A limiter reports the latter by an error of its own.
 func (w *sink) Write(p []byte) (int, error) {
 	for left := len(p); w.limit != nil && left > 0; {
 		some := min(left, atOnce(w.limit))

@@ -15,8 +15,8 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// To fetches the file of a job to w, which path names in errors, as its bytes arrive. It compares a digest at the end, when
-// w has everything.
+// To fetches the file of a job and writes it to w as it arrives. It compares a digest at the end, when w has all bytes.
+// path is the name of w in errors.
 func To(ctx context.Context, from Job, w io.Writer, path string) (r Result, err error) {
 	j := newJob(from)
 	s := &stream{job: j, w: w}
@@ -41,9 +41,9 @@ type stream struct {
 	w      io.Writer
 	out    sink
 	n      atomic.Int64 // bytes written
-	lap    []byte       // the last of them
-	has    decide.Stamp // the server's file
-	pieces int          // responses
+	lap    []byte       // the last lapSize bytes written
+	has    decide.Stamp // size and time of the server's file
+	pieces int          // number of responses
 }
 
 func (s *stream) run(ctx context.Context) error {
@@ -66,7 +66,7 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// same returns an error if the server's file is not the one that w has the start of.
+// same returns an error if the server's file is not the file whose start was written to w.
 func (s *stream) same(now decide.Stamp) error {
 	if now.Size == s.has.Size && now.Time.Equal(s.has.Time) {
 		return nil
@@ -75,7 +75,7 @@ func (s *stream) same(now decide.Stamp) error {
 		"the file has changed on the server, and a part of it has already been written")
 }
 
-// piece writes what is missing, as far as one response brings it.
+// piece writes the bytes of one response that w lacks.
 func (s *stream) piece(ctx context.Context) error {
 	from := s.n.Load() - int64(len(s.lap))
 	resp, err := s.Source.Do(ctx, &ftpexec.Request{URL: s.URL, Offset: from, More: s.Follows})
@@ -99,7 +99,7 @@ func (s *stream) piece(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(b, s.lap) { // another connection may do better
+	if !bytes.Equal(b, s.lap) { // another connection may start at the right byte
 		return &retry.Known{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
 	err = s.out.pump(resp.Body)
@@ -108,12 +108,12 @@ func (s *stream) piece(ctx context.Context) error {
 		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, now.Size)
 	}
 	if errors.Is(err, ftpexec.ErrTruncated) && now.Size >= 0 && n >= now.Size {
-		return &retry.Known{Err: err} // at least everything is written: a retry has nothing to do
+		return &retry.Known{Err: err} // all bytes are written, so a retry has nothing to do
 	}
 	return err
 }
 
-// Write writes to w and counts. It keeps the last bytes, because w cannot tell them.
+// Write writes to w and counts the bytes. It keeps the last ones, because they cannot be read from w.
 func (s *stream) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.n.Add(int64(n))

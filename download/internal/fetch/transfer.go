@@ -14,53 +14,54 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// maxChanges is how often a transfer starts over because the server's file has changed; then comes ftpexec.ErrChanged.
+// maxChanges is how often a transfer starts over because the server's file has changed. After that it fails with
+// ftpexec.ErrChanged.
 const maxChanges = 3
 
-// transfer brings the bytes that the part lacks.
+// transfer fetches the bytes that the part lacks.
 type transfer struct {
 	*job
 	part     *partfile.Part
-	stale    string // why to give up the part once the server has opened the file; "" means not to
+	stale    string // why to drop the part's bytes once the server has opened the file; "" means not to
 	segments int    // connections to use
 	server   struct {
-		noRestart string      // why it cannot start in the middle of a file; "" if it may
-		omitted   atomic.Bool // it once omitted something that it had reported before
-		changes   int         // of its file
+		noRestart string      // why REST cannot be used; "" if it can
+		omitted   atomic.Bool // it once omitted a size or time that it had reported before
+		changes   int         // how often its file has changed
 	}
 
 	mu sync.Mutex
 	tally
 }
 
-// tally counts what has come of the file since the transfer last started over.
+// tally counts what has arrived since the transfer last started over.
 type tally struct {
 	resumed   int64 // bytes from earlier runs
-	responses int   // that brought bytes of the file, in this run and earlier ones
+	responses int   // responses that brought bytes of the file; 1 for all earlier runs
 	confirmed bool  // the server has confirmed the end of the file
 }
 
-// redo is the error of a try after which the next one follows at once, and starts over.
+// redo is the error of a try that makes the next try start over, without a pause.
 type redo struct {
 	why     string
-	changed bool // the server's file has; else the server cannot start in the middle of a file
+	changed bool // the server's file has changed; else REST cannot be used
 }
 
 func (r *redo) Error() string { return r.why }
 
-// errNoREST means that the server turned out not to support REST.
+// errNoREST means that the server does not support REST.
 var errNoREST = &redo{why: "the server cannot start in the middle of a file"}
 
-// errMisplaced means that two responses differ about the same bytes.
+// errMisplaced means that two responses have different bytes at the same offset.
 var errMisplaced = &redo{
 	why: "what is there differs from the server's file, or the server does not start where it is asked to",
 }
 
-// errBeyond means that a response from the middle went on after the file's end. Then no response from the middle can be
-// trusted, not even if all bytes are the same.
+// errBeyond means that a response to REST went on beyond the file's end. Then no response to REST can be trusted, even
+// if its lap matches.
 var errBeyond = &redo{why: "the server does not start where it is asked to"}
 
-// run retries until every byte is there and the server has confirmed the end.
+// run tries until the part has every byte and the server has confirmed the end of the file.
 func (t *transfer) run(ctx context.Context) error {
 	defer retry.Every(t.Checkpoint, func() { _ = t.part.Checkpoint() })()
 	defer func() { t.quiet() }()
@@ -83,13 +84,13 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 }
 
-// count returns how many bytes are there, and how many the file has, or -1.
+// count returns how many bytes the part has, and how many the file has, or -1.
 func (t *transfer) count() (done, total int64) {
 	s := t.part.Snapshot()
 	return s.Done.Octets(), s.Size
 }
 
-// learn prepares for the try after one that ended with over.
+// learn prepares the next try after a try that ended with over.
 func (t *transfer) learn(over *redo) error {
 	if over.changed {
 		t.stale = over.why
@@ -108,16 +109,16 @@ func (t *transfer) learn(over *redo) error {
 	if err := t.keeps(over.why); err != nil {
 		return err
 	}
-	return t.startOver(over.why) // not later: the journal vouches for bytes that may be wrong
+	return t.startOver(over.why) // at once, because the journal vouches for bytes that may be wrong
 }
 
-// try fetches the gaps in the part, in order, and finds out at the end whether they were of one file.
+// try fetches the gaps in the part, in order, and checks at the end that all pieces are of one file.
 func (t *transfer) try(ctx context.Context) error {
 	why, err := t.forgo()
 	for err == nil {
 		s := t.part.Snapshot()
 		if why != "" || len(s.Done) == 0 && !t.confirmed {
-			s = partfile.State{Size: -1} // there is nothing that the file must be the same as
+			s = partfile.State{Size: -1} // no bytes are kept, so the file may have any size and time
 		}
 		gap, complete := t.next(s)
 		if complete && why == "" {
@@ -132,7 +133,8 @@ func (t *transfer) try(ctx context.Context) error {
 	return err
 }
 
-// forgo says why the transfer cannot resume from the part, or "". The error is that it must not start over.
+// forgo returns why the transfer cannot resume from the part, or "". It returns an error if the transfer must not start
+// over.
 func (t *transfer) forgo() (why string, err error) {
 	s := t.part.Snapshot()
 	switch {
@@ -154,7 +156,7 @@ func (t *transfer) forgo() (why string, err error) {
 	return why, t.keeps(why)
 }
 
-// startOver gives up all bytes that are there.
+// startOver drops all bytes of the part.
 func (t *transfer) startOver(why string) error {
 	t.note(why + ": starting over")
 	if t.check != nil {
@@ -165,8 +167,8 @@ func (t *transfer) startOver(why string) error {
 	return t.part.Reset()
 }
 
-// next returns the first gap in s; its end is -1 if the size is unknown. If all bytes are there but the server never
-// confirmed the end, the last byte is the gap.
+// next returns the first gap in s. The end of the gap is -1 if the size is unknown. If no bytes are missing but the
+// server has not confirmed the end, the gap is the last byte.
 func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 	if s.Size < 0 {
 		return partfile.Span{Start: s.Done.End(), End: -1}, t.confirmed
@@ -180,8 +182,9 @@ func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 	return partfile.Span{Start: s.Size - 1, End: s.Size}, t.confirmed
 }
 
-// step fetches a gap in s, or all of them over several connections if that was asked for and is worth it. If why is not
-// "", the gap is the whole file, and step gives up what is there once the server has opened the file.
+// step fetches a gap in s, or all gaps over several connections if the options ask for them and the file is large
+// enough. If why is not "", the gap is the whole file, and step drops the part's bytes once the server has opened the
+// file.
 func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span, why string) error {
 	resp, err := t.open(ctx, false, s, gap.Start)
 	if err != nil {
@@ -211,12 +214,12 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	return err
 }
 
-// lapSize is how many bytes a response brings before its own, to compare them with what is there: a server that does not
-// start where it is asked to sends others.
+// lapSize is how many bytes before its span a response also covers. They are compared with the part, because they
+// differ if a server does not start where it is asked to.
 const lapSize = 512
 
-// open asks for the bytes from start on of the file that s has others of. It compares what the server says about the
-// file with s, and the lap with the bytes that are there.
+// open requests the file from the offset start on. It compares the size and time that the server reports with s, the
+// state of the part, and the lap with the part's bytes.
 func (t *transfer) open(ctx context.Context, further bool, s partfile.State, start int64) (*ftpexec.Response, error) {
 	from := max(0, start-lapSize)
 	req := &ftpexec.Request{URL: t.URL, Offset: from}
@@ -228,7 +231,7 @@ func (t *transfer) open(ctx context.Context, further bool, s partfile.State, sta
 		t.Refused(err)
 	}
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	mayPass := ok && e.Code/100 == 4 // the server may still support REST
+	mayPass := ok && e.Code/100 == 4 // temporary: the server may still support REST
 	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass {
 		err = errNoREST
 	}
@@ -249,10 +252,10 @@ func (t *transfer) open(ctx context.Context, further bool, s partfile.State, sta
 	return resp, nil
 }
 
-// undated is why pieces of a file without a time are not joined.
+// undated is the reason not to join pieces of a file without a time.
 const undated = "the server does not always report the file's time, so it may be another file"
 
-// keeps refuses to give up the bytes that Continue takes as the start of the file.
+// keeps returns an error if the part starts with bytes of the target, which Continue must not drop.
 func (t *transfer) keeps(why string) error {
 	if t.part.Snapshot().Adopted == 0 {
 		return nil
@@ -260,7 +263,7 @@ func (t *transfer) keeps(why string) error {
 	return errorf(ErrResume, "%s: %s", t.part.Path, why)
 }
 
-// damaged tells that some blocks of a part do not match their journal.
+// damaged returns the message that some blocks of a part do not match their journal.
 func damaged(part string, bad, all int) string {
 	return fmt.Sprintf("%s: %d of %d blocks are damaged: fetching them again", part, bad, all)
 }

@@ -23,10 +23,10 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// check computes a digest while bytes pass and compares it at the end.
+// check computes a digest from the bytes that are written to it, and compares it at the end.
 type check struct {
 	want digest.Sum
-	from string // what Result.Verified says
+	from string // the text for Result.Verified
 	h    hash.Hash
 	at   int64 // bytes that h has read
 }
@@ -46,7 +46,8 @@ func (c *check) reset() {
 	c.at = 0
 }
 
-// reach makes the digest cover the first n bytes of f. It reads those that have not passed yet, until ctx ends.
+// reach makes the digest cover the first n bytes of f. It reads from f the bytes that were not written to c, until ctx
+// ends.
 func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	if c.at > n {
 		c.reset()
@@ -64,7 +65,7 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	return cmp.Or(context.Cause(ctx), localfile.Failure(f.Name(), "cannot be read", err))
 }
 
-// same reports whether f has the n bytes that the digest covers.
+// same reports whether f consists of the n bytes that the digest covers.
 func (c *check) same(ctx context.Context, f *os.File, n int64) bool {
 	info, err := f.Stat()
 	if err != nil || info.Size() != n {
@@ -74,7 +75,7 @@ func (c *check) same(ctx context.Context, f *os.File, n int64) bool {
 	return other.reach(ctx, f, n) == nil && bytes.Equal(other.h.Sum(nil), c.h.Sum(nil))
 }
 
-// compare writes to r what the digest is and what it was compared with. The error is [ErrDigest] if it is another.
+// compare compares the digest and sets it in r, with its source and the time. The error is [ErrDigest] if it differs.
 func (c *check) compare(r *Result) error {
 	got := digest.Sum{Algorithm: c.want.Algorithm, Digest: c.h.Sum(nil)}
 	if got.String() == c.want.String() {
@@ -87,8 +88,8 @@ func (c *check) compare(r *Result) error {
 		got.Algorithm, got.Digest, c.want.Digest, c.from)
 }
 
-// verify compares the part's digest and writes it to r. If it differs, the part becomes NAME.ftpfetch.bad, as evidence:
-// no run resumes from it.
+// verify compares the part's digest and sets it in r. If it differs, verify renames the part to NAME.ftpfetch.bad, to
+// keep it as evidence: no run resumes from that file.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
 		return err
@@ -109,9 +110,9 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	return errorf(ErrDigest, "%v; %s", err, kept)
 }
 
-// expected returns the digest that the file must have: Options.Sum, or with Options.Verify what the server offers. It is
-// looked for once, before the file is retrieved, so that the digest is computed while bytes pass. It is nil if no digest
-// was asked for.
+// expected returns the digest that the file must have: Options.Sum, or with Options.Verify the digest that the server
+// offers. It looks once, before the file is retrieved, so that the digest can be computed while bytes arrive. It
+// returns nil if the options ask for no digest.
 func (j *job) expected(ctx context.Context) (*check, error) {
 	if j.sought {
 		return j.check, nil
@@ -124,8 +125,8 @@ func (j *job) expected(ctx context.Context) (*check, error) {
 	return c, err
 }
 
-// seek looks for the digest to compare: in a list beside the file, then by asking the server to compute one, then in
-// lists above.
+// seek looks for the digest to compare: in a list beside the file, then by asking the server to compute it, then in
+// lists of directories above.
 func (j *job) seek(ctx context.Context) (*check, error) {
 	switch {
 	case j.Sum.Algorithm != "":
@@ -146,7 +147,7 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	for up := 1; up <= mostUp && c == nil && err == nil; up++ {
 		c, err = j.inLists(ctx, up)
 	}
-	aList := j.inTree() && sums.Is(j.URL.Name) // which needs no digest itself
+	aList := j.inTree() && sums.Is(j.URL.Name) // a list in a tree needs no digest of its own
 	if c == nil && err == nil && !aList {
 		err = errorf(ErrUnverified,
 			"there is no list of digests beside the file or above, and the server computes none")
@@ -154,19 +155,20 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	return c, err
 }
 
-// mostUp is how many directories above a file's own are searched for a list with its digest.
+// mostUp is how many directories above the file's directory seek searches for a list.
 const mostUp = 2
 
-// inLists looks for the digest of the file in the lists beside the file, or so many directories up, strongest algorithm
-// first.
+// inLists looks for the digest in the lists of one directory, strongest algorithm first. up is the number of levels from
+// the file's directory up to that directory.
 func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 	dir, name, ok := above(j.URL, up)
 	if !ok {
 		return nil, nil
 	}
 	there := j.names(ctx, dir)
-	listing := up > 0 || there.Has(name) // vsftpd lists nothing of a directory that it may not read
-	// A list may also have directories above it in a path, if that cannot be a path below it.
+	listing := up > 0 || there.Has(name) // vsftpd sends an empty listing of a directory that it may not read
+	// A path in a list may also start with directories above the list, unless the list's directory has an entry of that
+	// name.
 	names := []string{name}
 	for i := len(dir.Dirs) - 1; i >= 0 && listing && !there.Has(dir.Dirs[i]); i-- {
 		names = append(names, strings.TrimPrefix(dir.Dirs[i], "/")+"/"+names[len(names)-1])
@@ -192,8 +194,8 @@ func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 	return nil, nil
 }
 
-// above returns the directory so many directories above the one of a file, and the file's path from there. It returns
-// false if there is none.
+// above returns the directory that is up levels above the directory of a file, and the path of the file relative to it.
+// It returns false if there is none.
 func above(u *urlparse.URL, up int) (dir urlparse.URL, name string, ok bool) {
 	dir = *u
 	name = u.Name
@@ -210,7 +212,7 @@ func above(u *urlparse.URL, up int) (dir urlparse.URL, name string, ok bool) {
 	return dir, name, true
 }
 
-// described says where a digest is from, for Result.Verified.
+// described returns where a digest is from, for Result.Verified.
 func described(sum digest.Sum, up int, list sums.List) string {
 	from := string(sum.Algorithm) + " in " + strings.Repeat("../", up) + list.File
 	if sum.Algorithm == algorithm.BSDSum {
@@ -219,13 +221,14 @@ func described(sum digest.Sum, up int, list sums.List) string {
 	return from
 }
 
-// names returns the names in a directory: none if the server does not list it, so that the lists are asked for by name.
+// names returns the names in a directory. It returns no names if the server does not list the directory; then listed
+// requests each list by its name.
 func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 	dir.Type = ""
 	names, _ := j.Lists.Get(dir.String(), func() (*sums.Digests, error) {
 		var names *sums.Digests
 		once := j.retry.Policy
-		once.Retries = cmp.Or(min(once.Retries, 1), -1) // some servers always say 450 of what they do not list
+		once.Retries = cmp.Or(min(once.Retries, 1), -1) // some servers always reply 450 if they do not list a directory
 		err := retry.New(once).Do(ctx, func() error {
 			names = new(sums.Digests)
 			for e, err := range j.Source.List(ctx, &dir) {
@@ -244,8 +247,8 @@ func (j *job) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 	return names
 }
 
-// lookUp returns the digest that a list has for a file under one of the names. A list that was cut short does not count,
-// and one that the server refuses for good has no digests.
+// lookUp returns the digest that a list has for one of the names of a file. A list that was cut short is an error. A
+// list that the server refuses permanently counts as empty.
 func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names []string) (digest.Sum, error) {
 	digests, err := j.Lists.Get(u.String(), func() (d *sums.Digests, err error) {
 		err = j.retry.Do(ctx, func() error {
@@ -260,7 +263,7 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 		e, ok := errors.AsType[*ftpexec.Error](err)
 		refused := ok && e.Code/100 == 5 && !ftpexec.Retryable(err)
 		absent := ok && e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)
-		if (refused || absent) && ctx.Err() == nil { // an error of the end of ctx keeps the last reply
+		if (refused || absent) && ctx.Err() == nil { // the error at the end of ctx keeps the last reply
 			return new(sums.Digests), nil
 		}
 		return d, err
@@ -271,7 +274,8 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 	return digests.Find(names...)
 }
 
-// computed asks the server to compute a digest with any algorithm but blake2b, for which there is no FTP command.
+// computed asks the server to compute a digest, with the strongest algorithm that it supports. It does not try blake2b,
+// for which there is no FTP command.
 func (j *job) computed(ctx context.Context) (*check, error) {
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5", "crc32"} {
 		var d []byte

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 )
 
-// Again calls f again while it returns ErrMoved, a few times: another run is at work.
+// Again calls f until it does not return ErrMoved, at most 16 times. ErrMoved means that another run changed the files.
 func (p *Place) Again(f func() error) error {
 	for range 16 {
 		if err := f(); !errors.Is(err, ErrMoved) {
@@ -21,8 +21,8 @@ func (p *Place) Again(f func() error) error {
 	return busy(p.shown(p.partial))
 }
 
-// Claim locks the part, or makes an empty one, for the bytes of url, and finds out what an earlier run has left in it. The
-// caller must call Leave. The error is ErrMoved if the target is no longer the file that Look has found.
+// Claim locks the part for the bytes of url, or creates an empty part, and reads the journal that an earlier run left.
+// The caller must call Leave. The error is ErrMoved if the target is no longer the file that Look found.
 func (p *Place) Claim(url string) (*Part, error) {
 	part := &Part{Place: p, state: State{URL: url, Size: -1}}
 	err := p.Again(part.open)
@@ -35,14 +35,15 @@ func (p *Place) Claim(url string) (*Part, error) {
 	switch {
 	case err == nil:
 		return part, nil
-	case part.info.Size() == 0: // it is new; another run that made it cannot lock it any more
+	case part.info.Size() == 0: // an empty part is worth nothing, and this run holds its lock
 		part.Discard()
 	}
 	part.Close()
 	return nil, err
 }
 
-// unchanged returns ErrMoved if the target is no longer the file that Look has found: another run has ended meanwhile.
+// unchanged returns ErrMoved if the target is no longer the file that Look found, because another run has ended
+// meanwhile.
 func (p *Place) unchanged() error {
 	now, err := p.dir.Lstat(p.target)
 	switch {
@@ -54,8 +55,8 @@ func (p *Place) unchanged() error {
 	return nil
 }
 
-// open opens the part and locks it. The error is ErrMoved if the caller must try again, because another run has renamed or
-// removed the part or its directory.
+// open opens or creates the part and locks it. The error is ErrMoved if the caller must try again: the directory was
+// just made, or another run renamed or removed the part or its directory.
 func (p *Part) open() error {
 	err := p.enter()
 	if err == nil {
@@ -80,7 +81,7 @@ func (p *Part) open() error {
 	return err
 }
 
-// openExisting opens the part that an earlier run, or another one, has made.
+// openExisting opens a part that another run created.
 func (p *Part) openExisting() (err error) {
 	p.f, err = p.dir.Open(p.partial, os.O_RDWR)
 	switch {
@@ -92,21 +93,22 @@ func (p *Part) openExisting() (err error) {
 	return failure(p.Name(), "cannot be opened", err)
 }
 
-// makeDir makes the directory, without which the part could not be made, as missing says. It returns ErrMoved then.
+// makeDir makes the missing directory of the part and returns ErrMoved, so that the caller tries again. missing is the
+// error of creating the part.
 func (p *Part) makeDir(missing error) error {
 	p.leave(true)
 	made, err := p.group.Dirs.Make(p.root, p.path)
 	p.made = append(p.made, made...)
-	if err == nil && len(made) == 0 && p.entered { // it was there, and takes no files, as /proc
+	if err == nil && len(made) == 0 && p.entered { // the directory takes no files, as /proc
 		err = failure(p.Name(), "cannot be created", missing)
 	}
 	p.entered = true
 	return cmp.Or(err, ErrMoved)
 }
 
-// hold locks the opened part. It refuses a part of another user, who may have written anything. If the system has no locks,
-// the part gets a name of this run alone, whoever has made the one that is there, and so it does if another attempt of the
-// same name has the lock.
+// hold locks the opened part. It refuses a part of another user, who may have written anything to it. If the system has
+// no locks, or another attempt at the same file holds the lock, hold chooses a name that only this run uses and returns
+// ErrMoved.
 func (p *Part) hold() error {
 	taken, locked := disk.Lock(p.f)
 	switch {
@@ -121,7 +123,7 @@ func (p *Part) hold() error {
 	if err != nil {
 		return err
 	}
-	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have had it
+	if !p.created || p.info.Size() > 0 || disk.Links(p.info) == 0 { // another run may have used it first
 		err = p.ours()
 	}
 	switch {
@@ -131,13 +133,14 @@ func (p *Part) hold() error {
 		return err
 	case !p.created && !disk.Ours(p.info):
 		return p.inTheWay("belongs to another user")
-	case disk.Links(p.info) > 1: // a killed run was about to give it its name
+	case disk.Links(p.info) > 1: // a run was killed while it gave the part its name by a hard link
 		return cmp.Or(failure(p.Name(), "cannot be removed", p.dir.Remove(p.partial)), ErrMoved)
 	}
 	return nil
 }
 
-// renounce gives up the part, which another attempt may have taken, for one with a name of this run alone.
+// renounce replaces the names by ones that only this run uses. It removes the part if this run created it and no other
+// attempt has locked it.
 func (p *Part) renounce(taken bool) {
 	if p.created && !taken {
 		_ = p.dir.Remove(p.partial)
@@ -156,14 +159,14 @@ func (p *Part) stat() (fs.FileInfo, error) {
 	return info, failure(p.Name(), "cannot be examined", err)
 }
 
-// look finds out what the part holds. Without a journal that is nothing.
+// look reads the journal. Without a journal it empties the part.
 func (p *Part) look() (err error) {
 	p.Left, err = p.readJournal()
 	missing := errors.Is(err, fs.ErrNotExist)
 	if !missing && errors.As(err, new(*fs.PathError)) {
 		return failure(p.shown(p.journal), "cannot be read", err)
 	}
-	p.journaled = !missing || !p.created // or a killed run may have begun to write one
+	p.journaled = !missing || !p.created // a run may have been killed while it wrote one
 	has := p.info.Size()
 	claims := p.Left.Done.End()
 	switch {
@@ -177,7 +180,7 @@ func (p *Part) look() (err error) {
 	return nil
 }
 
-// find examines the part by its name, which must still refer to the open file.
+// find examines the part by its name. It refuses a name that no longer refers to the open file.
 func (p *Part) find() (fs.FileInfo, error) {
 	info, err := p.dir.Lstat(p.partial)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, p.info) {

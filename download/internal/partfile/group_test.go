@@ -20,28 +20,28 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// flock is a run that gives several files their names: one first, and then the others together.
+// flock is a run that names one file first, and then the others in one batch.
 type flock struct {
 	*testing.T
 	root  *os.Root
 	group *Group
 
 	mu       sync.Mutex
-	at, n    int // which call fails, and how many there were
+	at, n    int // the number of the call that fails, and of calls so far
 	err      error
-	dead     bool   // and all later ones
-	failed   string // the call, and its path
+	dead     bool   // all later calls fail too
+	failed   string // the call that failed, with its path
 	path     string
-	begun    func()         // the first is at work
+	begun    func()         // called when the first file is being flushed
 	synced   map[string]int // how often each file was flushed
 	recorded []string
-	flushed  []string // of recorded
+	flushed  []string // those of recorded that were flushed
 	errs     map[string]error
 }
 
 var flockNames = []string{"a", "b", "d/a", "d/b", "e/a"}
 
-// call is the Fault. The first flush ends when all other files wait.
+// call is the disk.Fault. The first flush ends when all other files are waiting.
 func (f *flock) call(call, path string) error {
 	if call == "fsync" {
 		f.begun()
@@ -60,7 +60,7 @@ func (f *flock) call(call, path string) error {
 	return nil
 }
 
-// run brings the files that are missing.
+// run writes and publishes the files that do not exist yet.
 func (f *flock) run() {
 	f.synced, f.recorded, f.flushed, f.errs = map[string]int{}, nil, nil, map[string]error{}
 	var parts []*Part
@@ -86,7 +86,7 @@ func (f *flock) run() {
 	var ended atomic.Int32
 	first := make(chan bool)
 	start := sync.OnceFunc(func() { close(first) })
-	f.begun = sync.OnceFunc(func() { // the others wait by the time that the first is flushed
+	f.begun = sync.OnceFunc(func() { // the others are waiting by the time that the first is flushed
 		start()
 		for wait := len(parts) == len(flockNames); wait; runtime.Gosched() {
 			f.group.mu.Lock()
@@ -106,7 +106,7 @@ func (f *flock) run() {
 			f.errs[name] = err
 			f.mu.Unlock()
 			if ended.Add(1); i == 0 {
-				ended.Store(int32(len(parts))) // then nobody waits
+				ended.Store(int32(len(parts))) // then f.begun need not wait
 				start()
 			}
 		})
@@ -121,7 +121,7 @@ func (f *flock) run() {
 	disk.Fault = nil
 }
 
-// files returns all that there is.
+// files returns the text of each file below root.
 func (f *flock) files() map[string]string {
 	all := map[string]string{}
 	_ = fs.WalkDir(f.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
@@ -134,7 +134,7 @@ func (f *flock) files() map[string]string {
 	return all
 }
 
-// check checks what a run says and has left.
+// check checks the errors of a run and the files that it left.
 func (f *flock) check(what string) {
 	there := f.files()
 	for name, err := range f.errs {
@@ -151,8 +151,9 @@ func (f *flock) check(what string) {
 	}
 }
 
-// TestGroupFaults makes each call fail by which several files get their names, or kills the run there. Nothing has a name
-// that is not on the disk and recorded, a failed flush fails its file alone, and the next run brings the rest.
+// TestGroupFaults fails each of the calls that give several files their names, or kills the run there. It checks that
+// every named file is on the disk and recorded, that a failed flush fails only its own file, and that the next run
+// publishes the rest.
 func TestGroupFaults(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	want := map[string]string{}

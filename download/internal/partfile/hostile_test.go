@@ -9,7 +9,7 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestHostileJournals reads journals as long as they may be of whatever fills them.
+// TestHostileJournals reads journals of the maximum length with hostile contents.
 func TestHostileJournals(t *testing.T) {
 	const head = `{"ftpfetch":4,"url":"ftp://h/f","size":9223372036854775807,"done":[`
 	for kind, block := range map[string]func(i int) string{
@@ -33,7 +33,8 @@ func TestHostileJournals(t *testing.T) {
 	}
 }
 
-// TestJournalNumbers has every kind of number in every place of a journal: what is believed is within the file.
+// TestJournalNumbers puts every kind of number into every place of a journal, and checks that the accepted spans are
+// within the file.
 func TestJournalNumbers(t *testing.T) {
 	numbers := []string{"0", "-1", "1", "5", "2147483648", "4294967295", "4294967296", "4611686018427387904", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551616", strings.Repeat("9", 40), "1e3", "1.5", "null"}
 	believed := 0

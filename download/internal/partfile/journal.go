@@ -18,24 +18,25 @@ import (
 
 const (
 	journalVersion = 4
-	maxJournal     = 4 << 20 // bytes: a block takes some 50, and there are a few thousand
+	maxJournal     = 4 << 20 // in bytes: there are a few thousand blocks of some 50 bytes
 )
 
-// State is what is known about a part: where its bytes come from, and which of them it has. Its JSON is the journal, which
+// State describes a part: where its bytes come from, and which bytes it has. Its JSON is the journal, which
 // docs/download.md describes.
 type State struct {
 	Version int       `json:"ftpfetch"`
-	URL     string    `json:"url"`               // where the bytes come from: the text of its urlparse.Key
+	URL     string    `json:"url"`               // the source: the text of its urlparse.Key
 	Size    int64     `json:"size"`              // bytes of the whole file; -1 if unknown
 	ModTime time.Time `json:"modified,omitzero"` // the source's, UTC; zero if unknown
 	Adopted int64     `json:"adopted,omitempty"` // bytes at the start that another program brought
-	Blocks  blocks    `json:"done"`              // of Done
+	Blocks  blocks    `json:"done"`              // the checksums of Done
 	Done    Spans     `json:"-"`
 }
 
 var errJournal = errors.New("its journal is damaged")
 
-// parseJournal parses a journal, which may hold anything. The state is consistent: blocks in order and inside the file.
+// parseJournal parses a journal. The data may be anything, but the returned state is consistent: its blocks are in
+// order and inside the file.
 func parseJournal(data []byte) (State, error) {
 	var s State
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -81,7 +82,7 @@ func (p *Place) readJournal() (State, error) {
 	return parseJournal(data)
 }
 
-// writeJournal replaces the journal by one for s, whole or not at all.
+// writeJournal replaces the journal by one for s. The replacement is atomic.
 func (p *Place) writeJournal(s State) error {
 	s.Version = journalVersion
 	data, err := json.Marshal(s)
@@ -94,7 +95,7 @@ func (p *Place) writeJournal(s State) error {
 	return failure(p.shown(p.journal), "cannot be written", err)
 }
 
-// removeJournal removes the journal, and one that was still being written.
+// removeJournal removes the journal, and the next one if that was being written.
 func (p *Part) removeJournal() error {
 	if !p.journaled {
 		return nil
@@ -107,8 +108,8 @@ func (p *Part) removeJournal() error {
 	return failure(p.shown(p.journal), "cannot be removed", err)
 }
 
-// Intact compares the part with the blocks of the journal: another program may have written to the part since. A later run
-// resumes from the blocks that are right.
+// Intact compares the part with its blocks, because another program may have written to the part. If a block differs,
+// the next run resumes from the others.
 func (p *Part) Intact(ctx context.Context) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
@@ -122,10 +123,11 @@ func (p *Part) Intact(ctx context.Context) error {
 	return nil
 }
 
-// minBlock is how many bytes a checksum covers at least, so that only damaged blocks must be fetched again.
+// minBlock is the minimum size of a block, in bytes. Damage costs only the damaged blocks, and few blocks make a small
+// journal.
 const minBlock = 4 << 20
 
-// blockFor returns the block size for a file of size bytes, which has about 4096 blocks at most.
+// blockFor returns the block size for a file of size bytes. It keeps the number of blocks to about 4096.
 func blockFor(size int64) int64 { return max(minBlock, size>>12) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -143,7 +145,7 @@ func (x *block) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&x.Start, &x.End, &x.sum})
 }
 
-// blocks are in order. None is empty, and no two overlap.
+// blocks is sorted. No block is empty, and no two overlap.
 type blocks []block
 
 func (b blocks) spans() (out Spans) {
@@ -157,7 +159,8 @@ func (b blocks) spans() (out Spans) {
 	return out
 }
 
-// cover returns blocks of exactly done, which end at multiples of size if they can. It reads from r what b does not have.
+// cover returns blocks that cover exactly done and end at multiples of size where they can. It reads from r the bytes
+// that b does not cover.
 func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (out blocks, err error) {
 	known := make(map[int64]block, len(b))
 	for _, x := range b {
@@ -193,7 +196,8 @@ func (x *block) read(r io.ReaderAt, end int64) error {
 	return nil
 }
 
-// sound returns the blocks whose bytes r still has. The error is about bytes that cannot be read.
+// sound returns the blocks whose checksums match the bytes of r. The error is the first failure to read, other than the
+// end of r.
 func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
 	for _, x := range b {
 		now := block{Span: Span{x.Start, x.Start}}
@@ -214,10 +218,10 @@ type Span struct{ Start, End int64 }
 // Len returns the number of bytes.
 func (s Span) Len() int64 { return s.End - s.Start }
 
-// Spans are in order. None is empty, and no two touch or overlap.
+// Spans is sorted. No Span is empty, and no two touch or overlap.
 type Spans []Span
 
-// Octets returns how many bytes the Spans cover.
+// Octets returns how many bytes s covers.
 func (s Spans) Octets() (n int64) {
 	for _, x := range s {
 		n += x.Len()
@@ -225,7 +229,7 @@ func (s Spans) Octets() (n int64) {
 	return n
 }
 
-// End returns the end of the last Span.
+// End returns the end of the last Span, or 0.
 func (s Spans) End() int64 {
 	if len(s) == 0 {
 		return 0
@@ -241,7 +245,7 @@ func (s Spans) Head() int64 {
 	return s[0].End
 }
 
-// Add returns s with x, as a new value.
+// Add returns the union of s and x. It does not change s.
 func (s Spans) Add(x Span) Spans {
 	if x.Len() <= 0 {
 		return slices.Clone(s)

@@ -73,7 +73,7 @@ func placeIn(t *testing.T, dir, name string) *Place {
 	return p
 }
 
-// TestJournalTooLarge reads journals that are as long as one may be, and longer. What follows a whole one counts too.
+// TestJournalTooLarge reads journals of the maximum length and longer ones. Blanks after the JSON count too.
 func TestJournalTooLarge(t *testing.T) {
 	const head, tail = `{"ftpfetch":4,"url":"ftp://h/f","size":10,"done":[`, `]}`
 	for what, tt := range map[string]struct {
@@ -95,7 +95,8 @@ func TestJournalTooLarge(t *testing.T) {
 	}
 }
 
-// FuzzJournal checks that every journal that parses is sound and means the same when it is written again.
+// FuzzJournal checks that every journal that parses is consistent, and stays the same when it is written and read
+// again.
 func FuzzJournal(f *testing.F) {
 	for _, s := range stateSeeds {
 		b := must.Get(json.Marshal(s))(f)
@@ -114,7 +115,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		b, err := json.Marshal(s)
 		if err != nil {
-			return // a year that JSON does not write
+			return // JSON cannot write this year
 		}
 		if again, err := parseJournal(b); err != nil || again.URL != strings.ToValidUTF8(s.URL, "\ufffd") || again.Adopted != s.Adopted ||
 			!reflect.DeepEqual(again.Blocks, s.Blocks) {
@@ -123,7 +124,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// TestJournalInDocs checks that the journal in docs/download.md is one, and that its table has every field.
+// TestJournalInDocs checks that the journal in docs/download.md parses, and that the table there has every field.
 func TestJournalInDocs(t *testing.T) {
 	b := must.Get(os.ReadFile("../../../docs/download.md"))(t)
 	text := string(b)
@@ -182,8 +183,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestBlocks adds and gives up ranges at random. The blocks always cover exactly what is done, and find every byte that
-// changed.
+// TestBlocks adds and drops ranges at random. It checks that the blocks always cover exactly the ranges, and detect
+// every changed byte.
 func TestBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := make([]byte, 1000)
@@ -224,7 +225,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBlockFor checks that the number of blocks stays within bounds.
+// TestBlockFor checks the block size for files from none to 1 TiB.
 func TestBlockFor(t *testing.T) {
 	for size, want := range map[int64]int64{-1: minBlock, 0: minBlock, 16 << 30: minBlock, 1 << 40: 256 << 20} {
 		if got := blockFor(size); got != want {
@@ -262,7 +263,7 @@ func TestSpansAtRandom(t *testing.T) {
 	}
 }
 
-// sound reports whether s is what type Spans promises, within size bytes.
+// sound reports whether s keeps what type Spans promises, within size bytes.
 func sound(s Spans, size int64) bool {
 	at := int64(-1)
 	for _, x := range s {
@@ -274,7 +275,7 @@ func sound(s Spans, size int64) bool {
 	return true
 }
 
-// TestAfter returns what is there from each byte on.
+// TestAfter checks After at each byte.
 func TestAfter(t *testing.T) {
 	var p Part
 	p.state.Done = Spans{{10, 20}, {30, 40}}
@@ -285,7 +286,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestAgree compares bytes that came twice with those that are there, and keeps those with which nothing can be compared yet.
+// TestAgree checks that bytes which came twice are compared, and are kept for later while the part lacks their other
+// copy.
 func TestAgree(t *testing.T) {
 	p := Part{f: must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)}
 	defer p.f.Close()

@@ -9,14 +9,14 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 )
 
-// lap holds bytes of the file that a response had beside its own.
+// lap holds bytes that a response sent outside its own span, where another response sends them too.
 type lap struct {
 	Span
 	b []byte
 }
 
-// Expect compares b with the bytes of the file from start on: now, or as soon as all of them are there. The error is then
-// ErrDiffers.
+// Expect compares b with the part's bytes from start on. If the part does not have all of them yet, End compares them
+// later. The error is ErrDiffers if they differ.
 func (p *Part) Expect(start int64, b []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -24,7 +24,7 @@ func (p *Part) Expect(start int64, b []byte) error {
 	return p.agree(p.state.Done)
 }
 
-// agree compares the laps that lie in done. The caller must hold mu.
+// agree compares and drops the laps that lie within done. The caller must hold mu.
 func (p *Part) agree(done Spans) (err error) {
 	p.laps = slices.DeleteFunc(p.laps, func(x lap) bool {
 		there := func(y Span) bool { return y.Start <= x.Start && x.End <= y.End }
@@ -43,7 +43,7 @@ func (p *Part) agree(done Spans) (err error) {
 	return err
 }
 
-// After returns what there already is from end on, but at most n bytes.
+// After returns the span from end on that the part already has, of at most n bytes.
 func (p *Part) After(end, n int64) Span {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,31 +15,31 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 )
 
-// Part is a claimed part and its journal, which a run writes until the file is whole. Its methods are safe for concurrent
-// use while bytes arrive.
+// Part is a claimed part and its journal. A run writes both until the file is whole. The methods of Part are safe for
+// concurrent use while bytes arrive.
 //
-// The run that holds the lock on the part owns both files. The part alone is worth nothing: only what a journal claims and
-// its checksums confirm counts for a later run. So the two need not change together, and a crash may lose either.
+// The run that holds the lock on the part owns both files. A later run uses only the bytes that the journal claims and
+// its checksums confirm. So part and journal need not change together, and a crash may lose either.
 type Part struct {
 	*Place
 	f       *os.File
-	info    fs.FileInfo // of f when it was locked, to recognize it
-	created bool        // by this run
-	like    fs.FileInfo // what has the permissions that the file gets, or nil
-	copied  fs.FileInfo // the target that the part has a copy of, or nil
-	placed  bool        // the file has another name now
+	info    fs.FileInfo // of f when it was locked, to recognize the file
+	created bool        // this run created the part
+	like    fs.FileInfo // the file whose permissions the part gets, or nil
+	copied  fs.FileInfo // the target, if the part started as a copy of it; else nil
+	placed  bool        // the part has been renamed to the target or to NAME.ftpfetch.bad
 
-	// What an earlier run has left: what the journal says, or what is wrong with it.
+	// Left is what the journal of an earlier run says. LeftErr is what is wrong with that journal.
 	Left    State
 	LeftErr error
 
 	mu      sync.Mutex
 	state   State
-	claimed Spans       // by the journal on the disk
-	known   atomic.Bool // bytes of this transfer go to the part
+	claimed Spans       // bytes that the journal on the disk claims
+	known   atomic.Bool // Know has been called
 	streams []*Stream
-	laps    []lap // what other responses had of bytes that are not all there yet
-	failed  error // why bytes did not reach the disk: the part cannot be trusted
+	laps    []lap // bytes to compare once the part has all of them
+	failed  error // why a flush failed; the part cannot be trusted then
 
 	writing   sync.Mutex // held while blocks and the journal change; lock it before mu
 	blocks    blocks
@@ -49,13 +49,13 @@ type Part struct {
 // Name returns the part's name, as messages show it.
 func (p *Part) Name() string { return p.shown(p.partial) }
 
-// File returns the part's own file, to read it.
+// File returns the open part, for reading.
 func (p *Part) File() *os.File { return p.f }
 
-// Check reads the bytes that Left claims, and removes the blocks that have changed from Left. The error is the cause of
+// Check reads the bytes that Left claims, and removes from Left the blocks that have changed. The error is the cause of
 // the end of ctx.
 func (p *Part) Check(ctx context.Context) error {
-	good, _ := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f}) // what cannot be read is fetched again
+	good, _ := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f}) // a block that cannot be read is fetched again
 	if ctx.Err() == nil {
 		p.Left.Blocks = good
 		p.Left.Done = good.spans()
@@ -63,15 +63,15 @@ func (p *Part) Check(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Resume takes what Left claims as the start.
+// Resume makes the state in Left the state of the part.
 func (p *Part) Resume() {
 	p.state = p.Left
 	p.blocks = p.Left.Blocks
 	p.claimed = p.Left.Done
 }
 
-// Copy replaces what the part has by the target, which must still be the one that was describes, as the start of a file with
-// this size and time.
+// Copy replaces the part's contents with a copy of the target, as the start of a file with this size and time. The
+// error is ErrMoved if the target is no longer the file that was describes.
 func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime time.Time) error {
 	f, err := p.dir.Open(p.target, os.O_RDONLY)
 	switch {
@@ -86,7 +86,7 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 	}
 	for err = p.Reset(); err == nil; {
 		if err = (disk.Reader{Ctx: ctx, F: f}).Ready(); err == nil {
-			_, err = io.CopyN(p.f, f, 64<<20) // within the kernel, where that is possible
+			_, err = io.CopyN(p.f, f, 64<<20) // the kernel copies, where it can
 		}
 	}
 	if err != io.EOF {
@@ -100,7 +100,7 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 	return nil
 }
 
-// same reports whether a file has not changed.
+// same reports whether now and was describe the same unchanged file.
 func same(now, was fs.FileInfo) bool {
 	return os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
 }
@@ -120,7 +120,7 @@ func (p *Part) Snapshot() State {
 	return s
 }
 
-// Know sets what is known about the file, whose bytes go to the part from now on.
+// Know sets the size and time of the file. From now on the part holds bytes of this transfer.
 func (p *Part) Know(size int64, modTime time.Time) {
 	p.known.Store(true)
 	p.mu.Lock()
@@ -131,17 +131,17 @@ func (p *Part) Know(size int64, modTime time.Time) {
 	}
 }
 
-// Known reports whether Know has been called. Until then what an earlier run has left stays: it may yet be given up.
+// Known reports whether Know has been called. Before that the part is as the earlier run left it.
 func (p *Part) Known() bool { return p.known.Load() }
 
-// Disown drops the bytes from n on, so that they are fetched again.
+// Disown drops the bytes from offset n on, so that they are fetched again.
 func (p *Part) Disown(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state.Done = p.state.Done.UpTo(n)
 }
 
-// Reset forgets everything and empties the part. No stream may be open.
+// Reset drops the state, except the URL, and empties the part. No stream may be open.
 func (p *Part) Reset() error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
@@ -160,10 +160,10 @@ func (p *Part) truncate() error {
 	return failure(p.Name(), "cannot be emptied", disk.Truncate(p.f, 0))
 }
 
-// Checkpoint flushes the part to disk, and only then claims its bytes in the journal. If the journal cannot be written,
-// the next run merely fetches those bytes again. If the bytes do not reach the disk, the run ends: see Health.
+// Checkpoint flushes the part to the disk, and only then claims its bytes in the journal. If the journal cannot be
+// written, the next run merely fetches those bytes again. If the flush fails, the run ends: see Health.
 func (p *Part) Checkpoint() error {
-	p.writing.Lock() // no bytes are given up between the snapshot and the journal
+	p.writing.Lock() // Reset must not drop bytes between the snapshot and the journal
 	defer p.writing.Unlock()
 	s := p.Snapshot()
 	err := p.Health()
@@ -188,8 +188,8 @@ func (p *Part) Checkpoint() error {
 	return err
 }
 
-// flushed takes the result of a flush to the disk. An error is the part's health from then on: bytes may be missing on the
-// disk although they can still be read, and the system reports that only once.
+// flushed records the result of a flush for Health. It keeps the first error: bytes may be missing on the disk although
+// they can still be read, and the system reports that only once.
 func (p *Part) flushed(err error) error {
 	err = failure(p.Name(), "cannot be flushed to disk", err)
 	p.mu.Lock()
@@ -205,15 +205,16 @@ func (p *Part) Health() error {
 	return p.failed
 }
 
-// Leave ends the use of a part: unless that has become a file, it keeps what a later run can resume from, which is nothing
-// if the part is worthless. Leave returns how many bytes the next run resumes from.
+// Leave closes the part. It keeps the part and its journal if a later run can resume from them, and else removes them,
+// as it does if the part is worthless. If the part has become a file, Leave only closes it. It returns how many bytes
+// the next run can resume from.
 func (p *Part) Leave(worthless bool) (kept int64) {
 	defer p.Close()
 	s := p.Snapshot()
 	switch {
 	case p.placed:
-	case !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // what an earlier run has left stays
-	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target has them
+	case !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // keep what an earlier run left
+	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target has the same bytes
 		p.Discard()
 	default:
 		_ = p.Checkpoint()
@@ -224,7 +225,7 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	return p.claimed.Octets()
 }
 
-// Discard removes the part and its journal, unless the part has become a file.
+// Discard closes the part, and removes it and its journal unless the part has become a file.
 func (p *Part) Discard() {
 	defer p.Close()
 	if !p.placed && p.ours() == nil && p.removeJournal() == nil {
@@ -232,14 +233,15 @@ func (p *Part) Discard() {
 	}
 }
 
-// Close leaves the part as it is.
+// Close closes the part and leaves it as it is.
 func (p *Part) Close() {
 	disk.Unlock(p.f)
 	_ = p.f.Close()
 }
 
-// Like gives the part the permissions of the file that it will replace, so that a private file stays private. Until the
-// file has its name its owner can write to it: later runs open it again.
+// Like gives the part the permissions of the file that it will replace, so that a private file stays private. The part
+// is always writable for its owner, because later runs open it again; publish takes that permission away if the
+// replaced file lacks it.
 func (p *Part) Like(replaced fs.FileInfo) error {
 	if replaced == nil || !replaced.Mode().IsRegular() {
 		return nil

@@ -1,9 +1,9 @@
-// Package partfile keeps the bytes of a file on the disk until it is whole. It knows of no server: its callers write spans
-// of bytes in any order.
+// Package partfile keeps the bytes of a file on the disk until the file is whole. It knows nothing of servers: its
+// callers write spans of bytes in any order.
 //
-// A [Place] is a target with the names beside it. Place.Claim locks NAME.ftpfetch.part and finds out what is in it. The
-// [Part] counts what arrives, writes the journal, and keeps what a later run can resume from. A [Group] gives files their
-// names. docs/download.md has the rules.
+// A [Place] is a target and the names of the files beside it. Place.Claim locks NAME.ftpfetch.part and reads its
+// journal. The [Part] counts the bytes that arrive, writes the journal, and keeps what a later run can resume from. A
+// [Group] gives files their names. docs/download.md has the rules.
 package partfile
 
 import (
@@ -17,10 +17,10 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// These errors tell causes apart.
+// Callers distinguish these causes with errors.Is.
 var (
 	ErrBusy    = errors.New("another run is writing the file")
-	ErrMoved   = disk.ErrMoved // look again
+	ErrMoved   = disk.ErrMoved // the caller must look at the target again
 	ErrDiffers = errors.New("other bytes than those that are there")
 	ErrBeyond  = errors.New("more bytes than the span has")
 
@@ -39,23 +39,23 @@ func changed(path, how string) error {
 
 func busy(path string) error { return refuse(path, "another run is writing it", ErrBusy) }
 
-// Place is where a file is to be. All its names are in one directory, which stays open.
+// Place is a target and the names of the files beside it. They are all in one directory, which stays open.
 type Place struct {
 	Path string      // the target, as messages show it
-	Info fs.FileInfo // of the target, not following links; nil if there is none
+	Info fs.FileInfo // of the target, without following links; nil if there is no target
 
 	group *Group
-	root  *os.Root  // below which the file is; nil: anywhere, and the target may be a link
-	path  string    // of the directory, below root
-	dir   *disk.Dir // nil while there is none
+	root  *os.Root  // the file is below root; nil: anywhere, and the target may be a link
+	path  string    // the directory of the target, relative to root
+	dir   *disk.Dir // nil if it is not open
 	names
-	alone   bool     // the names are of this run alone: there are no locks
-	entered bool     // the directory was looked for, and made if it was missing
+	alone   bool     // no other run uses the part's name, so the part needs no lock
+	entered bool     // makeDir was called
 	made    []string // the directories that this run made, in order
 }
 
-// Find returns the place of the target at path, below root or anywhere if that is nil, and looks at it. The caller closes
-// it.
+// Find returns the place of the target at path, after a call of Look. The path is relative to root; if root is nil, the
+// target may be anywhere. The caller must call Close.
 func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	switch {
 	case path == "":
@@ -89,16 +89,16 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 	return p, nil
 }
 
-// FlushName makes sure that the target, which stays, has its name on the disk.
+// FlushName flushes the name of a target that stays to the disk.
 func (p *Place) FlushName() error {
-	err := p.enter() // a download that refused the target has closed the directory
+	err := p.enter() // a download that refused the target closed the directory
 	if err == nil {
 		err = p.dir.FlushRecent()
 	}
 	return err
 }
 
-// enter opens the directory, unless it is open.
+// enter opens the directory unless it is open already.
 func (p *Place) enter() (err error) {
 	if p.dir == nil {
 		p.dir, err = p.group.Dirs.Enter(p.root, p.path)
@@ -106,7 +106,7 @@ func (p *Place) enter() (err error) {
 	return err
 }
 
-// leave closes the directory. gone means that it has lost its name.
+// leave closes the directory. gone means that the directory was renamed or removed.
 func (p *Place) leave(gone bool) {
 	if p.dir != nil {
 		p.group.Dirs.Leave(p.dir, gone)
@@ -114,7 +114,7 @@ func (p *Place) leave(gone bool) {
 	}
 }
 
-// Close ends the use of p. If the run failed, it removes the directories that it made, as far as they are empty.
+// Close releases p. If the run failed, Close removes the directories that p made and that are empty.
 func (p *Place) Close(failed bool) {
 	p.leave(false)
 	if failed {
@@ -149,7 +149,7 @@ func (p *Place) Look() error {
 
 // replaceable refuses a target that no download can replace.
 func (p *Place) replaceable() error {
-	mode := p.Info.Mode() // a dangling link counts as a file
+	mode := p.Info.Mode() // of a dangling link, which a download can replace
 	if mode&fs.ModeSymlink != 0 {
 		if followed, err := p.Stat(); err == nil {
 			mode = followed.Mode()
@@ -161,13 +161,14 @@ func (p *Place) replaceable() error {
 		return refuse(p.Path, "is a directory", localfile.ErrName)
 	case mode&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeIrregular) != 0:
 		return refuse(p.Path, "is not a regular file", localfile.ErrName)
-	case dir == "/dev/fd" || dir == "/proc/self/fd": // no other file can get such a name
+	case dir == "/dev/fd" || dir == "/proc/self/fd": // no file can be renamed to such a name
 		return refuse(p.Path, "is an open file, not the name of one", localfile.ErrName)
 	}
 	return nil
 }
 
-// separate removes the part's name if that is the target's too: a run was killed that gave the file its name by a hard link.
+// separate removes the part's name if part and target are the same file. A run that gives a file its name by a hard
+// link leaves both names if it is killed.
 func (p *Place) separate() error {
 	f, err := p.dir.Open(p.partial, os.O_RDONLY)
 	if err != nil {
@@ -181,7 +182,7 @@ func (p *Place) separate() error {
 	return failure(p.Path, "keeps its other name "+p.partial, p.dir.RemoveIfThere(p.partial))
 }
 
-// Stat examines the target and follows links, below a root only to what is there.
+// Stat examines the target and follows links, but not out of root.
 func (p *Place) Stat() (fs.FileInfo, error) {
 	return disk.Call("stat", p.Path, func() (fs.FileInfo, error) {
 		if p.root == nil {
@@ -191,7 +192,7 @@ func (p *Place) Stat() (fs.FileInfo, error) {
 	})
 }
 
-// Open opens the target, or what it leads to, to read it.
+// Open opens the target for reading and follows links.
 func (p *Place) Open() (*os.File, error) {
 	f, err := disk.Call("open", p.Path, func() (*os.File, error) {
 		if p.root == nil {
@@ -202,7 +203,7 @@ func (p *Place) Open() (*os.File, error) {
 	return f, failure(p.Path, "cannot be opened", err)
 }
 
-// Peek returns what the part has, as its journal says. It locks nothing and changes nothing.
+// Peek returns the state in the part's journal. It locks nothing and changes nothing.
 func (p *Place) Peek() (State, error) {
 	if err := p.enter(); err != nil {
 		return State{}, err
@@ -220,7 +221,8 @@ func (p *Place) Peek() (State, error) {
 
 func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.Path), name) }
 
-// The suffixes of the files beside a target: no other program's files have them, and nothing is saved under such names.
+// These are the suffixes of the files beside a target. Other programs do not use them, and Find refuses a target with
+// such a name.
 const (
 	partSuffix    = ".ftpfetch.part"
 	journalSuffix = ".ftpfetch.json"
@@ -232,12 +234,12 @@ const (
 type names struct {
 	target  string
 	partial string // the bytes so far
-	journal string // what the part holds
+	journal string // which bytes the part has
 	fresh   string // the next journal, until it replaces the journal
 	bad     string // a file whose digest was wrong
 }
 
-// namesOf returns the names that belong to a target, for one run alone if run is not "".
+// namesOf returns the names for a target. If run is not "", it makes the names unique to that run.
 func namesOf(name, run string) names {
 	stem := localfile.Beside(name, run)
 	return names{

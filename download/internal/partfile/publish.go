@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// Publish gives the whole part its final name, together with the others of its group.
+// Publish gives the complete part its final name, together with the other parts of its group.
 func (p *Part) Publish(f Finish) error {
 	n := &naming{Finish: f, part: p, size: p.Snapshot().Done.Octets()}
 	if err := p.prepare(n); err != nil {
@@ -23,7 +23,7 @@ func (p *Part) Publish(f Finish) error {
 	return p.group.join(n)
 }
 
-// prepare gives the part its size and time.
+// prepare sets the part's size and time.
 func (p *Part) prepare(n *naming) error {
 	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
 		return err
@@ -44,13 +44,15 @@ func (p *Part) prepare(n *naming) error {
 			n.time = info.ModTime()
 		}
 	}
-	// A record that is true of the target too comes after the name: before that it would be about the target.
+	// If the target has the same size and time, the record would match the target too. So it is written after the
+	// rename.
 	was := p.Info
 	n.late = was != nil && was.Size() == n.size && localfile.SameTime(was.ModTime(), n.time)
 	return err
 }
 
-// publish gives the prepared part its final name, which may exist only with Overwrite. The journal goes first.
+// publish removes the journal and gives the prepared part its final name. Without Overwrite it fails if that name
+// exists.
 func (p *Part) publish(n *naming) error {
 	if p.copied != nil {
 		if now, err := p.dir.Lstat(p.target); err != nil || !same(now, p.copied) {
@@ -85,8 +87,8 @@ func (p *Part) publish(n *naming) error {
 	return failure(p.Path, "cannot be moved into place", err)
 }
 
-// KeepBad renames the part, because its digest is wrong, and returns the new name. It replaces one that an earlier run has
-// kept, and calls same with that first.
+// KeepBad renames a part whose digest is wrong, and returns the new name. If an earlier run left a file of that name,
+// KeepBad calls same with it and then replaces it.
 func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 	if f, err := p.dir.Open(p.bad, os.O_RDONLY); err == nil {
 		same(f)
@@ -102,38 +104,38 @@ func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 	return p.shown(p.bad), err
 }
 
-// Group gives files their names, many at a time: files that arrive while others are flushed are named next. The zero value
-// is for one file. A Group is safe for concurrent use.
+// Group gives files their names in batches: the files that become complete during one batch make up the next. The zero
+// value is for one file. A Group is safe for concurrent use.
 type Group struct {
-	Pause   time.Duration // in which more files may join those that are there
-	Flush   func() error  // writes what Finish.Commit has recorded to the disk; nil: there is nothing
+	Pause   time.Duration // how long a batch waits for more files
+	Flush   func() error  // flushes what Finish.Commit has recorded; nil: there is nothing to flush
 	Dirs    disk.Dirs
-	Attempt string // in the names of the parts
-	Dry     bool   // nothing on the disk may change
+	Attempt string // identifies the attempt in the names of the parts; "" if there is only one
+	Dry     bool   // leave the disk as it is
 
 	mu      sync.Mutex
-	leads   bool // a caller of join works for all that wait
+	leads   bool // a caller of join is naming files for all waiting callers
 	waiting []*naming
 }
 
 // Finish says how a part becomes a file.
 type Finish struct {
 	Overwrite bool         // the name may exist
-	ModTime   time.Time    // the server's; if it is zero, the file has the time of its last byte's arrival
-	Note      func(string) // is told if the server's time cannot be set
-	// Commit, if not nil, records the file, which is on the disk with this time.
+	ModTime   time.Time    // the server's time; if zero, the file has the time at which its last byte arrived
+	Note      func(string) // called if the server's time cannot be set
+	// Commit, if not nil, records the file. The file is on the disk and has modTime.
 	Commit func(modTime time.Time) error
 }
 
-// naming is a part that waits for its name.
+// naming is a part that is waiting for its name.
 type naming struct {
 	Finish
 	part *Part     // nil if there is only something to record
 	size int64     // of the file
 	time time.Time // of the file
-	late bool      // it is recorded after it has its name
+	late bool      // Commit is called after the rename, not before
 	err  error
-	wake chan bool // true: lead the next group; false: the part has its name, or err says why not
+	wake chan bool // true: this caller leads the next batch; false: n is done, and err is its result
 }
 
 // Record calls commit and waits until what it records is on the disk.
@@ -141,8 +143,8 @@ func (g *Group) Record(commit func() error) error {
 	return g.join(&naming{Finish: Finish{Commit: func(time.Time) error { return commit() }}})
 }
 
-// join waits until n is done. The first caller leads: it does the work for everyone who waits by then, and hands over to
-// the first of those who came later.
+// join waits until n is done. If no caller is working, this caller does the work for all waiting callers, in one batch.
+// Then it passes the lead to the first caller that joined meanwhile.
 func (g *Group) join(n *naming) error {
 	n.wake = make(chan bool, 1)
 	g.mu.Lock()
@@ -171,11 +173,12 @@ func (g *Group) join(n *naming) error {
 	return n.err
 }
 
-// MostWaiting returns how many files may wait for their names: each is open.
+// MostWaiting returns how many files may wait for their names. There is a limit because waiting files are open.
 func MostWaiting() int { return min(256, disk.OpenFiles()/4) }
 
-// finish flushes the files of a group, records the ones that are on the disk, and gives them their names. If a file fails,
-// the others go on. If the record or a directory fails, all its files do.
+// finish flushes the files of a batch, records the ones that are on the disk, and gives them their names. A file that
+// fails does not affect the others. If the flush of the records fails, all files of the batch fail; if the flush of a
+// directory fails, all files in it do.
 func (g *Group) finish(all []*naming) {
 	parts := slices.DeleteFunc(slices.Clone(all), func(n *naming) bool { return n.part == nil })
 	var files []*os.File
@@ -194,7 +197,7 @@ func (g *Group) finish(all []*naming) {
 		}
 	}
 	for d := range dirs {
-		dirs[d] = cmp.Or(g.Dirs.FlushNew(), d.Flush()) // first the names of directories
+		dirs[d] = cmp.Or(g.Dirs.FlushNew(), d.Flush()) // flush the names of new directories first
 	}
 	g.record(all, true)
 	for d, err := range dirs {
@@ -203,7 +206,7 @@ func (g *Group) finish(all []*naming) {
 	each(parts, func(n *naming) error { return dirs[n.part.dir] })
 }
 
-// record calls Commit for the files that are late, or for the others, and writes to the disk what Commit has recorded.
+// record calls Commit for the files whose field late has the given value, and then flushes the records.
 func (g *Group) record(all []*naming, late bool) {
 	recorded := false
 	each(all, func(n *naming) error {

@@ -8,17 +8,17 @@ import (
 
 // Stream writes one connection's bytes into the part.
 type Stream struct {
-	// To is the part's file, whose offset tells how far the stream is even if the bytes go straight from the socket, or the
-	// stream itself while another has that.
+	// To is where the caller copies the bytes. For one stream it is the part's file: then the kernel can copy from the
+	// socket, and the file's offset is the stream's position. For other concurrent streams it is the Stream.
 	To io.Writer
 
 	part  *Part
 	n     atomic.Int64 // bytes written by Write
 	span  Span         // the bytes to write; an end of -1 means the end of the file
-	whole bool         // the span has arrived and nothing contradicts it
+	whole bool         // the span is confirmed to be complete
 }
 
-// Write writes to where the stream is.
+// Write writes b at the stream's position.
 func (s *Stream) Write(b []byte) (int, error) {
 	n, err := s.part.f.WriteAt(b, s.at())
 	s.n.Add(int64(n))
@@ -36,8 +36,8 @@ func (s *Stream) at() int64 {
 	return n
 }
 
-// brought returns the bytes of s.span that s has written if it is at at. The last one counts only once the span is known
-// to be whole, so that no run takes it for whole before.
+// brought returns the part of s.span that s has written up to the position at. It includes the last byte of the span
+// only if whole is set, so that no run takes an unconfirmed span for complete.
 func (s *Stream) brought(at int64) Span {
 	most := s.span.End
 	if !s.whole {
@@ -49,7 +49,8 @@ func (s *Stream) brought(at int64) Span {
 	return Span{s.span.Start, at}
 }
 
-// Write returns a stream that writes x. The first of several at a time uses the part's own file.
+// Write returns a stream for the span x. Among concurrent streams one writes to the part's file directly: see
+// Stream.To.
 func (p *Part) Write(x Span) (*Stream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +66,8 @@ func (p *Part) Write(x Span) (*Stream, error) {
 	return s, nil
 }
 
-// End ends s and counts its bytes. If s wrote more than its span, none of them count. If it also began in the middle of
-// the file, it did not begin where it should have, and the error is ErrBeyond.
+// End ends s and counts its bytes. If s wrote more than its span, none of its bytes count. If its span also began in
+// the middle of the file, the server did not start where it was asked to, and the error is ErrBeyond.
 func (p *Part) End(s *Stream, whole bool) (brought int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
-// The limits of what [List.Read] reads, in bytes: lists come from servers.
+// These are the limits of what [List.Read] reads, in bytes, because a server can send any list.
 const (
 	MaxLine = 16 << 10
 	MaxList = 64 << 20
@@ -29,23 +29,23 @@ const (
 var (
 	// ErrNotListed means that a list has no digest for the file.
 	ErrNotListed = errors.New("no digest is listed for the file")
-	// ErrAmbiguous means that a list has two.
+	// ErrAmbiguous means that a list has different digests for the file.
 	ErrAmbiguous = errors.New("different digests are listed for the file")
 	// ErrTooLarge means that a list exceeds MaxLine or MaxList.
 	ErrTooLarge = errors.New("too large for a list of digests")
 )
 
-// List is a file on the server that may hold the digest of another one in the same directory.
+// List is a file on the server that may have the digest of another file in the same directory.
 type List struct {
 	File      string // its name, in the directory of the file to verify
-	Algorithm string // of its digests; "" if its lines say it
+	Algorithm string // of its digests; "" if its lines name it
 	Whole     bool   // it lists the whole directory, so one retrieval serves many files
 }
 
-// Beside returns the lists to look for beside the file name, best first: stronger algorithms before weaker ones, and for
-// each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
-// md5checksums.txt, UCSC md5sum.txt; the lines of CHECKSUMS name their algorithm, which is BSD's sum(1) at Ensembl. Beside
-// omits the file itself.
+// Beside returns the lists to look for beside the file name, best first: stronger algorithms before weaker ones, and
+// for each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
+// md5checksums.txt, UCSC md5sum.txt; the lines of CHECKSUMS name their algorithm, which is BSD's sum(1) at Ensembl.
+// Beside omits a list whose name is the file's own.
 func Beside(name string) (lists []List) {
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5"} {
 		lists = append(lists,
@@ -59,7 +59,7 @@ func Beside(name string) (lists []List) {
 	return slices.DeleteFunc(lists, func(l List) bool { return l.File == name })
 }
 
-// Is reports whether a file has the name of a list.
+// Is reports whether name is a usual name of a list.
 func Is(name string) bool {
 	ext := path.Ext(name)
 	return slices.ContainsFunc(Beside(""), func(l List) bool {
@@ -67,11 +67,11 @@ func Is(name string) bool {
 	})
 }
 
-// Digests are the digests of one list, by the names of their files.
+// Digests has the digests of one list, by file name.
 type Digests struct {
-	Once   bool                  // it serves one file only: it lacks the digests of others
-	of     map[string]digest.Sum // without the digest itself if there are different ones
-	octets int                   // of memory, about
+	Once   bool                  // it is for one file only: it lacks the digests of other files
+	of     map[string]digest.Sum // an Algorithm without a Digest is ambiguous
+	octets int                   // memory in bytes, about
 }
 
 // Has reports whether the list names a file.
@@ -80,8 +80,8 @@ func (d *Digests) Has(name string) bool {
 	return ok
 }
 
-// Add adds the name of a file with its digest, if that is known. The digest of the strongest algorithm counts. Two
-// different digests of one algorithm are ambiguous.
+// Add adds the name of a file with its digest, if the digest is known. If Add is called again for a name, the strongest
+// algorithm wins, and two different digests of that algorithm are ambiguous.
 func (d *Digests) Add(name string, sum digest.Sum) {
 	if d.of == nil {
 		d.of = make(map[string]digest.Sum)
@@ -97,8 +97,7 @@ func (d *Digests) Add(name string, sum digest.Sum) {
 	}
 }
 
-// Find returns the digest of a file that is listed under the first of the names that has one. The errors are
-// [ErrNotListed] and [ErrAmbiguous].
+// Find returns the digest of the first of the names that has one. The errors are [ErrNotListed] and [ErrAmbiguous].
 func (d *Digests) Find(names ...string) (digest.Sum, error) {
 	for _, name := range names {
 		switch sum := d.of[name]; {
@@ -111,8 +110,8 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 	return digest.Sum{}, ErrNotListed
 }
 
-// Read reads the list. If it names very many files, Read keeps the digests of some of them, and of names that end in name.
-// A line has one of the forms
+// Read reads the list. If it names too many files to keep, Read keeps the digests of the first ones, and of files whose
+// names end in name. A line has one of the forms
 //
 //	hex  name         md5sum(1) and similar; also with one space or a tab
 //	hex *name         the same, in binary mode
@@ -123,11 +122,11 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 //	                  and is not one of a whole directory
 //
 // A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./" or
-// "/", and in the file's own list with any directories; the rest must equal the name byte for byte, so that an entry for another
-// file never counts. Read skips all other lines, but after a thousand of them without a digest before reads no further.
+// "/", and in the file's own list with any directories. The rest must equal the name byte for byte, so that an entry
+// for another file never counts. Read skips all other lines. It stops if the first thousand lines have no digest.
 //
-// Only digests of the list's algorithm count. If that is "", the line names it, or the length of its digest shows
-// that it is one of md5, sha1 and sha256, and the strongest digest of the file wins.
+// Only digests of the list's algorithm count. If that is "", the line names the algorithm, or the length of the digest
+// shows that it is md5, sha1 or sha256. Then the strongest digest of the file wins.
 //
 // Errors are [ErrTooLarge] and the errors of r.
 func (l List) Read(r io.Reader, name string) (*Digests, error) {
@@ -168,7 +167,7 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 	return d, err
 }
 
-// inDirectory returns what a listed name is in the list's directory.
+// inDirectory returns a listed name relative to the list's directory.
 func (l List) inDirectory(name string) string {
 	if !l.Whole {
 		return path.Base(name)
@@ -176,7 +175,7 @@ func (l List) inDirectory(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "./"), "/")
 }
 
-// keep adds a digest if there is room for it. The names that end in wanted have some room of their own.
+// keep adds a digest if there is room for it. Extra room is reserved for names that end in wanted.
 func (d *Digests) keep(name string, sum digest.Sum, wanted string) {
 	room := mostKnown
 	if strings.HasSuffix(name, wanted) {
@@ -193,11 +192,11 @@ func (d *Digests) keep(name string, sum digest.Sum, wanted string) {
 // line has no digest, or if neither the line nor the digest's length shows the algorithm.
 func Line(text string) (name string, sum digest.Sum, ok bool) { return parse(text, "") }
 
-// byLength has the algorithm of a digest by the number of its digits. 128 digits are sha512 or blake2b, and eight may be
-// a date: a wrong guess would make a good file look damaged.
+// byLength maps the number of digits to the algorithm. It lacks 128, which may be sha512 or blake2b, and 8, which may
+// be a date: a wrong guess would make a good file look damaged.
 var byLength = map[int]string{64: "sha256", 40: "sha1", 32: "md5"}
 
-// parse is [Line], but ok only if the digest is of the algorithm want.
+// parse is [Line], but reports ok only if the digest's algorithm is want. "" allows any.
 func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 	text, escaped := strings.CutPrefix(text, `\`)
 	a, name, digits := tagged(text)
@@ -216,11 +215,11 @@ func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 	return name, sum, ok && err == nil
 }
 
-// escapes decodes the escapes of coreutils in a name, and unmarked removes them.
+// escapes decodes the escapes that coreutils write in a name, and unmarked removes them.
 var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
 var unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
 
-// withTag is "SHA256 (name) = hex" or "SHA256(name)= hex". The name may hold parentheses itself.
+// withTag matches "SHA256 (name) = hex" and "SHA256(name)= hex". The name may contain parentheses.
 var withTag = lazy.Regexp(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
 
 func tagged(text string) (algo, name, digits string) {
@@ -235,7 +234,7 @@ func tagged(text string) (algo, name, digits string) {
 	return algorithm.Named(m[1]), m[2], m[3]
 }
 
-// blocks reads what BSD's sum(1) prints: "12345 67 name".
+// blocks parses a line of BSD's sum(1): "12345 67 name".
 func blocks(text string) (algo, name, digits string) {
 	words := strings.Fields(text)
 	if len(words) != 3 || len(words[0]) != 5 {
@@ -249,7 +248,7 @@ func blocks(text string) (algo, name, digits string) {
 	return "bsdsum", words[2], fmt.Sprintf("%04x%08x", sum, kib)
 }
 
-// plain reads "hex  name", "hex *name", "hex name" and "hex". There are no digits if text has another form.
+// plain reads "hex  name", "hex *name", "hex name" and "hex". It returns no digits if text has another form.
 func plain(text string) (name, digits string) {
 	rest := strings.TrimLeft(text, "0123456789abcdefABCDEF")
 	digits = text[:len(text)-len(rest)]
@@ -264,24 +263,25 @@ func plain(text string) (name, digits string) {
 	return "", ""
 }
 
-// Cache remembers what the directories of a run have, so that the lists for many files of one are fetched once. It
-// forgets everything when that is much. The zero value is empty.
+// Cache remembers the names and lists of directories during a run, so that each list is fetched once even if it serves
+// many files. When the memory exceeds a limit, Cache forgets everything. The zero value is empty.
 type Cache struct {
 	known  sync.Map // *known by key
 	weight atomic.Int64
 }
 
-// known is what a Cache knows for one key.
+// known is what a Cache remembers for one key.
 type known struct {
-	sync.Mutex // held by the first file, which finds out; the others wait for it
+	sync.Mutex // the first caller of Get holds it while it calls get; the others wait
 	digests    *Digests
 }
 
-// mostKnown bounds the memory in bytes for what a Cache remembers, and for the names of a list, each of which takes perName
-// and its own length: there is room for 200,000. A list has a digest within the first mostForeign lines.
+// mostKnown is the memory in bytes that a Cache may take, and that one list may take. A name takes perName and its own
+// length, so there is room for about 200,000 names. A file without a digest in its first mostForeign lines is not a
+// list.
 const mostKnown, perName, mostForeign = 48 << 20, 200, 1000
 
-// Get returns what get returned for the key before, or calls it.
+// Get returns what an earlier get returned for the key, or else calls get.
 func (c *Cache) Get(key string, get func() (*Digests, error)) (*Digests, error) {
 	at, _ := c.known.LoadOrStore(key, new(known))
 	k := at.(*known)

@@ -36,7 +36,7 @@ func of(a string) List { return List{Algorithm: a} }
 // other is a digest that no search wants.
 var other = strings.Repeat("0", 64)
 
-// find returns the digest of a file that a list has.
+// find returns the digest that a list has for a file.
 func find(l List, r io.Reader, name string) (digest.Sum, error) {
 	d, err := l.Read(r, name)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestFindAlgorithms(t *testing.T) {
 	}
 }
 
-// TestFindAny checks lines that tell the algorithm.
+// TestFindAny checks lines that show the algorithm.
 func TestFindAny(t *testing.T) {
 	for _, row := range lists(t, "any algorithm") {
 		list, want := row[0], row[1]
@@ -109,7 +109,7 @@ func TestFindErrors(t *testing.T) {
 	check("f", io.MultiReader(strings.NewReader(line), iotest.ErrReader(broken)), broken)
 }
 
-// TestFindLimit reads lists of exactly the limit and of one byte more.
+// TestFindLimit reads lists of exactly MaxList bytes and of one more.
 func TestFindLimit(t *testing.T) {
 	list := abc["sha256"] + "  f\n"
 	list += strings.Repeat(strings.Repeat("x", 1<<13-1)+"\n", MaxList>>13)[len(list):]
@@ -137,7 +137,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestFindOfDirectory checks that a path in the list of a whole directory is that of one file only.
+// TestFindOfDirectory checks that a path in the list of a whole directory names only the file at that path.
 func TestFindOfDirectory(t *testing.T) {
 	l := List{Algorithm: "sha256", Whole: true}
 	for name, want := range map[string]error{"d/f": nil, "f": ErrNotListed, "e/f": ErrNotListed} {
@@ -191,7 +191,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestCache checks that one of many asks, that what fails is asked again, and that there is a bound.
+// TestCache checks that only one of many callers asks, that a failure is asked again, and that memory is bounded.
 func TestCache(t *testing.T) {
 	var c Cache
 	var asked atomic.Int64
@@ -233,7 +233,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestReadBounded checks that of a very long list the file that is asked for is kept.
+// TestReadBounded checks that Read keeps the wanted file of a very long list.
 func TestReadBounded(t *testing.T) {
 	var list strings.Builder
 	for i := range mostKnown/perName + 3 {
@@ -249,8 +249,8 @@ func TestReadBounded(t *testing.T) {
 	}
 }
 
-// TestReadHostile checks how much is kept of lists whose lines are large, or all end in the name, and how much is read of
-// files that are no lists.
+// TestReadHostile checks how much Read keeps of lists whose lines are long or all end in the name, and how much it
+// reads of files that are not lists.
 func TestReadHostile(t *testing.T) {
 	md5 := abc["md5"]
 	line := func(text string, n int) io.Reader { return strings.NewReader(strings.Repeat(text, n/len(text))) }
@@ -279,7 +279,7 @@ func TestReadHostile(t *testing.T) {
 	}
 }
 
-// TestBesideRanks checks that the lists of stronger algorithms come first, by the one table that ranks them.
+// TestBesideRanks checks that Beside ranks algorithms as package algorithm does.
 func TestBesideRanks(t *testing.T) {
 	last := ""
 	for _, l := range Beside("f") {
