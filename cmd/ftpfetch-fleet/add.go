@@ -20,25 +20,25 @@ import (
 	"example.com/ftpfetch/internal/cli"
 )
 
-// add adds a list, which ftpfetch itself reads and completes. The chunks take the place of its run.
+// add adds a list. ftpfetch reads and completes the list, and stdio.Batch sends it as chunks in place of a run.
 func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
-	debug.SetGCPercent(20) // while a list is checked nearly all of a large heap is its paths, which stay
+	debug.SetGCPercent(20) // while a list is checked, nearly all of a large heap is its paths, which stay
 	var added *job
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
 	stdio.Batch = func(
 		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o *batch.Options,
 	) (batch.Totals, error) {
 		debug.FreeOSMemory()
-		debug.SetGCPercent(400) // from now on nearly all is soon garbage
+		debug.SetGCPercent(400) // from now on most of the heap soon becomes garbage
 		f.expire(ctx)
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
-			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // it is no failure of a file
+			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // not the failure of a file
 		}
 		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
 	}
 	if code := cli.Run(ctx, append(args, "--quiet"), stdio); code != 0 || added == nil { // such as --dry-run
-		return exit(code) // it has said why
+		return exit(code) // cli.Run has printed the reason
 	}
 	if added.Unasked > 0 {
 		c.line("warning: the passwords of %d URLs stay here: the workers take those from their netrc files",
@@ -51,7 +51,8 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 	return err
 }
 
-// withList returns a command line of ftpfetch for one of the fleet, whose last word is the list, and the list.
+// withList turns the arguments of add into arguments of ftpfetch: the last operand becomes the list. It also returns
+// the list.
 func withList(args []string) (line []string, list string) {
 	named := slices.ContainsFunc(args, func(a string) bool {
 		flag, _, _ := strings.Cut(a, "=")
@@ -64,11 +65,11 @@ func withList(args []string) (line []string, list string) {
 	return append(slices.Clone(args[:n]), "--manifest", args[n]), args[n]
 }
 
-// errCancelled is the cause of the end of an add whose job was cancelled meanwhile.
+// errCancelled means that the job was cancelled while its list was being added.
 var errCancelled = usage("the job was cancelled while its list was added")
 
-// add adds the tasks as a job. Nothing is sent of a list that cannot be. The job is there before its first chunk, so that it
-// can be cancelled, and cancels itself if not all of its chunks are.
+// add adds the tasks as a job. It sends nothing of a list that cannot be sent. It creates the job before the first
+// chunk, so that the job can be cancelled, and cancels the job if it cannot send all chunks.
 func (f *fleet) add(
 	ctx context.Context, list string, tasks iter.Seq[batch.Task], o *batch.Options, wishes *wishes,
 ) (*job, error) {
@@ -131,7 +132,7 @@ func (f *fleet) untilCancelled(
 	return ctx, end, nil
 }
 
-// sendAll sends the chunks of a job until it is cancelled, and returns how many they are.
+// sendAll sends the chunks of a job until the job is cancelled, and returns their number.
 func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (sent int, err error) {
 	ctx, end, err := f.untilCancelled(ctx, j.ID)
 	defer end(nil)
@@ -158,7 +159,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (se
 		}
 		sent++
 	}
-	meet() // again: a queue may have seemed to be empty for long
+	meet() // again: meanwhile a queue may have been retired as empty
 	err = flying.Wait()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -166,7 +167,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (se
 	return sent, err
 }
 
-// lanes returns how many lanes there are now.
+// lanes returns the current number of lanes.
 func (f *fleet) lanes(ctx context.Context) (n int) {
 	pulses, _ := f.pulses(ctx) // without them chunks are a little larger
 	for _, p := range pulses {
@@ -175,7 +176,7 @@ func (f *fleet) lanes(ctx context.Context) (n int) {
 	return min(n, mostLanes)
 }
 
-// meet tells the workers of a host of a job.
+// meet tells the workers that a job has files of a host.
 func (f *fleet) meet(ctx context.Context, j *job, address string) error {
 	if err := f.putHost(ctx, host{address, j.bounds}); err != nil {
 		return err
@@ -195,8 +196,8 @@ func (j *job) text() []byte {
 	return text
 }
 
-// send gives the server a chunk, again if the answer is lost. The server takes it once in two minutes. If it is there twice all
-// the same, it has one result.
+// send gives the server a chunk, and repeats that if the answer is lost. The server ignores copies for two minutes. A
+// chunk that is nevertheless there twice gets one result.
 func (f *fleet) send(ctx context.Context, c *chunk) error {
 	msg, err := c.message()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestCancelledAdd cancels a job at each moment of its adding. Nothing is left that runs, and add says so.
+// TestCancelledAdd cancels a job at each moment while it is added. Nothing of it may remain, and add must say so.
 func TestCancelledAdd(t *testing.T) {
 	t.Parallel()
 	const files, chunks = 1400, 67
@@ -53,7 +53,7 @@ func TestCancelledAdd(t *testing.T) {
 	}
 }
 
-// cancelling calls cancel when at messages were sent, others perhaps meanwhile.
+// cancelling calls cancel after at messages; others may be sent at the same time.
 type cancelling struct {
 	jetstream.JetStream
 	at, most int32
@@ -75,7 +75,7 @@ func (c *cancelling) PublishMsg(
 	return ack, err
 }
 
-// TestParcels adds lists whose parcels cannot all be written, and sees that nothing is left of them: no file, no job.
+// TestParcels adds lists whose parcels cannot all be written, and checks that no file and no job is left of them.
 func TestParcels(t *testing.T) {
 	s, temp := newStand(t), t.TempDir()
 	list := filepath.Join(t.TempDir(), "list")

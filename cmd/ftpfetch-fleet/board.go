@@ -23,24 +23,24 @@ import (
 //go:embed page
 var pages embed.FS
 
-// board serves what status tells by HTTP, to look at: a page, its events, metrics and reports.
+// board serves over HTTP what status prints: a page, its events, metrics and reports.
 type board struct {
 	f     *fleet
 	hub   *hub
-	local bool // only this machine can ask; else who does needs a token
+	local bool // only this machine can connect; otherwise a request needs a token
 
 	mu     sync.Mutex
 	sums   map[string]*sum // by job
 	states []*state
-	at     time.Time // of states
+	at     time.Time // time of states
 }
 
 const (
-	mostShown = 50 // jobs
+	mostShown = 50 // number of jobs
 	glance    = time.Second
 )
 
-// serveBoard serves a board until ctx ends. Anywhere but on loopback it speaks TLS and wants the token.
+// serveBoard serves a board until ctx ends. On any address but loopback it uses TLS and requires the token.
 func (h *hub) serveBoard(ctx context.Context, address string) (stop func(), at string, err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -92,20 +92,20 @@ func (b *board) handler() http.Handler {
 	})
 }
 
-// admits reports whether a request is from one who may look. On loopback that is who asks for this machine by its address:
-// a page elsewhere, whose name leads here, does not.
+// admits reports whether a request may be answered. On loopback it must name this machine by its address: a page
+// elsewhere whose name resolves to this machine does not.
 func (b *board) admits(r *http.Request) bool {
 	if b.local {
 		host, _, err := net.SplitHostPort(r.Host)
 		return err == nil && isLoopback(host)
 	}
-	_, given, _ := r.BasicAuth() // which browsers ask for
+	_, given, _ := r.BasicAuth() // browsers ask for a login
 	return slices.ContainsFunc(roles, func(role string) bool {
 		return subtle.ConstantTimeCompare([]byte(given), []byte(b.hub.as(role).Token)) == 1
 	})
 }
 
-// look returns the states of the last jobs, the newest first, as they were a moment ago.
+// look returns the states of the last jobs, the newest first. They are at most a moment old.
 func (b *board) look(ctx context.Context) ([]*state, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +125,7 @@ func (b *board) look(ctx context.Context) ([]*state, error) {
 	return states, nil
 }
 
-// events sends the states as server-sent events, as often as they may have changed.
+// events sends the states as server-sent events, whenever they may have changed.
 func (b *board) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -133,15 +133,15 @@ func (b *board) events(w http.ResponseWriter, r *http.Request) {
 	for {
 		states, err := b.look(r.Context())
 		if err == nil {
-			_, err = fmt.Fprintf(w, "data: %s\n", printable.JSON(states)) // which ends in a line end
+			_, err = fmt.Fprintf(w, "data: %s\n", printable.JSON(states)) // the JSON ends in a line end
 		}
 		if err = errors.Join(err, out.Flush()); err != nil || !wait(r.Context(), glance) {
-			return // the page asks again
+			return // the page reconnects
 		}
 	}
 }
 
-// metrics tells Prometheus of the states.
+// metrics writes the states for Prometheus.
 func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 	states, err := b.look(r.Context())
 	if err != nil {
@@ -176,7 +176,7 @@ func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
-// report sends the report of a job, one JSON object a line.
+// report sends the report of a job, one JSON object per line.
 func (b *board) report(w http.ResponseWriter, r *http.Request) {
 	j, err := b.f.find(r.Context(), r.PathValue("job"))
 	if err != nil {
@@ -190,6 +190,6 @@ func (b *board) report(w http.ResponseWriter, r *http.Request) {
 		return err
 	})
 	if err != nil {
-		panic(http.ErrAbortHandler) // so that what was sent is not taken for all
+		panic(http.ErrAbortHandler) // so that a part is not taken for the whole report
 	}
 }

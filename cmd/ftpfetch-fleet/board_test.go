@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestBoard asks for all that the board has, and for what it must not tell.
+// TestBoard requests everything that the board has, and what it must refuse.
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -87,7 +87,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// wellFormed checks that metrics are as Prometheus wants them, and that all are there but those of hosts.
+// wellFormed checks that metrics have the format of Prometheus, and that none but those of hosts is missing.
 func wellFormed(t *testing.T, text string) {
 	t.Helper()
 	if problems, err := promlint.New(strings.NewReader(text)).Lint(); err != nil || len(problems) > 0 {
@@ -100,7 +100,7 @@ func wellFormed(t *testing.T, text string) {
 	}
 }
 
-// TestBoardFar has a board that other machines can ask.
+// TestBoardFar has a board that other machines can reach.
 func TestBoardFar(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)

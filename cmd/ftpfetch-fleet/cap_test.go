@@ -41,7 +41,7 @@ type countedConn struct {
 
 func (c *countedConn) Close() error { c.end(); return c.Conn.Close() }
 
-// counting makes a server count its open control connections: it opens their listener first.
+// counting makes a server count its open control connections. Their listener is the first that the server opens.
 func counting(o *testserver.Options) *atomic.Int64 {
 	open, listeners := new(atomic.Int64), new(atomic.Int64)
 	listen := o.Listen
@@ -68,8 +68,8 @@ func slow(d time.Duration) func(*testserver.Conn) testserver.Action {
 	}
 }
 
-// TestSecondHost has files whose first place has gone. The second is on a host that takes one connection: whatever the
-// lanes ask that for, and however long they do, they have one together, and all files come.
+// TestSecondHost has files whose first URL is dead. The second URL is on a host that allows one connection. Whatever
+// the lanes request from it, and however long that takes, they share that connection, and all files arrive.
 func TestSecondHost(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"files": {}, "each within a time": {"--max-time", "60"}, "lists of digests": {"--verify"}, "both": {"--verify", "--max-time", "60"},
@@ -79,7 +79,7 @@ func TestSecondHost(t *testing.T) {
 			t.Parallel()
 			const files = 12
 			s := newStand(t)
-			a := []*ftpServer{newFTP(t, 1, 9, testserver.Options{}), newFTP(t, 1, 9, testserver.Options{})} // so that two lanes work
+			a := []*ftpServer{newFTP(t, 1, 9, testserver.Options{}), newFTP(t, 1, 9, testserver.Options{})} // two, so that two lanes work
 			b := newFTP(t, files, 1, testserver.Options{Fault: slow(slotTTL / 4), Tree: sums(files)})       // together they outlast a slot
 			lines := []string{"urls\tpath"}
 			for i := range files {
@@ -106,8 +106,8 @@ func TestSecondHost(t *testing.T) {
 	}
 }
 
-// TestLostSlot cuts the link to the fleet's server while a connection is in some state, to the lane's own host or another
-// one. The connection is closed before the slot is anybody else's.
+// TestLostSlot cuts the link to the fleet's server while a connection is in some state, to the lane's own host or
+// another one. The connection must be closed before another worker can have the slot.
 func TestLostSlot(t *testing.T) {
 	states := []string{"data", "NLST", "idle", "", "USER", "CWD", "TYPE", "EPSV", "RETR"}
 	for _, other := range []bool{true, false} {
@@ -170,7 +170,7 @@ func lostSlot(t *testing.T, other bool, at string) {
 	if !bytes.Equal(before.Value(), after.Value()) {
 		t.Errorf("the slot was %s, and is %s", before.Value(), after.Value())
 	}
-	// Who cannot be reached may have a connection. Who can be tells that it has none.
+	// A worker that cannot be reached may have a connection. A worker that can be reached says that it has none.
 	<-time.After(2 * slotTTL)
 	if w.acquire(t.Context(), hostKey(srv.Addr())) != nil {
 		t.Error("the slot was had before it was clear that its worker has no connection")
@@ -186,7 +186,7 @@ func lostSlot(t *testing.T, other bool, at string) {
 	})
 }
 
-// sums is a list of digests.
+// sums returns a list of digests.
 func sums(files int) map[string]string {
 	var text strings.Builder
 	for i := range files {

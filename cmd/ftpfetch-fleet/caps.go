@@ -7,25 +7,27 @@ import (
 	"time"
 )
 
-// ceiling is how many connections from one egress a host bears that has refused one. It rises as in internal/schedule.
+// ceiling is the number of connections that a host which has refused one accepts from one egress. It rises as in
+// internal/schedule.
 type ceiling struct {
 	Most    int           `json:"most"`
-	Patient time.Duration `json:"patient"` // until one more is tried
-	Probing bool          `json:"probing"` // Most was raised to try that
+	Patient time.Duration `json:"patient"` // until one more connection is tried
+	Probing bool          `json:"probing"` // Most was raised for that
 }
 
 const (
 	firstProbe = 30 * time.Second
 	lastProbe  = 10 * time.Minute
-	// settle is how long refusals are one. Each for itself would lower the ceiling from 10 to 1 in 0.2 s.
+	// settle is the time in which several refusals count as one. Counted one by one, they would lower the ceiling from
+	// 10 to 1 in 0.2 s.
 	settle = 4 * time.Second
 )
 
-// limit returns how many slots a host has now.
+// limit returns the current number of slots of a host.
 func (w *worker) limit(key string) int {
 	var h host
 	var c ceiling
-	if _, ok := w.hosts.get(key, &h); !ok || !w.caps.whole() { // a ceiling may be there
+	if _, ok := w.hosts.get(key, &h); !ok || !w.caps.whole() { // there may be a ceiling that w.caps has not read yet
 		return 0
 	}
 	if _, ok := w.caps.get(w.egress+"."+key, &c); ok {
@@ -34,7 +36,8 @@ func (w *worker) limit(key string) int {
 	return h.PerHost
 }
 
-// lower notes that a host refused a connection, after its slot was released. Of several only one lowers the ceiling.
+// lower records that a host refused a connection, after the slot was released. Of several refusals, only one lowers the
+// ceiling.
 func (w *worker) lower(ctx context.Context, key string) {
 	at := w.egress + "." + key
 	if _, err := w.refusals.Create(ctx, at, nil); err != nil || !wait(ctx, settle/4) {
@@ -58,7 +61,8 @@ func (w *worker) lower(ctx context.Context, key string) {
 	w.line("%s has too many connections: continuing with %d", h.Address, max(1, live))
 }
 
-// raise tries one more connection, if all that the ceiling allows are in use and it has not changed for long enough.
+// raise tries one more connection, if all that the ceiling allows are in use and the ceiling has not changed for long
+// enough.
 func (w *worker) raise(ctx context.Context, key string) {
 	var c ceiling
 	at := w.egress + "." + key
@@ -69,13 +73,13 @@ func (w *worker) raise(ctx context.Context, key string) {
 		return
 	}
 	w.setCeiling(ctx, at, func(now *ceiling) bool {
-		same := *now == c // nobody else has raised it
+		same := *now == c // no other worker has raised it
 		now.Most, now.Probing = now.Most+1, true
 		return same
 	})
 }
 
-// setCeiling changes a ceiling, on the server.
+// setCeiling changes a ceiling on the server.
 func (w *worker) setCeiling(ctx context.Context, at string, how func(*ceiling) bool) {
 	_, _ = change(ctx, w.fleet.caps, at, &ceiling{Most: math.MaxInt32}, func(c *ceiling) error {
 		if how(c) {

@@ -19,7 +19,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// process starts this program as the command. It is killed when the test ends.
+// process starts the command in this program. The end of the test kills it.
 func process(t *testing.T, args ...string) *exec.Cmd { return processWith(t, nil, args...) }
 
 func processWith(t testing.TB, env []string, args ...string) *exec.Cmd {
@@ -35,7 +35,8 @@ func kill(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// TestChaos kills a worker every few seconds, and the server twice, and freezes a worker for longer than its slots last.
+// TestChaos kills a worker every few seconds, kills the server twice, and freezes a worker for longer than its slots
+// last.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	files, pause := night.Or(1200, 20000), time.Duration(night.Or(700, 3000))*time.Millisecond
@@ -64,7 +65,7 @@ func TestChaos(t *testing.T) {
 	done := make(chan string, 1)
 	go func() {
 		for {
-			if out, _, code := s.do("wait", "--json"); code == 0 || t.Context().Err() != nil { // else it took too long
+			if out, _, code := s.do("wait", "--json"); code == 0 || t.Context().Err() != nil { // or it took too long
 				done <- out
 				return
 			}
@@ -105,7 +106,8 @@ func TestChaos(t *testing.T) {
 	compare(t, dir, files)
 }
 
-// TestFrozen freezes a worker for ever in the middle of a file. Another one completes the file in the same directory.
+// TestFrozen freezes a worker forever in the middle of a file. Another worker must complete the file in the same
+// directory.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	s, dir := newStand(t), t.TempDir()
@@ -129,7 +131,7 @@ func TestFrozen(t *testing.T) {
 	compare(t, dir, 1)
 }
 
-// compare checks that a directory has just these files, and each the right one.
+// compare checks that a directory has exactly these files, each with the right contents.
 func compare(t *testing.T, dir string, files int) {
 	right := 0
 	for _, e := range must.Get(os.ReadDir(dir))(t) {
@@ -150,7 +152,7 @@ func compare(t *testing.T, dir string, files int) {
 	}
 }
 
-// link is between a worker and the server. While it is cut nothing arrives, and nobody hears of that.
+// link relays between a worker and the server. While it is cut, nothing arrives, and neither side gets an error.
 type link struct {
 	net.Listener
 	mu  sync.Mutex
@@ -193,7 +195,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(data []byte) (int, error) { return w(data) }
 
-// TestLink cuts the link of one of two workers for longer than its slots and its chunk last. Nothing is lost.
+// TestLink cuts the link of one of two workers for longer than its slots and its chunk last. Nothing may be lost.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	const files = 1000
@@ -233,7 +235,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestNamespace is TestLink with a network of the kernel: the worker is in a namespace of its own, whose link goes down.
+// TestNamespace is TestLink with a kernel network: the worker is in a network namespace whose link goes down.
 func TestNamespace(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

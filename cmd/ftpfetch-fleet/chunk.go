@@ -26,18 +26,18 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The most that a chunk holds. One that is lost with its worker is fetched again, and its text fits into a message.
+// The limits of a chunk. A chunk that is lost with its worker is fetched again, and its text must fit into a message.
 const (
 	mostFiles = 256
 	mostBytes = 1 << 30
 	mostText  = 512 << 10
 )
 
-// item is a manifest.Item that travels. It has no password: the workers take those from their netrc files.
+// item is a manifest.Item as it is sent. It has no password: the workers take passwords from their netrc files.
 type item struct {
 	URLs []string `json:"u"`
 	Path string   `json:"p,omitempty"`
-	Raw  []byte   `json:"raw,omitempty"` // in place of Path, if that is not UTF-8
+	Raw  []byte   `json:"raw,omitempty"` // replaces Path if that is not UTF-8
 	Size *int64   `json:"s,omitempty"`
 	Sum  string   `json:"d,omitempty"`
 	Line int      `json:"l,omitempty"`
@@ -46,14 +46,14 @@ type item struct {
 // login matches what looks like the login of a second URL in a path, as in ftp://proxy/ftp://me:secret@host/file.
 var login = regexp.MustCompile(`//[^/]*:[^/]*@`)
 
-// pack returns what travels of an item. It refuses one of which a part that must travel may be a password.
+// pack returns an item as it is sent. It refuses an item of which a part that must be sent may be a password.
 func pack(from manifest.Item) (to item, err error) {
 	to = item{Path: from.Path, Size: from.Size, Sum: from.Sum.String(), Line: from.Line}
 	if len(from.URLs) == 0 {
 		return to, errors.New("it has no URL")
 	}
 	for _, u := range from.URLs {
-		switch path := strings.Join(append(slices.Clone(u.Dirs), u.Name), "/"); { // no error shows it
+		switch path := strings.Join(append(slices.Clone(u.Dirs), u.Name), "/"); { // errors do not show the path
 		case strings.Contains(u.User.Username(), ":"):
 			return to, errors.New("behind the colon of the user name may be a password, which all workers would see: " +
 				"write the user alone, and the password to their netrc files")
@@ -86,7 +86,7 @@ func (i item) unpack() (to manifest.Item, err error) {
 	return to, err
 }
 
-// terms are how the files of a job are to be fetched. TestTerms names what of the options travels, and what does not.
+// terms are how the files of a job are to be fetched. TestTerms lists which of the options are sent.
 type terms struct {
 	Existing         download.Existing
 	NoResume, Verify bool
@@ -109,24 +109,24 @@ func (t terms) each(root *os.Root) download.Options {
 	}
 }
 
-// chunk is the work of one message: files of one host.
+// chunk is the work in one message: files of one host.
 type chunk struct {
 	Job   string `json:"job"`
-	ID    string `json:"id"`   // "17"; "17-3" is what that one has given away, and "r1-2" is of a retry
+	ID    string `json:"id"`   // "17"; "17-3" is a piece that it gave away, and "r1-2" is of a retry
 	Host  string `json:"host"` // host:port
 	Terms terms  `json:"terms"`
 	Items []item `json:"items"`
-	// Not names the workers that could not fetch these files, although the server did not say no.
+	// Not names the workers that could not fetch these files, although the server did not refuse them.
 	Not []string `json:"not,omitempty"`
 
-	files    int64  // that it names
-	attempt  string // the name of this worker's attempt at it; "" if its parts need none
+	files    int64  // number of files in the chunk
+	attempt  string // name of this worker's attempt; "" if its parts need none
 	inherits bool   // the attempt may have parts of earlier ones
 	chain
 }
 
-// chunkHeader names the header of a chunk that has its job, its number and how many files it names: what a worker that
-// cannot read the chunk must know, so that its files have an outcome all the same.
+// chunkHeader names the header of a chunk that has its job, its number and its number of files. A worker that cannot
+// read the chunk needs these to give each file an outcome.
 const chunkHeader = "Fleet-Chunk"
 
 func (c *chunk) message() (*nats.Msg, error) {
@@ -136,7 +136,8 @@ func (c *chunk) message() (*nats.Msg, error) {
 	return &nats.Msg{Subject: to, Data: text, Header: nats.Header{chunkHeader: {of}}}, err
 }
 
-// readChunk returns the chunk of a message. With an error it has only what the header tells; without that its Job is "".
+// readChunk returns the chunk in a message. With an error, the chunk has only what the header says; without a header,
+// its Job is "".
 func readChunk(header nats.Header, text []byte) (*chunk, error) {
 	told, c := new(chunk), new(chunk)
 	n, _ := fmt.Sscan(header.Get(chunkHeader), &told.Job, &told.ID, &told.files)
@@ -144,7 +145,7 @@ func readChunk(header nats.Header, text []byte) (*chunk, error) {
 		return new(chunk), errors.New("it has no header " + chunkHeader)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields() // which may be what the files must be
+	d.DisallowUnknownFields() // an unknown field may restrict how the files are fetched
 	err := d.Decode(c)
 	c.files = int64(len(c.Items))
 	if err == nil && (c.Job != told.Job || c.ID != told.ID || c.files != told.files) {
@@ -156,7 +157,7 @@ func readChunk(header nats.Header, text []byte) (*chunk, error) {
 	return c, nil
 }
 
-// hostKey stands for a host in subjects and keys. A dot at the end of its name changes nothing.
+// hostKey returns the name of a host in subjects and keys. A dot at the end of the host makes no difference.
 func hostKey(address string) string {
 	sum := sha256.Sum256([]byte(strings.Replace(strings.ToLower(address), ".:", ":", 1)))
 	return hex.EncodeToString(sum[:8])
@@ -179,15 +180,15 @@ type job struct {
 	Chunks int       `json:"chunks"`
 	Terms  terms     `json:"terms"`
 	bounds
-	Priority int           `json:"priority,omitempty"` // a job with a larger one is fetched first
-	Expire   time.Duration `json:"expire,omitempty"`   // after it was added, when it is over; 0: never
-	Unasked  int64         `json:"-"`                  // passwords that do not travel
+	Priority int           `json:"priority,omitempty"` // a job with a larger value is fetched first
+	Expire   time.Duration `json:"expire,omitempty"`   // age after which a job that is over is deleted; 0: never
+	Unasked  int64         `json:"-"`                  // number of passwords that are not sent
 }
 
 func (j *job) count(i manifest.Item) {
 	j.Files++
 	switch {
-	case i.Size == nil || j.Size < 0 || *i.Size > math.MaxInt64-j.Size: // what servers say may be anything
+	case i.Size == nil || j.Size < 0 || *i.Size > math.MaxInt64-j.Size: // sizes may be anything
 		j.Size = -1
 	default:
 		j.Size += *i.Size

@@ -15,7 +15,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestSplit has attempts at a chunk that do not know of each other. What one has given away is in no other's result.
+// TestSplit has attempts at a chunk that do not know of each other. Files that one attempt has given away are in no
+// other attempt's result.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	s, srv := newStand(t), newFTP(t, 6, 9, testserver.Options{})
@@ -68,7 +69,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSentTwice sends a chunk twice, as if an answer was lost. It is in the queue once, so that no file is fetched twice.
+// TestSentTwice sends a chunk twice, as after a lost answer. It must be in the queue once, so that no file is fetched
+// twice.
 func TestSentTwice(t *testing.T) {
 	t.Parallel()
 	w := newStand(t).worker("w")
@@ -80,7 +82,7 @@ func TestSentTwice(t *testing.T) {
 	}
 }
 
-// TestLanes has lists that all lanes must have files of: each transfer waits until there is one on every lane.
+// TestLanes has lists that must give every lane files: each transfer waits until every lane has one.
 func TestLanes(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]bool{"a list": false, "one chunk": true} {
@@ -124,14 +126,14 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestFeed checks how many files a lane has in advance, and that others get the rest.
+// TestFeed checks how many files a lane holds in advance, and that other lanes get the rest.
 func TestFeed(t *testing.T) {
 	tasks := make([]batch.Task, 40)
 	for i := range tasks {
 		tasks[i].Line = i + 1
 	}
 	f := newFeed(tasks)
-	f.begun = time.Now().Add(time.Hour) // nothing is known of the time
+	f.begun = time.Now().Add(time.Hour) // no time has been measured yet
 	for i := range 2 {
 		if got, ok := f.next(t.Context()); !ok || got.Line != i+1 {
 			t.Fatalf("got %+v", got)
@@ -159,7 +161,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestTerms names what of ftpfetch's options travels, and what does not. A new option must be in one of the lists.
+// TestTerms lists which of ftpfetch's options are sent to the workers, and which are not. A new option must be in one
+// of the lists.
 func TestTerms(t *testing.T) {
 	stays := map[string]string{
 		"Root": "the worker's", "Segments": "refused by add", "Limit": "refused by add", "Size": "of the item", "Sum": "of the item",

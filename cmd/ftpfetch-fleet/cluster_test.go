@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// cluster is a NATS cluster of three.
+// cluster is a NATS cluster of three nodes.
 type cluster struct {
 	*testing.T
 	nodes         [3]*server.Server
@@ -44,7 +44,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// start starts a node, which has routes to the others.
+// start starts a node with routes to the others.
 func (c *cluster) start(i int) {
 	o := &server.Options{
 		ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", JetStream: true, StoreDir: c.dirs[i], NoSigs: true,
@@ -62,7 +62,8 @@ func (c *cluster) stop(i int) {
 	c.nodes[i].WaitForShutdown()
 }
 
-// TestCluster has a NATS cluster of three, of which each node dies once while a list is fetched. All is there three times.
+// TestCluster has a NATS cluster of three nodes, each of which dies once while a list is fetched. Everything is stored
+// three times.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	if night.Or(0, 1) == 0 {
@@ -116,7 +117,7 @@ func TestCluster(t *testing.T) {
 	compare(t, dir, files)
 }
 
-// TestReplicas asks for more copies than there can be.
+// TestReplicas asks for more copies than the cluster has nodes.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	n := must.Get(server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true}))(t)

@@ -9,22 +9,23 @@ import (
 	"example.com/ftpfetch/download/batch"
 )
 
-// feed hands the files of a chunk to its lane, few in advance: what is not handed out can become another lane's.
+// feed hands the files of a chunk to its lane, a few in advance. Files that were not handed out can go to another lane.
 type feed struct {
 	mu    sync.Mutex
 	left  []batch.Task
-	out   int // that are handed out and have not ended
+	out   int // number of files that were handed out and have not ended
 	ended int
 	begun time.Time
 	wake  chan struct{}
-	may   func() bool // whether more may be handed out; nil: it always may
+	may   func() bool // whether more files may be handed out; nil: always
 }
 
 func newFeed(left []batch.Task) *feed {
 	return &feed{left: left, begun: time.Now(), wake: make(chan struct{}, 1)}
 }
 
-// ahead is how many files the lane may have: two, or as many as have taken a quarter of a second, but not very many.
+// ahead is how many files the lane may hold: as many as it fetches in a quarter of a second, but at least 2 and at most
+// 16.
 func (f *feed) ahead() int {
 	const least, most = 2, 16
 	took := time.Since(f.begun)
@@ -59,7 +60,7 @@ func (f *feed) next(ctx context.Context) (t batch.Task, ok bool) {
 	return t, false
 }
 
-// end notes that a file has ended.
+// end records that a file has ended.
 func (f *feed) end() {
 	f.mu.Lock()
 	f.out--
@@ -75,7 +76,7 @@ func (f *feed) ring() {
 	}
 }
 
-// take takes what is not handed out from the lane, and returns the places in the chunk.
+// take takes from the lane what was not handed out, and returns the indexes in the chunk.
 func (f *feed) take() (places []int) {
 	f.mu.Lock()
 	for _, t := range f.left {

@@ -17,7 +17,7 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// ledgerName begins the name of a worker's ledger. Machines that append to the same file would lose lines.
+// ledgerName is the start of the name of a worker's ledger. Machines that append to one file would lose lines.
 const ledgerName = ".ftpfetch-ledger"
 
 var (
@@ -28,10 +28,11 @@ var (
 	errLocal = fmt.Errorf("this machine cannot save files: %w", download.ErrLocal)
 )
 
-// mostRounds is how often a host that does not serve is tried again, before its files fail.
+// mostRounds is how often a host that does not serve is tried before its files fail.
 const mostRounds = 4
 
-// chunk fetches the files of a chunk and tells the server what became of them. It returns the hand, if its slot is still had.
+// chunk fetches the files of a chunk and reports the result to the server. It returns the hand if that still has its
+// slot.
 func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 	defer retry.Every(ackWait/3, func() { _ = msg.InProgress() })()
 	c, err := readChunk(msg.Headers(), msg.Data())
@@ -41,7 +42,7 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		return h
 	}
 	state, jerr := w.jobState(c)
-	// The chunk may have been sent after those of the job were taken back.
+	// The chunk may have been sent after the job's chunks were removed.
 	cancelled := slices.Contains([]string{"cancelled", deleted}, state)
 	done := false
 	if jerr == nil && !cancelled {
@@ -84,7 +85,7 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 	return h
 }
 
-// finish gives the server the result of a chunk, once others have what the chunk has given away.
+// finish gives the server the result of a chunk, after sending what the chunk has given away.
 func (w *worker) finish(c *chunk, msg jetstream.Msg, o *outcome) {
 	if w.dropped(c, msg, o) {
 		return
@@ -98,8 +99,8 @@ func (w *worker) finish(c *chunk, msg jetstream.Msg, o *outcome) {
 
 func hungrySubject(host string) string { return "hungry." + host }
 
-// hear waits for lanes that have nothing to do, until the subscription ends. Each is heard by one lane, which passes it on if
-// it has nothing to give.
+// hear answers idle lanes until the subscription ends. Each message reaches one lane, which passes it on if it has
+// nothing to give.
 func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, error) {
 	return w.QueueSubscribe(hungrySubject(host), "lanes", func(m *nats.Msg) {
 		if !w.share(c, o) {
@@ -109,7 +110,8 @@ func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, er
 	})
 }
 
-// tries tries until all files of a chunk have an outcome. If that is not to be here, it gives the chunk back.
+// tries calls fetch until all files of a chunk have an outcome. If this worker cannot achieve that, it returns the
+// chunk to the server.
 func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
 	for {
 		err := w.fetch(h, c, o)
@@ -136,9 +138,9 @@ func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
 		pause := slotTTL / 10
 		if errors.Is(err, errFull) {
 			w.lower(w.ctx, h.host)
-			pause = settle // so that this lane has no slot while another one counts them
+			pause = settle // until then this lane must have no slot that another lane would count
 		}
-		// The files so far are here: another worker would fetch them again.
+		// Keep the chunk: another worker would fetch its complete files again.
 		if h = w.again(h, pause<<min(o.rounds-1, 4)); h == nil {
 			_ = msg.NakWithDelay(slotTTL / 3)
 			return nil
@@ -146,7 +148,7 @@ func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
 	}
 }
 
-// giveBack gives the files that have no outcome to other workers. What this one has of the chunk is its result.
+// giveBack gives the files without an outcome to other workers. The outcomes so far become the chunk's result.
 func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
@@ -174,7 +176,7 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 	}
 }
 
-// again waits, and takes a slot in place of one that was released; nil if there is none for a while.
+// again waits, and takes a slot in place of a released one. It returns nil if there is none for a while.
 func (w *worker) again(before *hand, pause time.Duration) *hand {
 	end := time.Now().Add(pause + 6*slotTTL)
 	for ; wait(w.ctx, pause) && time.Now().Before(end); pause = slotTTL / 10 {
@@ -185,9 +187,10 @@ func (w *worker) again(before *hand, pause time.Duration) *hand {
 	return nil
 }
 
-// try fetches what is left of a chunk with a slot. The error says why it is not over; it is not about a file.
+// try fetches what is left of a chunk with a slot. The error says why files are left; it does not concern a single
+// file.
 func (w *worker) try(h *hand, c *chunk, o *outcome) error {
-	if o.missing() == 0 { // others have the rest
+	if o.missing() == 0 { // other workers have the rest
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(h.ctx)

@@ -23,13 +23,13 @@ import (
 
 const (
 	mib       = 1 << 20
-	paceBytes = 10 * mib // a second and connection
+	paceBytes = 10 * mib // per second and connection
 )
 
-// paced is a file system of zeros. A file's name begins with its size, and it sends its bytes in steps.
+// paced is a file system of zeros. The name of a file begins with its size, and its bytes are sent in steps.
 type paced struct{}
 
-// pacedFile is an open file of it.
+// pacedFile is an open file of paced.
 type pacedFile struct {
 	name       string
 	size, done int64
@@ -59,7 +59,7 @@ func (f *pacedFile) Mode() fs.FileMode {
 	return 0o444
 }
 
-func (f *pacedFile) Seek(to int64, _ int) (int64, error) { // from the start alone
+func (f *pacedFile) Seek(to int64, _ int) (int64, error) { // only from the start
 	f.done = to
 	return to, nil
 }
@@ -78,7 +78,7 @@ func (f *pacedFile) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// nowhere speaks as much of S3 as it takes to throw objects away.
+// nowhere implements as much of S3 as is needed to discard objects.
 func nowhere(w http.ResponseWriter, r *http.Request) {
 	n, _ := io.Copy(io.Discard, r.Body)
 	w.Header().Set("ETag", fmt.Sprintf("%q", fmt.Sprint(n)))
@@ -95,7 +95,7 @@ func nowhere(w http.ResponseWriter, r *http.Request) {
 }
 
 // BenchmarkFill has four workers with two lanes fetch 200 files of 50 MiB, and then 6,000 of 4 KiB, into a store. A
-// connection brings 10 MiB a second, so that the ideal is known: all lanes have large files until the end.
+// connection delivers 10 MiB a second, so the ideal is known: all lanes have large files until the end.
 //
 //	go test -run '^$' -bench Fill -benchtime 1x
 func BenchmarkFill(b *testing.B) {

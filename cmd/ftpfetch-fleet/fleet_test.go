@@ -21,7 +21,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestJob has a list fetched by two workers that see each other's files, and by two that do not.
+// TestJob has a list fetched by two workers that share a directory, and by two that do not.
 func TestJob(t *testing.T) {
 	const files = 600
 	for _, shared := range []bool{true, false} {
@@ -82,14 +82,15 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// facts returns what must be the same for all who wait.
+// facts returns the part of a state that must be the same for everyone who waits.
 func facts(text string) string {
 	var s state
 	_ = json.Unmarshal([]byte(text), &s)
 	return fmt.Sprint(s.State, " ", s.Files, " ", s.Complete, " ", s.Failed, " ", s.Code)
 }
 
-// TestFull has a server that takes fewer connections than it may: the ceiling falls, no file fails, and then it rises.
+// TestFull has a server that allows fewer connections than --per-host. The ceiling must fall without a failed file, and
+// rise later.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	const files = 1200
@@ -137,7 +138,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestSlot checks who has a slot when answers are lost, when it is taken away, and when the server is gone.
+// TestSlot checks who has a slot when answers are lost, when the slot is taken away, and when the server is gone.
 func TestSlot(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -149,9 +150,9 @@ func TestSlot(t *testing.T) {
 	if a == nil || b == nil || w.acquire(t.Context(), key) != nil {
 		t.Fatal("not two slots")
 	}
-	// An answer to a renewal is lost: the revision is another, and the nonce the same.
+	// The answer to a renewal is lost: the revision is new, and the nonce the same.
 	must.Get(w.fleet.slots.Put(t.Context(), a.key(), a.value()))(t)
-	// Somebody else has the slot.
+	// Another worker has the slot.
 	must.Get(w.fleet.slots.Put(t.Context(), b.key(), []byte("thief")))(t)
 	eventually(t, "the end of a stolen slot", func() bool { return b.ctx.Err() != nil })
 	b.release()
@@ -185,7 +186,7 @@ func TestSlot(t *testing.T) {
 	})
 }
 
-// TestResult checks that a chunk has one result, whoever fetches it and how often.
+// TestResult checks that a chunk has one result, no matter who fetches it and how often.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -195,7 +196,7 @@ func TestResult(t *testing.T) {
 		t.Error("known before")
 	}
 	for i, w := range []*worker{a, b, a} {
-		mine := *c // none knows of the others
+		mine := *c // the copies do not know of each other
 		o := newOutcome(w, &mine)
 		o.tally = tally{Ended: int64(i + 1), Complete: int64(i + 1)}
 		if !w.publish(&mine, o) {
@@ -233,7 +234,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestChunks checks what a chunk holds and how items travel.
+// TestChunks checks what a chunk holds and how items are encoded.
 func TestChunks(t *testing.T) {
 	big, small := int64(600<<20), int64(1)
 	task := func(url, path string, size *int64) (task batch.Task) {
@@ -285,7 +286,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestExisting has a NATS that is there already, and workers behind two addresses, each of which may make one connection.
+// TestExisting has an existing NATS, and workers behind two addresses, each of which may make one connection.
 func TestExisting(t *testing.T) {
 	t.Parallel()
 	n := must.Get(server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true}))(t)
@@ -320,7 +321,7 @@ func TestExisting(t *testing.T) {
 	all.Wait()
 }
 
-// TestOtherHost has files whose first place has gone: the second is another host, of which the lane takes a slot too.
+// TestOtherHost has files whose first URL is dead. The second is on another host, for which the lane takes a slot too.
 func TestOtherHost(t *testing.T) {
 	t.Parallel()
 	s, a, b := newStand(t), newFTP(t, 1, 9, testserver.Options{}), newFTP(t, 20, 1, testserver.Options{})

@@ -19,19 +19,19 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// join is what a JOIN file says: where the server is, and what shows that each is the one that the other means.
+// join is the content of a JOIN file: where the server is, and how client and server authenticate each other.
 type join struct {
 	Address string `json:"address"`         // host:port, or the URL of an existing NATS
-	Role    string `json:"role,omitempty"`  // whose Token it is
+	Role    string `json:"role,omitempty"`  // the role of Token
 	Token   string `json:"token,omitempty"` // 256 bits
-	// in place of Token: a file with the NKey and JWT of a user of an existing NATS
+	// replaces Token: a file with the NKey and JWT of a user of an existing NATS
 	Credentials string `json:"credentials,omitempty"`
-	// in PEM form; the server has just this one. Without it the system's authorities count
+	// in PEM form; the server must have exactly this one. If empty, the system's authorities are used
 	Certificate string `json:"certificate,omitempty"`
 
 	insecure bool // --insecure
 	replicas int  // --replicas
-	far      bool // one of the addresses may be another machine's
+	far      bool // one of the addresses may be on another machine
 }
 
 func (j *join) write(name string) error {
@@ -42,13 +42,13 @@ func (j *join) write(name string) error {
 	return writeSecret(name, append(text, '\n'))
 }
 
-// writeSecret writes a file that only this user may read. It gets its name when it is whole.
+// writeSecret writes a file that only this user may read. The file gets its name when it is complete.
 func writeSecret(name string, text []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(name), ".secret-") // with mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // fails once it has its name
+	defer os.Remove(file.Name()) // fails once the file has been renamed
 	if _, err = file.Write(text); err == nil {
 		err = file.Sync()
 	}
@@ -58,7 +58,8 @@ func writeSecret(name string, text []byte) error {
 	return err
 }
 
-// readJoin reads a JOIN file. It refuses one that other users can read or have written: who has the token may do all.
+// readJoin reads a JOIN file. It refuses a file that other users can read or have written, because the token is all
+// that anyone needs.
 func readJoin(name string, insecure bool) (*join, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -76,7 +77,8 @@ func readJoin(name string, insecure bool) (*join, error) {
 	return j, j.check(name)
 }
 
-// check refuses an address that is none, and sets far. It may have a password, so no error shows it; the library's would.
+// check refuses an invalid address, and sets far. An address may have a password, so no error shows it; the library's
+// errors would.
 func (j *join) check(name string) error {
 	for text := range strings.SplitSeq(j.Address, ",") {
 		if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
@@ -106,14 +108,14 @@ func isLoopback(host string) bool {
 var errForeign = errors.New("the server shows another certificate than the JOIN file has: " +
 	"it is not the one that wrote the file")
 
-// connect connects to the server. again is called when it was lost and has been found again.
+// connect connects to the server. It calls again after each reconnect.
 func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 	o := []nats.Option{
 		nats.Name(name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second / 2),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ReconnectHandler(func(*nats.Conn) { again() }),
-		nats.ReconnectBufSize(-1), // what is sent late says what was true once
-		// The library's own handler writes to standard error. The calls tell.
+		nats.ReconnectBufSize(-1), // a late message may no longer be true
+		// The library's own handler writes to standard error. The calls return the errors.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 	if j.Role != "" {
@@ -129,15 +131,15 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The handshake comes first: the token goes to nobody else, and nothing is sent in plain text.
+		// The TLS handshake comes first: only this server gets the token, and nothing is sent in plain text.
 		o = append(o, nats.Secure(pinned), nats.TLSHandshakeFirst())
-	} else if !j.insecure && j.far { // else the library would send the token in plain text
+	} else if !j.insecure && j.far { // otherwise the library would send the token in plain text
 		o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	return nats.Connect(j.Address, o...)
 }
 
-// pin returns a configuration that accepts just one certificate, whatever names and times it has.
+// pin returns a configuration that accepts exactly one certificate, whatever names and times it has.
 func pin(text string) (*tls.Config, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {

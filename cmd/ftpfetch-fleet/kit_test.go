@@ -24,12 +24,12 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestMain runs the command in place of the tests in the processes that a test starts. What expires does so sooner.
+// TestMain runs the command in place of the tests in the processes that tests start. It shortens the time limits.
 func TestMain(m *testing.M) {
 	if os.Getenv("FLEET_REAL") == "" {
 		slotTTL, ackWait, doubt, grace = 2*time.Second, 4*time.Second, time.Second, time.Minute
 	}
-	for name, value := range map[string]string{ // of stores that are not there
+	for name, value := range map[string]string{ // credentials for stores that do not exist
 		"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true",
 	} {
 		_ = os.Setenv(name, value)
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		code := execute(ctx, os.Args[1:], &command{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 		if name := os.Getenv("FLEET_PEAK"); name != "" {
-			// What the kernel tells of a child that has ended counts from before it was this program.
+			// The peak that the kernel reports for an ended child includes the time before exec.
 			text, _ := os.ReadFile("/proc/self/status")
 			_ = os.WriteFile(name, text, 0o600)
 		}
@@ -54,11 +54,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ftpServer counts what it is asked for. It takes most connections at once.
+// ftpServer counts its requests. It allows at most most connections at once.
 type ftpServer struct {
 	*testserver.Server
 	peak, refused, files atomic.Int64
-	linger               atomic.Int64 // how long the server takes to hear that a connection was closed
+	linger               atomic.Int64 // how long the server takes to notice a closed connection
 }
 
 func contents(i int) string { return strings.Repeat(fmt.Sprintf("%06d\n", i), 1+i%50) }
@@ -98,8 +98,8 @@ func newFTP(t *testing.T, files int, most int, fault testserver.Options) *ftpSer
 	return s
 }
 
-// slowly returns a fault that sends no file before begin is closed, and then one in four milliseconds. A test of two
-// workers waits for both with it: otherwise one may be done before the other one has begun.
+// slowly returns a fault that sends no file before begin is closed, and then one every four milliseconds. A test with
+// two workers waits for both before it closes begin; otherwise one worker may be done before the other begins.
 func slowly(begin <-chan struct{}) func(*testserver.Conn) testserver.Action {
 	return func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
@@ -122,7 +122,7 @@ func (s *ftpServer) list(t *testing.T, files int, more ...string) string {
 	return name
 }
 
-// listenAgain returns an address at which a server can be started again.
+// listenAgain returns an address at which a server can be restarted.
 func listenAgain(t *testing.T) string {
 	for {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000)))
@@ -134,19 +134,20 @@ func listenAgain(t *testing.T) string {
 	}
 }
 
-// gate returns a channel for the functions of a server to wait for, and what opens it. A test defers that as well: if
-// it fails early, a function that still waits would keep the server from closing, and its complaint would hide the cause.
+// gate returns a channel for the functions of a server to wait for, and the function that closes it. A test also defers
+// that function: if the test fails early, a function that still waits would keep the server from closing, and that
+// error would hide the cause.
 func gate() (shut <-chan struct{}, open func()) {
 	c := make(chan struct{})
 	return c, sync.OnceFunc(func() { close(c) })
 }
 
-// stand is a server of a fleet and who uses it.
+// stand is the server of a fleet and its users.
 type stand struct {
 	*testing.T
 	hub         *hub
 	state, file string        // its directory and JOIN file
-	doubt       time.Duration // of the workers that starts starts; 0: they go on hoping
+	doubt       time.Duration // workers that starts starts get this doubt; 0: the default
 }
 
 func newStand(t *testing.T) *stand {
@@ -162,7 +163,7 @@ func (s *stand) serve(listen string) {
 	must.Do(s.T, s.hub.join.write(s.file))
 }
 
-// patience is how long a test waits for what must happen: far longer than that takes on a machine with much other work.
+// patience is how long a test waits for what must happen: much longer than that takes on a busy machine.
 const patience = 5 * time.Minute
 
 // do runs a command and returns what it prints and its exit code.
@@ -174,7 +175,7 @@ func (s *stand) do(name string, args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-// want runs a command that must have this exit code.
+// want runs a command, which must have this exit code.
 func (s *stand) want(code int, name string, args ...string) string {
 	s.Helper()
 	out, errs, got := s.do(name, args...)
@@ -184,7 +185,7 @@ func (s *stand) want(code int, name string, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// worker is one without lanes.
+// worker returns a worker without lanes.
 func (s *stand) worker(name string) *worker { return s.workerAt(name, "here") }
 
 func (s *stand) workerAt(name, egress string) *worker {
@@ -204,7 +205,7 @@ func (w *worker) slotsInUse(t *testing.T) int {
 	return len(must.Get(readAll(t.Context(), w.fleet.slots, jetstream.AllKeys))(t))
 }
 
-// eventually waits until something is so.
+// eventually waits until is returns true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); {

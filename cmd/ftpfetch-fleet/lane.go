@@ -9,13 +9,13 @@ import (
 
 // lane takes a slot and works with it, again and again.
 func (w *worker) lane() {
-	const soon = 10 // parts of slotTTL
+	const soon = 10 // fractions of slotTTL
 	for pause := slotTTL / soon; w.ctx.Err() == nil; {
 		changed := [...]<-chan struct{}{
 			w.queued.changed.next(), w.lists.changed.next(), w.offered.next(),
 		}
 		h, msg, full := w.find()
-		if h == nil { // nothing to do, or no room
+		if h == nil { // no work, or no free slot
 			w.idle(changed, pause, full)
 			pause = min(2*pause, slotTTL/2)
 			continue
@@ -33,12 +33,13 @@ func (w *worker) lane() {
 		}
 		if h != nil {
 			h.release()
-			wait(w.ctx, time.Duration(rand.Int64N(int64(slotTTL/20)))) // others come first
+			wait(w.ctx, time.Duration(rand.Int64N(int64(slotTTL/20)))) // so that others come first
 		}
 	}
 }
 
-// idle waits until something has changed, or for a pause: those of a large fleet must not ask all at once.
+// idle waits until something has changed, or for a random pause, so that the lanes of a large fleet do not all ask at
+// once.
 func (w *worker) idle(changed [3]<-chan struct{}, pause time.Duration, full []string) {
 	for _, host := range full {
 		if sub, err := w.await(host); err == nil {
@@ -54,10 +55,11 @@ func (w *worker) idle(changed [3]<-chan struct{}, pause time.Duration, full []st
 	}
 }
 
-// mostAsked is how many queues a lane asks for before it pauses.
+// mostAsked is how many queues a lane asks before it pauses.
 const mostAsked = 4
 
-// find takes a slot of a host that has work, and the work. Of hosts that have work it returns those that are full.
+// find takes a slot of a host that has work, and a chunk of that work. Otherwise it returns the hosts that have work
+// but no free slot.
 func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
 	asked := 0
 	for _, q := range w.queues() {
@@ -79,7 +81,7 @@ func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
 			w.raise(w.ctx, q.host)
 			continue
 		}
-		if from.CachedInfo().NumPending == 0 { // who has more than one file may give some
+		if from.CachedInfo().NumPending == 0 { // lanes with several files may give some
 			_ = w.Publish(hungrySubject(q.host), nil)
 		}
 		if msg := h.fetch(); msg != nil {
@@ -93,7 +95,7 @@ func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
 
 func (h *hand) fetch() jetstream.Msg {
 	msg, err := h.from.Next(jetstream.FetchMaxWait(time.Second))
-	if err == nil && h.ctx.Err() != nil { // it would be nobody's for a minute
+	if err == nil && h.ctx.Err() != nil { // without Nak, no worker would get it for a minute
 		_ = msg.Nak()
 		return nil
 	}

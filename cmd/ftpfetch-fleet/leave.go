@@ -16,51 +16,53 @@ import (
 )
 
 const (
-	mostBad  = 3               // refused logins of a worker to a host and user
-	comeBack = 5 * time.Minute // until a host that did not answer is tried again
-	mostTold = 256             // hosts that a pulse names
-	mostWhys = 3               // of which it says why they were left
+	mostBad  = 3               // refused logins of a worker as one user of a host
+	comeBack = 5 * time.Minute // time until a host that did not answer is tried again
+	mostTold = 256             // number of hosts in a pulse
+	mostWhys = 3               // number of causes in a pulse
 )
 
-// doubt is how long no worker can use a host before its files fail. A variable for tests.
+// doubt is how long a host must be unusable for all workers before its files fail. Tests change it.
 var doubt = time.Minute
 
-// agreed is how many workers must fail to fetch a file before it fails, if the server does not say no. There may be fewer.
+// agreed is how many workers must fail to fetch a file before it fails without a refusal from the server. If there are
+// fewer workers, all must.
 const agreed = 3
 
-// door is the login of a user to a host. Until one was let in, one lane at a time tries.
+// door is the login of a user to a host. Until one login has succeeded, only one lane at a time tries.
 type door struct {
 	open atomic.Bool
-	turn chan struct{} // holds who tries
+	turn chan struct{} // holds the lane that tries
 	bad  atomic.Int64
 }
 
-// departure is why a worker does not use a host, or is not some user there.
+// departure is why a worker does not use a host, or does not log in as some user there.
 type departure struct {
 	cause error
 	at    time.Time
 }
 
-// gates are the hosts that a worker has met.
+// gates has what a worker knows about the hosts that it has met.
 type gates struct {
 	mu     sync.Mutex
 	doors  map[string]*door     // by host and user
-	left   map[string]departure // by host and user, or by host if it serves no user
-	served map[string]bool      // hosts that have let in some user
+	left   map[string]departure // by host and user, or by host if the worker cannot use it as any user
+	served map[string]bool      // hosts that have accepted a login
 	peers  census
 
-	asking sync.Mutex // held while pulses are read
+	asking sync.Mutex // held while reading pulses
 	pulses map[string]pulse
-	read   time.Time // the pulses
+	read   time.Time // when pulses was read
 }
 
-// census is how many workers there were lately. After the server was away it does not know all of them at once.
+// census is a recent number of workers. A server that was away does not know all of them at once.
 type census struct {
 	n  int
 	at time.Time
 }
 
-// others returns the pulses of all workers. Those of a large fleet are read rarely: when a host fails, all want them.
+// others returns the pulses of all workers. It reads those of a large fleet rarely, because when a host fails, all
+// workers want them.
 func (w *worker) others() (_ map[string]pulse, err error) {
 	g := w.gates
 	g.asking.Lock()
@@ -73,7 +75,7 @@ func (w *worker) others() (_ map[string]pulse, err error) {
 	return g.pulses, err
 }
 
-// workers returns the largest number of workers in the last minute, of which now are there.
+// workers returns the largest number of workers in about the last minute. now is the current number.
 func (g *gates) workers(now int) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,8 +91,8 @@ func newGates() *gates {
 	}
 }
 
-// forgive asks anew where logins were refused, or there were none: they are others now. With tls it also asks those that
-// were not trusted.
+// forgive tries again the logins that were refused or missing, because the netrc file has changed. With tls it also
+// tries the hosts that were not trusted.
 func (g *gates) forgive(tls bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,19 +117,20 @@ func (g *gates) door(u *urlparse.URL) *door {
 	return d
 }
 
-// gone returns why this worker does not ask for a URL, or nil.
+// gone returns why this worker does not request a URL, or nil.
 func (g *gates) gone(u *urlparse.URL) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, key := range []string{hostKey(u.Address()), doorKey(u)} {
 		if d, ok := g.left[key]; ok {
-			return &retry.Known{Err: d.cause} // nothing tries again
+			return &retry.Known{Err: d.cause} // no lane tries again
 		}
 	}
 	return nil
 }
 
-// away returns why this worker leaves a host to others: it does not answer, or lets nobody in whom the worker could be.
+// away returns why this worker leaves a host to others: the host does not answer, or refuses every login that the
+// worker has.
 func (g *gates) away(host string) (departure, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,7 +149,7 @@ func isLogin(err error) bool {
 	return errors.Is(err, ftpexec.ErrLogin) || errors.Is(err, ftpexec.ErrNoCredentials)
 }
 
-// depart leaves a host, or is a user of it no more, for all lanes of this worker.
+// depart makes all lanes of this worker leave a host, or stop logging in as a user there.
 func (w *worker) depart(u *urlparse.URL, cause error) {
 	key := hostKey(u.Address())
 	if isLogin(cause) {
@@ -173,7 +176,7 @@ type visit struct {
 	w     *worker
 	url   *urlparse.URL
 	door  *door
-	leave func() // lets the next one try
+	leave func() // lets the next lane try
 }
 
 // enter waits until a request may be made.
@@ -194,7 +197,7 @@ func (w *worker) enter(ctx context.Context, u *urlparse.URL) (*visit, error) {
 	return v, nil
 }
 
-// in notes that the login is complete: the transfer may begin much later.
+// in records that the login is complete. The transfer may begin much later.
 func (v *visit) in() {
 	v.door.open.Store(true)
 	v.w.gates.mu.Lock()
@@ -217,14 +220,14 @@ func (v *visit) ended(err error) {
 	}
 }
 
-// aboutHost reports whether an error says that this worker cannot use a host, whichever file it wants.
+// aboutHost reports whether an error says that this worker cannot use a host at all, whatever the file.
 func aboutHost(err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	return isLogin(err) || ok && (e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTLS))
 }
 
-// urlOf returns the URL that an error is about, or u: a file may have several.
+// urlOf returns the URL that an error is about, which may be another one of the same file, or u.
 func urlOf(err error, u *urlparse.URL) *urlparse.URL {
 	if e, ok := errors.AsType[*ftpexec.Error](err); ok {
 		if other, uerr := urlparse.Parse(e.URL); uerr == nil {
@@ -234,13 +237,13 @@ func urlOf(err error, u *urlparse.URL) *urlparse.URL {
 	return u
 }
 
-// pulses returns those of all workers, by their keys.
+// pulses returns the pulses of all workers, by their keys.
 func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
 	return values[pulse](ctx, f.workers)
 }
 
-// agrees reports whether a file fails: enough workers could not fetch it, this one included, or all that use its host. When
-// this one has just begun, others may be about to.
+// agrees reports whether a file fails: enough workers could not fetch it, including this one, or all that use its host.
+// A worker that has just begun waits, because others may be about to join.
 func (w *worker) agrees(c *chunk) bool {
 	host := hostKey(c.Host)
 	pulses, err := w.others()
@@ -263,8 +266,8 @@ func (w *worker) agrees(c *chunk) bool {
 	return not >= min(agreed, max(1, could))
 }
 
-// hopeless reports whether no worker can use a host that this one has left a while ago: all have left it, or enough, and
-// none has been served.
+// hopeless reports whether no worker can use a host that this one left a while ago: all workers have left it, or enough
+// have and it has accepted no login.
 func (w *worker) hopeless(host string) bool {
 	d, ok := w.gates.away(host)
 	if !ok || time.Since(d.at) < w.doubt {
@@ -286,7 +289,7 @@ func (w *worker) hopeless(host string) bool {
 	return left > 0 && (left >= all || left >= agreed && !served)
 }
 
-// says fills what a pulse says of hosts.
+// says adds to a pulse what this worker knows about hosts.
 func (g *gates) says(p *pulse) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

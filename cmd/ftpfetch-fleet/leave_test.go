@@ -21,7 +21,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// saying is a writer for several goroutines.
+// saying is a writer for concurrent use.
 type saying struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -39,7 +39,8 @@ func (s *saying) String() string {
 	return s.text.String()
 }
 
-// starts starts a worker with a password of its own, and returns what it says. It ends with the test, or with end.
+// starts starts a worker with its own password, and returns its output. The worker ends with the test, or when end is
+// called.
 func (s *stand) starts(name, dir, password string, lanes int) (said *saying, end func()) {
 	file := filepath.Join(s.TempDir(), "netrc")
 	password = cmp.Or(password, "none")
@@ -69,7 +70,7 @@ func (s *stand) startsWith(file, name, dir string, lanes int) (said *saying, end
 	return said, end
 }
 
-// strict is a server that wants the password "right", and counts wrong ones.
+// strict returns a server that requires the password "right", and counts wrong ones.
 func strict(t *testing.T, files int, fault func(*testserver.Conn) testserver.Action) (srv *ftpServer, bad *atomic.Int64) {
 	bad = new(atomic.Int64)
 	o := testserver.Options{Users: map[string]string{"me": "right"}, Fault: func(c *testserver.Conn) testserver.Action {
@@ -84,7 +85,7 @@ func strict(t *testing.T, files int, fault func(*testserver.Conn) testserver.Act
 	return newFTP(t, files, 99, o), bad
 }
 
-// mine is a list of files with a user name.
+// mine writes a list of files whose URLs have a user name.
 func mine(t *testing.T, srv *ftpServer, files int) string {
 	var text strings.Builder
 	for i := range files {
@@ -95,8 +96,8 @@ func mine(t *testing.T, srv *ftpServer, files int) string {
 	return name
 }
 
-// TestBrokenNode has one worker of three with a wrong password. It leaves the host after a few logins and says so, and
-// the others fetch all files.
+// TestBrokenNode has three workers, one with a wrong password. That worker must leave the host after a few logins and
+// say so, and the others must fetch all files.
 func TestBrokenNode(t *testing.T) {
 	t.Parallel()
 	const files = 600
@@ -128,7 +129,7 @@ func TestBrokenNode(t *testing.T) {
 	s.everyOnce(files, 0)
 }
 
-// everyOnce checks that the report has every file once.
+// everyOnce checks that the report has each file once.
 func (s *stand) everyOnce(complete, failed int) {
 	s.Helper()
 	met := make(map[int]bool)
@@ -147,7 +148,7 @@ func (s *stand) everyOnce(complete, failed int) {
 	}
 }
 
-// TestNobody has only workers with a wrong password. All files fail, after a few logins.
+// TestNobody has only workers with a wrong password. All files must fail, after a few logins.
 func TestNobody(t *testing.T) {
 	t.Parallel()
 	const files = 300
@@ -167,7 +168,7 @@ func TestNobody(t *testing.T) {
 	s.everyOnce(0, files)
 }
 
-// TestTwoUsers has files of a user who is let in, and of one for whom the only worker has no password.
+// TestTwoUsers has files of a user whose login succeeds, and of a user for whom the only worker has no password.
 func TestTwoUsers(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -193,8 +194,8 @@ func TestTwoUsers(t *testing.T) {
 	}
 }
 
-// TestLocal has a worker that cannot save some of the files. They are not lost while there is another one, and fail when
-// there is none.
+// TestLocal has a worker that cannot save some of the files. They must not be lost while there is another worker, and
+// must fail if there is none.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{true, false} {
@@ -207,7 +208,7 @@ func TestLocal(t *testing.T) {
 			}
 			list := filepath.Join(t.TempDir(), "list.tsv")
 			must.Do(t, os.WriteFile(list, []byte(strings.Join(lines, "\n")), 0o600))
-			must.Do(t, os.WriteFile(filepath.Join(dir, "1"), nil, 0o600)) // where a directory must be
+			must.Do(t, os.WriteFile(filepath.Join(dir, "1"), nil, 0o600)) // a file in place of a directory
 			s.want(0, "add", "--per-host", "4", list)
 			if alone {
 				s.doubt = time.Second
@@ -225,8 +226,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestRetry has files that are not there at first. They come with retry, of which another one is refused, and the list of
-// them is one that add takes.
+// TestRetry has files that do not exist at first. retry must fetch them, a second retry is refused, and add must accept
+// the list of failed files.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	const files = 40
@@ -242,7 +243,7 @@ func TestRetry(t *testing.T) {
 	}
 	write(false)
 	id := s.want(0, "add", "-N", srv.list(t, files))
-	s.want(2, "retry", id) // it is not done
+	s.want(2, "retry", id) // the job is not done
 	s.starts("a", t.TempDir(), "", 2)
 	s.want(78, "wait", id)
 	s.everyOnce(30, 10)
@@ -271,7 +272,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestSameAddress has two workers behind one address, of which one has no --egress.
+// TestSameAddress has two workers behind one address, one of them without --egress.
 func TestSameAddress(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)

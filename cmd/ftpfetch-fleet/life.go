@@ -13,14 +13,14 @@ import (
 	"example.com/ftpfetch/internal/cli/config"
 )
 
-// bounds are what one host bears from each egress.
+// bounds are the limits of one host, for each egress.
 type bounds struct {
 	PerHost int    `json:"per_host"`             // connections
-	Rate    int64  `json:"limit_rate,omitempty"` // bytes a second; 0: as many as there are
-	Hours   string `json:"hours,omitempty"`      // in which it may be asked: "20-06"; "": always
+	Rate    int64  `json:"limit_rate,omitempty"` // bytes per second; 0: no limit
+	Hours   string `json:"hours,omitempty"`      // hours in which the host may be asked: "20-06"; "": always
 }
 
-// wishes are what add and cap say of a job, as they were written.
+// wishes are the flags of add and cap about a job, as written.
 type wishes struct {
 	rate, hours string
 	perHost     int
@@ -28,13 +28,13 @@ type wishes struct {
 	expire      time.Duration
 }
 
-// flags are those that add and cap both have.
+// flags declares the flags that add and cap have in common.
 func (w *wishes) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&w.rate, "limit-rate", "", "")
 	fs.StringVar(&w.hours, "hours", "", "")
 }
 
-// apply changes bounds as far as something was written.
+// apply changes the bounds that the flags set.
 func (w *wishes) apply(b *bounds) (err error) {
 	if w.perHost < 0 || w.perHost > config.MostJobs {
 		return usage("--per-host %d: write a whole number from 1 to %d", w.perHost, config.MostJobs)
@@ -63,7 +63,7 @@ func readHours(text string) (from, to int, ok bool) {
 	return from, to, ok
 }
 
-// open reports whether the host may be asked at t.
+// open reports whether the host may be asked at time t.
 func (b bounds) open(t time.Time) bool {
 	from, to, ok := readHours(b.Hours)
 	if !ok {
@@ -75,8 +75,8 @@ func (b bounds) open(t time.Time) bool {
 	return from <= t.Hour() || t.Hour() < to
 }
 
-// change changes what a bucket holds under a key, as if nobody else did so at the same time. If it holds nothing there it is
-// first, or an error if that is nil.
+// change changes the value of a key atomically: it repeats how if another process was faster. If there is no value, it
+// starts from first, or returns an error if first is nil.
 func change[T any](
 	ctx context.Context, kv jetstream.KeyValue, key string, first *T, how func(*T) error,
 ) (to T, err error) {
@@ -106,7 +106,7 @@ func change[T any](
 	}
 }
 
-// turn is a command that takes a job from one state to another.
+// turn returns a command that takes a job from one state to another.
 func turn(from, to string) func(context.Context, *command, *fleet, job) error {
 	return func(ctx context.Context, c *command, f *fleet, j job) error {
 		_, err := change(ctx, f.jobs, j.ID, nil, func(j *job) error {
@@ -120,7 +120,7 @@ func turn(from, to string) func(context.Context, *command, *fleet, job) error {
 	}
 }
 
-// setCap changes what the hosts of a job bear.
+// setCap changes the bounds of a job's hosts.
 func setCap(ctx context.Context, c *command, f *fleet, j job) error {
 	j, err := change(ctx, f.jobs, j.ID, nil, func(j *job) error {
 		if j.State == "adding" {
@@ -143,7 +143,7 @@ func setCap(ctx context.Context, c *command, f *fleet, j job) error {
 	return nil
 }
 
-// deleteJob removes a job with its results.
+// deleteJob removes a job and its results.
 func deleteJob(ctx context.Context, c *command, f *fleet, j job) error {
 	if len(c.args) == 0 {
 		return usage("delete needs the JOB")
@@ -158,14 +158,15 @@ func deleteJob(ctx context.Context, c *command, f *fleet, j job) error {
 	return f.remove(ctx, j.ID)
 }
 
-// over reports whether nothing more will come of a job.
+// over reports whether a job has no more results to come.
 func (f *fleet) over(ctx context.Context, j job) (bool, error) {
 	s := new(sum)
 	err := s.read(ctx, f, j.ID)
 	return s.over(j), err
 }
 
-// remove removes all that the server holds of a job, and its entry late: until then it can be said again.
+// remove removes everything that the server holds of a job. It removes the job's entry last, so that a failed removal
+// can be repeated.
 func (f *fleet) remove(ctx context.Context, id string) error {
 	queues, err := readAll(ctx, f.queues, "*."+id)
 	for key, e := range queues {
@@ -180,13 +181,13 @@ func (f *fleet) remove(ctx context.Context, id string) error {
 	chunks := jetstream.WithPurgeSubject("work." + id + ".>")
 	err = errors.Join(err, f.work.Purge(ctx, chunks), f.results.Purge(ctx, results))
 	if err == nil {
-		err = f.jobs.Purge(ctx, id) // from now on no worker brings a result
+		err = f.jobs.Purge(ctx, id) // from here on no worker can add a result
 	}
 	return errors.Join(err, f.results.Purge(ctx, results))
 }
 
-// expire removes the jobs that have ended and were added long enough ago. It is no matter if that fails: it is tried with
-// each job that is added.
+// expire removes the jobs that are over and were added long enough ago. Errors do not matter, because each add tries
+// again.
 func (f *fleet) expire(ctx context.Context) {
 	jobs, _ := f.jobsNow(ctx)
 	for _, j := range jobs {

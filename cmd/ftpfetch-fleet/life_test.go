@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// holding is a server whose transfers wait until open is called.
+// holding returns a server whose transfers wait until open is called.
 func holding(t *testing.T, files int) (srv *ftpServer, open func()) {
 	hold, open := gate()
 	srv = newFTP(t, files, 99, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
@@ -27,11 +27,11 @@ func holding(t *testing.T, files int) (srv *ftpServer, open func()) {
 	return srv, open
 }
 
-// TestPause pauses a job in the middle of a chunk. Files that lanes have are fetched, no other one is until it is resumed,
-// and another job goes on meanwhile.
+// TestPause pauses a job in the middle of a chunk. The files that lanes hold must be fetched, and no others until the
+// job is resumed. Meanwhile another job must continue.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	const files = 600 // several to a chunk
+	const files = 600 // several in each chunk
 	s := newStand(t)
 	srv, open := holding(t, files)
 	defer open()
@@ -63,7 +63,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPriority has a job that is added last and fetched first.
+// TestPriority has a job that is added last and must be fetched first.
 func TestPriority(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -79,19 +79,19 @@ func TestPriority(t *testing.T) {
 	s.starts("w", t.TempDir(), "", 1)
 	s.want(0, "wait", urgent)
 	eventually(t, "all files", func() bool { return srv.files.Load() == 22 })
-	var order []string // on one connection at a time
+	var order []string // w has one lane, so they come one by one
 	for _, line := range srv.Commands() {
 		if name, ok := strings.CutPrefix(line, "RETR "); ok {
 			order = append(order, name)
 		}
 	}
-	slices.Sort(order[:2]) // add sends chunks side by side
+	slices.Sort(order[:2]) // add sends chunks concurrently
 	if got := fmt.Sprint(order[:2]); got != "[000030 000031]" {
 		t.Errorf("first came %s", got)
 	}
 }
 
-// TestCap changes what the hosts of a job bear while it runs.
+// TestCap changes the bounds of a job's hosts while the job runs.
 func TestCap(t *testing.T) {
 	t.Parallel()
 	const files = 60
@@ -124,7 +124,7 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// TestHours has a host that may not be asked now, and then may.
+// TestHours has a host that may not be asked at first, and later may.
 func TestHours(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -154,7 +154,7 @@ func TestHours(t *testing.T) {
 	}
 }
 
-// TestRate has files of 300 KB together, from a host that may send 100 KB a second, for two workers.
+// TestRate has files of 300 KB in all, from a host with a rate of 100 KB a second, for two workers.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -178,7 +178,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestDelete removes a job that is done, and one that was cancelled while a worker had a file. Nothing is left of them.
+// TestDelete deletes a job that is done, and one that was cancelled while a worker had a file. Nothing of them may be
+// left.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -196,7 +197,7 @@ func TestDelete(t *testing.T) {
 	other := newFTP(t, 2, 9, testserver.Options{})
 	done := s.want(0, "add", "--expire", "1ns", other.list(t, 2))
 	s.want(0, "wait", done)
-	kept := s.want(0, "add", other.list(t, 2)) // removes the expired one
+	kept := s.want(0, "add", other.list(t, 2)) // this add removes the expired job
 	s.want(0, "wait", kept)
 	s.want(2, "status", done)
 	s.want(0, "delete", kept)
@@ -212,7 +213,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestRetire forgets the queue of a job that is done. A retry finds its files all the same.
+// TestRetire retires the queue of a job that is done. A retry must still find its files.
 func TestRetire(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -235,7 +236,7 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// TestRetireBusy has a consumer that does not know of a chunk, as one that has just been made. The queue stays.
+// TestRetireBusy has a consumer that does not know of a chunk, as a new one may not. The queue must stay.
 func TestRetireBusy(t *testing.T) {
 	t.Parallel()
 	w := newStand(t).worker("w")

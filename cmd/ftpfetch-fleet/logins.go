@@ -12,15 +12,15 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// kept is what a file of this machine says. No password comes from the server.
+// kept is the value of a local file. Passwords come from such files only, never from the server.
 type kept[T any] struct {
 	atomic.Pointer[T]
 	name    string
 	load    func(name string) (*T, error)
-	changed time.Time // of the file that was read last
+	changed time.Time // modification time of the file that was read last
 }
 
-// read reads the file, if it has changed.
+// read reads the file if it has changed.
 func (k *kept[T]) read() (changed bool, err error) {
 	at := time.Unix(0, 0)
 	info, err := os.Stat(k.name)
@@ -38,7 +38,7 @@ func (k *kept[T]) read() (changed bool, err error) {
 	return err == nil, err
 }
 
-// readLogins reads a netrc file. One that is not there has no logins.
+// readLogins reads a netrc file. A missing file has no logins.
 func readLogins(name string) (*netrc.File, error) {
 	file, err := netrc.Load(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func readLogins(name string) (*netrc.File, error) {
 	return file, err
 }
 
-// readRoots reads the certificates of the authorities that a file has in PEM form.
+// readRoots reads a PEM file of certificate authorities.
 func readRoots(name string) (*x509.CertPool, error) {
 	if name == "" {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestNetrcAgain has a worker with a wrong password, which leaves the host. Then its netrc file is corrected.
+// TestNetrcAgain has a worker with a wrong password, which leaves the host. The test then corrects its netrc file.
 func TestNetrcAgain(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -43,7 +43,7 @@ func TestNetrcAgain(t *testing.T) {
 	}
 }
 
-// TestRoots has a server whose certificate only --cacert makes a known one.
+// TestRoots has a server whose certificate is valid only with --cacert.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -62,8 +62,8 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestRootsAgain has a worker that trusts an authority which the server's certificate is not from, and leaves the host. Then
-// the file of --cacert is replaced.
+// TestRootsAgain has a worker that trusts an authority other than the server's, and leaves the host. The test then
+// replaces the file of --cacert.
 func TestRootsAgain(t *testing.T) {
 	t.Parallel()
 	s, said := newStand(t), new(saying)

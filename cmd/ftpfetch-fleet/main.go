@@ -1,4 +1,5 @@
-// Command ftpfetch-fleet fetches lists of files with many machines, within what servers bear. See docs/fleet.md.
+// Command ftpfetch-fleet fetches lists of files with many machines, within the number of connections that servers
+// allow. See docs/fleet.md.
 package main
 
 import (
@@ -56,12 +57,12 @@ from ~/.netrc. Exit codes are ftpfetch's.
 type command struct {
 	dir, join, listen, http, name, egress, output, progress, cacert, to string
 
-	role                           string // that it needs
+	role                           string // the role that the command needs
 	jobs, replicas                 int
 	idle, patience                 time.Duration
 	shared, json, failed, insecure bool
 	wishes                         wishes
-	args                           []string // what is left
+	args                           []string // the remaining arguments
 
 	in       io.Reader
 	out, err io.Writer
@@ -74,7 +75,7 @@ func (c *command) line(format string, args ...any) {
 	fmt.Fprintf(c.err, "ftpfetch-fleet: %s\n", show.OneLine(fmt.Sprintf(format, args...)))
 }
 
-// exit is the exit code of a failure that was told.
+// exit is the exit code of a failure that was already reported.
 type exit int
 
 func (exit) Error() string { return "" }
@@ -88,7 +89,7 @@ func main() {
 	os.Exit(code)
 }
 
-// commands are the words after the program's name.
+// commands are the first arguments.
 var commands = map[string]func(context.Context, *command) error{
 	"serve": serve, "work": work,
 	"status": joined("look", status), "wait": ofJob("look", waitFor),
@@ -102,7 +103,7 @@ var commands = map[string]func(context.Context, *command) error{
 
 func helped(context.Context, *command) error { return pflag.ErrHelp }
 
-// joined is a command that needs the server, and a role there.
+// joined returns a command that connects to the server, where it needs a role.
 func joined(
 	role string, run func(context.Context, *command, *fleet) error,
 ) func(context.Context, *command) error {
@@ -117,7 +118,7 @@ func joined(
 	}
 }
 
-// ofJob is joined for a command about the job that it names, or the last one.
+// ofJob returns a command about the job that its operand names, or the last job.
 func ofJob(
 	role string, run func(context.Context, *command, *fleet, job) error,
 ) func(context.Context, *command) error {
@@ -155,7 +156,7 @@ func execute(ctx context.Context, args []string, c *command) int {
 	return code
 }
 
-// explain is that of ftpfetch, for the errors of this program too.
+// explain is ftpfetch's, extended by the errors of this program.
 func explain(err error) (text string, code int) {
 	text, code = cli.Explain(err)
 	switch {
@@ -180,7 +181,7 @@ func explain(err error) (text string, code int) {
 var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
 	`tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
 
-// parseList reads the flags of add, which are for ftpfetch, but for its own.
+// parseList reads the flags of add: its own, and those of ftpfetch.
 func (c *command) parseList(args []string) error {
 	own := pflag.NewFlagSet("add", pflag.ContinueOnError)
 	own.StringVar(&c.join, "join", "", "")
@@ -253,7 +254,7 @@ func (c *command) parse(name string, args []string) error {
 	if n := len(c.args); n > 1 || n == 1 && (name == "serve" || name == "work") {
 		return usage("%s: %s is too much; try ftpfetch-fleet --help", name, shown(c.args[n-1]))
 	}
-	if strings.Contains(c.name+c.egress, "@") { // all who ask for the status see them
+	if strings.Contains(c.name+c.egress, "@") { // everyone who asks for the status sees them
 		return usage("--name and --egress take a name, which others see: write it without @")
 	}
 	if c.jobs < 1 || c.jobs > config.MostJobs {
@@ -262,7 +263,7 @@ func (c *command) parse(name string, args []string) error {
 	return nil
 }
 
-// shown returns what may be shown of an operand: it may be a URL or an address with a password.
+// shown returns what may be shown of an operand, which may be a URL or an address with a password.
 func shown(text string) string {
 	if !strings.Contains(text, "@") && !strings.Contains(text, "%40") {
 		return text

@@ -25,41 +25,41 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// outcome is what became of the files of a chunk, over all tries.
+// outcome records what became of the files of a chunk, over all tries.
 type outcome struct {
 	w      *worker
 	c      *chunk
 	rows   bytes.Buffer
 	report *report.File
-	done   []*tally // of each item; nil: it has no outcome yet
-	// the places of what could not be fetched in this try, although the server did not say no
+	done   []*tally // by item; nil: no outcome yet
+	// the items that could not be fetched in this try, although the server did not refuse them
 	noted  map[int]bool
-	tally  tally // of all
+	tally  tally // of all items
 	ctx    context.Context
 	end    context.CancelCauseFunc
 	rounds int
-	sizes  map[*batch.Task]int64 // of what has come
+	sizes  map[*batch.Task]int64 // bytes received
 	open   []*object             // of this try
-	events sync.Mutex            // held while one is noted
+	events sync.Mutex            // held while recording an event
 
-	sharing sync.Mutex // held while others are given files
+	sharing sync.Mutex // held while giving files to others
 	feed    *feed      // of this try
-	shut    bool       // nothing is given any more
+	shut    bool       // no more files may be given away
 }
 
 // tally counts the files of a chunk, or of a job.
 type tally struct {
-	Ended    int64 `json:"ended"` // files
+	Ended    int64 `json:"ended"` // number of files
 	Complete int64 `json:"complete"`
-	Before   int64 `json:"before"` // of those that are complete
+	Before   int64 `json:"before"` // number of complete files that were there before
 	Failed   int64 `json:"failed"`
 	Bytes    int64 `json:"bytes"`
 	Code     int   `json:"code"` // the exit code of the first failure
-	// By counts the failed files by exit code, host and worker, with a space between.
+	// By counts the failed files by exit code, host and worker, separated by spaces.
 	By      map[string]int64 `json:"by,omitempty"`
-	Rest    int              `json:"rest,omitempty"`    // chunks that have come of this one: it is no result
-	Retried int64            `json:"retried,omitempty"` // failed files so far that count no more
-	Lost    int64            `json:"lost,omitempty"`    // failed files that cannot be tried again
+	Rest    int              `json:"rest,omitempty"`    // chunks that this one was split into: the record is not a result
+	Retried int64            `json:"retried,omitempty"` // earlier failures that were put back
+	Lost    int64            `json:"lost,omitempty"`    // failed files that cannot be retried
 }
 
 func newOutcome(w *worker, c *chunk) *outcome {
@@ -71,8 +71,8 @@ func newOutcome(w *worker, c *chunk) *outcome {
 	return o
 }
 
-// left returns the files that have no outcome yet. One that this worker cannot read fails. The Line of a task is its place
-// in the chunk, from 1 on. Of files with the same path only the first is tried.
+// left returns the files that have no outcome yet. A file whose item this worker cannot read fails. The Line of a task
+// is its index in the chunk plus 1. Of several files with the same path, only the first is tried.
 func (o *outcome) left() *feed {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
@@ -97,7 +97,7 @@ func (o *outcome) left() *feed {
 	return o.feed
 }
 
-// fail is the outcome of a file that was not tried.
+// fail records the failure of a file that was not tried.
 func (o *outcome) fail(at int, err error) {
 	text, code := cli.Explain(err)
 	i := o.c.Items[at]
@@ -119,16 +119,16 @@ func (o *outcome) tellFailed(at int, cause string) {
 		"file", c.Items[at].path(), "cause", show.OneLine(cause))
 }
 
-// stored is a row in a result: one of the report, and the item of a file that has failed.
+// stored is a row in a result: a row of the report, and the item of a file that has failed.
 type stored struct {
 	report.Row
 	Item *item `json:"item,omitempty"`
 }
 
-// keep adds to the row that write writes where the file is, and the item of one that has failed.
+// keep adds to the row that write writes where the file is and, for a failed file, its item.
 func (o *outcome) keep(failed *item, write func() error) {
 	from := o.rows.Len()
-	_ = write() // to memory
+	_ = write() // writing to memory cannot fail
 	s := stored{Item: failed}
 	if json.Unmarshal(o.rows.Bytes()[from:], &s.Row) == nil {
 		s.Path = o.w.where + s.Path
@@ -137,7 +137,7 @@ func (o *outcome) keep(failed *item, write func() error) {
 	}
 }
 
-// unreadable is the outcome of a chunk of which only the number of its files can be read.
+// unreadable records the outcome of a chunk of which only the number of files can be read.
 func (o *outcome) unreadable(err error) {
 	n := o.c.files
 	text := fmt.Sprintf("a worker cannot read the %d files of a chunk, use one version of ftpfetch-fleet: %v", n, err)
@@ -152,7 +152,7 @@ func (o *outcome) by(code int) string {
 	return fmt.Sprintf("%d %s %s", code, cmp.Or(o.c.Host, "-"), keyOf(o.w.name))
 }
 
-// count notes the outcome of a file.
+// count records the outcome of a file.
 func (o *outcome) count(at int, t tally) {
 	if t.Failed > 0 {
 		t.By = map[string]int64{o.by(t.Code): t.Failed}
@@ -162,7 +162,7 @@ func (o *outcome) count(at int, t tally) {
 	o.w.files.Add(t.Ended)
 }
 
-// twice gives a file that a chunk names twice its outcome a second time: package batch tells only of the first.
+// twice repeats the outcome of a file that a chunk names twice, because package batch reports only the first.
 func (o *outcome) twice() {
 	first := make(map[string]*tally)
 	for at, i := range o.c.Items {
@@ -179,7 +179,7 @@ func (o *outcome) twice() {
 	}
 }
 
-// missing returns how many files have no outcome, and are to have one here.
+// missing returns how many files still need an outcome in this chunk.
 func (o *outcome) missing() (n int) {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
@@ -233,8 +233,9 @@ func (o *outcome) event(e batch.Event) {
 	o.count(at, t)
 }
 
-// passes returns why a failure is not the file's, and ends the try: the machine's disk is full, the host serves nobody for
-// a while, or not this worker. Other failures that the server has not caused it notes.
+// passes returns why a failure does not count against the file, and ends the try: the machine's disk is full, the host
+// serves nobody for a while, or it does not serve this worker. It notes a file that this machine cannot save, for other
+// workers to try.
 func (o *outcome) passes(at int, e batch.Event) error {
 	err := e.Err
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
@@ -251,7 +252,7 @@ func (o *outcome) passes(at int, e batch.Event) error {
 	return nil
 }
 
-// unserved is passes for a URL that this worker is not served.
+// unserved does what passes does, for a URL that this worker is not served.
 func (o *outcome) unserved(at int, u *urlparse.URL, err error) error {
 	gone := o.w.gates.gone(u) != nil
 	if !gone && o.rounds < mostRounds {
@@ -271,7 +272,7 @@ func (o *outcome) unserved(at int, u *urlparse.URL, err error) error {
 	return nil
 }
 
-// isDisk reports whether an error is one that this machine has with any file.
+// isDisk reports whether an error would occur on this machine with any file.
 func isDisk(err error) bool {
 	local, _ := errors.AsType[*localfile.Error](err)
 	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
@@ -283,7 +284,7 @@ func isDisk(err error) bool {
 		local != nil && strings.HasPrefix(filepath.Base(local.Path), ledgerName)
 }
 
-// isHere reports whether an error is one of this machine's disk, and not of the name that the list gives the file.
+// isHere reports whether an error comes from this machine's disk, and not from the file's name in the list.
 func isHere(err error) bool {
 	local, ok := errors.AsType[*localfile.Error](err)
 	return ok && !local.Elsewhere && !errors.Is(err, localfile.ErrName) &&

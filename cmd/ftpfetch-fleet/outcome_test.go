@@ -24,7 +24,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// send puts a message into a queue as add does, after change.
+// send puts a message into a queue as add does, but changed by change.
 func (s *stand) send(f *fleet, c *chunk, change func(*nats.Msg)) {
 	s.Helper()
 	msg := must.Get(c.message())(s.T)
@@ -32,8 +32,8 @@ func (s *stand) send(f *fleet, c *chunk, change func(*nats.Msg)) {
 	must.Get(f.js.PublishMsg(s.Context(), msg))(s.T)
 }
 
-// TestUnreadable has chunks of which a worker cannot read some items, or nothing, between whole ones. Each file has an
-// outcome, and none is taken for complete.
+// TestUnreadable has chunks of which a worker cannot read some items, or any, among valid ones. Each file must have an
+// outcome, and no unreadable one may count as complete.
 func TestUnreadable(t *testing.T) {
 	item := func(change string) func(*nats.Msg) {
 		return func(m *nats.Msg) { m.Data = bytes.Replace(m.Data, []byte(`{"u":`), []byte(change), 1) }
@@ -97,7 +97,7 @@ func item1(t *testing.T, srv *ftpServer, i int) item {
 	return item{URLs: []string{srv.URL(fmt.Sprintf("/d/%06d", i))}, Path: fmt.Sprint(i), Line: i + 1}
 }
 
-// TestShort has results that do not have as many files as were added. Nobody takes the job for done.
+// TestShort has results with fewer files than were added. The job must not count as done.
 func TestShort(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -114,8 +114,8 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLedgerFails has a ledger that cannot be used, in the first try at a chunk or in a later one. The chunk is left to
-// another worker, which completes all of its files.
+// TestLedgerFails has a ledger that cannot be used, at the first try of a chunk or at a later one. The worker must
+// leave the chunk to another one, which completes all of its files.
 func TestLedgerFails(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		t.Run(fmt.Sprint("later ", later), func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestLedgerFails(t *testing.T) {
 	}
 }
 
-// breakLedger makes a ledger that cannot be opened to write, not even by root: it is a program that runs.
+// breakLedger makes a ledger that not even root can open for writing: it is a program that is running.
 func breakLedger(t *testing.T, name string) {
 	t.Helper()
 	program := must.Get(os.ReadFile(must.Get(exec.LookPath("sleep"))(t)))(t)
@@ -170,7 +170,7 @@ func breakLedger(t *testing.T, name string) {
 	must.Do(t, os.Rename(name+"~", name))
 }
 
-// TestTwice has lists that name files twice. All that was added has an outcome.
+// TestTwice has lists that name files twice. Each entry of the list must have an outcome.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	s, srv := newStand(t), newFTP(t, 3, 3, testserver.Options{})
@@ -186,7 +186,8 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestLateChunk has a chunk that comes after its job was cancelled, from an add that was killed then. Nobody fetches it.
+// TestLateChunk has a chunk that arrives after its job was cancelled, from an add that was then killed. No worker may
+// fetch it.
 func TestLateChunk(t *testing.T) {
 	t.Parallel()
 	s, srv := newStand(t), newFTP(t, 1, 3, testserver.Options{})
@@ -201,8 +202,8 @@ func TestLateChunk(t *testing.T) {
 	}
 }
 
-// TestOneWriter has workers of one name, and chunks that are delivered twice, in a directory that all share and where
-// nothing is locked. The part of each attempt is its own, at whatever moment the next one begins.
+// TestOneWriter has workers with one name, and chunks that are delivered twice, in a shared directory without locks.
+// Each attempt must have parts of its own, at whatever moment the next one begins.
 func TestOneWriter(t *testing.T) {
 	t.Parallel()
 	s, dir := newStand(t), t.TempDir()
@@ -220,7 +221,7 @@ func TestOneWriter(t *testing.T) {
 	c := new(chunk)
 	msg := must.Get(w.work.GetMsg(t.Context(), 1))(t)
 	must.Do(t, json.Unmarshal(msg.Data, c))
-	for range 2 { // it is delivered three times
+	for range 2 { // the chunk is delivered three times
 		s.send(w.fleet, c, func(*nats.Msg) {})
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -248,8 +249,8 @@ func TestOneWriter(t *testing.T) {
 	compare(t, dir, 1)
 }
 
-// TestSweep has a file that another attempt has completed while this one had a part of it, one that this attempt has fetched,
-// and one that has failed. Nothing is left of any attempt.
+// TestSweep has a file that another attempt completed while this one had a part of it, a file that this attempt has
+// fetched, and a file that has failed. No attempt may leave anything behind.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -285,8 +286,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestInherited ends a worker in the middle of a file in an orderly way. The next one goes on from its part; one that was
-// killed leaves no part that anybody writes.
+// TestInherited ends a worker properly in the middle of a file. The next worker must resume its part. A worker that was
+// killed must leave no part that another one writes to.
 func TestInherited(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("0123456789abcdef", 1<<16)
@@ -300,7 +301,7 @@ func TestInherited(t *testing.T) {
 	}})
 	s.want(0, "add", "--per-host", "1", srv.list(t, 1))
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan int, 1) // nobody receives from it if the test fails
+	ended := make(chan int, 1) // buffered: the test may fail before it receives
 	go func() {
 		ended <- execute(ctx, []string{"work", "--join", s.file, "-d", dir, "--shared", "-j", "1"}, &command{err: t.Output()})
 	}()
@@ -322,7 +323,7 @@ func TestInherited(t *testing.T) {
 	}
 }
 
-// TestNumbers gives add lists with sizes that no file has. Nothing overflows.
+// TestNumbers gives add lists with impossible sizes. Nothing may overflow.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -344,7 +345,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// hostile are numbers at the ends of what numbers hold.
+// hostile are numbers at the limits of integer types.
 var hostile = []string{"0", "-1", "2147483648", "4294967296", "4611686018427387904", "9223372036854775807", "9223372036854775808",
 	"18446744073709551616", strings.Repeat("9", 40)}
 

@@ -15,8 +15,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestPage has the page shown by Chromium while a job is fetched. It is loaded once, and what changes comes by events. With
-// FLEET_SHOT it saves a picture.
+// TestPage has Chromium show the page while a job is fetched. The page is loaded once, and events update it. With
+// FLEET_SHOT set, it saves a picture.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)

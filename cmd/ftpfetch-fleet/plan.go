@@ -16,16 +16,16 @@ import (
 	"example.com/ftpfetch/download/batch"
 )
 
-// plan is what travels of a list. The files of each host are cut into several chunks for each lane, so that all lanes have
-// work from the start and no chunk is long.
+// plan is what is sent of a list. It cuts the files of each host into several chunks for each lane, so that all lanes
+// have work from the start and no chunk takes long.
 type plan struct {
 	lanes     int
-	cost      map[string]int64 // of all files of a host
-	addresses map[string]bool  // of all places
-	parcels   *os.File         // one for each file: the list may be longer than memory, and is read once
+	cost      map[string]int64 // of all files of a host, by host
+	addresses map[string]bool  // of all URLs
+	parcels   *os.File         // one parcel for each file: the list may be larger than memory, and is read once
 }
 
-// parcel is what travels of a task, in JSON.
+// parcel is what is sent of a task, in JSON.
 type parcel struct {
 	item
 	Host string
@@ -33,11 +33,12 @@ type parcel struct {
 }
 
 const (
-	perLane = 8         // chunks
-	perFile = 256 << 10 // what a file costs besides its bytes, in bytes
+	perLane = 8         // number of chunks
+	perFile = 256 << 10 // cost of a file in addition to its bytes, in bytes
 )
 
-// measure plans a list whose files it counts in j. It refuses one of which something cannot travel. The caller closes the plan.
+// measure plans a list, and counts its files in j. It refuses a list that cannot be sent completely. The caller must
+// close the plan.
 func (j *job) measure(tasks iter.Seq[batch.Task], lanes int) (*plan, error) {
 	file, err := os.CreateTemp("", ".ftpfetch-fleet-")
 	if err != nil {
@@ -59,7 +60,7 @@ func (j *job) measure(tasks iter.Seq[batch.Task], lanes int) (*plan, error) {
 	return p, nil
 }
 
-// put adds the parcel of a task. A file that is as large as a chunk may be costs no more: it is one.
+// put writes the parcel of a task. A file larger than a chunk costs as much as a full chunk, because it becomes one.
 func (p *plan) put(to io.Writer, t batch.Task) error {
 	if t.Tree != nil {
 		return usage("a fleet fetches lists of files: ftpfetch -I -r URL prints the files of a tree, for a list")
@@ -89,21 +90,21 @@ func (p *plan) close() {
 	_ = os.Remove(p.parcels.Name())
 }
 
-// growing is a chunk that gets further files.
+// growing is a chunk to which files are being added.
 type growing struct {
 	chunk
 	cost int64
 	text int64
 }
 
-// full reports whether a file of that cost and text needs another chunk.
+// full reports whether a file with this cost and text needs another chunk.
 func (g *growing) full(p *plan, cost, text int64) bool {
 	share := min(p.cost[g.Host]/int64(p.lanes*perLane), mostBytes)
 	return len(g.Items) > 0 && (len(g.Items) == mostFiles || g.cost+cost > max(share, cost) ||
 		g.text+text > mostText)
 }
 
-// chunks cuts a plan into chunks of a job, each of one host. Their ids begin with prefix.
+// chunks cuts a plan into the chunks of a job, each for one host. Their ids begin with prefix.
 func (p *plan) chunks(j *job, prefix string) iter.Seq2[chunk, error] {
 	return func(yield func(chunk, error) bool) {
 		hosts := make(map[string]*growing)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// queue is the chunks of a job at a host, which come from a consumer of their own.
+// queue is the chunks of a job at a host. Each queue has its own consumer.
 type queue struct {
 	host     string // its key
 	job      string
@@ -28,8 +28,8 @@ func (q queue) subject() string { return "work." + q.job + "." + q.host }
 
 func consumerName(key string) string { return strings.Replace(key, ".", "-", 1) }
 
-// queues returns the queues that may have chunks for this worker now. The most urgent come first; hosts come in any order, so
-// that lanes spread, and at a host the oldest job is first.
+// queues returns the queues that may have chunks for this worker now. The most urgent come first. Hosts come in random
+// order, so that lanes spread; at one host the oldest job comes first.
 func (w *worker) queues() []queue {
 	keys := w.queued.names()
 	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
@@ -55,8 +55,8 @@ func (w *worker) queues() []queue {
 	return all
 }
 
-// may reports whether a host may be asked for files of a job now. A chunk of a job that was cancelled or deleted may be
-// taken, to be refused.
+// may reports whether a host may be asked for files of a job now. Chunks of a cancelled or deleted job may be taken, so
+// that they are refused.
 func (w *worker) may(q queue) bool {
 	var h host
 	var j job
@@ -65,21 +65,21 @@ func (w *worker) may(q queue) bool {
 	return ok && j.State != "paused" && h.open(time.Now())
 }
 
-// first reports whether a lane that has a slot for a queue is to go on with it.
+// first reports whether a lane that has a slot should continue with the queue.
 func (w *worker) first(q queue) bool {
 	return w.may(q) && !slices.ContainsFunc(w.queues(), func(other queue) bool {
 		return other.priority > q.priority && (other.host == q.host || !w.isFull(other.host))
 	})
 }
 
-// isDry reports whether there was nothing in a queue a moment ago. What another worker has now may come back.
+// isDry reports whether a queue was empty a moment ago. Chunks that other workers have now may come back later.
 func (w *worker) isDry(key string) bool {
 	known, _ := w.queued.get(key, nil) // changes when something is added
 	dry, ok := w.dry.Load(key)
 	return ok && time.Since(dry.(time.Time)) < slotTTL/6 && known.seen.Before(dry.(time.Time))
 }
 
-// consumer returns where the chunks of a queue come from, or nil if there are none.
+// consumer returns the consumer of a queue, or nil if the queue has no chunks.
 func (w *worker) consumer(q queue) jetstream.Consumer {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
@@ -88,7 +88,7 @@ func (w *worker) consumer(q queue) jetstream.Consumer {
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		c, err = w.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 			Durable: name, FilterSubject: q.subject(), AckPolicy: jetstream.AckExplicitPolicy,
-			AckWait: ackWait, MaxAckPending: 4 * mostLanes, // chunks, whatever the egresses are
+			AckWait: ackWait, MaxAckPending: 4 * mostLanes, // chunks, of all egresses together
 		})
 	}
 	if err != nil {
@@ -104,8 +104,8 @@ func (w *worker) consumer(q queue) jetstream.Consumer {
 	return nil
 }
 
-// retire forgets a queue that has been empty for a while. The stream itself is asked: a consumer that has just been made
-// may not know what it has.
+// retire removes a queue that has been empty for a while. It asks the stream itself, because a new consumer may not
+// know its chunks yet.
 func (w *worker) retire(ctx context.Context, q queue) {
 	was, ok := w.queued.get(q.key(), nil)
 	if !ok || w.age(was) < ackWait {
@@ -117,7 +117,7 @@ func (w *worker) retire(ctx context.Context, q queue) {
 	}
 }
 
-// forget removes a queue, if nothing was added since rev.
+// forget removes a queue if nothing was added after rev.
 func (f *fleet) forget(ctx context.Context, key string, rev uint64) error {
 	err := f.queues.Purge(ctx, key, jetstream.LastRevision(rev))
 	if err == nil {
@@ -129,10 +129,10 @@ func (f *fleet) forget(ctx context.Context, key string, rev uint64) error {
 	return err
 }
 
-// burst is how many bytes a connection may receive at once, after a pause.
+// burst is the number of bytes that a connection may receive at once after a pause.
 const burst = 4096
 
-// rate returns the connection's share of what the host may send, in bytes a second.
+// rate returns the connection's share of the host's rate, in bytes per second.
 func (h *hand) rate() rate.Limit {
 	var at host
 	if _, ok := h.w.hosts.get(h.host, &at); !ok || at.Rate == 0 {

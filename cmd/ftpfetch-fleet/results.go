@@ -20,14 +20,14 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// tallyHeader names the header of a result that has its tally. Who counts reads only headers.
+// tallyHeader names the header of a result that has its tally. Counting needs only the headers.
 const tallyHeader = "Fleet-Tally"
 
 func subject(c *chunk) string { return fmt.Sprintf("results.%s.%s", c.Job, c.ID) }
 
 func (c *chunk) id() string { return fmt.Sprintf("%s.%s.", c.Job, c.ID) }
 
-// deleted is the state of a job that is not there.
+// deleted is the state of a job that does not exist.
 const deleted = "deleted"
 
 // jobState returns the State of the job of a chunk.
@@ -45,8 +45,8 @@ func (w *worker) jobState(c *chunk) (string, error) {
 	return j.State, err
 }
 
-// publish gives the server the result of a chunk. There is one for ever: even the acknowledgement of an old delivery
-// succeeds, and message ids are forgotten.
+// publish gives the server the result of a chunk. record makes sure that there is only ever one: the server
+// acknowledges even old deliveries, and forgets message ids.
 func (w *worker) publish(c *chunk, o *outcome) bool {
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
@@ -59,8 +59,8 @@ func (w *worker) publish(c *chunk, o *outcome) bool {
 		&nats.Msg{Data: body.Bytes(), Header: nats.Header{tallyHeader: {string(sum)}}})
 }
 
-// ack removes a chunk that has a result, and what the attempts at it have left: it has its result, and one that was frozen
-// changes nothing any more. If that fails the chunk comes again, and its result is found.
+// ack removes a chunk that has a result, and what all attempts at it have left. No attempt needs it: one that was
+// frozen cannot add a result. If ack fails, the chunk is delivered again, and its result is found.
 func (w *worker) ack(c *chunk, msg jetstream.Msg, o *outcome) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
 	defer cancel()
@@ -73,7 +73,7 @@ func (w *worker) ack(c *chunk, msg jetstream.Msg, o *outcome) {
 	}
 }
 
-// dropped reports whether the job of a chunk was deleted. Then nothing of the chunk stays.
+// dropped reports whether the job of a chunk was deleted. If so, it removes everything of the chunk.
 func (w *worker) dropped(c *chunk, msg jetstream.Msg, o *outcome) bool {
 	state, err := w.jobState(c)
 	is := err == nil && state == deleted
@@ -84,12 +84,12 @@ func (w *worker) dropped(c *chunk, msg jetstream.Msg, o *outcome) bool {
 	return is
 }
 
-// ended is the value of an attempt that writes nothing any more. The next attempt may have its parts.
+// ended is the value of an attempt that will write nothing more. The next attempt may take over its parts.
 const ended = "ended"
 
-// begin gives an attempt at a chunk its name, which nobody else ever has: no other worker, no other lane, and not this one
-// when the chunk comes again. Its parts bear it in a directory that others have too, where locks may not work. It goes on
-// from the parts of attempts that have ended, of which each is given to one alone.
+// begin gives an attempt at a chunk a unique name: no other worker, no other lane, and no later attempt of this one has
+// it. The names of its parts contain it, because locks may not work in a shared directory. begin also takes over the
+// parts of attempts that have ended. Each of those goes to one new attempt only.
 func (w *worker) begin(c *chunk) bool {
 	if !w.shared {
 		return true
@@ -113,7 +113,7 @@ func (w *worker) begin(c *chunk) bool {
 			for _, i := range c.Items {
 				from, to := i.parts(part(key)), i.parts(c.part())
 				for n := range from {
-					_ = w.root.Rename(from[n], to[n]) // mostly there is none
+					_ = w.root.Rename(from[n], to[n]) // usually there is none
 				}
 			}
 		}
@@ -121,7 +121,7 @@ func (w *worker) begin(c *chunk) bool {
 	return true
 }
 
-// leave tells that an attempt which has no result writes nothing any more.
+// leave records that an attempt without a result will write nothing more.
 func (w *worker) leave(c *chunk) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
 	defer cancel()
@@ -130,7 +130,8 @@ func (w *worker) leave(c *chunk) {
 	}
 }
 
-// part returns what is in the names of the parts of the attempt with a key. Two chunks may have the same path.
+// part returns the text that the parts of the attempt with this key have in their names. Two chunks may have the same
+// path.
 func part(key string) string { return strings.ReplaceAll(key, ".", "-") }
 
 func (c *chunk) part() string {
@@ -140,14 +141,14 @@ func (c *chunk) part() string {
 	return part(c.id() + c.attempt)
 }
 
-// parts returns the names that the part of an item may have, and its journals.
+// parts returns the possible names of an item's part and its journals.
 func (i item) parts(attempt string) [3]string {
 	dir, name := path.Split(i.path())
 	beside := dir + localfile.Beside(name, attempt) + ".ftpfetch."
 	return [...]string{beside + "part", beside + "json", beside + "json~"}
 }
 
-// attemptsAt returns all attempts at a chunk by their keys.
+// attemptsAt returns all attempts at a chunk, by key.
 func (w *worker) attemptsAt(
 	ctx context.Context, c *chunk,
 ) (map[string]jetstream.KeyValueEntry, error) {
@@ -157,7 +158,7 @@ func (w *worker) attemptsAt(
 	return readAll(ctx, w.attempts, c.id()+"*")
 }
 
-// sweep removes what attempts at a chunk have left. A file that this attempt has fetched itself has left nothing.
+// sweep removes what the attempts at a chunk have left. A file that this attempt has fetched itself has left nothing.
 func (w *worker) sweep(
 	c *chunk, attempts map[string]jetstream.KeyValueEntry, o *outcome,
 ) (err error) {
@@ -168,7 +169,7 @@ func (w *worker) sweep(
 				continue
 			}
 			for _, name := range i.parts(part(key)) {
-				_ = w.root.Remove(name) // mostly there is none
+				_ = w.root.Remove(name) // usually there is none
 			}
 		}
 		err = errors.Join(err, w.attempts.Purge(context.WithoutCancel(w.ctx), key))
@@ -176,7 +177,8 @@ func (w *worker) sweep(
 	return err
 }
 
-// each calls use with the results of a job, in their order, from *from in the stream on, and moves *from behind the last.
+// each calls use with the results of a job in order, from position *from of the stream on, and moves *from behind the
+// last one.
 func (f *fleet) each(
 	ctx context.Context, id string, from *uint64, headers bool,
 	use func(uint64, tally, []byte) error,
@@ -219,15 +221,15 @@ func (f *fleet) each(
 	return nil
 }
 
-// sum is what the results of a job so far bring.
+// sum adds up the results of a job so far.
 type sum struct {
 	tally
 	results int
-	retried []uint64 // where in the stream failed files were put back
-	from    uint64   // the next one in the stream
+	retried []uint64 // positions in the stream where failed files were put back
+	from    uint64   // the next position in the stream
 }
 
-// read adds the results that have come since.
+// read adds the results that have arrived since the last call.
 func (s *sum) read(ctx context.Context, f *fleet, id string) error {
 	return f.each(ctx, id, &s.from, true, func(at uint64, t tally, _ []byte) error {
 		if t.Retried > 0 {
@@ -243,13 +245,13 @@ func (s *sum) read(ctx context.Context, f *fleet, id string) error {
 	})
 }
 
-// forget takes back the failures before a retry.
+// forget subtracts the failures that were put back.
 func (s *sum) forget(t tally) {
 	s.Ended -= t.Retried
 	s.Failed -= t.Retried
 	s.Code = 0
 	if s.Failed > 0 {
-		s.Code = exitOther // of what cannot be tried again
+		s.Code = exitOther // the code of those that cannot be retried
 	}
 	lost := fmt.Sprintf("%d ", exitOther)
 	maps.DeleteFunc(s.By, func(by string, _ int64) bool {
@@ -257,12 +259,12 @@ func (s *sum) forget(t tally) {
 	})
 }
 
-// over reports whether nothing more will come of a job.
+// over reports whether the job has no more results to come.
 func (s *sum) over(j job) bool {
 	return j.State == "cancelled" || j.State != "adding" && s.results >= j.Chunks+s.Rest
 }
 
-// join adds a tally. The first failure counts, in the order of the results, which is the same for all who ask.
+// join adds a tally. Code is that of the first failure in the order of the results, which is the same for all readers.
 func (t *tally) join(u tally) {
 	t.Ended += u.Ended
 	t.Complete += u.Complete
@@ -281,10 +283,10 @@ func (t *tally) join(u tally) {
 	}
 }
 
-// rows calls use with the rows of a job, and where in the stream they are.
+// rows calls use with each row of a job, and its position in the stream.
 func (f *fleet) rows(ctx context.Context, id string, use func(at uint64, s stored) error) error {
 	return f.each(ctx, id, new(uint64), false, func(at uint64, _ tally, body []byte) error {
-		if len(body) == 0 { // no result
+		if len(body) == 0 { // a split or a retry, not a result
 			return nil
 		}
 		z, err := gzip.NewReader(bytes.NewReader(body))
@@ -301,7 +303,8 @@ func (f *fleet) rows(ctx context.Context, id string, use func(at uint64, s store
 	})
 }
 
-// outcomes calls use with the row of each file of a job that has an outcome. A file that was tried again has no other one.
+// outcomes calls use with the last row of each file of a job that has an outcome. It leaves out failures that were put
+// back.
 func (f *fleet) outcomes(ctx context.Context, id string, use func(stored) error) error {
 	t := new(sum)
 	if err := t.read(ctx, f, id); err != nil {

@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// listed is a file of a list in NDJSON, as docs/manifests.md has it.
+// listed is an entry of a list in NDJSON, as docs/manifests.md describes it.
 type listed struct {
 	URLs     []string `json:"urls"`
 	Path     string   `json:"path"`
@@ -24,7 +24,7 @@ type listed struct {
 	Checksum string   `json:"checksum,omitempty"`
 }
 
-// writeItem writes a file for a list. JSON has no other text than UTF-8.
+// writeItem writes an entry of a list. JSON can hold only UTF-8.
 func (c *command) writeItem(i *item) error {
 	if i.Raw != nil {
 		c.line("warning: the path %q is not UTF-8 and cannot be in the list: retry knows it", i.Raw)
@@ -34,11 +34,12 @@ func (c *command) writeItem(i *item) error {
 	return err
 }
 
-// retryLanes cuts what is retried: if it is cut again, because the first one was killed, the chunks are the same.
+// retryLanes is the number of lanes for which retry cuts chunks. It is constant, so that a retry that was killed and
+// repeated cuts the same chunks.
 const retryLanes = 8
 
-// retryJob puts the failed files of a job back. What counts them no more is recorded first, and only then the chunks are
-// sent: if that is not completed, another retry sends them again.
+// retryJob puts the failed files of a job back. It first records that they no longer count as failed, and only then
+// sends the chunks: if it is interrupted, another retry sends them again.
 func retryJob(ctx context.Context, c *command, f *fleet, j job) error {
 	s := new(sum)
 	if err := s.read(ctx, f, j.ID); err != nil {
@@ -100,7 +101,7 @@ func (f *fleet) recordRetry(ctx context.Context, j job, p *plan, files int64, pr
 	return err
 }
 
-// failures returns the files that have failed between two places of the stream.
+// failures returns the files that failed between two positions of the stream.
 func (f *fleet) failures(
 	ctx context.Context, id string, from, to uint64,
 ) (iter.Seq[batch.Task], error) {

@@ -11,11 +11,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// roles are what JOIN files let their readers do. Each may do what those before it may.
+// roles are the rights that JOIN files give. Each role includes those before it.
 var roles = []string{"look", "work", "add"}
 
-// The subjects that a role may publish to, and subscribe to. What the server holds is not removed by them, except that who
-// works takes chunks, and forgets queues that are empty.
+// The subjects that a role may publish and subscribe to. No role can remove stored messages, except that a worker takes
+// chunks, and removes queues that are empty.
 const (
 	lookSays = `
 		$JS.API.STREAM.INFO.*
@@ -54,7 +54,7 @@ const (
 	`
 )
 
-// users are the roles, for the server.
+// users returns a user of the server for each role.
 func (h *hub) users() []*server.User {
 	user := func(role, says, saysNot, hears string) *server.User {
 		may := &server.Permissions{
@@ -73,7 +73,7 @@ func (h *hub) users() []*server.User {
 	}
 }
 
-// as returns the JOIN file of a role. Its token tells nothing of the others.
+// as returns the JOIN file of a role. Its token reveals nothing about the other tokens.
 func (h *hub) as(role string) join {
 	sum := sha256.Sum256([]byte(role + " " + h.secret))
 	j := h.join
@@ -82,7 +82,7 @@ func (h *hub) as(role string) join {
 	return j
 }
 
-// may returns an error if the role is not enough. The server of an existing NATS has rules of its own.
+// may returns an error if the role is not sufficient. An existing NATS has rules of its own.
 func (j *join) may(role string) error {
 	if j.Role == "" || slices.Index(roles, j.Role) >= slices.Index(roles, role) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// as is a stand of someone with the JOIN file of a role.
+// as returns a stand whose user has the JOIN file of a role.
 func (s *stand) as(role string) *stand {
 	other := *s
 	other.file = filepath.Join(s.TempDir(), role)
@@ -23,7 +23,7 @@ func (s *stand) as(role string) *stand {
 	return &other
 }
 
-// TestRoles has a job added, fetched and looked at by three who may do no more than that.
+// TestRoles has a job added, fetched and watched by three users, each with the smallest role that suffices.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	s, srv := newStand(t), newFTP(t, 20, 3, testserver.Options{})
@@ -56,7 +56,7 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	j := s.hub.as("look")
-	j.Role = "add" // as it was written by someone who would like to
+	j.Role = "add" // forged by a user with less
 	forged := *s
 	forged.file = filepath.Join(t.TempDir(), "forged")
 	must.Do(t, j.write(forged.file))
@@ -64,7 +64,7 @@ func TestRoles(t *testing.T) {
 	s.want(0, "delete", id)
 }
 
-// TestRolesRaw speaks to the server as a program of one's own would. It refuses what the role is not for.
+// TestRolesRaw talks to the server as a foreign program could. The server must refuse what the role does not allow.
 func TestRolesRaw(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -119,7 +119,7 @@ func TestRolesRaw(t *testing.T) {
 	}
 }
 
-// TestRoleFiles has the JOIN files that serve writes.
+// TestRoleFiles checks the JOIN files that serve writes.
 func TestRoleFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,12 +20,12 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// play is what simulated workers do together: their files come from nowhere, and take some time each.
+// play stands in for FTP in all simulated workers: each file takes some time, and has no contents.
 type play struct {
-	each time.Duration // of a file
+	each time.Duration // for each file
 
 	mu         sync.Mutex
-	now, peak  map[string]int // connections by host
+	now, peak  map[string]int // number of connections, by host
 	lost, done int
 }
 
@@ -40,7 +40,7 @@ func (p *play) count(host string, n int) {
 	p.peak[host] = max(p.peak[host], p.now[host])
 }
 
-// fetch is a try of a chunk's files, in place of a worker's own.
+// fetch simulates a try of a chunk's files, in place of the worker's own.
 func (p *play) fetch(w *worker) func(*hand, *chunk, *outcome) error {
 	return func(h *hand, c *chunk, o *outcome) error {
 		p.count(c.Host, 1)
@@ -90,7 +90,7 @@ func (p *play) worker(ctx context.Context, join, dir, name, egress string, lanes
 	return w.run(ctx, lanes, 0, r)
 }
 
-// simulate is a process of many workers. It ends when it is told to, and prints what was lost.
+// simulate runs many workers in one process until SIGTERM, and prints what was lost.
 func simulate(join, dir string, workers, lanes int, each time.Duration) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -98,7 +98,7 @@ func simulate(join, dir string, workers, lanes int, each time.Duration) int {
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() {
-			wait(ctx, time.Duration(i)*20*time.Millisecond) // as machines of a cluster begin
+			wait(ctx, time.Duration(i)*20*time.Millisecond) // as the machines of a cluster start one after the other
 			if err := p.worker(ctx, join, dir, fmt.Sprint(filepath.Base(dir), "-", i), "e", lanes); ctx.Err() == nil {
 				fmt.Fprintln(os.Stderr, "a worker ended:", err)
 			}
@@ -113,7 +113,7 @@ func simulate(join, dir string, workers, lanes int, each time.Duration) int {
 	return 0
 }
 
-// invented writes a list of files that are nowhere, at some hosts.
+// invented writes a list of files that do not exist, on some hosts.
 func invented(t testing.TB, files, hosts int) string {
 	name := filepath.Join(t.TempDir(), "list")
 	var text strings.Builder
@@ -124,8 +124,8 @@ func invented(t testing.TB, files, hosts int) string {
 	return name
 }
 
-// TestManyWorkers has many workers of one egress. What the renewal of a slot costs does not depend on how many there are, and
-// a list is fetched with no slot lost and no cap passed.
+// TestManyWorkers has many workers with one egress. The cost of renewing a slot must not depend on their number. They
+// must fetch a list without losing a slot or exceeding a cap.
 func TestManyWorkers(t *testing.T) {
 	const workers, files, hosts, most = 50, 3000, 5, 6
 	s := newStand(t)
@@ -134,7 +134,7 @@ func TestManyWorkers(t *testing.T) {
 	must.Do(t, first.meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
 	eventually(t, "the host", func() bool { return first.limit(key) == 2 })
 	slot := first.acquire(t.Context(), key)
-	slot.let() // nobody but this test renews it
+	slot.let() // only this test renews the slot
 	<-slot.kept
 	slot.held = t.Context()
 	cost := func() float64 {
@@ -178,7 +178,7 @@ func TestManyWorkers(t *testing.T) {
 	}
 }
 
-// large is a large fleet: its hub and two processes of simulated workers, with the times of the real ones.
+// large is a large fleet: its hub and two processes of simulated workers, with real time limits.
 type large struct {
 	testing.TB
 	join string
@@ -189,7 +189,7 @@ type large struct {
 
 const lanesEach = 4
 
-// ask runs a command as a process, and logs how long it takes and how much memory.
+// ask runs a command as a process, and logs its time and memory.
 func (l *large) ask(args ...string) string {
 	l.Helper()
 	c := exec.Command(must.Get(os.Executable())(l.TB), append(args, "--join", l.join)...)
@@ -218,8 +218,8 @@ func (l *large) simulate(workers int, each time.Duration, dir string) {
 	}
 }
 
-// BenchmarkScale measures a large fleet on one machine. It fails nothing: what a machine with few processors does with a
-// thousand workers says little of a thousand machines.
+// BenchmarkScale measures a large fleet on one machine. It has no limits to pass: a machine with few processors and a
+// thousand workers says little about a thousand machines.
 //
 //	go test -run '^$' -bench Scale -benchtime 1x -timeout 2h
 func BenchmarkScale(t *testing.B) {
@@ -238,7 +238,7 @@ func BenchmarkScale(t *testing.B) {
 	share := func() float64 { return (processor(t, l.hub) - before).Seconds() / time.Since(begun).Seconds() }
 	t.Logf("%d files with %d workers x %d lanes: %.0f s (%.0f s if no lane ever waits); the hub used %.2f of a processor",
 		files, workers, lanesEach, time.Since(begun).Seconds(), float64(files)*each.Seconds()/float64(lanes), share())
-	<-time.After(time.Duration(number("FLEET_REST", 90)) * time.Second) // until the lanes are at rest, and the queues retired
+	<-time.After(time.Duration(number("FLEET_REST", 90)) * time.Second) // until the lanes are idle and the queues retired
 	begun, before = time.Now(), processor(t, l.hub)
 	<-time.After(30 * time.Second)
 	t.Logf("at rest the hub uses %.2f of a processor", share())
@@ -254,14 +254,14 @@ func BenchmarkScale(t *testing.B) {
 	}
 }
 
-// inMiB returns what a field of a process's file in /proc says of its memory: VmHWM of the most that it has used.
+// inMiB returns a field of a process's status file in /proc, in MiB; VmHWM is the peak of its memory.
 func inMiB(t testing.TB, status, field string) (n int) {
 	_, text, _ := strings.Cut(string(must.Get(os.ReadFile(status))(t)), field)
 	must.Get(fmt.Sscan(text, &n))(t)
 	return n >> 10
 }
 
-// number returns that of an environment variable, to try other sizes.
+// number returns the number in an environment variable, which overrides a size.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -269,7 +269,7 @@ func number(name string, otherwise int) int {
 	return otherwise
 }
 
-// processor returns how long a process has used a processor.
+// processor returns the processor time that a process has used.
 func processor(t testing.TB, c *exec.Cmd) time.Duration {
 	text := string(must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid)))(t))
 	fields := strings.Fields(text[strings.LastIndex(text, ")")+2:])

@@ -19,7 +19,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// marker is a password that is nowhere but where it was given.
+// marker is a password that must appear only where the test put it.
 const marker = "Xq7Zmarker"
 
 // TestNoSecretTravels gives passwords in every place of add that takes a URL, has the files fetched, and then looks at all
@@ -93,7 +93,7 @@ func TestNoSecretTravels(t *testing.T) {
 	}
 }
 
-// TestNoSecretShown gives addresses, URLs and operands with a password where they are wrong. No error shows it.
+// TestNoSecretShown gives invalid addresses, URLs and operands with a password. No error may show it.
 func TestNoSecretShown(t *testing.T) {
 	s := newStand(t)
 	cases := 0
@@ -145,7 +145,7 @@ func TestNoSecretShown(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestNoSecretOnLine looks at all that an existing NATS is sent and shows, of an address with a password.
+// TestNoSecretOnLine checks everything that an existing NATS receives and shows, given an address with a password.
 func TestNoSecretOnLine(t *testing.T) {
 	t.Parallel()
 	n := must.Get(server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, Username: "me", Password: marker}))(t)

@@ -28,14 +28,14 @@ import (
 type hub struct {
 	*server.Server
 	lock     *os.File
-	join     join   // the one to add
-	secret   string // has the private key: the tokens come from it
+	join     join   // the JOIN file of the role add
+	secret   string // has the private key; the tokens are derived from it
 	identity tls.Certificate
 }
 
 const (
 	mostStored  = 16 << 30
-	mostMemory  = 64 << 20 // nothing is kept in memory alone
+	mostMemory  = 64 << 20 // nothing is stored in memory only
 	mostPayload = 4 << 20
 )
 
@@ -46,7 +46,7 @@ func serve(ctx context.Context, c *command) error {
 	}
 	files := []string{c.join + ".look", c.join + ".work", c.join}
 	for _, name := range files {
-		if _, err := readJoin(name, true); err != nil && !errors.Is(err, os.ErrNotExist) { // it would be lost
+		if _, err := readJoin(name, true); err != nil && !errors.Is(err, os.ErrNotExist) { // serve would overwrite it
 			return err
 		}
 	}
@@ -76,13 +76,14 @@ func serve(ctx context.Context, c *command) error {
 	return nil
 }
 
-// startHub starts a server whose state is in dir: the jobs, and its certificate and token, so that JOIN files stay valid.
+// startHub starts a server whose state is in dir: the jobs, and the certificate and token, so that JOIN files stay
+// valid.
 func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error) {
 	host, port, err := net.SplitHostPort(listen)
-	if err != nil || strings.Contains(listen, "@") { // it may have a password, and is not shown
+	if err != nil || strings.Contains(listen, "@") { // it may have a password, and must not be shown
 		return nil, usage("--listen: write HOST:PORT, such as 127.0.0.1:4222")
 	}
-	probe, err := net.Listen("tcp", listen) // the server itself would only log why it cannot
+	probe, err := net.Listen("tcp", listen) // the server itself would only log the error
 	if err != nil {
 		return nil, usage("--listen %s: %v", listen, err)
 	}
@@ -116,7 +117,7 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 	at := h.Addr().(*net.TCPAddr)
 	h.join = h.as("add")
 	h.join.Address = at.String()
-	// Other roles may not make the streams.
+	// The other roles may not create the streams.
 	f, err := h.join.open(context.Background(), "serve", asking, func() {})
 	if err != nil {
 		h.Shutdown()
@@ -130,16 +131,17 @@ func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error)
 	return h, err
 }
 
-// options are those of the server. With its defaults it listens everywhere, to everybody, in plain text.
+// options returns the options of the server. With the defaults it would listen on all addresses, without authentication
+// or TLS.
 func (h *hub) options(dir, host string, port int) *server.Options {
 	return &server.Options{
-		Host: host, Port: port, Users: h.users(), // whose tokens are compared in constant time
+		Host: host, Port: port, Users: h.users(), // the server compares their tokens in constant time
 		TLSConfig: &tls.Config{
 			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity},
 		},
 		TLSHandshakeFirst: true, TLSTimeout: 5,
 		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
-		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one a host; the default is 1,000
+		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one per host; the default is 1,000
 		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,
 	}
 }
@@ -150,7 +152,7 @@ func (h *hub) stop() {
 	h.lock.Close()
 }
 
-// own makes the directory of the state, which nobody else may read, and locks it: two servers would destroy it.
+// own creates the directory of the state, which only this user may read, and locks it: two servers would destroy it.
 func own(dir string) (lock *os.File, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -171,7 +173,7 @@ func own(dir string) (lock *os.File, err error) {
 	return lock, nil
 }
 
-// identify reads the certificate and its key, or makes them. The tokens come from them.
+// identify reads the certificate and its key, or creates them. The tokens are derived from them.
 func (h *hub) identify(dir string) (identity tls.Certificate, err error) {
 	name := filepath.Join(dir, "identity.pem")
 	text, err := os.ReadFile(name)
@@ -192,13 +194,13 @@ func (h *hub) identify(dir string) (identity tls.Certificate, err error) {
 	return identity, nil
 }
 
-// newIdentity makes a certificate with its key.
+// newIdentity creates a certificate with its key.
 func newIdentity() (text []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	// Who pins it looks at no name and no time.
+	// A client that pins the certificate checks no name and no time.
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
 	}
@@ -215,7 +217,7 @@ func newIdentity() (text []byte, err error) {
 	return text, err
 }
 
-// serverLog shows what the server says about failures.
+// serverLog shows the server's messages about failures.
 type serverLog func(format string, args ...any)
 
 func (l serverLog) Fatalf(format string, v ...any) { l("server: "+format, v...) }

@@ -28,17 +28,18 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// openSink opens the bucket that --to names, and asks for what is in it: who cannot use it takes no chunk. It sets w.where.
+// openSink opens the bucket that --to names and lists it, so that a worker that cannot use it takes no chunk. It sets
+// w.where.
 func (w *worker) openSink(ctx context.Context, c *command) error {
 	u, err := url.Parse(c.to)
-	if err != nil || u.User != nil || !blob.DefaultURLMux().ValidBucketScheme(u.Scheme) { // it may have a password
+	if err != nil || u.User != nil || !blob.DefaultURLMux().ValidBucketScheme(u.Scheme) { // the URL may have a password
 		return usage("--to: write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX, file:///DIR " +
 			"or mem://, without a login: that comes from the environment")
 	}
 	where, _, _ := strings.Cut(c.to, "?")
 	w.where = strings.TrimRight(where, "/") + "/"
 	prefix := strings.Trim(u.Path, "/")
-	if u.Scheme == "file" { // a file gets its name by a rename, which must not leave its file system
+	if u.Scheme == "file" { // a file gets its name by a rename, which works only within its file system
 		prefix = ""
 		options := u.Query()
 		options.Set("no_tmp_dir", "true")
@@ -57,22 +58,22 @@ func (w *worker) openSink(ctx context.Context, c *command) error {
 	return localfile.Failure(w.where, "cannot be used", err)
 }
 
-// usable returns an error if the sink does not answer, or not to this worker.
+// usable returns an error if the sink does not answer, or does not let this worker list it.
 func (w *worker) usable(ctx context.Context) error {
 	_, _, err := w.sink.ListPage(ctx, blob.FirstPageToken, 1, nil)
 	return err
 }
 
-// object is a file on its way to a sink. It is there once end has returned nil, and else not at all.
+// object is a file on its way to a sink. It exists in the sink once end has returned nil, and not before.
 type object struct {
 	*outcome
 	manifest.Item
 	ctx    context.Context
-	hash   hash.Hash      // of what has come
-	held   bytes.Buffer   // what has come, as long as it is little: a store takes metadata only at the beginning
-	in     *io.PipeWriter // what comes then; nil: nothing was sent yet
+	hash   hash.Hash      // of the bytes that have arrived
+	held   bytes.Buffer   // the first bytes: a store takes metadata, such as the digest, only at the beginning
+	in     *io.PipeWriter // for the later bytes; nil: nothing was sent yet
 	undo   func()
-	stored chan error // of what in was given
+	stored chan error // the result of the upload
 }
 
 // Write implements io.Writer.
@@ -87,7 +88,7 @@ func (b *object) Write(p []byte) (int, error) {
 	return b.in.Write(p)
 }
 
-// begin begins to send, if that has not begun.
+// begin starts the upload, if it has not started.
 func (b *object) begin(sum digest.Sum) error {
 	if b.in != nil {
 		return nil
@@ -107,10 +108,10 @@ func (b *object) begin(sum digest.Sum) error {
 	out, in := io.Pipe()
 	b.in = in
 	b.undo = func() {
-		if strings.HasPrefix(b.w.where, "s3:") { // its driver takes the parts back, and needs ctx for that
+		if strings.HasPrefix(b.w.where, "s3:") { // the driver removes the parts, and needs ctx for that
 			time.AfterFunc(asking, cancel)
 		} else {
-			cancel() // else the other drivers would store what they have
+			cancel() // without that, the other drivers would store what they have
 		}
 		in.CloseWithError(context.Canceled)
 	}
@@ -140,7 +141,7 @@ func (b *object) end(r *download.Result, failed error) error {
 		if r.Sum.Algorithm == "" {
 			r.Sum = digest.Sum{Algorithm: "sha256", Digest: b.hash.Sum(nil)}
 		}
-		if b.begin(r.Sum) == nil { // else stored says why not
+		if b.begin(r.Sum) == nil { // otherwise stored has the error
 			b.in.Close()
 		}
 	} else if b.in != nil {
@@ -153,8 +154,8 @@ func (b *object) end(r *download.Result, failed error) error {
 	return cmp.Or(failed, localfile.Failure(b.Path, "cannot be stored", <-b.stored))
 }
 
-// there returns a Result whose Left says why a file needs no fetching, or one without Left. The error says that another
-// object has its name, or that the store does not tell.
+// there returns a Result whose Left says why a file need not be fetched, or one without Left. The error says that
+// another object has the name, or that the store does not answer.
 func (o *outcome) there(ctx context.Context, i manifest.Item) (r download.Result, err error) {
 	a, err := o.w.sink.Attributes(ctx, i.Path)
 	if gcerrors.Code(err) == gcerrors.NotFound {
@@ -181,7 +182,7 @@ func (o *outcome) there(ctx context.Context, i manifest.Item) (r download.Result
 	return r, err
 }
 
-// toSink hands out those tasks whose files are not there, each with its object.
+// toSink yields the tasks whose files are not in the sink, each with its object.
 func (o *outcome) toSink(ctx context.Context, all iter.Seq[batch.Task]) iter.Seq[batch.Task] {
 	return func(yield func(batch.Task) bool) {
 		for t := range all {

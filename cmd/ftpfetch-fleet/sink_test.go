@@ -27,11 +27,11 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// store is a server like S3, which counts what it is asked for.
+// store is an S3 server that counts the requests.
 type store struct {
 	*httptest.Server
 	backend               *s3mem.Backend
-	begun, ended, aborted atomic.Int64 // uploads in several parts
+	begun, ended, aborted atomic.Int64 // multipart uploads
 	parts                 atomic.Int64
 	refuse                atomic.Pointer[func(*http.Request) bool]
 }
@@ -62,12 +62,12 @@ func newStore(t *testing.T) *store {
 	return s
 }
 
-// at is the URL of a bucket or what is below it.
+// at returns the URL of a bucket, or of a prefix in it.
 func (s *store) at(path string) string {
 	return "s3://" + path + "?region=us-east-1&use_path_style=true&endpoint=" + s.URL
 }
 
-// objects returns what is in a bucket.
+// objects returns the objects in a bucket.
 func objects(t *testing.T, url string) map[string]*blob.Attributes {
 	t.Helper()
 	b := must.Get(blob.OpenBucket(t.Context(), url))(t)
@@ -116,7 +116,7 @@ func sinkList(t *testing.T, o testserver.Options, files ...sinkFile) (srv *ftpSe
 	return srv, list
 }
 
-// statuses returns the rows of a report by what is behind where in their paths.
+// statuses returns the rows of a report by their paths, without the prefix where.
 func (s *stand) statuses(where, id string) map[string]report.Row {
 	s.Helper()
 	rows := make(map[string]report.Row)
@@ -132,7 +132,7 @@ func (s *stand) statuses(where, id string) map[string]report.Row {
 	return rows
 }
 
-// working starts a worker, and returns what ends it.
+// working starts a worker, and returns the function that ends it.
 func (s *stand) working(args ...string) (end func()) {
 	ctx, stop := context.WithCancel(s.Context())
 	ended := make(chan int, 1)
@@ -149,7 +149,7 @@ func (s *stand) working(args ...string) (end func()) {
 	}
 }
 
-// checkStored checks that the files which can be fetched are objects, and no others.
+// checkStored checks that exactly the files that can be fetched are stored as objects.
 func checkStored(t *testing.T, files []sinkFile, rows map[string]report.Row, found map[string]*blob.Attributes, prefix string) {
 	t.Helper()
 	for _, f := range files {
@@ -167,7 +167,7 @@ func checkStored(t *testing.T, files []sinkFile, rows map[string]report.Row, fou
 		if row.Status != "complete" || row.Sum != sum {
 			t.Errorf("%s: %+v", f.path, row)
 		}
-		if f.path == "unknown-size" { // too large to be held back until the digest is known
+		if f.path == "unknown-size" { // too large to hold back until the digest is known
 			sum = ":"
 		}
 		if o == nil || o.Metadata["contents"] != f.sha256() || o.Metadata["algorithm"]+":"+o.Metadata["digest"] != sum {
@@ -179,8 +179,8 @@ func checkStored(t *testing.T, files []sinkFile, rows map[string]report.Row, fou
 	}
 }
 
-// TestSink has files fetched to stores: those whose digest is right are there, whole and with it, and nothing else. Then the
-// list is added again in every way.
+// TestSink has files fetched into stores. A store must have exactly the files whose digest is right, complete and with
+// their digest. The list is then added again in every way.
 func TestSink(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("0123456789abcdef", 20<<16) // 20 MiB
@@ -216,7 +216,7 @@ func TestSink(t *testing.T) {
 			for _, again := range []struct {
 				flag          string
 				fetched       int64
-				digest, other string // what becomes of the files with a digest, and without
+				digest, other string // outcome for files with a digest, and without
 			}{
 				{"", 3, "before", "failed"},
 				{"--no-clobber", 3, "before", "before"},
@@ -247,7 +247,7 @@ func TestSink(t *testing.T) {
 	})
 }
 
-// TestSinkRefused has sinks that cannot be used. No worker takes a chunk, and nothing is left behind.
+// TestSinkRefused has sinks that cannot be used. No worker may take a chunk, and nothing may be left behind.
 func TestSinkRefused(t *testing.T) {
 	t.Parallel()
 	s, fake, closed := newStand(t), newStore(t), newStore(t)
@@ -288,8 +288,8 @@ func TestSinkRefused(t *testing.T) {
 	}
 }
 
-// TestSinkFails has a store that takes nothing of some names, and then nothing at all: the first is a failure of these
-// files, and for the second the worker ends and another one goes on later.
+// TestSinkFails has a store that first refuses some names, and then everything. In the first case, those files must
+// fail. In the second, the worker ends, and another worker continues later.
 func TestSinkFails(t *testing.T) {
 	t.Parallel()
 	s, fake := newStand(t), newStore(t)
@@ -324,7 +324,7 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-// TestSinkKilled kills workers in the middle of files. Others complete the job: every object is whole, and once in the report.
+// TestSinkKilled kills workers in the middle of files. Others complete the job: each object is whole, and reported once.
 func TestSinkKilled(t *testing.T) {
 	t.Parallel()
 	s, fake := newStand(t), newStore(t)
@@ -338,7 +338,7 @@ func TestSinkKilled(t *testing.T) {
 		files = append(files, sinkFile{fmt.Sprintf("large-%d", i), large, sum, true})
 	}
 	var mu sync.Mutex
-	cuts := 3 // that are still to come
+	cuts := 3 // transfers that are still to be cut
 	_, list := sinkList(t, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		mu.Lock()
 		defer mu.Unlock()
@@ -379,7 +379,7 @@ func TestSinkKilled(t *testing.T) {
 	}
 }
 
-// TestSinkStopped ends a worker in the middle of a file: what it has sent of the file is taken back.
+// TestSinkStopped ends a worker in the middle of a file. The worker must remove what it has sent of the file.
 func TestSinkStopped(t *testing.T) {
 	t.Parallel()
 	s, fake := newStand(t), newStore(t)

@@ -17,26 +17,26 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// slot is the right to one connection to one host from one egress. It is renewed until it is released, which happens
-// after its connection is closed. One that is not renewed has lapsed; others may have it once it is sure that its connection
-// is closed, which reclaim finds out.
+// slot is the right to one connection to one host from one egress. The worker renews it until it releases it, after
+// closing the connection. A slot that is not renewed has lapsed. Others may take it once reclaim has found out that its
+// connection is closed.
 type slot struct {
 	w    *worker
 	host string // its key
-	i    int    // below the ceiling, as long as that does not fall
+	i    int    // below the ceiling, unless that falls
 
 	nonce string
 	rev   uint64
 	taken time.Time
-	// when what the server granted last was asked for: it may have granted it any time later
+	// when the last granted request was sent: the server may have granted it at any time after that
 	at time.Time
 
-	// of the work with it; ends when the slot is lost, with errSlot, and with the worker
+	// for the work with the slot; ends with the worker, or with errSlot when the slot is lost
 	ctx    context.Context
 	lose   context.CancelCauseFunc
-	held   context.Context // ends when the slot is to be renewed no more
+	held   context.Context // ends when the slot must not be renewed any more
 	let    context.CancelFunc
-	kept   chan struct{} // closed when nobody renews it any more
+	kept   chan struct{} // closed when the renewals have ended
 	unused chan struct{} // has a value while no connection has the slot
 }
 
@@ -44,17 +44,17 @@ var errSlot = errors.New("the slot could not be renewed in time")
 
 func (s *slot) key() string { return s.w.egress + "." + s.host + "." + strconv.Itoa(s.i) }
 
-// value is what the server holds of a slot: who has it, and which server has last heard of that.
+// value is the value of a slot on the server: who has it, and which server of a cluster heard of that last.
 func (s *slot) value() []byte { return []byte(s.w.me + " " + s.nonce + " " + s.w.ConnectedServerId()) }
 
-// mostTried is how many slots of a host are looked at before it counts as full for a while. Nobody watches slots: then each
-// renewal would go to all workers. Who releases a slot tells one lane that waits for it.
+// mostTried is how many slots of a host a lane tries before it takes the host for full for a while. Nobody watches
+// slots, because each renewal would go to all workers. A worker that releases a slot tells one lane that waits for it.
 const mostTried = 4
 
-// acquire takes a slot of a host, or returns nil if it finds none before ctx ends. The server creates a key only once. The
-// slot does not end with ctx: a connection outlives what has opened it.
+// acquire takes a slot of a host, or returns nil if it finds none before ctx ends. The server creates a key only once.
+// The slot does not end with ctx, because a connection outlives the request that opened it.
 func (w *worker) acquire(ctx context.Context, host string) *slot {
-	order := rand.Perm(w.limit(host)) // so that lanes which start together do not all try the same one
+	order := rand.Perm(w.limit(host)) // so that lanes that start together do not all try the same slot
 	order = order[:min(len(order), mostTried)]
 	if i, ok := w.freed.LoadAndDelete(host); ok && i.(int) < w.limit(host) {
 		order = append([]int{i.(int)}, order...)
@@ -96,7 +96,7 @@ func (w *worker) isFull(host string) bool {
 	return w.limit(host) == 0 || ok && time.Since(at.(time.Time)) < slotTTL/10
 }
 
-// vacant reports whether nobody has a slot, or nobody any more.
+// vacant reports whether a slot is free, or can be reclaimed.
 func (w *worker) vacant(ctx context.Context, key string) bool {
 	bounded, cancel := context.WithTimeout(ctx, slotTTL/3)
 	defer cancel()
@@ -118,7 +118,8 @@ func (w *worker) used(ctx context.Context, host string) (n int, err error) {
 	return n, err
 }
 
-// owned returns the revision of the slot if the server says that it is this one. gone means that it says the opposite.
+// owned returns the revision of the slot if the server says that this slot has it. gone means that the server says the
+// opposite.
 func (s *slot) owned(ctx context.Context) (rev uint64, gone bool) {
 	e, err := s.w.fleet.slots.Get(ctx, s.key())
 	if err != nil {
@@ -130,8 +131,8 @@ func (s *slot) owned(ctx context.Context) (rev uint64, gone bool) {
 	return e.Revision(), false
 }
 
-// How long the server's word counts that a worker is no more, after the slot was renewed: later it may have dropped the
-// connection of one that is frozen. From then on the slot stays taken until it expires.
+// How long after the last renewal the server is believed when it says that a worker has gone. Later, it may have
+// dropped the connection of a worker that is only frozen. From then on the slot stays taken until it expires.
 const trusted = 4 // times slotTTL
 
 // released is the answer of a worker that has closed the connection of a slot.
@@ -139,7 +140,8 @@ const released = "released"
 
 func holderSubject(worker string) string { return "holder." + worker }
 
-// answer answers for the slots of this worker, also while their host has no work. One that is frozen does not answer.
+// answer answers questions about this worker's slots, even while their host has no work. A frozen worker does not
+// answer.
 func (w *worker) answer() (*nats.Subscription, error) {
 	return w.Subscribe(holderSubject(w.me), func(m *nats.Msg) {
 		text := released
@@ -150,15 +152,15 @@ func (w *worker) answer() (*nats.Subscription, error) {
 	})
 }
 
-// lapsed reports whether a slot was not renewed in time, and its worker not asked for a while.
+// lapsed reports whether a slot was not renewed in time, and its worker was not asked recently.
 func (w *worker) lapsed(key string, was held) bool {
 	asked, ok := w.asked.Load(key)
 	return w.age(was) >= slotTTL && !(ok && time.Since(asked.(time.Time)) < slotTTL/2)
 }
 
-// reclaim frees a slot that has lapsed, if its connection is closed: its worker says so, or is no more. A process that was
-// killed has lost its connections at once, to the FTP server and to ours, which then says that nobody listens. A frozen one
-// has not, and does not answer.
+// reclaim frees a slot that has lapsed, if its connection is closed: its worker says so, or has ended. A process that
+// was killed loses its connections at once, to the FTP server and to the fleet's server, which then reports no
+// responders. A frozen process keeps its connections, and does not answer.
 func (w *worker) reclaim(ctx context.Context, key string, was held) bool {
 	fields := strings.Fields(string(was.value))
 	if !w.lapsed(key, was) || len(fields) != 3 {
@@ -178,23 +180,25 @@ func (w *worker) reclaim(ctx context.Context, key string, was held) bool {
 	return w.fleet.slots.Delete(bounded, key, jetstream.LastRevision(was.rev)) == nil
 }
 
-// age is how long ago something was written, by the server's clock.
+// age returns how long ago something was written, by the server's clock.
 func (w *worker) age(was held) time.Duration {
 	return w.began.made.Add(elapsed(w.began.seen)).Sub(was.made)
 }
 
-// elapsed returns the time since t. One of its clocks stands still while the machine sleeps, the other one may be set.
+// elapsed returns the time since t. It uses two clocks: one stands still while the machine sleeps, the other may be
+// set.
 func elapsed(t time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// keep renews the slot about every third of its time. After two thirds it is given up, before another lane can have it: what
-// works with it ends, and so do its connections. So a worker that was frozen closes them first.
+// keep renews the slot each time a third of slotTTL has passed. After two thirds without success it gives the slot up,
+// before another lane can have it: the work with the slot ends, and so do its connections. So a worker that was frozen
+// first closes them.
 func (s *slot) keep() {
 	defer close(s.kept)
 	const end = 2
-	early := rand.N(slotTTL / 12) // so that the slots of a fleet are not renewed all at once
+	early := rand.N(slotTTL / 12) // so that the slots of a fleet are not all renewed at once
 	for wait(s.held, slotTTL/30) {
 		switch age := elapsed(s.at); {
 		case age >= end*slotTTL/3:
@@ -215,7 +219,7 @@ func (s *slot) renew(within time.Duration) {
 	case err == nil:
 		s.rev, s.at = rev, at
 	case errors.Is(err, jetstream.ErrKeyRevisionMismatch):
-		// It is no theft if the value is this slot's own nonce: the answer to an earlier renewal was lost.
+		// The slot is not lost if the value has its own nonce: then the answer to an earlier renewal was lost.
 		if rev, gone := s.owned(ctx); rev != 0 {
 			s.rev = rev
 		} else if gone {
@@ -224,8 +228,8 @@ func (s *slot) renew(within time.Duration) {
 	}
 }
 
-// release gives the slot back, once its connection is closed. If the server does not hear of that, this worker tells who
-// asks for the slot.
+// release returns the slot after its connection is closed. If the server does not receive that, this worker tells those
+// who ask for the slot.
 func (s *slot) release() {
 	s.lose(nil)
 	select {
@@ -248,10 +252,10 @@ func (s *slot) release() {
 	}
 }
 
-// freeSubject is where lanes that wait for a slot of a host hear of one. Each message goes to one of them.
+// freeSubject is where lanes that wait for a slot of a host are told of one. Each message goes to one of them.
 func freeSubject(egress, host string) string { return "free." + egress + "." + host }
 
-// await waits for slots of a host, until the subscription ends. Who asks is told that somebody waits.
+// await waits for slots of a host until the subscription ends. It also answers lanes that ask whether somebody waits.
 func (w *worker) await(host string) (*nats.Subscription, error) {
 	return w.QueueSubscribe(freeSubject(w.egress, host), "lanes", func(m *nats.Msg) {
 		i, err := strconv.Atoi(string(m.Data))
@@ -265,8 +269,8 @@ func (w *worker) await(host string) (*nats.Subscription, error) {
 	})
 }
 
-// due reports whether the slot is to be given back after a chunk, because somebody waits for it. Else one worker had 9,248
-// files of 20,000, another none.
+// due reports whether the slot should be released after a chunk because another lane waits for it. Without this, one
+// worker fetched 9,248 files of 20,000, and another none.
 func (s *slot) due() bool {
 	if s.i >= s.w.limit(s.host) {
 		return true
@@ -280,16 +284,16 @@ func (s *slot) due() bool {
 }
 
 // hand is what a lane works with: a slot of the host that has work, and the Client. Each connection of the Client has a
-// slot of its own server, whichever method opens it and for whatever: a further URL, a list of digests.
+// slot of its own server, whichever method opens it and whatever it is for: a further URL, a list of digests.
 type hand struct {
 	*slot
 	client *ftpexec.Client
 	queue  queue
-	from   jetstream.Consumer // of the chunks
+	from   jetstream.Consumer // delivers the chunks
 	visit  atomic.Pointer[visit]
 }
 
-// take is acquire for a lane.
+// take does for a lane what acquire does, and makes the Client.
 func (w *worker) take(q queue, from jetstream.Consumer) *hand {
 	s := w.acquire(w.ctx, q.host)
 	if s == nil {
@@ -305,14 +309,14 @@ func (w *worker) take(q queue, from jetstream.Consumer) *hand {
 	return h
 }
 
-// admit lends a slot to a connection, for as long as that lives: the lane's own, or one that it takes for another host.
-// With that one the lane loses its own too, which ends all that it does.
+// admit lends a slot to a connection for as long as it lives: the lane's own, or one that it takes for another host. If
+// the lane loses the other slot, it loses its own too, which ends all of its work.
 func (h *hand) admit(ctx context.Context, address string) (leave func(), err error) {
 	host, own := hostKey(address), h.unused
 	if host != h.host {
 		own = nil
 	}
-	// Two lanes that wait for each other's hosts must not wait for ever.
+	// Two lanes that wait for each other's hosts must not wait forever.
 	for end := time.Now().Add(3 * slotTTL); ; {
 		select {
 		case <-own:
@@ -334,7 +338,7 @@ func (h *hand) admit(ctx context.Context, address string) (leave func(), err err
 	}
 }
 
-// release closes the connections and gives the slot back.
+// release closes the connections and returns the slot.
 func (h *hand) release() {
 	if h == nil {
 		return

@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestReclaim has a slot that was not renewed. It is free only if it is sure that its connection is closed.
+// TestReclaim has a slot that was not renewed. It must be free only if its connection is certainly closed.
 func TestReclaim(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -77,8 +77,8 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// TestThaw freezes a worker in the middle of a file. Nobody gets its slot until it goes on, and what it does then first is
-// to close the connection.
+// TestThaw freezes a worker in the middle of a file. No other worker may get its slot before it continues, and then it
+// must first close the connection.
 func TestThaw(t *testing.T) {
 	t.Parallel()
 	var stalled atomic.Bool
@@ -109,7 +109,7 @@ func TestThaw(t *testing.T) {
 		if s == nil {
 			return srv.files.Load() > 1
 		}
-		// The server may see the end of a connection a little later than the worker has closed it.
+		// The server may notice the end of a connection a little later than the worker closed it.
 		for soon := time.Now().Add(time.Second / 2); open.Load() != 0 && time.Now().Before(soon); {
 			<-time.After(time.Millisecond)
 		}
@@ -124,14 +124,14 @@ func TestThaw(t *testing.T) {
 	}
 }
 
-// TestSlotSweep freezes, thaws, kills and restarts workers and their server at any moment. The FTP server never has more
-// connections than it may.
+// TestSlotSweep freezes, thaws, kills and restarts workers and their server at any moment. The FTP server must never
+// have more connections than it allows.
 func TestSlotSweep(t *testing.T) {
 	t.Parallel()
 	const most, workers = 3, 4
-	files := night.Or(5000, 100000) // so that there are always more
+	files := night.Or(5000, 100000) // enough that some are always left
 	srv := newFTP(t, files, most, testserver.Options{Fault: slow(20 * time.Millisecond)})
-	srv.linger.Store(int64(time.Second)) // a frozen worker may go on soon
+	srv.linger.Store(int64(time.Second)) // a frozen worker may continue soon
 	state := filepath.Join(t.TempDir(), "state")
 	join := filepath.Join(t.TempDir(), "join")
 	h := must.Get(startHub(state, listenAgain(t), t.Logf))(t)
@@ -157,7 +157,7 @@ func TestSlotSweep(t *testing.T) {
 		<-time.After(rand.N(slotTTL / 2))
 		i := rand.IntN(workers)
 		switch {
-		case stopped[i] && rand.IntN(3) > 0: // mostly longer than its slots are renewed
+		case stopped[i] && rand.IntN(3) > 0: // mostly for longer than a slot lasts without renewal
 		case stopped[i]:
 			must.Do(t, all[i].Process.Signal(syscall.SIGCONT))
 			stopped[i] = false

@@ -9,11 +9,11 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// source is the Client of a lane. It notes when a server has too many connections, and has no method that does not: none
-// is promoted.
+// source is the Client of a lane. It records when a server has too many connections. It embeds nothing, so no method
+// escapes that.
 type source struct {
 	hand *hand
-	end  context.CancelCauseFunc // of the try
+	end  context.CancelCauseFunc // ends the try
 }
 
 func (o *source) Do(ctx context.Context, req *ftpexec.Request) (r *ftpexec.Response, err error) {
@@ -42,7 +42,7 @@ func (o *source) Hash(
 	return sum, err
 }
 
-// ask makes a request when the host may be asked.
+// ask makes a request once the host may be asked.
 func (o *source) ask(ctx context.Context, u *urlparse.URL, request func() error) error {
 	v, err := o.hand.w.enter(ctx, u)
 	if err != nil {
@@ -82,10 +82,11 @@ func (o *source) listing(
 	}
 }
 
-// CloseIdleConnections gives back the slots of connections without work, except the lane's own.
+// CloseIdleConnections returns the slots of idle connections, except the lane's own.
 func (o *source) CloseIdleConnections() { o.hand.client.CloseIdleConnections() }
 
-// judge lowers the ceiling of a server that is full. If that is the lane's own, the try ends, and the slot is released first.
+// judge lowers the ceiling of a server that is full. If it is the lane's own host, the try ends, and the slot is
+// released first.
 func (o *source) judge(ctx context.Context, u *urlparse.URL, err error) error {
 	switch host := hostKey(u.Address()); {
 	case !errors.Is(err, ftpexec.ErrTooMany):

@@ -13,34 +13,34 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Headers of what is recorded of a chunk: who has recorded it, and what was given away.
+// Headers of the records of a chunk: who wrote the record, and what was given away.
 const (
 	byHeader    = "Fleet-By"
 	splitHeader = "Fleet-Split"
 )
 
-// chain is what is recorded of a chunk, under its subject of the results: any number of splits, and at the end its result.
-// Whoever adds to the chain must know its end, so a worker that was frozen cannot bring a result for files that its chunk
-// has given away.
+// chain is the sequence of records of a chunk, under its subject in the results: any number of splits, then its result.
+// A writer must know the end of the chain. So a worker that was frozen cannot add a result for files that its chunk has
+// given away since.
 type chain struct {
-	end    uint64       // the sequence of the last record; 0: there is none
-	given  map[int]bool // the places of items that are other chunks' now
-	unsent []piece      // those of the last split that may not be in the queue
+	end    uint64       // sequence number of the last record; 0: none
+	given  map[int]bool // the items that now belong to other chunks
+	unsent []piece      // pieces of the last split that may not be in the queue
 }
 
-// piece is what becomes a chunk of its own.
+// piece is a part of a chunk that becomes a chunk itself.
 type piece struct {
-	Items []int    `json:"items"` // their places in the chunk
+	Items []int    `json:"items"` // their indexes in the chunk
 	Not   []string `json:"not,omitempty"`
 }
 
-// split is the record of one.
+// split is the record of a split.
 type split struct {
 	Given  []int   `json:"given"` // by all splits of the chunk so far
 	Pieces []piece `json:"pieces"`
 }
 
-// known reports whether a chunk has a result. If not, it takes from the chunk what that has given away.
+// known reports whether a chunk has a result. If not, it removes from the chunk what the chunk has given away.
 func (w *worker) known(c *chunk) (bool, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
@@ -68,7 +68,7 @@ func (c *chunk) give(s split) {
 	c.unsent = s.Pieces
 }
 
-// split makes chunks of their own of pieces of a chunk. It reports whether the chunk has given them away.
+// split makes chunks from pieces of a chunk. It reports whether the chunk has given them away.
 func (w *worker) split(c *chunk, pieces []piece) bool {
 	if !w.sendPieces(c) {
 		return false
@@ -89,11 +89,11 @@ func (w *worker) split(c *chunk, pieces []piece) bool {
 		return false
 	}
 	c.give(s)
-	w.sendPieces(c) // if that fails it is tried again before the chunk gets its result
+	w.sendPieces(c) // if that fails, finish tries again before the chunk gets its result
 	return true
 }
 
-// sendPieces sends what may not have been sent. A chunk that is there twice has one result all the same.
+// sendPieces sends the pieces that may not have been sent. If a chunk is sent twice, it still gets only one result.
 func (w *worker) sendPieces(c *chunk) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
 	defer cancel()
@@ -115,8 +115,8 @@ func (w *worker) sendPieces(c *chunk) bool {
 	return true
 }
 
-// record adds to the chain of a chunk. It does not end with the slot, but with the worker, some time later. It reports
-// whether the record is there, or another attempt's result.
+// record adds a record to the chain of a chunk. It does not end with the slot, but with the worker, after a few more
+// tries. It reports whether the record, or another attempt's result, is in the chain.
 func (w *worker) record(c *chunk, msg *nats.Msg) bool {
 	me := rand.Text()
 	msg.Subject = subject(c)
@@ -134,7 +134,7 @@ func (w *worker) record(c *chunk, msg *nats.Msg) bool {
 					c.end = last.Sequence
 				}
 				cancel()
-				return mine || last.Header.Get(splitHeader)+msg.Header.Get(splitHeader) == "" // two results
+				return mine || last.Header.Get(splitHeader)+msg.Header.Get(splitHeader) == "" // both are results
 			}
 		}
 		cancel()
@@ -154,10 +154,10 @@ func isWrongSequence(err error) bool {
 	return ok && bad.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// mostPieces is how many chunks the rest of one becomes when lanes have nothing to do.
+// mostPieces is the number of chunks that the rest of a chunk becomes for idle lanes.
 const mostPieces = 16
 
-// share gives what the lane has not begun to lanes that have nothing to do. It reports whether there was something.
+// share gives the files that the lane has not begun to idle lanes. It reports whether there were any.
 func (w *worker) share(c *chunk, o *outcome) bool {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
@@ -172,6 +172,6 @@ func (w *worker) share(c *chunk, o *outcome) bool {
 	for some := range slices.Chunk(rest, (len(rest)+mostPieces-1)/mostPieces) {
 		pieces = append(pieces, piece{Items: some, Not: c.Not})
 	}
-	w.split(c, pieces) // else this lane tries them once more
+	w.split(c, pieces) // if that fails, the files are left for this lane's next try
 	return true
 }

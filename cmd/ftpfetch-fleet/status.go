@@ -18,21 +18,21 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// state is how far a job is, and who works.
+// state is the progress of a job, and the state of the fleet.
 type state struct {
 	job
 	tally
-	Results  int           `json:"results"` // chunks that have one
+	Results  int           `json:"results"` // number of chunks with a result
 	Workers  int           `json:"workers"`
-	Rate     int64         `json:"rate"`               // bytes a second, of all jobs together
-	PerSec   float64       `json:"files_a_second"`     // likewise
-	Left     int64         `json:"seconds_left"`       // as long as nothing changes; -1: unknown
+	Rate     int64         `json:"rate"`               // bytes per second, of all jobs together
+	PerSec   float64       `json:"files_a_second"`     // of all jobs together
+	Left     int64         `json:"seconds_left"`       // if nothing changes; -1: unknown
 	Troubles []string      `json:"troubles,omitempty"` // why workers leave hosts to others
 	Fleet    []workerState `json:"fleet"`
 	Hosts    []hostState   `json:"hosts"`
 }
 
-// hostState is how a host is used from one egress.
+// hostState is the use of a host from one egress.
 type hostState struct {
 	Host   string `json:"host"`
 	Egress string `json:"egress"`
@@ -40,13 +40,13 @@ type hostState struct {
 	Cap    int    `json:"cap"`
 }
 
-// workerState is what a worker does.
+// workerState is a worker and its pulse.
 type workerState struct {
 	Name string `json:"name"`
 	pulse
 }
 
-// readAll returns what a bucket holds now under keys that match a pattern.
+// readAll returns the current entries of a bucket whose keys match a pattern.
 func readAll(
 	ctx context.Context, kv jetstream.KeyValue, keys string,
 ) (map[string]jetstream.KeyValueEntry, error) {
@@ -59,7 +59,7 @@ func readAll(
 	defer func() { _ = w.Stop() }()
 	all := make(map[string]jetstream.KeyValueEntry)
 	for e := range w.Updates() {
-		if e == nil { // that was all
+		if e == nil { // all entries were read
 			return all, nil
 		}
 		all[e.Key()] = e
@@ -67,7 +67,7 @@ func readAll(
 	return nil, cmp.Or(context.Cause(ctx), nats.ErrConnectionClosed)
 }
 
-// values returns what all keys of a bucket hold, as far as it can be read.
+// values returns the values of all keys of a bucket. It leaves out those that it cannot decode.
 func values[T any](ctx context.Context, kv jetstream.KeyValue) (map[string]T, error) {
 	all, err := readAll(ctx, kv, jetstream.AllKeys)
 	values := make(map[string]T)
@@ -85,7 +85,7 @@ func (f *fleet) jobsNow(ctx context.Context) ([]job, error) {
 	return slices.SortedFunc(maps.Values(all), func(a, b job) int { return b.Added.Compare(a.Added) }), err
 }
 
-// find returns the job called id, or the last one that was added.
+// find returns the job called id, or the job that was added last if id is empty.
 func (f *fleet) find(ctx context.Context, id string) (job, error) {
 	jobs, err := f.jobsNow(ctx)
 	i := slices.IndexFunc(jobs, func(j job) bool { return id == "" || j.ID == id })
@@ -100,7 +100,7 @@ func (f *fleet) find(ctx context.Context, id string) (job, error) {
 	return job{}, usage("there is no job %s: ftpfetch-fleet status names them", shown(id))
 }
 
-// of returns the state of a job whose results so far bring t, where s is that of the fleet.
+// of returns the state of a job. s is the state of the fleet, and t sums the job's results so far.
 func (s state) of(j job, t *sum) *state {
 	s.job = j
 	s.tally = t.tally
@@ -116,7 +116,7 @@ func (s state) of(j job, t *sum) *state {
 	return &s
 }
 
-// look returns the state of the fleet, without a job.
+// look returns the state of the fleet, without that of a job.
 func (f *fleet) look(ctx context.Context) (s state, err error) {
 	s.Hosts = []hostState{}
 	pulses, err := f.pulses(ctx)
@@ -157,7 +157,7 @@ func (f *fleet) look(ctx context.Context) (s state, err error) {
 	return s, nil
 }
 
-// left returns how many seconds a job takes yet: by its bytes, if all sizes are known, else by its files.
+// left returns how many more seconds a job takes: by bytes if all sizes are known, otherwise by files.
 func (s *state) left() int64 {
 	var left float64
 	switch {
@@ -172,7 +172,8 @@ func (s *state) left() int64 {
 	return int64(min(max(0, left), 1e9))
 }
 
-// details are lines for people, of what has failed, and why, at which host and on which worker.
+// details returns lines for people that say how many files failed, with which exit code, at which host and on which
+// worker, and why workers leave hosts.
 func (s *state) details() (lines []string) {
 	for _, by := range slices.SortedFunc(maps.Keys(s.By), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.By[b], s.By[a]), cmp.Compare(a, b))
@@ -190,15 +191,17 @@ func (s *state) details() (lines []string) {
 
 const mostDetails = 20
 
-// incomplete is the State of a job whose chunks all have a result, but not all of the files that were added.
+// incomplete is the State of a job whose chunks all have a result, although some of the files that were added have
+// none.
 const incomplete = "incomplete: some files have no outcome, add the list again"
 
-// over reports whether nothing more will come.
+// over reports whether the job has no more results to come.
 func (s *state) over() bool {
 	return s.State == "cancelled" || s.State != "adding" && s.Results >= s.Chunks
 }
 
-// text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 5m0s left, 60 files/s, 3.2 MiB/s, 5 workers; ftp.example.org:21 4 of 8".
+// text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 5m0s left, 60 files/s, 3.2 MiB/s, 5 workers;
+// ftp.example.org:21 4 of 8".
 func (s *state) text() string {
 	text := fmt.Sprintf("%d of %d files", s.Complete, s.Files)
 	if s.Failed > 0 {
@@ -223,7 +226,7 @@ func (s *state) text() string {
 	return show.OneLine(text)
 }
 
-// states returns those of jobs. sums has what was read of their results before.
+// states returns the states of jobs. sums has what earlier calls have read of their results.
 func (f *fleet) states(ctx context.Context, jobs []job, sums map[string]*sum) ([]*state, error) {
 	now, err := f.look(ctx)
 	states := []*state{}
@@ -273,7 +276,7 @@ func (c *command) say(s *state) (err error) {
 	return err
 }
 
-// cancel takes back what no worker has begun.
+// cancel cancels the chunks that no worker has begun.
 func cancel(ctx context.Context, c *command, f *fleet, j job) error {
 	over, err := f.over(ctx, j)
 	switch {
@@ -285,8 +288,8 @@ func cancel(ctx context.Context, c *command, f *fleet, j job) error {
 	return f.cancel(ctx, j.ID)
 }
 
-// cancel marks a job as cancelled, and takes its chunks back. One that comes later is refused by the workers, who look at
-// the job first.
+// cancel marks a job as cancelled, and removes its chunks. Workers check the job first, so they refuse a chunk that
+// arrives later.
 func (f *fleet) cancel(ctx context.Context, id string) error {
 	_, err := change(ctx, f.jobs, id, nil, func(j *job) error {
 		j.State = "cancelled"

@@ -13,12 +13,12 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestStatus has failed files, and a worker that leaves the host. Status says how many, where and why.
+// TestStatus has failed files, and a worker that leaves the host. status must say how many files failed, where and why.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
 	srv, _ := strict(t, 20, nil)
-	name := mine(t, srv, 22) // of which two are not there
+	name := mine(t, srv, 22) // two of them do not exist
 	id := s.want(0, "add", "--per-host", "2", name)
 	broken, end := s.starts("broken", t.TempDir(), "wrong", 1)
 	eventually(t, "the worker leaves", func() bool { return strings.Contains(broken.String(), "leaves") })
@@ -72,7 +72,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestLog reads what a worker writes for programs.
+// TestLog reads the log that a worker writes for programs.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	s, srv := newStand(t), newFTP(t, 3, 9, testserver.Options{})
@@ -101,7 +101,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestOwnCaps has ceilings of another egress. A worker does not hear of them.
+// TestOwnCaps has ceilings of another egress. A worker must not receive them.
 func TestOwnCaps(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)

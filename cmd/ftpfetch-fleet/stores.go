@@ -17,26 +17,26 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// These are variables for tests.
+// Tests change these variables.
 var (
-	slotTTL = 20 * time.Second // after which a slot that is not renewed has lapsed
-	grace   = 10 * time.Minute // and after which it is free in any case: servers end idle sessions
-	ackWait = time.Minute      // how long a chunk may be silent before another worker gets it
+	slotTTL = 20 * time.Second // a slot has lapsed after so long without renewal
+	grace   = 10 * time.Minute // a slot is free in any case after so long: servers end idle sessions
+	ackWait = time.Minute      // another worker gets a chunk after so long without a sign
 )
 
 const (
-	asking = 5 * time.Second // for an answer
-	beat   = 4 * time.Second // between two signs of life of a worker
+	asking = 5 * time.Second // time to wait for an answer
+	beat   = 4 * time.Second // interval between two pulses of a worker
 )
 
 // fleet is everything that the server holds.
 type fleet struct {
 	*nats.Conn
 	js       jetstream.JetStream
-	replicas int // of what it makes; 0: one
+	replicas int // of the streams and buckets that it creates; 0: one
 
 	work    jetstream.Stream // work.JOB.HOST: chunks, until they are acknowledged
-	results jetstream.Stream // results.JOB.CHUNK: what became of them, for ever
+	results jetstream.Stream // results.JOB.CHUNK: what became of the chunks, kept until the job is deleted
 
 	hosts    jetstream.KeyValue // HOST: a host
 	queues   jetstream.KeyValue // HOST.JOB: the address of a host that may have chunks of a job
@@ -49,7 +49,7 @@ type fleet struct {
 	attempts jetstream.KeyValue
 }
 
-// dial reads the JOIN file and opens what the server holds. It waits for the server for as long as patience.
+// dial reads the JOIN file and opens what the server holds. It waits for the server for up to patience.
 func (c *command) dial(
 	ctx context.Context, name string, patience time.Duration, again func(),
 ) (*fleet, error) {
@@ -67,7 +67,7 @@ func (c *command) dial(
 	return j.open(ctx, name, patience, again)
 }
 
-// open connects, and goes on trying for as long as patience: the server may start later than a worker.
+// open connects, and retries for up to patience, because the server may start later than a worker.
 func (j *join) open(
 	ctx context.Context, name string, patience time.Duration, again func(),
 ) (f *fleet, err error) {
@@ -109,8 +109,8 @@ func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet,
 	return f, nil
 }
 
-// stream opens a stream, and makes it if it is not there. It changes none that is: nats-server v2.15.2 may read the
-// configuration of a stream for a consumer while it changes it.
+// stream opens a stream, or creates it if it does not exist. It never changes an existing stream: nats-server v2.15.2
+// may read the configuration of a stream for a consumer while changing it.
 func (f *fleet) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := f.js.Stream(ctx, c.Name)
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -123,7 +123,7 @@ func (f *fleet) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 	return f.js.CreateOrUpdateStream(ctx, c)
 }
 
-// bucket is stream for a bucket.
+// bucket does for a bucket what stream does for a stream.
 func (f *fleet) bucket(
 	ctx context.Context, name string, ttl time.Duration,
 ) (jetstream.KeyValue, error) {
@@ -131,17 +131,17 @@ func (f *fleet) bucket(
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return kv, err
 	}
-	// In memory a server that is killed would forget who has which slot, and grant it twice.
+	// With memory storage, a server that is killed would forget who has which slot, and grant it twice.
 	c := jetstream.KeyValueConfig{
 		Bucket: name, TTL: ttl, Storage: jetstream.FileStorage, Replicas: f.replicas,
 	}
 	if ttl > 0 {
-		c.LimitMarkerTTL = max(ttl, time.Second) // so that a watch tells what has expired
+		c.LimitMarkerTTL = max(ttl, time.Second) // so that a watch reports expired keys
 	}
 	return f.js.CreateOrUpdateKeyValue(ctx, c)
 }
 
-// prepare opens the streams and buckets, and makes those that are not there.
+// prepare opens the streams and buckets, and creates those that do not exist.
 func (f *fleet) prepare(ctx context.Context) (err error) {
 	stream := func(c jetstream.StreamConfig) (s jetstream.Stream) {
 		if err == nil {
@@ -166,13 +166,13 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// wait waits, and reports whether ctx still goes on.
+// wait waits, and reports whether ctx has not ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	_ = retry.Wait(ctx, d)
 	return ctx.Err() == nil
 }
 
-// bell tells all who wait that something has happened.
+// bell tells all waiters that something has happened.
 type bell struct{ c atomic.Pointer[chan struct{}] }
 
 func newBell() *bell {
@@ -186,14 +186,14 @@ func (b *bell) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
 // next returns a channel that is closed when the bell rings.
 func (b *bell) next() <-chan struct{} { return *b.c.Load() }
 
-// mirror is what a bucket holds under some keys, as far as its watch has told.
+// mirror is a copy of what a bucket holds under some keys, as reported by a watch.
 type mirror struct {
 	kv   jetstream.KeyValue
 	keys string // a pattern
 
 	mu      sync.Mutex
 	held    map[string]held
-	told    bool // all was told once
+	told    bool // the copy was complete once
 	changed *bell
 }
 
@@ -201,7 +201,7 @@ type mirror struct {
 type held struct {
 	value []byte
 	rev   uint64
-	seen  time.Time // here, so that no two clocks are compared
+	seen  time.Time // on this machine's clock, so that no two clocks are compared
 	made  time.Time // by the server's clock
 }
 
@@ -209,15 +209,15 @@ func newMirror(kv jetstream.KeyValue, keys string) *mirror {
 	return &mirror{kv: kv, keys: keys, held: make(map[string]held), changed: newBell()}
 }
 
-// How soon a watch begins anew although nothing seems to be wrong: after a reconnect it is blind for seconds. Every time it
-// is twice as long, so that the workers of a large fleet do not read whole buckets all the time.
+// How soon a watch is restarted although nothing seems wrong: after a reconnect, it misses changes for seconds. Each
+// time the interval doubles, so that the workers of a large fleet do not read whole buckets all the time.
 const (
 	rewatch     = 30 * time.Second
 	mostRewatch = 2 * time.Hour
 )
 
-// follow keeps m up to date until ctx ends. It begins anew when reconnected rings, and regularly. What m holds stays until
-// all is known again: without a ceiling in between a lane would pass it.
+// follow keeps m up to date until ctx ends. It restarts the watch when reconnected rings, and regularly. Until the new
+// watch has reported everything, m keeps its values: a lane that saw no ceiling would exceed it.
 func (m *mirror) follow(ctx context.Context, reconnected *bell) {
 	pause := rewatch
 	for ctx.Err() == nil {
@@ -244,7 +244,7 @@ func (m *mirror) follow(ctx context.Context, reconnected *bell) {
 	}
 }
 
-// take takes what a watch tells. The first nil means that all was told.
+// take handles an entry from a watch. The first nil means that everything was reported.
 func (m *mirror) take(e jetstream.KeyValueEntry, fresh *map[string]held) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -273,7 +273,7 @@ func (m *mirror) get(key string, to any) (held, bool) {
 	return h, ok && (to == nil || json.Unmarshal(h.value, to) == nil)
 }
 
-// whole reports whether m holds all that the bucket does.
+// whole reports whether m was a complete copy at least once.
 func (m *mirror) whole() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

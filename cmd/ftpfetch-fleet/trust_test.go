@@ -20,7 +20,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestStrangers checks that only who has the JOIN file gets in.
+// TestStrangers checks that only a client with the JOIN file is let in.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -66,7 +66,7 @@ func TestStrangers(t *testing.T) {
 	if _, err := tls.Dial("tcp", s.hub.join.Address, pinned); err == nil {
 		t.Error("TLS 1.2 is enough")
 	}
-	// Before the handshake the server says nothing.
+	// Before the handshake, the server sends nothing.
 	c := must.Get(net.Dial("tcp", s.hub.join.Address))(t)
 	defer c.Close()
 	must.Do(t, c.SetReadDeadline(time.Now().Add(time.Second/2)))
@@ -105,7 +105,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestState checks who may have the directory of the state, and that it outlives the server.
+// TestState checks who may own the directory of the state, and that the state outlives the server.
 func TestState(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -136,7 +136,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestLate has a worker that is there before the server.
+// TestLate starts a worker before the server.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)

@@ -9,7 +9,8 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// waitFor shows how far a job is until it is over. The exit code is that of its first failure, for all who wait.
+// waitFor shows the progress of a job until it is over. The exit code is that of its first failure, the same for
+// everyone who waits.
 func waitFor(ctx context.Context, c *command, f *fleet, j job) error {
 	s, err := f.follow(ctx, j.ID, newTicker(c).tick)
 	if err == nil {
@@ -26,10 +27,11 @@ func waitFor(ctx context.Context, c *command, f *fleet, j job) error {
 	return nil
 }
 
-// exitOther is what ftpfetch ends with if no other code fits.
+// exitOther is the exit code of ftpfetch for errors without a code of their own.
 const exitOther = 43
 
-// follow looks at a job every second, and returns its last state. Failures may pass: the server may be restarted.
+// follow reads the state of a job every second or less often, and returns the last one. It continues after errors,
+// because the server may be restarting.
 func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*state, error) {
 	var pause time.Duration
 	for sums := make(map[string]*sum); ; wait(ctx, pause) {
@@ -41,7 +43,7 @@ func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*stat
 			now, err = f.states(bounded, []job{j}, sums)
 		}
 		cancel()
-		pause = min(time.Second+5*time.Since(begun), asking) // a large fleet has other things to do
+		pause = min(time.Second+5*time.Since(begun), asking) // to spare the server of a large fleet
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -12,7 +12,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestWalk runs the first commands of docs/fleet.md, as processes.
+// TestWalk runs the first commands of docs/fleet.md as processes.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	srv, dir := newFTP(t, 20, 4, testserver.Options{}), t.TempDir()

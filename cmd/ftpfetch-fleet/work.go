@@ -29,42 +29,42 @@ import (
 	"example.com/ftpfetch/internal/network/proxy"
 )
 
-// worker fetches chunks, in lanes.
+// worker fetches chunks in several lanes.
 type worker struct {
 	*fleet
 	ctx          context.Context
 	stop         context.CancelCauseFunc
 	name, egress string
 	root         *os.Root
-	sink         *blob.Bucket // in place of root, if not nil
+	sink         *blob.Bucket // replaces root, if not nil
 	ledger       string
-	shared       bool   // others have the directory too
-	where        string // of the files, for the report: DIR/, NAME:DIR/ if nobody else can see it, or s3://BUCKET/
+	shared       bool   // other workers use the directory too
+	where        string // prefix of paths in the report: DIR/, NAME:DIR/ if no other worker can see it, or s3://BUCKET/
 	line         func(string, ...any)
-	log          *slog.Logger // what happens to chunks and files, for programs
+	log          *slog.Logger // events of chunks and files, for programs
 	json         bool         // line writes to log
 	netrc        kept[netrc.File]
-	cacert       kept[x509.CertPool] // that FTP servers' certificates come from; nil: the system's
+	cacert       kept[x509.CertPool] // authorities for the certificates of FTP servers; nil: the system's
 	via          *proxy.Proxy
 
 	hosts, caps   *mirror
-	lists, queued *mirror      // of the jobs, and of their hosts
-	dry           sync.Map     // when a queue had no chunks, by key
-	files         atomic.Int64 // that have an outcome
+	lists, queued *mirror      // jobs, and their queues
+	dry           sync.Map     // when a queue was empty, by key
+	files         atomic.Int64 // number of files with an outcome
 	bytes         atomic.Int64
-	busy          atomic.Int64 // lanes that have a chunk
-	last          atomic.Int64 // when a lane had one, in Unix nanoseconds
+	busy          atomic.Int64 // number of lanes that have a chunk
+	last          atomic.Int64 // when a lane last had a chunk, in Unix nanoseconds
 	lanes         int
-	guessed       bool     // the egress, which nobody has written
-	me            string   // a nonce
+	guessed       bool     // the egress is the default
+	me            string   // a nonce that identifies the worker
 	mine          sync.Map // nonces of slots that may have a connection
-	asked         sync.Map // when the workers of lapsed slots were asked, by key
-	full, freed   sync.Map // by host: when no slot was found, and which slot somebody has released
-	offered       *bell    // rings when one is
-	began         held     // a time by the server's clock, and when that was here
+	asked         sync.Map // when the worker of a lapsed slot was asked, by key
+	full, freed   sync.Map // by host: when no slot was found, and which slot was released
+	offered       *bell    // rings when a slot is released
+	began         held     // a time on the server's clock, and when it was read
 	gates         *gates
-	doubt         time.Duration // until the files of a host that nobody can use fail
-	// fetch is try, but in tests without FTP.
+	doubt         time.Duration // until the files of a host that no worker can use fail
+	// fetch is try, except in tests without FTP.
 	fetch func(*hand, *chunk, *outcome) error
 	born  time.Time
 }
@@ -91,12 +91,12 @@ func work(ctx context.Context, c *command) (err error) {
 	defer w.Close()
 	err = w.run(ctx, c.jobs, c.idle, reconnects)
 	if ctx.Err() != nil {
-		err = nil // it was asked to end: its chunks are others' now
+		err = nil // the worker was told to end; its chunks go to others
 	}
 	return err
 }
 
-// newWorker makes a worker of what its command line says, without a connection to the server.
+// newWorker returns a worker with the settings of the command line, not yet connected to the server.
 func newWorker(c *command) (w *worker, err error) {
 	hostname, err := os.Hostname()
 	if err != nil {
@@ -134,7 +134,7 @@ func newWorker(c *command) (w *worker, err error) {
 	return w, err
 }
 
-// reread reads what has changed of the files that say whom FTP servers are to trust, and who they are.
+// reread reads the netrc file and the file of authorities, if they have changed.
 func (w *worker) reread() error {
 	logins, err := w.netrc.read()
 	roots, rerr := w.cacert.read()
@@ -144,7 +144,7 @@ func (w *worker) reread() error {
 	return errors.Join(err, rerr)
 }
 
-// openDir makes and opens the directory for the files.
+// openDir creates and opens the directory for the files.
 func (w *worker) openDir(c *command) error {
 	dir, err := filepath.Abs(c.dir)
 	if err == nil {
@@ -202,7 +202,7 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		if err := w.reread(); err != nil {
 			w.line("%v: those of before go on", err)
 		}
-		if w.IsClosed() { // the server refuses the token that it took before
+		if w.IsClosed() { // the server now refuses the token that it accepted before
 			w.stop(w.LastError())
 		}
 	}
@@ -222,22 +222,22 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	}
 	for !w.setClock() && wait(w.ctx, time.Second) {
 	}
-	_, _ = w.answer() // fails only without a connection, which is also what ends the worker
+	_, _ = w.answer() // fails only without a connection, which ends the worker anyway
 }
 
-// pulse is a sign of life of a worker.
+// pulse is a regular sign of life of a worker.
 type pulse struct {
 	Egress string   `json:"egress"`
 	From   string   `json:"from"`  // the address that the server sees
-	Rate   int64    `json:"rate"`  // bytes a second
-	Files  float64  `json:"files"` // a second
+	Rate   int64    `json:"rate"`  // bytes per second
+	Files  float64  `json:"files"` // per second
 	Lanes  int      `json:"lanes"`
-	Served []string `json:"served,omitempty"` // the keys of hosts that have let it in
-	Left   []string `json:"left,omitempty"`   // and of those that it leaves to others
-	Why    []string `json:"why,omitempty"`    // causes of the latter
+	Served []string `json:"served,omitempty"` // keys of hosts that have accepted a login
+	Left   []string `json:"left,omitempty"`   // keys of hosts that the worker leaves to others
+	Why    []string `json:"why,omitempty"`    // why it leaves them
 }
 
-const mostLanes = 4096 // that make chunks smaller
+const mostLanes = 4096 // more lanes do not make chunks smaller
 
 func (w *worker) pulse() {
 	const weight = 0.3 // of the last beat
@@ -271,7 +271,7 @@ func (w *worker) pulse() {
 	_ = w.workers.Delete(ctx, keyOf(w.name))
 }
 
-// warnEgress says that the default of --egress may be wrong: another worker seems to come from the same address.
+// warnEgress warns that the default of --egress may be wrong, because another worker seems to have the same address.
 func (w *worker) warnEgress(from string) {
 	if !w.guessed {
 		return
@@ -286,7 +286,7 @@ func (w *worker) warnEgress(from string) {
 	}
 }
 
-// setClock compares this machine's clock with the server's.
+// setClock reads the server's clock, and compares it with this machine's.
 func (w *worker) setClock() bool {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
@@ -304,5 +304,5 @@ func (w *worker) setClock() bool {
 
 var notInKey = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// keyOf makes a name one that a key may have.
+// keyOf turns a name into one that is valid in a key.
 func keyOf(name string) string { return notInKey.ReplaceAllString(name, "-") }

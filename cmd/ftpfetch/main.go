@@ -10,8 +10,8 @@ import (
 )
 
 func main() {
-	// Nearly all of a large heap is a list that stays until the end: to let it double costs memory and saves little. Package
-	// cli lets it for a list of few files.
+	// Nearly all of a large heap is a list that lives until the end: letting the heap double would cost memory and save
+	// little time. Package cli lets it double for a list of few files.
 	debug.SetGCPercent(20)
 	ctx, stop := cli.NotifyContext(context.Background())
 	code := cli.Run(ctx, os.Args[1:], cli.Standard())

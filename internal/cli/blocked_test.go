@@ -191,7 +191,7 @@ func TestEveryStageEnds(t *testing.T) {
 	for _, at := range stages {
 		for _, e := range endings {
 			if e.with == nil && at.name == "list on standard input" {
-				continue // --max-time is for a URL, and there is none yet
+				continue // --max-time applies to a URL, and there is none yet
 			}
 			for _, blocked := range []bool{false, true} {
 				if nth++; nth%night.Or(3, 1) != 0 {
@@ -295,8 +295,8 @@ type heard func(text string)
 
 func (h heard) Write(p []byte) (int, error) { h(string(p)); return len(p), nil }
 
-// TestShared lets a command wait for a connection that another has. Time in which it waits is no time to connect, and the
-// command says so once.
+// TestShared lets a command wait for a connection that another command holds. The wait does not count as connection
+// time, and the command reports it once.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a": "contents", "/b": "contents"}})

@@ -18,17 +18,18 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// gate counts the connections to a server that are open at the same time, by their states in the kernel. One that is too
-// many waits for a moment whether another ends. Meanwhile all others wait, so that one that is in use stays.
+// gate counts the connections to a server that are open at the same time, by their state in the kernel. A new
+// connection above the cap waits for a moment for another one to end. Meanwhile no command is handled, so that
+// connections in use stay open.
 type gate struct {
 	net.Listener
 	cap int
 
 	mu    sync.Mutex
 	conns []*net.TCPConn
-	over  int // the most that were open above the cap
+	over  int // the most connections that were open above the cap
 
-	calm sync.RWMutex // is held by all commands, and alone by who waits
+	calm sync.RWMutex // a command holds it shared, and a new connection alone
 }
 
 func (g *gate) Accept() (net.Conn, error) {
@@ -41,7 +42,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// see is for testserver.Options.Fault.
+// see implements testserver.Options.Fault.
 func (g *gate) see(c *testserver.Conn, fault func(*testserver.Conn) testserver.Action) testserver.Action {
 	if c.Verb == "" {
 		g.enter()
@@ -84,8 +85,8 @@ func (g *gate) count() (n int) {
 	return n
 }
 
-// counted is a server whose connections are counted, for a tree of four files in two directories and all that a run may ask
-// for beside them.
+// counted returns a server whose connections are counted. It serves a tree of four files in two directories, and
+// everything else that a run may ask for.
 func counted(t *testing.T, most int, fault func(*testserver.Conn) testserver.Action) (*testserver.Server, *gate) {
 	g := &gate{cap: most}
 	tree, sums := map[string]string{}, ""
@@ -109,7 +110,7 @@ func counted(t *testing.T, most int, fault func(*testserver.Conn) testserver.Act
 	return s, g
 }
 
-// faulted returns what the first server does, by the names of opening.
+// faulted returns the faults of the first server, by the names that opening uses.
 func faulted() map[string]func(*testserver.Conn) testserver.Action {
 	lose := func(c *testserver.Conn) testserver.Action { // every third transfer
 		if c.Transfer%3 == 1 && c.Verb == "RETR" {
@@ -135,13 +136,13 @@ func faulted() map[string]func(*testserver.Conn) testserver.Action {
 		}
 		return nil
 	}
-	unordered := func(c *testserver.Conn) testserver.Action { // what is asked of each file
+	unordered := func(c *testserver.Conn) testserver.Action { // without MLSD and MLST, the client asks about each file
 		if c.Verb == "MLSD" || c.Verb == "MLST" {
 			return testserver.Reply("500 What?")
 		}
 		return nil
 	}
-	unlisted := func(c *testserver.Conn) testserver.Action { // so that it is asked for digests (HASH)
+	unlisted := func(c *testserver.Conn) testserver.Action { // without digest lists, the client asks with HASH
 		switch {
 		case c.Verb == "RETR" && strings.Contains(c.Arg, "sum"):
 			return testserver.Reply("550 None")
@@ -155,7 +156,7 @@ func faulted() map[string]func(*testserver.Conn) testserver.Action {
 	return map[string]func(*testserver.Conn) testserver.Action{"": nil, "lose": lose, "drop": drop, "none": none, "stall": stall, "unordered": unordered, "unlisted": unlisted}
 }
 
-// opening are commands that open connections, of two servers that say what a fault does to them.
+// opening has commands that open connections. fault names what the first of the two servers does wrong.
 var opening = []struct{ fault, args string }{
 	{"", "-r TREE"}, {"", "-r -s 4 TREE"}, {"", "-r -N --verify TREE"}, {"", "-r --verify -s 2 TREE"}, {"", "-r -N --delete TREE"}, {"", "-I -r TREE"},
 	{"", "-i LIST"}, {"", "-i LIST --verify"}, {"", "-i LIST -s 4 --verify"}, {"", "--manifest SUMS"}, {"", "--manifest SUMS -s 4"}, {"", "-I -i LIST"}, {"", "--manifest PLACES"}, {"", "--manifest PLACES --verify"},
@@ -167,8 +168,8 @@ var opening = []struct{ fault, args string }{
 	{"unlisted", "-r --verify TREE"}, {"unlisted", "-s 4 --verify FILE"}, {"unlisted", "--manifest PLACES --verify"}, {"unlisted", "-i LIST --verify -s 2"}, {"unlisted", "--verify FILE FILE2"},
 }
 
-// TestCaps counts the connections to two servers at the same time, for all that a run may open one for, with every way to
-// give a cap. There are never more than the cap.
+// TestCaps counts the simultaneous connections to two servers, for everything that a run opens connections for and for
+// every way to give a cap. The cap is never exceeded.
 func TestCaps(t *testing.T) {
 	t.Parallel()
 	faults := faulted()

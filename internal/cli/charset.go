@@ -13,7 +13,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// charsets are those that --charset names.
+// charsets are the character sets that --charset names.
 var charsets = map[string]*charmap.Charmap{
 	"latin1": charmap.ISO8859_1,
 	"latin2": charmap.ISO8859_2,
@@ -25,8 +25,8 @@ var charsets = map[string]*charmap.Charmap{
 	"koi8-r": charmap.KOI8R,
 }
 
-// charset is a source on a server whose names are in another charset: here, in URLs too, they are in UTF-8. It sends and
-// receives them octet for octet. A nil charset changes nothing.
+// charset is a source whose server names files in another character set. On this side, also in URLs, names are in
+// UTF-8; the names sent and received are in the server's character set. A nil charset changes nothing.
 type charset struct {
 	mirror.Client
 	name string
@@ -42,7 +42,8 @@ func (c *charset) text(octets string) string {
 	return text.String()
 }
 
-// decode returns the character for an octet. One that the charset leaves open is a control character, as in Latin-1.
+// decode returns the character for an octet. An octet that the charset leaves undefined is a control character, as in
+// Latin-1.
 func (c *charset) decode(octet byte) rune {
 	r := c.DecodeByte(octet)
 	if r == utf8.RuneError {
@@ -51,7 +52,7 @@ func (c *charset) decode(octet byte) rune {
 	return r
 }
 
-// octets returns a name as the server has it. ok is false if the charset lacks one of its characters.
+// octets returns a name in the server's charset. ok is false if the charset lacks one of the characters.
 func (c *charset) octets(text string) (octets string, ok bool) {
 	var name strings.Builder
 	for _, r := range text {
@@ -68,7 +69,7 @@ func (c *charset) octets(text string) (octets string, ok bool) {
 	return name.String(), true
 }
 
-// read returns a name that somebody has written: in UTF-8, or octet by octet.
+// read returns, in UTF-8, a name that the user wrote in UTF-8 or octet by octet.
 func (c *charset) read(name string) string {
 	if c == nil || utf8.ValidString(name) {
 		return name
@@ -76,7 +77,8 @@ func (c *charset) read(name string) string {
 	return c.text(name)
 }
 
-// settle makes the names of a URL that somebody has written UTF-8. It refuses one that the server cannot have.
+// settle converts the names of a URL that the user wrote to UTF-8. It refuses a name that the server's charset cannot
+// express.
 func (c *charset) settle(u *urlparse.URL) error {
 	if c == nil {
 		return nil
@@ -90,7 +92,7 @@ func (c *charset) settle(u *urlparse.URL) error {
 	return nil
 }
 
-// sent returns the URL whose names are sent.
+// sent returns u with its names as they are sent to the server.
 func (c *charset) sent(u *urlparse.URL) *urlparse.URL {
 	if c == nil {
 		return u

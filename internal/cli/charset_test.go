@@ -12,13 +12,13 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestCharset looks at names in Latin-1 as --charset says: what is shown and saved is UTF-8, what is sent is Latin-1.
+// TestCharset checks --charset with names in Latin-1: what is shown and saved is UTF-8, and what is sent is Latin-1.
 func TestCharset(t *testing.T) {
 	tree := map[string]string{"/d/caf\xe9": "contents", "/d/na\xefve/\xfcber.txt": "more", "/d/\xc3\xa9": "odd", "/d/plain": ""}
 	for _, tt := range []struct {
 		args  string
-		out   string // in part
-		files string // with their contents, sorted
+		out   string // a part of the output
+		files string // the files with their contents, sorted
 		sent  string
 	}{
 		{"URL/d/caf%E9", "", "café=contents", "RETR caf\xe9"},
@@ -54,7 +54,7 @@ func TestCharset(t *testing.T) {
 	}
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	t.Chdir(t.TempDir())
-	for _, want := range []string{"4 of 4 complete", "4 already there"} { // a mirror finds its files again
+	for _, want := range []string{"4 of 4 complete", "4 already there"} { // a second mirror run finds the files again
 		code, _, stderr := run(t, "--charset", "latin1", "-r", "-N", "--delete", "-d", "m", s.URL("/d/"))
 		if code != 0 || !strings.Contains(stderr, want) || strings.Contains(stderr, "deleted") {
 			t.Errorf("exit %d, %s, want %s", code, stderr, want)
@@ -66,7 +66,7 @@ func TestCharset(t *testing.T) {
 	}
 }
 
-// saved returns the files in the current directory with their contents, but for those of ftpfetch.
+// saved returns the files in the current directory with their contents, without those that ftpfetch keeps for itself.
 func saved(t *testing.T) string {
 	all := make(map[string]string)
 	must.Do(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {

@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// authority returns what a client of the tests' servers must trust, in PEM form.
+// authority returns, in PEM form, the root certificate that a client of the tests' servers must trust.
 func authority() string {
 	id, err := throwaway.Loopback()
 	if err != nil {
@@ -31,11 +31,11 @@ func authority() string {
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &err}) // nobody is asked
+	code = cli.Run(t.Context(), args, cli.IO{Out: &out, Err: &err}) // nobody can be prompted
 	return code, out.String(), err.String()
 }
 
-// writeFile writes a file, and makes its directory.
+// writeFile writes a file and creates its directory.
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -47,7 +47,7 @@ func TestMalformed(t *testing.T) {
 	for _, tt := range []struct {
 		url  string
 		code int
-		want string // in the complaint
+		want string // a part of the message
 	}{
 		{"ftp://h/a b", 3, "%20"},
 		{"ftp://h/a%0d%0aDELE%20x/f", 3, "column "},
@@ -109,7 +109,7 @@ func TestListingOctets(t *testing.T) {
 	}
 }
 
-// TestDataOnTerminal checks that data goes to a terminal alone.
+// TestDataOnTerminal checks that a terminal shows the data and nothing else.
 func TestDataOnTerminal(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "data\n"}})
 	var tty screen
@@ -137,7 +137,7 @@ func TestOutputClosed(t *testing.T) {
 	}
 }
 
-// TestInterruptEndsRun checks that the URLs after an interrupted one are not tried.
+// TestInterruptEndsRun checks that an interrupt keeps the run from trying the next URLs.
 func TestInterruptEndsRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := testserver.New(t, &testserver.Options{
@@ -175,8 +175,8 @@ func wantHarmless(t *testing.T, what, text string) {
 	}
 }
 
-// TestServerTextOnTerminal runs a server that sends poison in every reply and name. None of it may reach the terminal raw,
-// as dialogue, error, listing, event or progress.
+// TestServerTextOnTerminal runs a server that sends poison in every reply and name. No poison may reach the terminal
+// unescaped, whether as dialogue, error, listing, event or progress.
 func TestServerTextOnTerminal(t *testing.T) {
 	poisoned := func(code string) testserver.Action {
 		return testserver.Reply(code + "-" + poison + "\r\n" + code + " " + poison)
@@ -213,7 +213,7 @@ func TestServerTextOnTerminal(t *testing.T) {
 	}
 }
 
-// TestEmptyOutput redirects standard output, as for curl, and looks at what a terminal on standard error says.
+// TestEmptyOutput redirects standard output, as curl users do, and checks what a terminal on standard error says.
 func TestEmptyOutput(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "text\n", "/d/g": "text\n"}})
 	const lone, many = "saved as f; standard output is empty (-o - writes there)\n", "saved in ./; standard output is empty\n"
@@ -222,7 +222,7 @@ func TestEmptyOutput(t *testing.T) {
 	for _, tt := range []struct {
 		args   string
 		stdout io.Writer // nil: a pipe
-		said   string    // about the output
+		said   string    // the message about the output
 	}{
 		{"Uf", nil, lone}, {"-o x/../f Uf", nil, strings.Replace(lone, "f;", "x/../f;", 1)}, {"Ug Uf", nil, lone}, {"-j 2 Ug Uf", nil, many}, {"-r -d . U", nil, many},
 		{"Uf", null, ""}, {"Uf", new(screen), ""}, {"-o - Uf", nil, ""}, {"U", nil, ""}, {"-I Uf", nil, ""}, {"-q Uf", nil, ""}, {"Unone", nil, ""},
@@ -245,7 +245,7 @@ func TestEmptyOutput(t *testing.T) {
 	}
 }
 
-// TestBinaryOnTerminal checks that no binary file comes to a terminal, and that all else does.
+// TestBinaryOnTerminal checks that a terminal shows no binary file, but shows everything else.
 func TestBinaryOnTerminal(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/bin": "\x7fELF\x00", "/text": "caf\xe9\n", "/d/f": "", "/empty": ""}})
 	for path, want := range map[string]string{"/bin": "", "/text": "caf\xe9\n", "/empty": "", "/d/": "f\n", "/bin /text": ""} {

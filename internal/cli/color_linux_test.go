@@ -10,8 +10,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestColor checks that a terminal gets a few colors, unless NO_COLOR or its type says that it wants none, and that nothing
-// else does.
+// TestColor checks which outputs are colored on a terminal, and that none is if NO_COLOR or the terminal's type asks
+// for no color.
 func TestColor(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a\x1b[5m": "contents", "/d/b/c": ""}})
 	show := func(args ...string) string {
@@ -26,7 +26,7 @@ func TestColor(t *testing.T) {
 		}
 		text := make(chan string)
 		go func() {
-			all, _ := io.ReadAll(keyboard) // until the terminal is closed, which is an error
+			all, _ := io.ReadAll(keyboard) // reads until the terminal is closed, which is an error
 			text <- string(all)
 		}()
 		Run(t.Context(), args, IO{In: strings.NewReader(""), Out: c.In, Err: c.In})
@@ -35,7 +35,7 @@ func TestColor(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		args string
-		want string // in part
+		want string // a part of the output
 	}{
 		{"-l U/d/", "Z  \x1b[1;34mb/\x1b[m\n"},
 		{"U/d/", "a\\x1b[5m\n\x1b[1;34mb/\x1b[m\n"},

@@ -30,12 +30,12 @@ import (
 // documented is a command line of the documents, and what it must do.
 type documented struct {
 	line  string // without its comment
-	files string // what it leaves in its directory, but for the ledger
-	out   string // all of standard output, as a pattern
-	err   string // somewhere in standard error, as a pattern
+	files string // the files that it leaves in its directory, except the ledger
+	out   string // a pattern for all of standard output
+	err   string // a pattern for some part of standard error
 }
 
-// documentedCommands has every command line of README.md and docs/*.md, each once.
+// documentedCommands has every command line of README.md and docs/*.md once.
 var documentedCommands = []documented{
 	// README.md
 	{line: "ftpfetch ftp://ftp.example.org/pub/file.gz", files: "file.gz", err: "file.gz: "},
@@ -67,15 +67,16 @@ var documentedCommands = []documented{
 		`jq -Rr 'fromjson? | select(.event == "progress") | "\(.received) of \(.size)"'`, files: "a.zip", out: `(?s).*"event":"done".*`},
 }
 
-// documentedCommand finds a command in an indented or fenced block. A line that ends in "|" goes on in the next one.
+// documentedCommand finds a command in an indented or fenced block. A line that ends in "|" continues on the next line.
 var documentedCommand = regexp.MustCompile(`(?m)^(?:    )?(ftpfetch (?:.*\|\n\t?)?.*)$`)
 var lineComment = regexp.MustCompile(` +# .*$`)
 
-// notOurs are documents whose commands others run: internal/interop those of archives.md, internal/bench those of performance.md.
+// notOurs are documents whose commands other tests run: internal/interop those of archives.md, internal/bench those of
+// performance.md.
 var notOurs = []string{"../../docs/archives.md", "../../docs/performance.md"}
 
-// TestDocumentedCommands has bash run the command lines of README.md and docs as they are written, but with the embedded
-// server for their hosts. The program after a pipe is replaced by cat if a machine may lack it.
+// TestDocumentedCommands has bash run the command lines of README.md and docs as written, with the embedded server in
+// place of their hosts. It replaces the program after a pipe by cat if a machine may lack the program.
 func TestDocumentedCommands(t *testing.T) {
 	found := documentedLines(t)
 	for i, c := range documentedCommands {
@@ -115,7 +116,7 @@ func documentedLines(t *testing.T) (lines []string) {
 func (c documented) check(t *testing.T) {
 	s, dir := documentedServer(t), t.TempDir()
 	host := strings.NewReplacer("ftp.example.org", s.Addr(), "host.dom", s.Addr(), "a.example", s.Addr(), "b.example", s.Addr(), "jq -Rr", "cat #")
-	// The directories are those of which README.md says that they must be there.
+	// README.md says that these directories must exist.
 	for _, sub := range []string{".local/share/bash-completion/completions", ".config/fish/completions", "functions"} {
 		writeFile(t, filepath.Join(dir, sub, "old"), "")
 	}
@@ -163,7 +164,7 @@ func packed(text string) string {
 	return b.String()
 }
 
-// filesBelow returns the names of the files, but for those that check has made and the ledger.
+// filesBelow returns the names of the files, except the ledger and the files that check has made.
 func filesBelow(t *testing.T, dir string) string {
 	t.Helper()
 	var names []string
@@ -180,7 +181,7 @@ func filesBelow(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// TestClosedFromTheStart checks that with a standard output that is closed from the start nothing is told, and nothing fails.
+// TestClosedFromTheStart checks that a standard output that is closed from the start causes no message and no failure.
 func TestClosedFromTheStart(t *testing.T) {
 	s := documentedServer(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "ftpfetch -o - "+s.URL("/pub/file")+" >&-")
@@ -223,7 +224,7 @@ func TestFIFOs(t *testing.T) {
 		for _, e := range endings {
 			ctx, end := e.begin(t)
 			reached := end
-			if flag == "-o" { // the run waits for a reader before it connects
+			if flag == "-o" { // the run opens the FIFO, and waits for a reader, before it connects
 				reached = nil
 				end()
 			}
@@ -237,7 +238,7 @@ func TestFIFOs(t *testing.T) {
 	}
 }
 
-// fullPipe returns a pipe that takes nothing more.
+// fullPipe returns a pipe that accepts no more data.
 func fullPipe(t *testing.T) (w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -254,7 +255,7 @@ func fullPipe(t *testing.T) (w *os.File) {
 	return w
 }
 
-// TestProcessWithFullPipe runs the command with a full pipe without a reader as standard output or standard error.
+// TestProcessWithFullPipe runs the command with standard output or standard error on a full pipe that nobody reads.
 func TestProcessWithFullPipe(t *testing.T) {
 	t.Parallel()
 	contents := strings.Repeat("0123456789abcdef", 1<<16)

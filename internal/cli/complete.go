@@ -20,34 +20,34 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// The hidden flags of the scripts for shells. The line that a person types comes on standard input: it may have a password,
-// which arguments would show to all users.
+// The hidden flags that the shell scripts use. The typed line comes on standard input, because it may hold a password
+// and arguments are visible to all users.
 const (
 	completeFlag = "--complete"      // print what may follow the URL at the end of the line
-	fillFlag     = "--complete=fill" // list its directory for the cache
+	fillFlag     = "--complete=fill" // list the directory of the URL for the cache
 )
 
 const (
-	completeTime = 220 * time.Millisecond // for the shell, which waits; the rest of 300 ms is for the process to start
-	fillTime     = 10 * time.Second       // for the server; later answers are there at the next try
+	completeTime = 220 * time.Millisecond // the shell waits for it; of 300 ms, the rest is for the start of the process
+	fillTime     = 10 * time.Second       // for the server; a later answer serves the next try
 	cacheTime    = time.Minute
-	mostLine     = 1 << 16 // bytes of a line
+	mostLine     = 1 << 16 // bytes of the typed line
 	mostNames    = 2000    // entries of a directory that are offered
 )
 
 // typedLine is a line that ends in the beginning of a URL.
 type typedLine struct {
 	text string
-	word string        // the last one
-	part string        // of it: what follows the last "/"
-	dir  *urlparse.URL // what precedes that
-	run  *run          // with the flags of the line
+	word string        // the last word of text
+	part string        // what follows the last "/" of word
+	dir  *urlparse.URL // the directory that precedes part
+	run  *run          // made from the flags of the line
 }
 
-// complete obeys one of the hidden flags. It asks nobody for a password, and shows no error: the person is typing.
+// complete carries out one of the hidden flags. It never prompts and shows no error, because the person is typing.
 func complete(ctx context.Context, flag string, stdio IO) int {
 	text, _ := io.ReadAll(io.LimitReader(stdio.In, mostLine))
-	stdio.In = nil // for no prompt
+	stdio.In = nil // so that nothing prompts
 	stdio.Err = io.Discard
 	t, ok := newTypedLine(string(text), stdio)
 	dir, err := os.UserCacheDir()
@@ -80,7 +80,7 @@ func complete(ctx context.Context, flag string, stdio IO) int {
 // newTypedLine reads what a person has typed: flags of the last command of the line, and the URL at its end.
 func newTypedLine(text string, stdio IO) (t *typedLine, ok bool) {
 	words := strings.Fields(text)
-	begin := 0 // of the last command: the login of another one is not for this server
+	begin := 0 // start of the last command: another command's login is not for this server
 	for i, word := range words {
 		if path.Base(word) == "ftpfetch" {
 			begin = i + 1
@@ -99,7 +99,7 @@ func newTypedLine(text string, stdio IO) (t *typedLine, ok bool) {
 	}
 	t.part = t.word[slash+1:]
 	t.dir = u
-	c, _ := config.Parse(append(words[:last:last], t.word[:slash+1])) // as far as it is a command line
+	c, _ := config.Parse(append(words[:last:last], t.word[:slash+1])) // the line may be incomplete
 	c.PasswordStdin = false
 	c.Shared = false
 	c.Verbose = false
@@ -116,7 +116,7 @@ func fresh(file string, age time.Duration) bool {
 	return err == nil && time.Since(info.ModTime()) < age
 }
 
-// fillAside has another process fill the cache, unless one does. It may go on when the shell waits no longer.
+// fillAside has another process fill the cache, unless one already does. The process may outlast the shell's wait.
 func (t *typedLine) fillAside(cache string) {
 	program, err := os.Executable()
 	if err != nil || fresh(cache+".new", fillTime) {
@@ -128,7 +128,8 @@ func (t *typedLine) fillAside(cache string) {
 	_ = filler.Start()
 }
 
-// fill writes the names in the directory to the cache, none if it cannot be listed: not each key press shall ask again.
+// fill writes the names in the directory to the cache. It writes an empty list if the directory cannot be listed, so
+// that not every key press asks the server again.
 func (t *typedLine) fill(ctx context.Context, cache string) {
 	if os.MkdirAll(filepath.Dir(cache), 0o700) != nil {
 		return
@@ -150,7 +151,7 @@ func (t *typedLine) fill(ctx context.Context, cache string) {
 	}
 }
 
-// names returns the names in the directory, one a line, those of directories with "/".
+// names returns the names in the directory, one per line. The names of directories end in "/".
 func (t *typedLine) names(ctx context.Context) []byte {
 	var names bytes.Buffer
 	n := 0
@@ -187,7 +188,7 @@ func (t *typedLine) offers(names []byte) []byte {
 	return offers.Bytes()
 }
 
-// plain encodes what has a meaning in a URL or in a shell.
+// plain encodes the characters that have a meaning in a URL or in a shell.
 func plain(name string) string {
 	var text strings.Builder
 	for _, c := range []byte(name) {

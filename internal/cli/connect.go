@@ -24,7 +24,7 @@ import (
 	"example.com/ftpfetch/internal/network/proxy"
 )
 
-// connect makes the client, with what the flags name and the environment has, and warns of what is unsafe.
+// connect makes the client from the flags and the environment, and warns of what is unsafe.
 func (r *run) connect() (err error) {
 	r.logins.load()
 	r.logins.warn = sync.OnceFunc(func() {
@@ -53,7 +53,7 @@ func (r *run) connect() (err error) {
 	if r.logins.alone != nil {
 		r.source = patient{r.source, r.logins}
 	}
-	if err != nil || r.DryRun { // which sends nothing
+	if err != nil || r.DryRun { // a dry run sends nothing
 		return err
 	}
 	r.warn()
@@ -63,8 +63,8 @@ func (r *run) connect() (err error) {
 	return err
 }
 
-// throughProxy has c connect through a proxy, if the flag or a variable names one. The flag applies to all hosts: NO_PROXY
-// limits only the variables.
+// throughProxy has c connect through a proxy, if the flag or a variable names one. The flag applies to all hosts;
+// NO_PROXY limits only the variables.
 func (r *run) throughProxy(c *ftpexec.Client) (err error) {
 	r.via = r.Config.Proxy
 	if r.via == nil && !r.NoProxy {
@@ -94,7 +94,7 @@ func (r *run) throughProxy(c *ftpexec.Client) (err error) {
 	return nil
 }
 
-// dial connects as --ip says.
+// dial connects with the IP version or from the address that --ip gives.
 func (r *run) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	var d net.Dialer
 	network := "tcp" + r.IP
@@ -132,7 +132,7 @@ func readTLS(c *config.Config) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// readPEM reads a file of certificates, but not a device that has no end.
+// readPEM reads a file of certificates. It bounds the length, because a device may have no end.
 func readPEM(name string) ([]byte, error) {
 	const most = 16 << 20
 	f, err := os.Open(name)
@@ -147,7 +147,7 @@ func readPEM(name string) ([]byte, error) {
 	return text, err
 }
 
-// warn prints warnings about an unsafe command line. Not even -q hides the one that certificates are not checked.
+// warn prints warnings about an unsafe command line. Even with -q it warns that certificates are not checked.
 func (r *run) warn() {
 	secure := false
 	secret := false
@@ -175,8 +175,8 @@ func (r *run) warn() {
 	}
 }
 
-// newLimiter returns a limiter whose burst is the bytes of an eighth of a second, so that a transfer does not shoot ahead
-// after a pause. It starts empty: at no time have the downloads received more than the rate times its age.
+// newLimiter returns a limiter whose burst is an eighth of a second of data, so that a transfer does not race ahead
+// after a pause. It starts empty: the downloads have never received more than the rate times its age.
 func newLimiter(limit int64, now time.Time) *rate.Limiter {
 	burst := int(min(max(limit/8, 512), math.MaxInt32))
 	l := rate.NewLimiter(rate.Limit(limit), burst)

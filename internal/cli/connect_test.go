@@ -23,7 +23,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestNetrcPaths checks that the variable NETRC goes before the home directory.
+// TestNetrcPaths checks that the variable NETRC takes precedence over the home directory.
 func TestNetrcPaths(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -66,7 +66,7 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// typed is standard input on a terminal.
+// typed is a standard input that is a terminal.
 type typed struct{ io.Reader }
 
 func (typed) IsTerminal() bool { return true }
@@ -138,7 +138,7 @@ type asTerminal struct{ io.Reader }
 
 func (asTerminal) IsTerminal() bool { return true }
 
-// TestPipedPassword reads the password from a terminal, which is no pipe.
+// TestPipedPassword checks that --password-stdin refuses a terminal.
 func TestPipedPassword(t *testing.T) {
 	_, err := readPiped(asTerminal{})
 	if text, code := Explain(err); code != 67 || !strings.HasSuffix(text, " (drop --password-stdin to be prompted)") {
@@ -146,8 +146,8 @@ func TestPipedPassword(t *testing.T) {
 	}
 }
 
-// TestLimiterBeginsEmpty takes all available tokens in every millisecond of the
-// first second and never gets more than the rate times the time.
+// TestLimiterBeginsEmpty takes all available tokens in every millisecond of the first second. It must never get more
+// than the rate times the time.
 func TestLimiterBeginsEmpty(t *testing.T) {
 	for _, limit := range []int64{4 << 10, 500 << 10, 1 << 20, 1 << 30} {
 		begin := time.Unix(1e9, 0)
@@ -168,7 +168,8 @@ func TestLimiterBeginsEmpty(t *testing.T) {
 	}
 }
 
-// TestCharsets checks that all octets of each charset are characters, which are written as the same octets.
+// TestCharsets checks that each charset decodes every octet to a character, and encodes the character as the same
+// octet.
 func TestCharsets(t *testing.T) {
 	all := make([]byte, 256)
 	for i := range all {
@@ -186,7 +187,7 @@ func TestCharsets(t *testing.T) {
 	}
 }
 
-// TestRow checks entries in JSON: what is not known is left out, and no password is shown.
+// TestRow checks entries in JSON: they omit what is not known, and show no password.
 func TestRow(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e8, time.UTC)
 	u := must.Get(urlparse.Parse("ftp://u:hunter2@h/d/f"))(t)
@@ -204,7 +205,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestListShorter takes lines away from a list after it was checked: what they named is missing, which is no success.
+// TestListShorter shortens a list after it was checked. The files of the removed lines are missing, so the run fails.
 func TestListShorter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	for text, want := range map[string]int{"ftp://h/a\nftp://h/b\n": exitOK, "ftp://h/a\n": 23, "": 3} {
@@ -220,7 +221,7 @@ func TestListShorter(t *testing.T) {
 	}
 }
 
-// TestListTooLong reads a list from a pipe that is one byte too long, and one that is not.
+// TestListTooLong reads from a pipe a list that is one byte too long, and one that just fits.
 func TestListTooLong(t *testing.T) {
 	defer func(most int) { mostPiped = most }(mostPiped)
 	const text = "# a list of nothing\n"
@@ -233,7 +234,8 @@ func TestListTooLong(t *testing.T) {
 	}
 }
 
-// TestUnusableNetrc refuses an anonymous login while the netrc file cannot be read: the hint must not look into it.
+// TestUnusableNetrc has a server refuse an anonymous login when the netrc file cannot be read. The hint must not look
+// into the file.
 func TestUnusableNetrc(t *testing.T) {
 	s := testserver.New(t, &strict)
 	path := filepath.Join(t.TempDir(), "netrc")

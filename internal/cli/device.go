@@ -14,7 +14,8 @@ import (
 	"example.com/ftpfetch/internal/retry"
 )
 
-// standard returns the standard stream that path names, or nil. Opening the name again would write from the first byte.
+// standard returns the standard stream that path names, or nil. If the command opened the path anew, it would write
+// from the first byte.
 func standard(path string) *os.File {
 	switch filepath.Clean(path) {
 	case "/dev/stdout":
@@ -25,10 +26,10 @@ func standard(path string) *os.File {
 	return nil
 }
 
-// device is a standard stream, a device or a FIFO. There is no file to protect or rename.
+// device is a standard stream, a device or a FIFO. It has no file to protect or rename.
 type device struct {
 	*os.File
-	ctx context.Context // whose end ends a write that nobody reads
+	ctx context.Context // its end ends a write that nobody reads
 }
 
 func (d *device) Write(p []byte) (int, error) {
@@ -39,8 +40,8 @@ func (d *device) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// openDevice opens what path names if that is a device or FIFO, which it waits for until there is a reader; else it returns
-// nil. done closes it, unless it is a standard stream.
+// openDevice opens path if it names a device or a FIFO; for a FIFO it waits until there is a reader. For anything else
+// it returns nil. done closes the device, unless it is a standard stream.
 func openDevice(ctx context.Context, path string) (d *device, done func() error, err error) {
 	f := standard(path)
 	closes := f == nil
@@ -61,7 +62,7 @@ func openDevice(ctx context.Context, path string) (d *device, done func() error,
 	return &device{f, ctx}, done, nil
 }
 
-// readerInterval is the time between two checks whether a FIFO has a reader.
+// readerInterval is the time between two checks for a reader of a FIFO.
 const readerInterval = 20 * time.Millisecond
 
 // openSpecial opens a device, or a FIFO once it has a reader. It returns nil if path names neither.
@@ -69,7 +70,7 @@ func openSpecial(ctx context.Context, path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	flag := os.O_WRONLY
 	switch {
-	case err != nil: // the download says what is wrong
+	case err != nil: // the download reports the error
 		return nil, nil
 	case info.Mode()&fs.ModeNamedPipe != 0:
 		flag |= disk.NoWait

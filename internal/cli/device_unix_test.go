@@ -38,7 +38,7 @@ func TestFIFOEnds(t *testing.T) {
 	}
 }
 
-// TestStandardOutput checks that /dev/stdout is written to at its current offset and never replaced.
+// TestStandardOutput checks that writing to /dev/stdout starts at its current offset and never replaces the file.
 func TestStandardOutput(t *testing.T) {
 	srv := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
 	path := filepath.Join(t.TempDir(), "out")

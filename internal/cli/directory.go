@@ -18,7 +18,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// compare compares entries by the order of --sort. Of what is equal the names decide.
+// compare compares entries in the order that --sort names. Their names decide between equal ones.
 func compare(by string, a, b ftpexec.Entry) int {
 	order := 0
 	switch by {
@@ -30,13 +30,13 @@ func compare(by string, a, b ftpexec.Entry) int {
 	return cmp.Or(order, cmp.Compare(a.Name, b.Name))
 }
 
-// listDir writes a directory to w, an entry a line: the names, escaped on a terminal, or with -l all that is told. What it
-// tries again has written nothing.
+// listDir writes a directory to w, one entry per line: the name, escaped on a terminal, or with -l all that the server
+// tells. A try that failed and is repeated has written nothing.
 func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
 	return r.again(ctx, func() error {
 		d := directory{run: r, u: u, out: bufio.NewWriter(w), terminal: terminal, sort: "none", told: true}
 		entries := r.source.List
-		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" is NLST
+		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" means NLST
 			entries = r.source.Entries
 			d.sort = cmp.Or(r.Sort, "name")
 			d.told = false
@@ -58,13 +58,13 @@ type directory struct {
 	terminal bool
 	sort     string
 	all      []*kept
-	block    []kept // of many: a million in one would be copied whenever there are more
+	block    []kept // the newest part of all: one array for a million would be copied each time it grows
 	odd      int    // lines that cannot be read
-	names    int    // of entries
-	told     bool   // more than names, or no more was asked for
+	names    int    // number of entries
+	told     bool   // an entry had more than its name, or no more was asked for
 }
 
-// take writes an entry, or keeps it if it is to be sorted. It goes on after a line that cannot be read.
+// take writes an entry, or keeps it for sorting. It continues after a line that cannot be read.
 func (d *directory) take(e ftpexec.Entry, err error) error {
 	switch {
 	case errors.Is(err, ftpexec.ErrLine):
@@ -103,7 +103,8 @@ func (d *directory) take(e ftpexec.Entry, err error) error {
 	return nil
 }
 
-// end writes what is to be sorted. It returns an error if lines could not be read, and says once a run if there are only names.
+// end writes the kept entries in order. It returns an error if lines could not be read, and reports once per run that
+// the server told only names.
 func (d *directory) end() error {
 	slices.SortStableFunc(d.all, func(a, b *kept) int { return compare(d.sort, a.entry(), b.entry()) })
 	if d.run.Reverse {
@@ -133,7 +134,8 @@ func (d *directory) end() error {
 	return errors.Join(d.out.Flush(), odd)
 }
 
-// kept is what is kept of an entry, and nothing of the line that the server sent: there may be a million.
+// kept is what is kept of an entry. It holds nothing of the line that the server sent, because there may be a million
+// entries.
 type kept struct {
 	name, target string
 	size         int64

@@ -26,18 +26,19 @@ const (
 	exitOK     = 0
 	exitUsage  = 2
 	exitLogin  = 67
-	exitOther  = 43       // an error that is not in the table
-	exitClosed = 128 + 13 // what a shell reports for a program ended by SIGPIPE
+	exitOther  = 43       // an error that is not in exits
+	exitClosed = 128 + 13 // as a shell reports a program that SIGPIPE ended
 )
 
-// exits says which errors have which exit code; the help says what they mean. The first match counts, so that a timeout
-// while connecting is a timeout; TestOrderOfExits holds the order. The codes are curl's if curl has one for the case.
+// exits gives the exit codes of errors, which the help explains. The first match applies, so that a timeout while
+// connecting is a timeout; TestOrderOfExits checks the order. The codes are those of curl wherever curl has one for the
+// case.
 var exits = []struct {
 	code int
 	are  func(error) bool
 }{
 	{exitUsage, as[*config.Error]},
-	// A URL names a directory in place of a file, or the reverse.
+	// The URL names a directory where a file is needed, or the reverse.
 	{exitUsage, func(err error) bool {
 		return as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
 	}},
@@ -94,9 +95,10 @@ func refused(verbs ...string) func(error) bool {
 	}
 }
 
-// outputClosed reports whether the reader of standard output has closed it, as head(1) does. Then there is no message.
+// outputClosed reports whether the reader of standard output has closed it, as head(1) does. Then the command prints no
+// message.
 func outputClosed(err error) bool {
-	// On Windows these are ERROR_BROKEN_PIPE, and ERROR_NO_DATA: the pipe is being closed.
+	// Windows reports ERROR_BROKEN_PIPE, or ERROR_NO_DATA while the pipe is being closed.
 	windows := runtime.GOOS == "windows" && is(syscall.Errno(109), syscall.Errno(232))(err)
 	return errors.Is(err, download.ErrLocal) && (windows || is(io.ErrClosedPipe, syscall.EPIPE)(err))
 }
@@ -116,8 +118,8 @@ func exitCode(err error) int {
 	return exitOther
 }
 
-// Explain returns the text and the exit code of an error, for [show.New]. The text is without the URL, which the printer
-// adds, and has a hint: one about flags replaces the library's own. A closed standard output is not worth a text.
+// Explain returns the text and the exit code of an error, for [show.New]. The text does not include the URL, which the
+// printer adds. A hint about flags replaces the library's own. The text for a closed standard output is empty.
 func Explain(err error) (text string, code int) {
 	code = exitCode(err)
 	if err == nil || code == exitClosed {

@@ -93,7 +93,7 @@ func TestExitCode(t *testing.T) {
 		{wrapped(ftpexec.ErrIsDirectory), 2},
 		{wrapped(syscall.ENOTDIR), 2},
 		{localfile.Failure("f", "cannot be created", syscall.ENOTDIR), 23},
-		{wrapped(syscall.EPIPE), 43}, // the network's, not standard output's
+		{wrapped(syscall.EPIPE), 43}, // an EPIPE of the network, not of standard output
 		{errors.New("unheard of"), 43},
 	} {
 		if got := exitCode(tt.err); got != tt.want {
@@ -121,9 +121,9 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestExitCodesAreDocumented finds each code in the help and the man page.
+// TestExitCodesAreDocumented checks that the help and the man page name each code.
 func TestExitCodesAreDocumented(t *testing.T) {
-	codes := []int{exitOK, exitOther, 129, 143} // the others are of errors
+	codes := []int{exitOK, exitOther, 129, 143} // errors have the others
 	for _, e := range exits {
 		if !slices.Contains(codes, e.code) {
 			codes = append(codes, e.code)
@@ -145,9 +145,9 @@ func TestExitCodesAreDocumented(t *testing.T) {
 // misfit is a command that fails with a hint, and what the hint proposes.
 type misfit struct {
 	server testserver.Options
-	local  string // "name=contents" of files, one a word; \n is a line end
-	args   string // URL is the server's address with its scheme, ADDR without
-	hint   string // what the message says
+	local  string // files as "name=contents", separated by spaces; \n is a line end
+	args   string // URL stands for the server's address with its scheme, ADDR for the address alone
+	hint   string // a part of the message
 	// then holds the ways that the hint proposes, each from the same situation. A way is one or more of "+WORDS" (add them
 	// in front), "OLD=>NEW" (in the arguments) and "rm FILE", separated by "; ". The message must name each flag in it.
 	then []string
@@ -219,8 +219,8 @@ var misfits = []misfit{
 		local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20a\x20password\x20b\n right=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`},
 }
 
-// TestHints runs each command, which fails with its hint, and then each way that the hint proposes, which must get
-// something.
+// TestHints runs each command, which must fail with its hint. It then tries each way that the hint proposes, which must
+// retrieve something.
 func TestHints(t *testing.T) {
 	for _, m := range misfits {
 		t.Run(m.args, func(t *testing.T) {
@@ -249,7 +249,8 @@ func TestHints(t *testing.T) {
 // proposed is a whole command in a message.
 var proposed = regexp.MustCompile(`: ftpfetch ((?:'[^']*'|[^')\n])*)`)
 
-// runWhole runs the whole command that the message shows, if it shows one. A hint that is one flag, for one URL, does.
+// runWhole runs the whole command that the message shows, if any. A hint that consists of one flag, for one URL, must
+// show one.
 func (m *misfit) runWhole(t *testing.T, says string) {
 	t.Helper()
 	shown := proposed.FindStringSubmatch(says)
@@ -267,8 +268,8 @@ func (m *misfit) runWhole(t *testing.T, says string) {
 	}
 }
 
-// TestEveryHint finds each text of the program that names a flag in a test, which tries what it says: in misfits, in the
-// tables of packages config, batch and manifest, or in a script.
+// TestEveryHint checks that for each text of the program that names a flag, a test tries what the text says: in
+// misfits, in the tables of packages config, batch and manifest, or in a script.
 func TestEveryHint(t *testing.T) {
 	tests := ""
 	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../download/*/*_test.go", "../../download/*/testdata/*.t*", "../network/gateway/*_test.go", "../glob/*_test.go"} {
@@ -297,7 +298,7 @@ func TestEveryHint(t *testing.T) {
 	}
 }
 
-// unnamed returns a flag that the way adds and that the message does not name.
+// unnamed returns a flag that the way adds but the message does not name.
 func unnamed(way, says string) string {
 	_, added, replaces := strings.Cut(way, "=>")
 	if !replaces {
@@ -314,7 +315,7 @@ func unnamed(way, says string) string {
 	return ""
 }
 
-// run makes the situation, goes the way, and runs the command.
+// run sets up the situation, applies the way, and runs the command.
 func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s *testserver.Server) {
 	t.Helper()
 	o := m.server

@@ -17,7 +17,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// hintFor returns what to write instead, for an error that has a hint of its own or in the table, or "".
+// hintFor returns the error's own hint, the hint that the table has for it, or "".
 func hintFor(err error) string {
 	if h, ok := errors.AsType[*hinted](err); ok {
 		return h.hint
@@ -30,7 +30,7 @@ func hintFor(err error) string {
 	return ""
 }
 
-// hinted is an error with what to write instead. That of one error goes before that of the table.
+// hinted is an error with a hint of its own, which takes precedence over the table.
 type hinted struct {
 	error
 	hint string
@@ -38,7 +38,8 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// hints says what to write instead, for the errors that have such a hint. The first match counts; TestOrderOfHints holds the order.
+// hints says what to write instead, for errors with such a hint. The first match applies; TestOrderOfHints checks the
+// order.
 var hints = []struct {
 	are  func(error) bool
 	text string
@@ -65,7 +66,7 @@ var hints = []struct {
 	{is(urlparse.ErrScheme), "for another scheme use curl"},
 }
 
-// hint returns what the user of this command line may have expected of a URL that failed, or "".
+// hint returns a hint that depends on the command line, for a URL that failed, or "".
 func (r *run) hint(u *urlparse.URL, err error) string {
 	untrusted := as[*tls.CertificateVerificationError](err)
 	switch {
@@ -73,7 +74,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		if u.User == nil && u.Redacted() != u.String() {
 			return `if the "/" is part of a password, write %2F for it`
 		}
-	case errors.Is(err, ftpexec.ErrTLSRequired): // the table has it
+	case errors.Is(err, ftpexec.ErrTLSRequired): // its hint is in the table
 	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
 		return r.loginHint(u)
 	case u.Scheme == "ftps" && errors.Is(err, ftpexec.ErrTLS) && !untrusted:
@@ -85,10 +86,11 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 	return ""
 }
 
-// oneFlag is a hint that is one flag, which needs no value.
+// oneFlag matches a hint that consists of one flag without a value.
 var oneFlag = lazy.Regexp(`^(--?[a-z-]+) (fetches|replaces|saves|shows|takes) [^,;]*$`)
 
-// whole adds the whole command to a hint that is one flag, if the URL is the only one and not only one file of many failed.
+// whole adds the whole command to a hint that consists of one flag. It does so only if the command has one URL, and not
+// for a hint that concerns only one file of many.
 func (r *run) whole(hint string) string {
 	flag := oneFlag().FindStringSubmatch(hint)
 	if flag == nil || len(r.Targets) != 1 || r.lists != nil || r.Many && flag[2] == "replaces" {
@@ -104,7 +106,7 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 		return "It is not a directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):
 		return "-r shows what is in it"
-	case r.Many && errors.Is(err, localfile.ErrName): // which have no -o
+	case r.Many && errors.Is(err, localfile.ErrName): // -o does not apply to several files
 		return "-o FILE saves it under another name, if it is fetched alone"
 	case !r.Reading.KeepDirs && errors.Is(err, localfile.ErrTaken):
 		return "--keep-dirs saves each file under the directories of its URL"
@@ -114,7 +116,7 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 	return ""
 }
 
-// loginHint returns what gives a URL without a user one. One with a user has been asked for a password.
+// loginHint returns the hint for a URL without a user. For a URL with a user, the password has been looked for already.
 func (r *run) loginHint(u *urlparse.URL) string {
 	if u.User != nil {
 		return ""
@@ -125,7 +127,7 @@ func (r *run) loginHint(u *urlparse.URL) string {
 	return "-u NAME logs in as a user of the server"
 }
 
-// mayBePattern reports whether u looks like a pattern of names. One with "=" is rather a query of the web.
+// mayBePattern reports whether u looks like a pattern of names. A name with "=" is more likely the query of a web URL.
 func mayBePattern(u *urlparse.URL) bool {
 	return strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=")
 }

@@ -12,11 +12,12 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// hostile are numbers that a server may say; most of them are the size of no file.
+// hostile are numbers that a server may send as a size. Most of them are no file's size.
 var hostile = []string{"0", "-1", "8", "2147483648", "4294967296", "4611686018427387904", "9223372036854775807",
 	"9223372036854775808", "18446744073709551616", strings.Repeat("9", 40)}
 
-// lister is a server whose directory has a file of each hostile size, by MLSD or LIST, and says the same to SIZE.
+// lister returns a server whose directory has a file of each hostile size, in MLSD or LIST, and which gives the same
+// sizes to SIZE.
 func lister(contents string, long bool) testserver.Step {
 	list, none := "", testserver.Reply("500 unknown")
 	for i, n := range hostile {
@@ -36,11 +37,11 @@ func lister(contents string, long bool) testserver.Step {
 	return s
 }
 
-// negative matches a number below zero that is none of a server's.
+// negative matches a negative number that no server sent.
 var negative = regexp.MustCompile(`(?:^|[\s:("])-\d`)
 
-// TestHostileListing lists, adds up, sorts and fetches files of hostile sizes in each mode: no figure is below zero, and each
-// file is whole or missing.
+// TestHostileListing lists, sums, sorts and fetches files of hostile sizes in each mode. No number may be negative, and
+// each file must be whole or missing.
 func TestHostileListing(t *testing.T) {
 	n := 0
 	for _, long := range []bool{false, true} {

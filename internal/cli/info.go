@@ -15,10 +15,10 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// infos prints what servers tell about files (-I): their sizes and times, in the order of the URLs.
+// infos prints what servers tell about files (-I): sizes and times, in the order of the URLs.
 func (r *run) infos(ctx context.Context) {
-	const most = 512         // files to ask about at once, to keep the memory flat
-	var some []*urlparse.URL // of one login
+	const most = 512         // files in one request, to bound the memory
+	var some []*urlparse.URL // files of one login
 	for t := range r.tasks(ctx) {
 		u := t.URLs[0]
 		if len(some) == most || len(some) > 0 && !urls.SameLogin(some[0], u) {
@@ -51,7 +51,8 @@ func (r *run) infoAbout(ctx context.Context, some []*urlparse.URL) {
 	}
 }
 
-// askAll asks about files of one login, each within --max-time. It returns how many are done, and what stopped it.
+// askAll asks about files of one login, each within --max-time. It returns how many it has handled, and the error that
+// stopped it.
 func (r *run) askAll(ctx context.Context, all []*urlparse.URL) (n int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -62,7 +63,7 @@ func (r *run) askAll(ctx context.Context, all []*urlparse.URL) (n int, err error
 		answered = func() { late.Reset(r.MaxTime) }
 	}
 	err = r.again(ctx, func() error {
-		var failure error // of one file if the iteration goes on
+		var failure error // the error of one file, after which the iteration goes on
 		for e, err := range r.source.StatAll(ctx, all[n:]) {
 			if failure != nil {
 				r.failed(ctx, all[n], failure)
@@ -100,16 +101,17 @@ func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	return printable.JSON(x)
 }
 
-// teller is the source of trees of which only is printed what listings tell, and how much that is (-I with -r or --glob).
+// teller is the source for -I with -r or --glob. It only prints what listings tell about the files of trees, and their
+// total.
 type teller struct {
 	*mirror.Source
 	run            *run
-	files, unknown int64 // files; those of unknown size, or of one that no sum can hold
+	files, unknown int64 // files; files whose size is unknown or would overflow the sum
 	octets         int64
-	all            []ftpexec.Entry // to be sorted
+	all            []ftpexec.Entry // kept for sorting
 }
 
-// Tell takes what is told about a file.
+// Tell handles what is told about a file.
 func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
 	i.files++
 	if e.Size < 0 || e.Size > math.MaxInt64-i.octets {
@@ -131,11 +133,11 @@ type total struct {
 	Type    string `json:"type"` // total
 	Files   int64  `json:"files"`
 	Size    int64  `json:"size"`              // bytes of the files whose size is known
-	Unknown int64  `json:"unknown,omitempty"` // files whose size is not
+	Unknown int64  `json:"unknown,omitempty"` // number of files whose size is not known
 	Whole   bool   `json:"whole"`             // all trees were listed completely
 }
 
-// end prints what is to be sorted, and how much all of it is. whole says that all trees were listed.
+// end prints the kept entries in order, and the total. whole says that all trees were listed.
 func (i *teller) end(ctx context.Context, whole bool) {
 	r := i.run
 	slices.SortStableFunc(i.all, func(a, b ftpexec.Entry) int { return compare(r.Sort, a, b) })

@@ -23,7 +23,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// packets returns a pipe that holds one message, so that a process waits with each until the one before is read.
+// packets returns a pipe that holds one message, so that a process waits with each message until the one before has
+// been read.
 func packets(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	fds := make([]int, 2)
@@ -32,7 +33,7 @@ func packets(t *testing.T) (r, w *os.File) {
 	return os.NewFile(uintptr(fds[0]), "messages"), os.NewFile(uintptr(fds[1]), "messages")
 }
 
-// TestKilledAtEachMessage kills runs whose messages are read up to one of them. The same command then completes the files.
+// TestKilledAtEachMessage kills runs after each of their messages. The same command must then complete the files.
 func TestKilledAtEachMessage(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<14)
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents, "/d/g": contents, "/d/h": contents}})
@@ -49,7 +50,7 @@ func TestKilledAtEachMessage(t *testing.T) {
 					ended = true
 				}
 			}
-			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(r.Fd()), Events: unix.POLLIN}}, -1) // the next one has come
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(r.Fd()), Events: unix.POLLIN}}, -1) // the next message has come
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			r.Close()
@@ -71,7 +72,7 @@ func TestKilledAtEachMessage(t *testing.T) {
 	}
 }
 
-// TestListEnds ends runs that read a list. A killed one leaves no copy of standard input.
+// TestListEnds ends runs that are reading a list. A killed run must leave no copy of standard input behind.
 func TestListEnds(t *testing.T) {
 	text := []byte(strings.Repeat("# no URL\n", 1<<22))
 	for _, name := range []string{"-", "list"} {
@@ -107,7 +108,7 @@ func TestListEnds(t *testing.T) {
 	}
 }
 
-// TestFenceReads looks at what the process can open, change or make after a run.
+// TestFenceReads checks what the process can open, change or create after a run.
 func TestFenceReads(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Tree: map[string]string{"/g": "contents"}})
 	dir := t.TempDir()
@@ -128,7 +129,7 @@ func TestFenceReads(t *testing.T) {
 	}
 }
 
-// TestFenceAllows runs what must work inside the fence and needs files that are not in the output directory.
+// TestFenceAllows runs commands that must work inside the fence although they need files outside the output directory.
 func TestFenceAllows(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/d/f": "contents", "/g": "contents"}})
 	me := strings.Replace(s.URL(""), "//", "//me@", 1)

@@ -24,17 +24,18 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// study is a server with the files of an ENA file report, and a directory for what is fetched.
+// study is a server with the files of an ENA file report, and a directory to fetch them into.
 type study struct {
 	*testing.T
 	*testserver.Server
 	dir   string
 	files map[string]string // the contents by their paths on the server
-	lists [][]string        // the arguments that name them: a report with digests, and a list without
+	lists [][]string        // the arguments that name the files: a report with digests, and a list without
 	run   atomic.Pointer[killing]
 }
 
-// killing kills a process when the server receives a command. The server handles that one after the process has ended.
+// killing kills a process when the server receives a command. The server handles that command after the process has
+// ended.
 type killing struct {
 	left   atomic.Int64 // commands
 	victim chan *os.Process
@@ -51,12 +52,12 @@ func newStudy(t *testing.T) *study {
 	}
 	s.Server = testserver.New(t, &testserver.Options{Tree: s.files, Fault: func(p *testserver.Conn) testserver.Action {
 		if k := s.run.Load(); p.Verb != "" && k.left.Add(-1) == 0 {
-			_ = (<-k.victim).Kill() // it may have ended
+			_ = (<-k.victim).Kill() // the process may have ended already
 			<-k.over
 		}
 		return nil
 	}})
-	for i := 0; i < len(paths); i += 2 { // as it is downloaded: two files a row, URLs without a scheme
+	for i := 0; i < len(paths); i += 2 { // as ENA serves it: two files per row, URLs without a scheme
 		a, b := s.files[paths[i]], s.files[paths[i+1]]
 		report += fmt.Sprintf("ERR%d\t%s%s;%s%s\t%x;%x\t%d;%d\n", i, s.Addr(), paths[i], s.Addr(), paths[i+1], md5.Sum([]byte(a)), md5.Sum([]byte(b)), len(a), len(b))
 		list += s.URL(paths[i]) + "\n" + s.URL(paths[i+1]) + "\n"
@@ -75,13 +76,13 @@ func (s *study) fetch(kill int, args ...string) (code int, said string) {
 	s.run.Store(k)
 	cmd, stderr := command(s.T, s.dir, append([]string{"-d", "out", "-j", "6", "--per-host", "6"}, args...)...)
 	k.victim <- cmd.Process
-	_ = cmd.Wait() // the exit code tells
+	_ = cmd.Wait() // the exit code is checked instead
 	close(k.over)
 	return cmd.ProcessState.ExitCode(), stderr.String()
 }
 
-// there returns which files are there under their final names, and checks that each is right, and that nothing else is there
-// if the run has completed.
+// there returns the files that have their final names, and checks that each is right. If the run has completed, it also
+// checks that there is nothing else.
 func (s *study) there(complete bool) map[string]bool {
 	s.Helper()
 	there := map[string]bool{}
@@ -93,14 +94,14 @@ func (s *study) there(complete bool) map[string]bool {
 			s.Errorf("%s has %d bytes that differ from those of the server, %v", path, len(got), err)
 		}
 	}
-	if left, _ := os.ReadDir(filepath.Join(s.dir, "out")); complete && len(left) != len(s.files)+1 { // and the ledger
+	if left, _ := os.ReadDir(filepath.Join(s.dir, "out")); complete && len(left) != len(s.files)+1 { // the ledger too
 		s.Errorf("in the end there is %v", left)
 	}
 	return there
 }
 
-// TestKilledAnywhere kills the command at every command that the server receives, by day at some. No file is wrong or lost,
-// and none that had its name is fetched again.
+// TestKilledAnywhere kills the command at each command that the server receives; by day, at a sample of them. No file
+// may be wrong or lost, and no file that had its final name may be fetched again.
 func TestKilledAnywhere(t *testing.T) {
 	s := newStudy(t)
 	for _, list := range s.lists {
@@ -131,7 +132,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestSignalsKeepPart sends a signal while data flows. The command ends, keeps what has arrived, and the next run resumes.
+// TestSignalsKeepPart sends a signal while data flows. The command must end and keep what has arrived, and the next run
+// must resume.
 func TestSignalsKeepPart(t *testing.T) {
 	const came = 300_000
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
@@ -172,7 +174,7 @@ func TestSignalsKeepPart(t *testing.T) {
 
 var keptLine = regexp.MustCompile(`(?m)/f: (interrupted|stopped by SIG[A-Z]+); [0-9.]+ [KM]iB kept: the same command resumes$`)
 
-// waitForData waits until the part has that many bytes.
+// waitForData waits until the part has at least that many bytes.
 func waitForData(t *testing.T, dir string, octets int64) {
 	t.Helper()
 	last := make([]byte, 1)
@@ -185,7 +187,7 @@ func waitForData(t *testing.T, dir string, octets int64) {
 	}
 }
 
-// TestSecondSignal checks that a second signal ends a process that the first one has not ended.
+// TestSecondSignal checks that a second signal ends a process that has survived the first.
 func TestSecondSignal(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestFewFiles runs commands that may open only a few files, with the three of every process. Each does its work or says what
-// it lacks, and none is ended by the Go runtime.
+// TestFewFiles runs commands that may open only a few files, including the three standard streams. Each must do its
+// work or report what it lacks; the Go runtime must end none.
 func TestFewFiles(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": strings.Repeat("contents", 1<<19), "/d/e/g": "g", "/d/h": "h"}})
 	for _, args := range []string{"/f", "-s 4 /f", "-r /d/", "-r -d out -j 8 /d/", "/d/", "--dry-run /f", "-I /f", "-o - /d/h"} {
@@ -24,7 +24,7 @@ func TestFewFiles(t *testing.T) {
 				cmd.Dir = t.TempDir()
 				var said strings.Builder
 				cmd.Stderr = &said
-				_ = cmd.Run() // the exit code tells
+				_ = cmd.Run() // the exit code is checked instead
 				code := cmd.ProcessState.ExitCode()
 				if code != 0 && code != 23 || (code == 0) != (said.Len() == 0) || n <= 6 && code != 23 || n == 24 && code != 0 {
 					t.Errorf("%s: exit %d, %s", line, code, said.String())

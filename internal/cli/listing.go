@@ -20,7 +20,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// noDirectory replaces the error of a listing if u, which does not end as the URL of a directory, names a file.
+// noDirectory replaces the error of a listing if u names a file, and is not written as the URL of a directory.
 func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error {
 	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Stage != ftpexec.StageDirectory || u.IsDir() {
 		return err
@@ -35,7 +35,8 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", flag)
 }
 
-// lineOf returns the line for an entry. Bytes in names of JSON that are not UTF-8 become U+FFFD; the URL names it exactly.
+// lineOf returns the line for an entry. In JSON, bytes of names that are not UTF-8 become U+FFFD; the URL names the
+// entry exactly.
 func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 	name := e.Name
 	switch {
@@ -64,7 +65,7 @@ func (r *run) lineOf(e ftpexec.Entry, terminal bool) []byte {
 	return []byte(name + "\n")
 }
 
-// colored returns a name of this type as a terminal shows it.
+// colored returns a name as a terminal shows it for this type.
 func (r *run) colored(of fs.FileMode, name string) string {
 	switch of {
 	case fs.ModeDir:
@@ -75,7 +76,7 @@ func (r *run) colored(of fs.FileMode, name string) string {
 	return name
 }
 
-// row is an entry in JSON, or what -I prints about a file. It lacks what is not known.
+// row is an entry in JSON, or what -I prints about a file. It omits what is not known.
 type row struct {
 	Name      string `json:"name,omitempty"`
 	URL       string `json:"url"`
@@ -86,7 +87,7 @@ type row struct {
 	Local     bool   `json:"local,omitempty"`     // the zone is not known
 	Mode      string `json:"mode,omitempty"`      // permissions in octal digits
 	Target    string `json:"target,omitempty"`
-	Error     string `json:"error,omitempty"` // a line that cannot be read, and why
+	Error     string `json:"error,omitempty"` // why a line cannot be read, and the line
 }
 
 func rowOf(e ftpexec.Entry) row {
@@ -113,7 +114,7 @@ func rowOf(e ftpexec.Entry) row {
 	return x
 }
 
-// kinds are the letters of ls(1) for the types of entries, and the names in JSON of those that are not special.
+// kinds has the letters of ls(1) for the types of entries, and the names in JSON of the types that are not special.
 var kinds = map[fs.FileMode]struct{ letter, name string }{
 	0: {"-", "file"}, fs.ModeDir: {"d", "directory"}, fs.ModeSymlink: {"l", "link"}, fs.ModeIrregular: {"?", "unknown"},
 	fs.ModeNamedPipe:                  {letter: "p"},
@@ -132,7 +133,7 @@ func (r *run) size(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// precision returns how exactly the time of an entry is known, and the form of such a time; "" if it is not known.
+// precision returns how exactly an entry's time is known, and the layout for that; "" if the time is not known.
 func precision(e ftpexec.Entry) (name, form string) {
 	switch unit := e.Precision; {
 	case unit == 0:
@@ -147,7 +148,7 @@ func precision(e ftpexec.Entry) (name, form string) {
 	return "fraction", "2006-01-02T15:04:05"
 }
 
-// timeOf returns the time of an entry as far as it is known, without a zone if it is the server's local time.
+// timeOf returns the time of an entry as exactly as it is known. A server's local time has no zone.
 func timeOf(e ftpexec.Entry) string {
 	name, form := precision(e)
 	if name != "" && name != "day" && !e.Local {
@@ -156,18 +157,18 @@ func timeOf(e ftpexec.Entry) string {
 	return cmp.Or(e.ModTime.Format(form), "-")
 }
 
-// listing is a Source that prints entries of the directories that it lists.
+// listing is a Source that prints the entries of the directories that it lists.
 type listing struct {
 	download.Source
 	run *run
 }
 
-// Stat says that nothing is known in advance.
+// Stat reports that nothing is known in advance.
 func (listing) Stat(context.Context, *urlparse.URL) (ftpexec.Entry, error) {
 	return ftpexec.Entry{Size: -1}, nil
 }
 
-// Do lists the directory from the beginning.
+// Do lists the directory, always from the beginning.
 func (l listing) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	if req.Offset > 0 {
 		return nil, ftpexec.ErrNoRestart

@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// BenchmarkListings has listings of 10,000 lines, at night of a million, in the commonest formats. It shows the processor time of
-// the command and of the clients that are there, and the memory that they take at most.
+// BenchmarkListings measures listings of 10,000 lines, at night of a million, in the commonest formats. It reports the
+// processor time of the command and of the installed clients, and the most memory that they take.
 func BenchmarkListings(b *testing.B) {
 	dir := b.TempDir()
 	command := filepath.Join(dir, "ftpfetch")
@@ -53,8 +53,8 @@ func BenchmarkListings(b *testing.B) {
 	}
 }
 
-// measure runs a client, and reports what it costs. GNU time starts it, because the memory of a process counts from that of
-// the one that starts it.
+// measure runs a client and reports what it costs. GNU time starts the client, because a process's memory count begins
+// with that of the process that starts it.
 func measure(b *testing.B, client []string, lines int) {
 	var spent, most float64
 	for b.Loop() {

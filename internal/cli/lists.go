@@ -18,20 +18,20 @@ import (
 // list is a list of files (-i, --manifest).
 type list struct {
 	name    string   // for messages
-	file    *os.File // is read twice: a regular file, or a copy of what can be read only once
-	copied  bool     // no name leads to it, where the system allows that
+	file    *os.File // read twice: a regular file, or a copy of what can be read only once
+	copied  bool     // file is a copy, and has no name where the system allows that
 	options manifest.Options
-	files   int   // that it names
-	octets  int64 // their size together; -1 if it is not known
+	files   int   // number of files that the list names
+	octets  int64 // their total size; -1 if it is not known
 }
 
 func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
 
-// check completes the URLs of the command line and reads all lists. All that is wrong with them is reported before
-// anything is fetched. The place of a lone file shows at its turn, when its directory is there.
+// check completes the URLs of the command line and reads all lists. It reports every mistake before anything is
+// fetched. The local path of a lone file is checked when it is its turn, because then its directory exists.
 func (r *run) check(ctx context.Context) {
 	for _, t := range r.Targets {
-		from, err := "", t.Err // which shows the text itself
+		from, err := "", t.Err // its text shows the URL
 		if err == nil {
 			err = r.complete(t.URL)
 		}
@@ -66,7 +66,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 		err = l.open(ctx)
 		if errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
 			_, err = urlparse.Parse(name)
-			r.fail("", err) // which shows no password
+			r.fail("", err) // the error shows no password
 			return
 		}
 	}
@@ -81,7 +81,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 		return
 	}
 	for _, err := range wrong {
-		if errors.Is(err, errors.ErrUnsupported) { // what the list is read without
+		if errors.Is(err, errors.ErrUnsupported) { // the list is used without what is not supported
 			r.print.Tell(l.name + ": " + err.Error())
 		} else {
 			r.fail(l.name, err)
@@ -92,7 +92,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 }
 
-// retrieveList makes a copy of a list on a server, whole. The files that it names without a URL are in its directory.
+// retrieveList copies a list from a server. The files that the list names without a URL are in the list's directory.
 func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	u, err := urlparse.Parse(l.name)
 	if err == nil {
@@ -120,7 +120,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	return err == nil
 }
 
-// open opens a list here. Of a pipe it makes a copy.
+// open opens a local list. It copies a pipe.
 func (l *list) open(ctx context.Context) error {
 	f, err := os.Open(l.name)
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *list) open(ctx context.Context) error {
 	return l.copy(ctx, f)
 }
 
-// copy makes a copy of what can be read only once.
+// copy copies what can be read only once.
 func (l *list) copy(ctx context.Context, from io.Reader) error {
 	return l.fill(ctx, func(w io.Writer) error {
 		_, err := io.Copy(w, from)
@@ -142,7 +142,7 @@ func (l *list) copy(ctx context.Context, from io.Reader) error {
 	})
 }
 
-// fill has write write the list to a file that only this run has.
+// fill has write write the list to a file that only this run uses.
 func (l *list) fill(ctx context.Context, write func(io.Writer) error) error {
 	file, err := os.CreateTemp("", ".ftpfetch-list-")
 	if err != nil {
@@ -161,5 +161,5 @@ func (l *list) fill(ctx context.Context, write func(io.Writer) error) error {
 	return await(ctx, func() error { return write(bounded) })
 }
 
-// mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. It is a variable for a test.
+// mostPiped bounds the bytes of a list from a pipe or device: a device may have no end. A test changes it.
 var mostPiped = 1 << 30

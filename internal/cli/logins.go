@@ -20,24 +20,24 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// logins is the source of the command's credentials. It answers a server that asks for a password or account that neither
-// the URL nor -u gives, from --password-stdin, the netrc file or the person at the terminal, in this order.
+// logins is the source of the command's credentials. If a server asks for a password or account that neither the URL
+// nor -u gives, logins takes it from --password-stdin, the netrc file or the person at the terminal, in this order.
 type logins struct {
 	*config.Config
 	piped    func() (string, error) // the password on standard input, which is read once
 	alone    func(f func())         // calls f while nothing is drawn on the terminal; nil if nobody may be asked
 	file     *netrc.File            // empty if there is none, or it is unusable
-	unusable error                  // concerns only a URL that needs the file
-	names    bool                   // the file gives users too, not only passwords
-	warn     func()                 // says what of the file was not read
+	unusable error                  // matters only to a URL that needs the file
+	names    bool                   // the file also gives users, not only passwords
+	warn     func()                 // reports what of the file was not read
 	open     func() (*show.Console, error)
 
 	mu      sync.Mutex
-	typed   map[login]string // what the person has answered, for the other URLs of the run
-	refused map[login]bool   // the last answer was wrong
+	typed   map[login]string // the person's answers, for the other URLs of the run
+	refused map[login]bool   // the server refused the last answer
 }
 
-// login is what a person was asked for: the password or account of a user of a host.
+// login is what a person is asked for: the password or account of a user of a host.
 type login struct{ what, host, user string }
 
 func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
@@ -57,7 +57,7 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 	}
 }
 
-// readPiped reads the password of --password-stdin.
+// readPiped reads the password for --password-stdin.
 func readPiped(in io.Reader) (string, error) {
 	if show.IsTerminal(in) {
 		return "", missing("password", "standard input is a terminal", "drop --password-stdin to be prompted")
@@ -72,7 +72,8 @@ func readPiped(in io.Reader) (string, error) {
 	return line, err
 }
 
-// load reads the file that --netrc names, which must be there, or else one that NETRC names or the home directory has.
+// load reads the file that --netrc names, which must exist, or else the one that NETRC names or the one in the home
+// directory.
 func (l *logins) load() {
 	switch {
 	case l.Netrc == config.NoNetrc:
@@ -83,7 +84,7 @@ func (l *logins) load() {
 	}
 	paths := []string{os.Getenv("NETRC")}
 	if home, err := os.UserHomeDir(); paths[0] == "" && err == nil {
-		// The second is that of Windows.
+		// Windows uses the second name.
 		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
 	}
 	for _, path := range paths {
@@ -91,7 +92,7 @@ func (l *logins) load() {
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			continue
-		case err == nil && info.Mode()&os.ModeNamedPipe != 0: // the run would wait for a writer
+		case err == nil && info.Mode()&os.ModeNamedPipe != 0: // a FIFO, whose writer the run would wait for
 			l.unusable = netrc.Unusable(path, "is a pipe: only --netrc=FILE reads one")
 		default:
 			l.read(path)
@@ -100,7 +101,7 @@ func (l *logins) load() {
 	}
 }
 
-// read reads a netrc file. One that cannot be used leaves an empty one.
+// read reads a netrc file. If the file cannot be used, read leaves an empty one.
 func (l *logins) read(path string) {
 	file, err := netrc.Load(path)
 	if err != nil {
@@ -110,8 +111,8 @@ func (l *logins) read(path string) {
 	l.file = file
 }
 
-// supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the login is
-// anonymous: its password is no secret.
+// supply is a [ftpexec.Client.Credentials]. Like ssh, it refuses a netrc file that other users can read, unless the
+// login is anonymous and its password no secret.
 func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
 	ours := user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost)
 	if what == "password" && l.PasswordStdin && ours {
@@ -145,7 +146,7 @@ func (l *logins) supply(ctx context.Context, host, user, what string) (text stri
 	return text, nil
 }
 
-// forget drops what the person has answered, after a refused login.
+// forget drops the person's answers after a refused login.
 func (l *logins) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +179,8 @@ func (l *logins) ask(ctx context.Context, of login) (text string, err error) {
 	return "", missing(of.what, "the terminal failed: "+localfile.Cause(err).Error(), "")
 }
 
-// shows reports whether a login holds what may be a secret. An empty password is none, nor is that of an anonymous login.
+// shows reports whether a login holds what may be a secret. An empty password is not a secret, nor is an anonymous
+// user's.
 func shows(login *url.Userinfo) bool {
 	user := login.Username()
 	password, _ := login.Password()
@@ -188,7 +190,7 @@ func shows(login *url.Userinfo) bool {
 // anonymous reports whether user is a name of the anonymous user, whose password is no secret.
 func anonymous(user string) bool { return user == "anonymous" || user == "ftp" }
 
-// hideSlip hides what follows a colon in a user name: it may be a password whose colon was encoded in the URL by mistake.
+// hideSlip hides what follows a colon in a user name. It may be a password: the URL may encode its colon by mistake.
 func hideSlip(user string) string {
 	if name, slip, _ := strings.Cut(user, ":"); slip != "" {
 		return name + ":***"
@@ -196,7 +198,7 @@ func hideSlip(user string) string {
 	return user
 }
 
-// missing returns the error for a secret that is not there. instead says what to write, if the table of hints does not.
+// missing returns the error for a missing secret. instead says what to write if the table of hints does not.
 func missing(what, why, instead string) error {
 	article := "a "
 	if what == "account" {

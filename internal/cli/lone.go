@@ -19,13 +19,13 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// one retrieves one URL as a batch of one, or prints its plan or its listing, with all of --max-time for it.
+// one retrieves one URL as a batch of one, or prints its plan or its listing. All of that must end within --max-time.
 func (r *run) one(ctx context.Context, t batch.Task) {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	u := t.URLs[0]
 	if r.Long {
-		u = u.Child("", "") // as if it ended in "/"
+		u = u.Child("", "") // as if the URL ended in "/"
 	}
 	switch {
 	case r.DryRun:
@@ -44,7 +44,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 	}
 }
 
-// alone retrieves u for the task t, and returns the event that says how that ended.
+// alone retrieves u for the task t, and returns the event that reports the outcome.
 func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.Event {
 	end := batch.Event{Event: download.Event{Kind: download.Ended}, Task: t}
 	from := download.Source(first{r.source, r})
@@ -94,13 +94,13 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	return end
 }
 
-// first is the source of a lone file, which others of the command line may follow.
+// first is the source of a lone file that other URLs of the command line may follow.
 type first struct {
 	download.Source
 	run *run
 }
 
-// Do says whether a file of the same server follows.
+// Do tells the source whether a file of the same login follows.
 func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	again := *req
 	again.More = func() bool {
@@ -110,7 +110,7 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	return f.Source.Do(ctx, &again)
 }
 
-// place says in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
+// place sets in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
 // done when everything is written.
 func (r *run) place(ctx context.Context, t *batch.Task, o *download.Options) (done func() error, err error) {
 	if t.Path == "-" {

@@ -18,10 +18,10 @@ import (
 
 // full is an output that fails from a certain write on, in one of the ways in which outputs fail.
 type full struct {
-	takes  int // writes
+	takes  int // number of writes that succeed
 	writes int
 	err    error
-	short  bool // it takes less than it is given, and says so by the number alone
+	short  bool // Write returns a short count and no error
 }
 
 func (f *full) Write(p []byte) (int, error) {
@@ -34,8 +34,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return 0, f.err
 }
 
-// printing are all ways in which the command writes to standard output. TREE, FILE, EMPTY and LIST stand for URLs and the
-// list of a test; the ways with "d" as their output directory find a file there that the server does not have.
+// printing has all ways in which the command writes to standard output. TREE, FILE, EMPTY and LIST stand for URLs and
+// the list of a test. The output directory "d" has a file that the server does not have.
 var printing = []string{
 	"--help", "-h", "help", "--help=man", "--help=bash", "--help=zsh", "--help=fish", "--version", "version",
 	"--dry-run FILE", "--dry-run FILE TREE", "--dry-run -l TREE", "--dry-run TREE;type=d", "--dry-run -r TREE", "--dry-run -i LIST",
@@ -49,8 +49,8 @@ var printing = []string{
 	"-r -d e --report - TREE", "-i LIST -d e --report -", "-j 2 -d e --report - FILE FILE2", "--manifest LIST -d e --report - --progress json", "--glob -d e --report - TREE*",
 }
 
-// TestLostOutput lets every write of every way to print fail, in every way. The exit code is never 0, and the message says
-// why, once, unless the reader has closed the output.
+// TestLostOutput makes each write of each way to print fail, in each way. The exit code is never 0, and the message
+// gives the reason once, unless the reader has closed the output.
 func TestLostOutput(t *testing.T) {
 	fs := afero.NewMemMapFs()
 	s := testserver.New(t, &testserver.Options{FS: fs, Tree: map[string]string{"/t/gone": "gone", "/t/a": "contents", "/t/b": "contents\n", "/t/sub/c": "c"}})

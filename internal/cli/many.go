@@ -22,13 +22,13 @@ import (
 	"example.com/ftpfetch/internal/urls"
 )
 
-// many retrieves lists and trees, and several URLs at once, or tells what is in trees. With --watch it looks again and again.
+// many retrieves lists, trees or several URLs at once, or tells what is in trees. With --watch it repeats that.
 func (r *run) many(ctx context.Context) {
 	for r.round(ctx); r.watches(ctx); r.round(ctx) {
-		const awake = 30 * time.Second // clients and servers keep a connection without work for longer
+		const awake = 30 * time.Second // less than the idle timeout of clients and servers
 		for left := r.Watch; left > 0 && r.watches(ctx); left -= awake {
 			_ = retry.Wait(ctx, min(left, awake))
-			_, err := r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection
+			_, err := r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection open
 			if errors.Is(err, ftpexec.ErrLogin) {
 				r.failed(ctx, r.Targets[0].URL, err)
 			}
@@ -37,12 +37,13 @@ func (r *run) many(ctx context.Context) {
 	r.interrupted(ctx)
 }
 
-// watches reports whether the run looks again. It does not after a refused login: servers lock out who tries too often.
+// watches reports whether the run looks again. After a refused login it does not: servers lock out clients that try too
+// often.
 func (r *run) watches(ctx context.Context) bool {
 	return r.Watch > 0 && ctx.Err() == nil && !r.loginRefused.Load()
 }
 
-// interrupted says once why ctx has ended, if it has, and what fetches the rest.
+// interrupted reports once why ctx has ended, if it has, and what fetches the rest.
 func (r *run) interrupted(ctx context.Context) {
 	if ctx.Err() == nil || r.endReported {
 		return
@@ -103,14 +104,14 @@ func (r *run) round(ctx context.Context) {
 	case r.DryRun:
 		r.shown.Stop()
 		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut())
-	case r.Watch > 0 && ctx.Err() != nil: // it is not a round
+	case r.Watch > 0 && ctx.Err() != nil: // the round was cut short
 		r.shown.Stop()
 	default:
 		r.shown.End(totals, tree.LeftOut())
 	}
 }
 
-// options returns how a batch fetches many files.
+// options returns the options of a batch of many files.
 func (r *run) options(ctx context.Context) *batch.Options {
 	return &batch.Options{
 		Jobs:    r.Jobs,
@@ -123,7 +124,7 @@ func (r *run) options(ctx context.Context) *batch.Options {
 	}
 }
 
-// ledger returns the name of the ledger of the output directory, or "" for none. Each share of a list has its own.
+// ledger returns the name of the ledger of the output directory, or "" for none. Each shard of a list has its own.
 func (r *run) ledger() string {
 	shard := r.Reading.Shard
 	switch {
@@ -135,7 +136,7 @@ func (r *run) ledger() string {
 	return ".ftpfetch-ledger"
 }
 
-// from returns where the files of many come from: with what is done with listings before, if anything is.
+// from returns the source of many files. tree and tell, if they are not nil, see the listings first.
 func (r *run) from(tree *mirror.Source, tell *teller) mirror.Client {
 	switch {
 	case r.Info:
@@ -146,13 +147,13 @@ func (r *run) from(tree *mirror.Source, tell *teller) mirror.Client {
 	return r.source
 }
 
-// delete deletes what the server no longer has of the trees, if all of them are whole.
+// delete deletes the files of the trees that the server no longer has, if all trees were listed completely.
 func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	switch {
 	case !whole:
 		r.print.Warn("nothing deleted: the tree was not listed and fetched completely")
 		return
-	case r.root == nil: // in a dry run: there is nothing here
+	case r.root == nil: // a dry run without a local directory
 		return
 	}
 	most := max(0, cmp.Or(r.MaxDelete, 100))
@@ -172,7 +173,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	}
 }
 
-// deleted tells of a file that the server no longer has.
+// deleted reports a file that the server no longer has.
 func (r *run) deleted(g mirror.Gone) {
 	if r.DryRun {
 		r.step(step{Action: "delete", Size: &g.Size, Reason: g.Why}, g.Path, g.URL)

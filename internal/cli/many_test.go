@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestChanged has files here that no ledger has, from a tree and from a list. One with the server's size and time counts
-// as there; what is said of any other is true, and what it advises works.
+// TestChanged has local files that no ledger lists, for a tree and for a list. A file with the server's size and time
+// counts as complete. What the command says of any other is true, and what it advises works.
 func TestChanged(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	served := testserver.Options{Tree: map[string]string{"/d/a": "server's"}, ModTime: at}
@@ -35,7 +35,7 @@ func TestChanged(t *testing.T) {
 		o          testserver.Options
 		code       int
 		want       string
-		advice     string // a flag that replaces it; with "=", one that leaves it
+		advice     string // a flag that replaces the file; with "=", one that keeps it
 	}{
 		{"another size", "mine", at, served, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
 		{"the same", "the same", at, served, 0, "1 of 1 complete", ""},
@@ -69,7 +69,7 @@ func TestChanged(t *testing.T) {
 }
 
 // TestFacts gives the same URL in two places, with every pair of facts about it, for a file that is missing, right or
-// wrong, with every flag about existing files. A run may end with 0 only if the file is what all facts say.
+// wrong, with every flag about existing files. A run may end with 0 only if the file agrees with all facts.
 func TestFacts(t *testing.T) {
 	const right, wrong = "right", "wrong"
 	md5 := map[string]string{right: "7c4f29407893c334a6cb7a87bf045c0d", wrong: "2bda2998d9b0ee197da142a0447f6725"}
@@ -130,8 +130,8 @@ func TestFacts(t *testing.T) {
 	t.Logf("%d cases, %d of them with success", cases, whole)
 }
 
-// shy returns the address of a server that closes the first connections before it says or hears anything, and passes the
-// others on.
+// shy returns the address of a server that closes the first connections before it sends or receives anything, and
+// relays the others.
 func shy(t *testing.T, address string, first int) string {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -154,8 +154,8 @@ func shy(t *testing.T, address string, first int) string {
 	return l.Addr().String()
 }
 
-// TestFirstConnection has servers that close the first connection at once, also before a TLS handshake. Whatever is asked
-// of them comes with a retry, and only with one.
+// TestFirstConnection has servers that close the first connection at once, also before a TLS handshake. Each request
+// must succeed with a retry, and fail without.
 func TestFirstConnection(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"ftp", "ftpes", "ftps"} {
@@ -166,7 +166,7 @@ func TestFirstConnection(t *testing.T) {
 					t.Parallel()
 					url := strings.Replace(s.URL("/d"), s.Addr(), shy(t, s.Addr(), 1), 1)
 					args := strings.Fields(strings.NewReplacer("D", url, "LIST", written(t, url+"/f\n")).Replace(what))
-					if strings.HasSuffix(what, "f") || strings.ContainsAny(what, "r*L") { // no listing
+					if strings.HasSuffix(what, "f") || strings.ContainsAny(what, "r*L") { // not a listing
 						args = append(args, "-d", filepath.Join(t.TempDir(), "out"))
 					}
 					code, _, said := run(t, append(args, "--insecure", "--retries", retries)...)
@@ -179,8 +179,8 @@ func TestFirstConnection(t *testing.T) {
 	}
 }
 
-// TestFloods runs commands of which the same is wrong with 60 things. It is said five times, then how often more; -v, the
-// report and JSON have it all.
+// TestFloods runs commands in which 60 things go wrong in the same way. The message appears five times, and then the
+// number of the others; -v, the report and JSON have them all.
 func TestFloods(t *testing.T) {
 	tree := map[string]string{"/there": "x"}
 	names := make([]string, 60)
@@ -198,8 +198,8 @@ func TestFloods(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		list, args string
-		code, said int    // at most so many lines on standard error; 60 must be
-		want       string // among them
+		code, said int    // at most so many lines on standard error
+		want       string // one of the lines
 	}{
 		{lines("ftp.sra.ebi.ac.uk/vol1/", ""), "-i LIST", 3, 6, "write ftp://ftp.sra.ebi.ac.uk/vol1/aa/f0.gz, or --base ftp:// for the whole list\n"},
 		{lines("ftp.sra.ebi.ac.uk/vol1/", " x"), "-i LIST", 3, 6, "\nftpfetch: ... and 55 more\n"},
@@ -230,8 +230,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestNothingFetched runs trees of which nothing is fetched: that is a failure that says what to write, unless the server
-// has nothing either, which is said too.
+// TestNothingFetched runs trees of which nothing is fetched. That fails and says what to write, unless the server has
+// nothing either, which the command then says.
 func TestNothingFetched(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{
 		"/d/a.gz": "a", "/d/b.gz": "b", "/d/sub/c.txt": "c", "/d/sub/d.TXT": "d", "/d/sub/deep/e": "e", "/top/one/f": "f", "/top/two/": "", "/empty/": "", "/mix/f": "f", "/mix/g/h": "h", "/mix/i/j": "j", "/none/sub/": "",
@@ -239,7 +239,7 @@ func TestNothingFetched(t *testing.T) {
 	for _, tt := range []struct {
 		args string // U is the server's URL
 		code int
-		want string // the end of a line on standard error; D is the URL of the directory that args name
+		want string // the end of a line on standard error; D is the URL of the directory in args
 	}{
 		{"-r --accept txt U/d/", 78, "nothing matches txt (write '*.txt', which matches 1)"},
 		{"-r --accept *.GZ U/d/", 78, "nothing matches *.GZ (write '*.gz', which matches 2)"},
@@ -275,7 +275,8 @@ func TestNothingFetched(t *testing.T) {
 	}
 }
 
-// TestTreeOnTerminal checks that people get sizes of trees and plans in units and in columns, with the total last.
+// TestTreeOnTerminal checks that a terminal shows the sizes of trees and plans with units and in columns, and the total
+// last.
 func TestTreeOnTerminal(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{
 		Tree:    map[string]string{"/d/a\x1b": strings.Repeat("x", 20000), "/d/b": "12"},

@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestOutputMoved renames the output directory before each call on the disk, and may make another of that name. With exit code
-// 0 the files are where they are said to be. Names of directories that the run makes are on the disk before those of files.
+// TestOutputMoved renames the output directory before each call to the disk, and may create another of that name. With
+// exit code 0, the files are where the command says. The names of new directories reach the disk before those of files.
 func TestOutputMoved(t *testing.T) {
 	files := map[string]string{"/d/f": "f", "/d/e/g": "g", "/d/h": "h"}
 	s := testserver.New(t, &testserver.Options{Tree: files})
@@ -25,7 +25,7 @@ func TestOutputMoved(t *testing.T) {
 	runs := 0
 	for _, tt := range []struct {
 		args []string
-		want []string // below the directory
+		want []string // paths below the directory
 	}{
 		{[]string{"-d", "OUT", s.URL("/d/f")}, []string{"f"}},
 		{[]string{"-d", "OUT", "-o", "name", s.URL("/d/f")}, []string{"name"}},
@@ -76,7 +76,7 @@ func TestOutputMoved(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// TestMadeDirectoriesAreFlushed looks at which directories are flushed before the file has its name.
+// TestMadeDirectoriesAreFlushed checks which directories are flushed before the file gets its name.
 func TestMadeDirectoriesAreFlushed(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "f"}})
 	t.Cleanup(func() { disk.Fault = nil })
@@ -99,7 +99,7 @@ func TestMadeDirectoriesAreFlushed(t *testing.T) {
 	}
 }
 
-// TestBackupsAreFlushed checks that the directories of --backup, and the names in them, are on the disk.
+// TestBackupsAreFlushed checks that the directories of --backup, and the names in them, are flushed to the disk.
 func TestBackupsAreFlushed(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	files := afero.NewMemMapFs()

@@ -18,14 +18,14 @@ import (
 
 const (
 	lookAround = 5 * time.Second // how long a hint may take
-	mostBeside = 20_000          // entries of a directory that are read for it
-	longest    = 255             // of a name, in bytes
+	mostBeside = 20_000          // entries of a directory that a hint reads
+	longest    = 255             // length of a name, in bytes
 	mostShown  = 5               // names that are shown
 	mostLooks  = 3               // failures that get such a hint
 )
 
-// near says what the server has beside what u names, if that is not there, or "". It lists the directory in which the first
-// segment of the path is missing.
+// near returns a hint about what the server has in place of what u names, if that is missing, or "". It lists the
+// directory in which the first segment of the path is missing.
 func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 	dir, name, entering := missingOf(u, err)
 	if dir == nil || r.Quiet || mayBePattern(u) || r.Many && len(r.Targets) != 1 || r.looks.Add(1) > mostLooks {
@@ -45,13 +45,13 @@ func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 		}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		r.looks.Store(mostLooks) // one wait is enough
+		r.looks.Store(mostLooks) // one timeout is enough
 	}
 	return found.hint(dir, entering)
 }
 
-// missingOf returns the directory in which a name of u's path is missing, as err says, and that name; entering says that it
-// should be a directory.
+// missingOf returns the directory in which, according to err, a name of u's path is missing, and that name. entering
+// says that the name should be a directory.
 func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string, entering bool) {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || e.Code != 550 && e.Code != 450 {
@@ -79,12 +79,12 @@ func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string, ente
 	return &above, way[at], entering
 }
 
-// beside is what a directory has of names like one that is not there.
+// beside has the names in a directory that are like a missing name.
 type beside struct {
 	name string
-	some bool         // there is something in the directory
-	here *fs.FileMode // of the very name, which is there
-	like [4][]string  // the names that are like it, the likeliest first; directories end in "/"
+	some bool         // the directory is not empty
+	here *fs.FileMode // the type of the entry with that very name, if there is one
+	like [4][]string  // the similar names, the likeliest first; directories end in "/"
 	dirs []string     // the first directories
 }
 
@@ -111,8 +111,8 @@ func (b *beside) add(e ftpexec.Entry) {
 	}
 }
 
-// likeness returns how a name is like one that somebody wrote: 0 in other case, 1 in another spelling of its octets, 2 with
-// a letter more, less, changed or out of place, 3 with another ending; else -1.
+// likeness returns how a name is like the one that the user wrote: 0 in other case, 1 in another encoding of its bytes,
+// 2 with a letter more, less, changed or out of place, 3 with another ending; -1 if it is not like it.
 func likeness(wrote, name string) int {
 	decoded, err := url.PathUnescape(wrote)
 	switch {
@@ -129,7 +129,7 @@ func likeness(wrote, name string) int {
 	return -1
 }
 
-// latin1 returns UTF-8 text in Latin-1, or "" if it is not in that.
+// latin1 returns UTF-8 text in Latin-1, or "" if it cannot be encoded in that.
 func latin1(text string) string {
 	if !utf8.ValidString(text) {
 		return ""
@@ -144,7 +144,7 @@ func latin1(text string) string {
 	return string(octets)
 }
 
-// oneOff reports whether a letter added, dropped or changed, or two neighbours swapped, turn a into b.
+// oneOff reports whether adding, dropping or changing a letter, or swapping two neighbours, turns a into b.
 func oneOff(a, b []rune) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a = a[1:]
@@ -158,7 +158,7 @@ func oneOff(a, b []rune) bool {
 	return len(a) <= 1 && len(b) <= 1 || swapped
 }
 
-// hint says what is there in dir. entering says that the name should be a directory.
+// hint says what dir has. entering says that the name should be a directory.
 func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 	switch {
 	case b.here == nil:
@@ -188,7 +188,7 @@ func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 	return text
 }
 
-// listed returns names for people, as URLs in dir if it is not nil.
+// listed returns names as people read them: as URLs in dir, unless dir is nil.
 func listed(dir *urlparse.URL, names []string) string {
 	shown := make([]string, 0, len(names))
 	for _, name := range names[:min(len(names), mostShown)] {

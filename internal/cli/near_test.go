@@ -9,7 +9,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestNear checks what is said of URLs of which some part is not there. SERVER stands for the server's URL; "" for nothing.
+// TestNear checks the hints for URLs of which some part is missing. SERVER stands for the server's URL; "" means no
+// hint.
 func TestNear(t *testing.T) {
 	tree := map[string]string{
 		"/pub/README": "", "/pub/Data/genome.fa.gz": "", "/pub/Data/genome.fa.md5": "", "/pub/caf\xe9": "", "/pub/naïve": "",
@@ -72,7 +73,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestNearTimes checks that a run that fails often looks around only a few times.
+// TestNearTimes checks that a run with many failures looks around only a few times.
 func TestNearTimes(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/file": ""}})
 	var args []string

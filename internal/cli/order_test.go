@@ -22,8 +22,8 @@ import (
 
 var untrusted = &tls.CertificateVerificationError{Err: errors.New("no")}
 
-// TestOrderOfExits has an error for each row of the table exits, in its order. Where an error is of two kinds the earlier
-// row counts.
+// TestOrderOfExits has an error for each row of the table exits, in its order. If an error matches two rows, the
+// earlier one applies.
 func TestOrderOfExits(t *testing.T) {
 	_, scheme := urlparse.Parse("gopher://h/")
 	_, malformed := urlparse.Parse("ftp://h/a b")
@@ -71,7 +71,7 @@ func TestOrderOfExits(t *testing.T) {
 			t.Errorf("row %d of exits has code %d, and %v has %d, want %d", i, exits[i].code, x.err, exitCode(x.err), x.code)
 		}
 		for _, later := range codes[i+1:] {
-			if x.code == 6 && later.code == 7 { // a name that a proxy could not resolve
+			if x.code == 6 && later.code == 7 { // a proxy could not resolve the name
 				continue
 			}
 			if got := exitCode(errors.Join(x.err, later.err)); got != x.code {
@@ -81,7 +81,7 @@ func TestOrderOfExits(t *testing.T) {
 	}
 }
 
-// TestOrderOfHints is TestOrderOfExits for the table hints.
+// TestOrderOfHints does for the table hints what TestOrderOfExits does for exits.
 func TestOrderOfHints(t *testing.T) {
 	kinds := []error{
 		localfile.ErrOther, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,

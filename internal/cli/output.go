@@ -21,7 +21,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// open makes the directory of -d with its parents, opens it for many files, and opens the report.
+// open creates the directory of -d with its parents, opens it for a run of many files, and creates the report.
 func (r *run) open() error {
 	if r.DryRun {
 		return r.peek()
@@ -56,18 +56,19 @@ func (r *run) openReport() (err error) {
 		return &localfile.Error{Path: r.Report, Reason: why + ": choose another name for --report"}
 	}
 	dir := r.Dir
-	if !r.Many { // the paths of lone files have it
+	if !r.Many { // the path of a lone file includes it
 		dir = ""
 	}
 	r.report, err = report.Create(r.Report, dir, r.print.Out)
 	return localfile.Failure(r.Report, "cannot be written", err)
 }
 
-// errAtWork means that another run mirrors to the directory. Its code is that of sysexits.h for what works later.
+// errAtWork means that another run is mirroring to the directory. Its exit code is that of sysexits.h for a temporary
+// failure.
 var errAtWork = errors.New("another run is mirroring to this directory: let it end, or choose another -d")
 
-// lock keeps other mirrors out of the directory of this one until the run ends, as far as the system locks directories.
-// Trees without -N share the lock with each other, as they share the work. Lists need none.
+// lock keeps other mirrors out of the directory until the run ends, if the system can lock directories. Runs of trees
+// without -N share the lock, because they can share the work. Lists need no lock.
 func (r *run) lock(dir string) (err error) {
 	into := r.Recursive && r.Dir != ""
 	alone := r.Delete || r.Watch > 0 || into && r.Newer
@@ -85,13 +86,13 @@ func (r *run) lock(dir string) (err error) {
 		taken = disk.Share(r.locked)
 	}
 	if taken {
-		r.made = nil // which the other run may have found
+		r.made = nil // the other run may rely on them
 		return fmt.Errorf("%s: %w", printable.Line(dir), errAtWork)
 	}
 	return nil
 }
 
-// peek opens the directory of -d if it is there: a dry run makes none.
+// peek opens the directory of -d if it exists: a dry run creates none.
 func (r *run) peek() (err error) {
 	if !r.Many {
 		return nil
@@ -104,7 +105,7 @@ func (r *run) peek() (err error) {
 	return localfile.Failure(dir, "cannot be opened", err)
 }
 
-// makeDir makes a directory with its parents, remembers which are new, and has their names reach the disk.
+// makeDir creates a directory with its parents, records which are new, and flushes their names to the disk.
 func (r *run) makeDir(dir string) error {
 	for d := filepath.Clean(dir); d != filepath.Dir(d); d = filepath.Dir(d) {
 		if _, err := os.Lstat(d); !os.IsNotExist(err) {
@@ -122,11 +123,11 @@ func (r *run) makeDir(dir string) error {
 	return dirs.Close()
 }
 
-// close closes the lists and what open has opened. It removes the directories that open made as far as they are still
-// empty, so that a run that fails before the first byte leaves nothing.
+// close closes the lists and what open has opened. It removes the directories that open made and that are still empty,
+// so that a run that fails before the first byte leaves nothing behind.
 func (r *run) close() {
 	for _, l := range r.lists {
-		l.file.Close() // which may be nil
+		l.file.Close() // may be nil
 		if l.copied {
 			_ = os.Remove(l.file.Name())
 		}
@@ -135,12 +136,12 @@ func (r *run) close() {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))
 	}
 	if r.root != nil {
-		r.locked.Close() // which may be nil
+		r.locked.Close() // may be nil
 		r.root.Close()
 	}
 	for _, dir := range r.made {
 		if r.Many && r.code.Load() == exitOK {
-			return // it is what the server has, even if it is empty
+			return // an empty directory that the server has too
 		}
 		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
 			if !r.Many {
@@ -166,7 +167,7 @@ func (r *run) reports(e batch.Event) {
 	r.reported(r.report.Add(e, show.OneLine(text), code))
 }
 
-// reported takes the error of writing to the report, after which nothing is written to it.
+// reported handles an error of writing to the report. After an error, nothing more is written to it.
 func (r *run) reported(err error) {
 	if err != nil {
 		r.fail("", localfile.Failure(r.Report, "cannot be written", err))
@@ -175,12 +176,13 @@ func (r *run) reported(err error) {
 	}
 }
 
-// saysWhere tells who redirects standard output, as other programs want it, where the files are: the output is empty.
+// saysWhere tells users who redirect standard output, as they would for other programs, where the files are: the output is
+// empty.
 func (r *run) saysWhere() {
 	out := r.Out
 	switch {
-	case r.lastSaved == "", r.lastSaved == "-", r.Report == "-": // nothing is saved, or the output is not empty
-	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads or misses it
+	case r.lastSaved == "", r.lastSaved == "-", r.Report == "-": // nothing was saved, or the output is not empty
+	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads the note, or misses the output
 	case r.Many:
 		place := printable.Line(filepath.ToSlash(cmp.Or(r.Dir, ".")))
 		r.print.Tell("saved in " + place + "/; standard output is empty")
@@ -189,12 +191,12 @@ func (r *run) saysWhere() {
 	}
 }
 
-// writer is a function as an [io.Writer].
+// writer is a function that implements [io.Writer].
 type writer func([]byte) (int, error)
 
 func (w writer) Write(data []byte) (int, error) { return w(data) }
 
-// readable returns the terminal on which a file is shown. It refuses one whose beginning is no text.
+// readable returns the terminal for showing a file. The writer refuses a file whose beginning is binary.
 func readable(terminal io.Writer) io.Writer {
 	begun := false
 	return writer(func(data []byte) (int, error) {
@@ -206,14 +208,14 @@ func readable(terminal io.Writer) io.Writer {
 	})
 }
 
-// fence lets the process write only where this run writes. All other files must have been read or opened before.
+// fence lets the process write only where this run writes. Any other file must have been opened or read before.
 func (r *run) fence(ctx context.Context) {
 	if !r.Confine || r.NoSandbox || r.DryRun {
 		return
 	}
 	_, cancel := r.limit(ctx) // the note may have no reader
 	defer cancel()
-	// Devices and FIFOs, of which the second is reopened. Pipes without a name need no rule.
+	// Devices and FIFOs; the second is reopened. Unnamed pipes need no rule.
 	files := []string{"/dev/tty", "/proc/self/fd/1", filepath.Join(r.Dir, r.Output)}
 	var parents []string
 	if n := len(r.made); n > 0 {

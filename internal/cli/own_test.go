@@ -15,8 +15,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestWrittenNames looks at what is there at each command of runs that leave all kinds of files. What the server does not
-// have has a name under which nothing of a server is saved.
+// TestWrittenNames checks which files exist at each command of runs that write all kinds of files. ftpfetch's own files
+// have names under which no file of a server is saved.
 func TestWrittenNames(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", state)
@@ -44,7 +44,7 @@ func TestWrittenNames(t *testing.T) {
 	for _, args := range [][]string{
 		{"-r", "-N", "-d", dir + "/t", s.URL("/t/")},
 		{"-i", list, "--shard", "1/2", "-d", dir + "/b"},
-		{"-i", list, "--shard", "2/2", "-d", dir + "/b"}, // the port decides which share has which files
+		{"-i", list, "--shard", "2/2", "-d", dir + "/b"}, // the port decides how files are divided among the shards
 		{"-r", "-N", "--delete", "--backup", "-d", dir + "/t", s.URL("/t/")},
 		{"--shared", "--per-host", "1", "-s", "3", "-d", dir, s.URL("/t/a")},
 		{"--checksum", "md5:00112233445566778899aabbccddeeff", "-d", dir + "/x", s.URL("/t/b/c")},

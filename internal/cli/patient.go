@@ -16,10 +16,10 @@ type patient struct {
 	logins *logins
 }
 
-// mostAsked is how often a person may answer.
+// mostAsked is how many times a person may answer.
 const mostAsked = 3
 
-// again calls f until the login is not refused for what the person has answered, at most mostAsked times.
+// again calls f until the server no longer refuses a login because of the person's answer, at most mostAsked times.
 func (p patient) again(ctx context.Context, f func(context.Context) error) error {
 	for n := 1; ; n++ {
 		used := new(answer)
@@ -30,7 +30,7 @@ func (p patient) again(ctx context.Context, f func(context.Context) error) error
 	}
 }
 
-// each calls list in the same way. What has yielded an entry was not refused.
+// each calls list as again does. An iteration that has yielded an entry was not refused.
 func (p patient) each(ctx context.Context, list func(context.Context) entries) entries {
 	return func(yield func(ftpexec.Entry, error) bool) {
 		begun := false
@@ -98,13 +98,14 @@ func (p patient) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
 	return p.each(ctx, func(ctx context.Context) entries { return p.Client.StatAll(ctx, urls) })
 }
 
-// answer is what a person has answered, and to what; see [logins.supply].
+// answer is what a person has answered, and to which question; see [logins.supply].
 type answer struct {
 	of   login
 	text string
 }
 
-// wrong forgets an answer that a server has refused, unless another has taken its place. It returns false if there is none.
+// wrong forgets an answer that a server has refused, unless a new answer has replaced it. It returns false if no answer
+// was used.
 func (l *logins) wrong(used *answer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

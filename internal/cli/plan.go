@@ -19,19 +19,19 @@ import (
 // plan is what a run of many files would do (--dry-run).
 type plan struct {
 	steps  []step
-	totals map[string]int64 // files, by what would be done with them
-	octets int64            // that would be fetched
-	vague  int64            // files to fetch of unknown size
+	totals map[string]int64 // number of files, by what would be done with them
+	octets int64            // bytes that would be fetched
+	vague  int64            // number of files of unknown size that would be fetched
 }
 
-// step is what would be done with a file. Its fields in JSON are those of the events of --progress json.
+// step is what would be done with a file. In JSON its fields are those of the events of --progress json.
 type step struct {
 	Version int    `json:"version"`
 	Action  string `json:"action"` // fetch, replace, leave or delete
 	Path    string `json:"path"`
 	URL     string `json:"url"`
 	Size    *int64 `json:"size,omitempty"`
-	Offset  int64  `json:"offset,omitempty"` // bytes that need no fetching
+	Offset  int64  `json:"offset,omitempty"` // bytes that are already there
 	Reason  string `json:"reason"`
 }
 
@@ -69,7 +69,7 @@ func (r *run) planned(e batch.Event) {
 	r.step(s, e.Task.Path, e.Task.URLs[0])
 }
 
-// step adds a step about the file at a path below the output directory.
+// step adds a step for the file at path, which is relative to the output directory.
 func (r *run) step(s step, path string, u *urlparse.URL) {
 	s.Version = 1
 	s.Path = filepath.Join(r.Dir, path)
@@ -79,7 +79,8 @@ func (r *run) step(s step, path string, u *urlparse.URL) {
 	r.print.Would(s.Action, s.URL, s.Path, s.Size, s.Reason)
 }
 
-// endPlan prints the plan, by the names of the files, and what it comes to. failed and leftOut are not among them.
+// endPlan prints the plan, sorted by file name, and its totals. failed and leftOut count files that are not in the
+// plan.
 func (r *run) endPlan(ctx context.Context, failed, leftOut int64) {
 	slices.SortFunc(r.plan.steps, func(a, b step) int { return cmp.Compare(a.Path, b.Path) })
 	for _, s := range r.plan.steps {
@@ -106,7 +107,7 @@ func (r *run) endPlan(ctx context.Context, failed, leftOut int64) {
 	r.print.Print(r.columns("total", r.size(r.plan.octets), r.plan.text(failed, leftOut), ""))
 }
 
-// text says how many files a plan has of each kind.
+// text says how many files of each kind a plan has.
 func (p *plan) text(failed, leftOut int64) string {
 	var parts []string
 	for _, action := range []string{"fetch", "replace", "leave", "delete"} {
@@ -135,7 +136,7 @@ func (r *run) stepLine(s step) []byte {
 	return r.columns(s.Action, size, s.Path, s.Reason)
 }
 
-// columns returns a line of a plan: aligned for people, separated by tabs for programs.
+// columns returns a line of a plan: aligned for people, tab-separated for programs.
 func (r *run) columns(action, size, name, reason string) []byte {
 	switch {
 	case !show.IsTerminal(r.print.Out):
@@ -146,7 +147,7 @@ func (r *run) columns(action, size, name, reason string) []byte {
 	return fmt.Appendf(nil, "%-7s %10s  %s%s\n", action, size, printable.Line(name), reason)
 }
 
-// commands prints the commands that u means.
+// commands prints the FTP commands that u stands for.
 func (r *run) commands(u *urlparse.URL) error {
 	told := u.IsDir() && (r.Long || show.IsTerminal(r.print.Out) && u.Type != urlparse.TypeDir)
 	plan, err := ftpexec.Plan(r.charset.sent(u))

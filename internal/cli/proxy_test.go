@@ -17,15 +17,15 @@ import (
 // proxyVariables are unset by TestMain.
 var proxyVariables = []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"}
 
-// newProxies starts a SOCKS5 and an HTTP proxy. Only they know the host ftp.test.
+// newProxies starts a SOCKS5 proxy and an HTTP proxy. Only they can resolve the host ftp.test.
 func newProxies(t *testing.T) []*proxytest.Proxy {
 	t.Helper()
 	o := &proxytest.Options{User: "me", Password: "proxypw", Hosts: map[string]string{"ftp.test": "127.0.0.1"}}
 	return []*proxytest.Proxy{proxytest.NewSOCKS5(t, o), proxytest.NewHTTP(t, o)}
 }
 
-// TestProxy checks that both connections of a download and of a listing go through the proxy from --proxy or a variable,
-// by the name of the host.
+// TestProxy checks that both connections of a download and of a listing go through the proxy that --proxy or a variable
+// names, and that the proxy gets the name of the host.
 func TestProxy(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
 	base := strings.Replace(s.URL("/"), "127.0.0.1", "ftp.test", 1)
@@ -70,7 +70,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestNoProxy checks what does not use the proxy, which would refuse everything.
+// TestNoProxy checks what bypasses the proxy, which would refuse everything.
 func TestNoProxy(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/file": "contents"}})
 	for _, tt := range []struct {
@@ -99,7 +99,7 @@ func TestProxyFailures(t *testing.T) {
 	refusing := proxytest.NewHTTP(t, &proxytest.Options{Refuse: true})
 	for _, tt := range []struct {
 		name string
-		env  string // ALL_PROXY
+		env  string // value of ALL_PROXY
 		args []string
 		code int
 		want string
@@ -122,7 +122,8 @@ func TestProxyFailures(t *testing.T) {
 	}
 }
 
-// newGetter starts an HTTP proxy that refuses CONNECT and serves files itself. It counts the passwords that it gets.
+// newGetter starts an HTTP proxy that refuses CONNECT and fetches files itself. It counts the passwords that it
+// receives.
 func newGetter(t *testing.T) (p *proxytest.Proxy, passwords *atomic.Int64) {
 	t.Helper()
 	passwords = new(atomic.Int64)
@@ -140,7 +141,7 @@ func newGetter(t *testing.T) (p *proxytest.Proxy, passwords *atomic.Int64) {
 
 const fetchesItself = "fetches the file itself: it may ask the server for another path; --checksum shows whether the file is right"
 
-// TestProxyGet checks that files come through a proxy that refuses CONNECT, and that this is said once.
+// TestProxyGet checks that files arrive through a proxy that refuses CONNECT, and that the command says so once.
 func TestProxyGet(t *testing.T) {
 	p, passwords := newGetter(t)
 	for _, tt := range []struct {
@@ -149,7 +150,7 @@ func TestProxyGet(t *testing.T) {
 		code     int
 		connects int
 		notices  int
-		want     string // on standard error
+		want     string // text on standard error
 	}{
 		{"by itself", []string{"ftp://ftp.test/a", "ftp://ftp.test/b"}, 0, 1, 1, ""},
 		{"quiet", []string{"-q", "ftp://ftp.test/a"}, 0, 1, 1, ""},
@@ -190,7 +191,7 @@ func TestProxyGet(t *testing.T) {
 	}
 }
 
-// TestProxyGetPassword checks that --proxy get+ gives the proxy the password for the server, from any source.
+// TestProxyGetPassword checks that with --proxy get+ the proxy gets the password for the server, from any source.
 func TestProxyGetPassword(t *testing.T) {
 	p, passwords := newGetter(t)
 	file := filepath.Join(t.TempDir(), "netrc")

@@ -15,16 +15,17 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// ranged is a source of a part of a file (--range), as if it were a file: what arrives is as exact as a whole one.
+// ranged is a source that serves a part of a file (--range) as if it were a whole file. What arrives is as exact as a
+// whole file.
 type ranged struct {
 	download.Source
 	config.Range
 	tell   func(text string)
-	proven bool // the server has the range, and begins where it is asked to
+	proven bool // the server has the range, and honors REST
 }
 
-// ranged returns the source of the part of a file that --range names. Nothing is compared with what an earlier run left:
-// that may be another part.
+// ranged returns the source of the part of a file that --range names. It does not resume what an earlier run left,
+// which may be another part.
 func (r *run) ranged(from download.Source, t *config.Range, o *download.Options) download.Source {
 	o.NoResume = true
 	return &ranged{Source: from, Range: *t, tell: r.print.Tell}
@@ -37,7 +38,7 @@ func (r *ranged) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 	return e, err
 }
 
-// of returns how many bytes the range has of a file of this size; -1 if that is not known.
+// of returns how many bytes of a file of this size are in the range; -1 if that is not known.
 func (r *ranged) of(size int64) int64 {
 	if size < 0 {
 		return -1
@@ -45,7 +46,7 @@ func (r *ranged) of(size int64) int64 {
 	return max(0, min(size, r.Last+1)-r.First)
 }
 
-// Do retrieves the part, or the end of it.
+// Do retrieves the part, or the rest of it from an offset on.
 func (r *ranged) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	if !r.proven {
 		if err := r.prove(ctx, req.URL); err != nil {
@@ -63,7 +64,7 @@ func (r *ranged) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 		return nil, about(req.URL, ftpexec.ErrChanged)
 	}
 	resp.Size = r.of(size)
-	if size < 0 || r.Last < size-1 { // else the server says where the end is
+	if size < 0 || r.Last < size-1 { // otherwise the server ends the part
 		left := r.Last + 1 - r.First - req.Offset
 		resp.Body = struct {
 			io.Reader
@@ -73,8 +74,8 @@ func (r *ranged) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 	return resp, nil
 }
 
-// prove finds out whether the server has the range, and begins where it is asked to. If the range goes to the end of the
-// file, its size shows that.
+// prove checks that the server has the range and begins where it is asked to. If the range goes to the end of the file,
+// the number of bytes that arrive shows that.
 func (r *ranged) prove(ctx context.Context, u *urlparse.URL) error {
 	e, err := r.Source.Stat(ctx, u)
 	switch {
@@ -94,8 +95,8 @@ func (r *ranged) prove(ctx context.Context, u *urlparse.URL) error {
 	return err
 }
 
-// begins finds out whether the server begins in the middle of a file of this size, by its last byte: after that it must
-// say that the file ends. A server that begins at the start sends more.
+// begins checks that the server can begin in the middle of a file of this size. It asks for the last byte, after which
+// the file must end. A server that begins at the start sends more.
 func (r *ranged) begins(ctx context.Context, u *urlparse.URL, size int64) error {
 	resp, err := r.Source.Do(ctx, &ftpexec.Request{URL: u, Offset: size - 1})
 	if err != nil {
@@ -116,7 +117,7 @@ func about(u *urlparse.URL, err error) error {
 	return &ftpexec.Error{Op: "range", URL: u.Redacted(), Stage: ftpexec.StageTransfer, Err: err}
 }
 
-// partly refuses what cannot be a part of a file, and a place where a file is: that may be another part.
+// partly refuses a URL that has no parts of its own, and a path where a file exists, because that may be another part.
 func (r *run) partly(u *urlparse.URL, path string) error {
 	switch {
 	case u.Type == urlparse.TypeASCII:
@@ -128,7 +129,7 @@ func (r *run) partly(u *urlparse.URL, path string) error {
 		return config.Usage(text, path, path, r.Range)
 	}
 	_, missing := os.Lstat(path)
-	info, err := os.Stat(path) // not of a link that leads to nothing
+	info, err := os.Stat(path) // an error if path is a link that leads nowhere
 	if missing == nil && (err != nil || info.Mode().IsRegular()) && r.File.Existing == "" {
 		return &localfile.Error{Path: path, Reason: "exists, and may be another part", Err: localfile.ErrOther}
 	}

@@ -1,5 +1,5 @@
-// Package cli is the command ftpfetch as a function: [Run] takes its arguments and standard streams and returns its exit
-// code. A program that wants files uses package download instead.
+// Package cli is the command ftpfetch as a function: [Run] takes its arguments and standard streams and returns its
+// exit code. A program that wants files should use package download instead.
 package cli
 
 import (
@@ -30,12 +30,12 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// IO holds the standard streams of a run. A stream is a terminal if it is an [*os.File] on one or if its method
-// IsTerminal() bool returns true. Batch, if not nil, takes the place of batch.Run.
+// IO holds the standard streams of a run. A stream is a terminal if it is an [*os.File] that is one, or if its method
+// IsTerminal() bool returns true. If Batch is not nil, it replaces batch.Run.
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Confine  bool // the process does nothing else: put it under Landlock
+	Confine  bool // the process does nothing else: confine it with Landlock
 	Batch    func(context.Context, download.Source, iter.Seq[batch.Task], *batch.Options) (batch.Totals, error)
 }
 
@@ -43,8 +43,8 @@ type IO struct {
 func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Confine: true} }
 
 // Run runs the command with args, which exclude the program's name, and returns its exit code. It returns within two
-// seconds after ctx ends: what still reads or writes then, because there is nobody at the other end, is left behind. If
-// the cause is a [*SignalError], the exit code tells the signal.
+// seconds after ctx ends, and leaves behind reads and writes that nobody answers. If the cause is a [*SignalError], the
+// exit code names the signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
 	if len(args) == 1 && (args[0] == completeFlag || args[0] == fillFlag) {
 		return complete(ctx, args[0], stdio)
@@ -88,7 +88,7 @@ func newRun(c *config.Config, stdio IO) *run {
 	}
 }
 
-// execute does what the command line asks for; err says what is wrong with it.
+// execute does what the command line asks for; err is the error of parsing it.
 func (r *run) execute(ctx context.Context, err error) {
 	_, cancel := r.limit(ctx) // what comes before the first URL may hang too, on a pipe or a terminal
 	defer cancel()
@@ -106,7 +106,7 @@ func (r *run) execute(ctx context.Context, err error) {
 	r.print.Rest("")
 }
 
-// obey obeys a command line with which nothing is wrong. It calls ready before the first URL: each has its own --max-time.
+// obey carries out a valid command line. It calls ready before the first URL, because each URL has its own --max-time.
 func (r *run) obey(ctx context.Context, ready func()) error {
 	if r.Print != "" {
 		r.print.Print([]byte(config.Text(r.Print)))
@@ -123,7 +123,7 @@ func (r *run) obey(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// refuse says what is wrong with the command line.
+// refuse prints what is wrong with the command line.
 func (r *run) refuse(bad *config.Error) {
 	lines := slices.Clone(bad.Lines)
 	if !bad.Whole {
@@ -140,37 +140,37 @@ type run struct {
 	*config.Config
 	IO
 	print   *show.Printer
-	exit    chan int // receives the exit code: at most from the run, the end of its context and --max-time
+	exit    chan int // receives the exit code, at most once each from the run, the end of its context and --max-time
 	logins  *logins
-	via     *proxy.Proxy  // that --proxy or a variable names, or nil
+	via     *proxy.Proxy  // the proxy that --proxy or a variable names, or nil
 	source  mirror.Client // where files and listings come from
-	charset *charset      // of the names on servers; nil: as they are
-	slots   []string      // the directory of the slots of shared connections, if there are any
+	charset *charset      // the charset of names on servers; nil: names are not converted
+	slots   []string      // the directory of the slots of shared connections, if any
 
 	lists     []*list
 	made      []string // directories that open made for -d, the innermost first
-	root      *os.Root // of many files
-	locked    *os.File // its directory, while no other run may mirror to it
+	root      *os.Root // directory of many files
+	locked    *os.File // root, while no other run may mirror to it
 	report    *report.File
 	saved     map[string]bool // paths that lone files were saved under
 	lastSaved string          // the path of the last file that was saved; "-" is standard output
-	current   int             // the one of Targets that is under way, if not Many
-	silent    *urlparse.URL   // of -I: one whose server does not serve this run
+	current   int             // index of the current one of Targets, if not Many
+	silent    *urlparse.URL   // for -I: a URL whose server does not serve this run
 
-	zoneless bool // a time was shown whose zone is not known
+	zoneless bool // a time without a known zone was shown
 
 	shown        *show.Run
-	plan         plan         // of a dry run of many files
-	endReported  bool         // it was said that the run is interrupted
+	plan         plan         // the plan of a dry run of many files
+	endReported  bool         // the interruption was reported
 	code         atomic.Int32 // the exit code of the first failure
-	lossReported atomic.Bool  // that standard output has lost something
+	lossReported atomic.Bool  // the loss of output was reported
 	loginRefused atomic.Bool  // a login was refused for good
-	namesAlone   sync.Once    // says that a listing has names alone
-	looks        atomic.Int32 // how often the run has looked for what is near
-	untried      int64        // URLs that were not even tried
+	namesAlone   sync.Once    // reports that a listing has only names
+	looks        atomic.Int32 // how often the run has looked for similar names
+	untried      int64        // number of URLs that were not even tried
 }
 
-// all retrieves every URL, or tells what it was asked for about them.
+// all retrieves every URL, or prints what was asked about them.
 func (r *run) all(ctx context.Context) {
 	defer r.close()
 	r.check(ctx)
@@ -202,10 +202,10 @@ func (r *run) all(ctx context.Context) {
 	}
 }
 
-// asks reports whether the run only asks about files (-I), and lists no trees for that.
+// asks reports whether the run only asks about files (-I), and does not list trees to do so.
 func (r *run) asks() bool { return r.Info && !r.Recursive && !r.Glob }
 
-// hangUp says goodbye to the servers, for at most a second: nothing depends on it.
+// hangUp closes the idle connections. It takes at most a second, because nothing depends on it.
 func (r *run) hangUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -215,7 +215,8 @@ func (r *run) hangUp(ctx context.Context) {
 	})
 }
 
-// idle returns how many connections the client keeps. For one thing it keeps none, and prepares nothing for a second.
+// idle returns how many idle connections the client keeps; -1 means none. A run with one request keeps none, and
+// prepares no second request.
 func (r *run) idle() int {
 	f := r.File
 	switch {
@@ -229,7 +230,7 @@ func (r *run) idle() int {
 	return f.Segments
 }
 
-// fail reports a failure. The first one's exit code is that of the run.
+// fail reports a failure. The exit code of the first failure is that of the run.
 func (r *run) fail(what string, err error) {
 	if err != nil {
 		r.print.Failed(what, err, "")
@@ -249,14 +250,14 @@ func (r *run) fails(err error) {
 	}
 }
 
-// ended reports whether the run goes no further: ctx has ended, or standard output has lost something.
+// ended reports whether the run must stop: ctx has ended, or standard output has lost data.
 func (r *run) ended(ctx context.Context) bool { return ctx.Err() != nil || r.print.Lost() != nil }
 
 func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
 	r.fail(u.Redacted(), r.explained(ctx, u, err))
 }
 
-// explained replaces the error of an ended context by its cause, and adds a hint to the failure of a URL. For that it may
+// explained replaces the error of an ended context by its cause, and adds a hint to the error of a URL. For that it may
 // list a directory on the server, for at most lookAround: see near.
 func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	var local *localfile.Error
@@ -268,7 +269,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		err = context.Cause(ctx)
 	case errors.Is(err, schedule.ErrLate),
-		// The limiter gives up early if it knows that the next bytes would come too late.
+		// The limiter gives up early if the next bytes would come too late.
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
@@ -278,7 +279,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 	return err
 }
 
-// event shows an event. The end of a task it explains and reports.
+// event shows an event. For the end of a task, it also adds the hint, and writes the report.
 func (r *run) event(ctx context.Context, e batch.Event) {
 	switch {
 	case e.Plan != "":
@@ -294,20 +295,20 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 	case e.Kind == download.Ended:
 		e.Err = r.explained(ctx, e.Task.URLs[0], e.Err)
 		if r.Range != nil {
-			e.Result.Kept = 0 // no run resumes a part of a file
+			e.Result.Kept = 0 // a part of a file is not resumed
 		}
 		r.finish(e)
 	}
 	r.shown.Event(e)
 }
 
-// finish notes how a task has ended.
+// finish records how a task has ended.
 func (r *run) finish(e batch.Event) {
 	if errors.Is(e.Err, ftpexec.ErrLogin) {
 		r.logins.forget()
 	}
 	if e.Err == nil && r.root == nil {
-		r.saved[e.Task.Path] = true // also one that was there: a second URL's file is another
+		r.saved[e.Task.Path] = true // also if the file existed: another URL stands for another file
 	}
 	if e.Err == nil && e.Result.Left == "" {
 		if r.root == nil {

@@ -27,11 +27,11 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm")               // for the tests with terminals, wherever they run
-	os.Setenv("NO_COLOR", "1")               // they look for what servers send to terminals
+	os.Setenv("NO_COLOR", "1")               // the tests search for escape sequences of servers
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // every process would wait a second
 	if strings.HasSuffix(os.Args[0], ".test") {
 		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
-			if signal.Ignored(s) { // by nohup or "&" of a script: not in the commands
+			if signal.Ignored(s) { // by nohup or "&" in a script; the commands must not inherit it
 				signal.Notify(make(chan os.Signal, 1), s)
 			}
 		}
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 			os.Unsetenv(name)
 		}
 	}
-	flag.Set("test.parallel", "16") // tests that wait for a moment need no processor; -parallel overrides it
+	flag.Set("test.parallel", "16") // parallel tests mostly wait; the flag -parallel overrides this
 	testscript.Main(apart{m}, map[string]func(){"ftpfetch": runCommand, "stubborn": runStubborn, "peek": runPeek})
 }
 
@@ -57,8 +57,8 @@ func (a apart) Run() int {
 	return a.M.Run()
 }
 
-// runPeek is the command, and then reads the file $PEEK, and opens it for writing or makes it: the fence stays. TestFenceReads
-// runs it.
+// runPeek runs the command, and then tries to read the file $PEEK and to open it for writing or create it, because the
+// fence outlasts the run. TestFenceReads runs it.
 func runPeek() {
 	cli.Run(context.Background(), os.Args[1:], cli.Standard())
 	_, rerr := os.ReadFile(os.Getenv("PEEK"))
@@ -71,7 +71,7 @@ func runPeek() {
 // ample is more time than a command needs, even on a busy machine.
 const ample = time.Minute
 
-// runCommand is main, so that scripts run the command as a process of its own.
+// runCommand is main, so that scripts run the command in its own process.
 func runCommand() {
 	ctx, stop := cli.NotifyContext(context.Background())
 	code := cli.Run(ctx, os.Args[1:], cli.Standard())
@@ -79,7 +79,7 @@ func runCommand() {
 	os.Exit(code)
 }
 
-// runStubborn is a command that says when it has been told to end, and does not.
+// runStubborn is a command that reports when it is told to end, but does not end.
 func runStubborn() {
 	ctx, _ := cli.NotifyContext(context.Background())
 	fmt.Println("ready")
@@ -126,7 +126,7 @@ func condition(name string) (bool, error) {
 	return false, errors.New("unknown condition " + name)
 }
 
-// serverKey is the key of the script's running server.
+// serverKey is the key under which a script stores its server.
 type serverKey struct{}
 
 func serverOf(ts *testscript.TestScript) **testserver.Server {
@@ -197,12 +197,12 @@ func addCut(o *testserver.Options, s string, e testserver.Ending, more testserve
 		testserver.Do(testserver.Cut(octets, e), more))
 }
 
-// on is for a verb.
+// on returns a condition that is true for verb.
 func on(verb string) func(*testserver.Conn) bool {
 	return func(c *testserver.Conn) bool { return c.Verb == verb }
 }
 
-// addFault makes the server do something where at is true.
+// addFault makes the server do something when at returns true.
 func addFault(o *testserver.Options, at func(*testserver.Conn) bool, fault testserver.Action) error {
 	before := o.Fault
 	o.Fault = func(c *testserver.Conn) testserver.Action {
@@ -219,7 +219,7 @@ func addFault(o *testserver.Options, at func(*testserver.Conn) bool, fault tests
 
 func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
 	s := *serverOf(ts)
-	if !neg && len(args) > 0 { // the client may not await the last one's reply, such as that of QUIT
+	if !neg && len(args) > 0 { // the client may not wait for the reply to the last command, such as QUIT
 		ctx, cancel := context.WithTimeout(context.Background(), ample)
 		defer cancel()
 		_ = s.WaitCommand(ctx, args[len(args)-1])
@@ -238,8 +238,8 @@ func compareReceived(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// beyondLogin leaves out what follows a login up to a command that want names. TestSteps of ftpexec says what a Client sends
-// once per login.
+// beyondLogin removes the commands that follow a login, up to the first whose verb want names. TestSteps of ftpexec
+// says what a Client sends once per login.
 func beyondLogin(got, want []string) []string {
 	verb := func(line string) string { return strings.Split(line, " ")[0] }
 	login := false

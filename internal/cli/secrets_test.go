@@ -21,7 +21,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// The secret of these tests, and every form in which it could leak.
+// secret is the password of these tests, encoded its form in a URL, and leaks every form in which it could leak.
 const secret = "hid/den@p:w%d!"
 const encoded = "hid%2Fden%40p%3Aw%25d!"
 
@@ -30,7 +30,7 @@ var leaks = []string{
 	base64.StdEncoding.EncodeToString([]byte("me:" + secret)), "Basic ",
 }
 
-// wantNoLeak fails the test if text shows the secret.
+// wantNoLeak fails the test if text shows the secret in any form.
 func wantNoLeak(t *testing.T, what, text string) {
 	t.Helper()
 	for _, leak := range leaks {
@@ -40,14 +40,14 @@ func wantNoLeak(t *testing.T, what, text string) {
 	}
 }
 
-// place is a source of a password: flags, the login in the URL, standard input, variables, or the URL of a proxy.
+// place is where a password comes from: flags, the login in the URL, standard input, variables, or the URL of a proxy.
 type place struct {
 	name, login, in string
 	args            []string
 	env             map[string]string
 }
 
-// places makes the netrc files and proxies of the test.
+// places creates the netrc files and proxies of the test.
 func places(t *testing.T, host string) []place {
 	t.Helper()
 	home, open := filepath.Join(t.TempDir(), ".netrc"), filepath.Join(t.TempDir(), "open")
@@ -81,7 +81,7 @@ func places(t *testing.T, host string) []place {
 	}
 }
 
-// repeats is a proxy that writes the login into all that it answers.
+// repeats is a proxy that repeats the login in all its answers.
 func repeats(w http.ResponseWriter, r *http.Request) {
 	login := r.Header.Get("Authorization")
 	w.Header().Set("X-Login", login)
@@ -93,7 +93,7 @@ func repeats(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestNoOutputShowsAPassword runs the command with the secret in each place and in each output mode, with servers that
-// accept it, refuse it, repeat it or break off. It searches all that was written, files too.
+// accept it, refuse it, repeat it or break off. It searches everything that was written, including files.
 func TestNoOutputShowsAPassword(t *testing.T) {
 	servers := map[string]testserver.Options{
 		"takes it":   {Users: map[string]string{"me": secret}},
@@ -126,8 +126,8 @@ func TestNoOutputShowsAPassword(t *testing.T) {
 	}
 }
 
-// TestSlashInPassword checks that a password with a "/" in it, which makes a host of the user, does not show when that
-// host cannot be reached, and that the error says what to write.
+// TestSlashInPassword checks a password with a "/", which makes the user and a part of the password the host. The error
+// must not show the password if that host cannot be reached, and must say what to write.
 func TestSlashInPassword(t *testing.T) {
 	t.Setenv("FTPFETCH_WITHOUT", "portcheck")
 	const nobody = "ftp://127.0.0.1:1/"
@@ -145,7 +145,7 @@ func TestSlashInPassword(t *testing.T) {
 	}
 }
 
-// ways are the uses of the command, each with the URL's path.
+// ways are the uses of the command, each with the path of the URL.
 var ways = []struct {
 	path string
 	args []string
@@ -158,7 +158,7 @@ var ways = []struct {
 	{"/none", []string{"-v", "-o", "-"}},
 }
 
-// tryEveryWay returns how many journals were left.
+// tryEveryWay uses the command in every way, and returns how many journals were left.
 func tryEveryWay(t *testing.T, s *testserver.Server, p place) (journals int) {
 	for _, name := range []string{"NETRC", "ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"} {
 		t.Setenv(name, p.env[name])
@@ -175,7 +175,7 @@ func tryEveryWay(t *testing.T, s *testserver.Server, p place) (journals int) {
 			args = append(args, "-d", dir)
 		}
 		var stdout, stderr bytes.Buffer
-		streams := cli.IO{Out: &stdout, Err: &stderr} // nobody is asked
+		streams := cli.IO{Out: &stdout, Err: &stderr} // nobody can be prompted
 		if p.in != "" {
 			streams.In = strings.NewReader(p.in)
 		}
@@ -204,7 +204,7 @@ func everything(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// sources are all ways to name files: by the URL of their directory, and their names. Each returns the arguments.
+// sources are all ways to name files in a directory, whose URL is dir. Each returns the arguments.
 var sources = map[string]func(t *testing.T, dir string, names []string) []string{
 	"URLs": func(_ *testing.T, dir string, names []string) []string { return each(dir, names) },
 	"together": func(_ *testing.T, dir string, names []string) []string {
@@ -231,14 +231,14 @@ func each(dir string, names []string) (urls []string) {
 	return urls
 }
 
-// written writes a list, outside the current directory.
+// written writes a list outside the current directory, and returns its path.
 func written(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "list")
 	writeFile(t, path, text)
 	return path
 }
 
-// local returns the files in the current directory, without the ledger.
+// local returns the files in the current directory, except the ledger.
 func local() map[string]string {
 	files := map[string]string{}
 	entries, _ := os.ReadDir(".")
@@ -250,7 +250,7 @@ func local() map[string]string {
 	return files
 }
 
-// TestOwnNames checks that no source of names saves a file under a name that this program gives its own files.
+// TestOwnNames checks that no source of names can save a file under a name that ftpfetch uses for its own files.
 func TestOwnNames(t *testing.T) {
 	names := []string{
 		"x.ftpfetch.json", "X.Ftpfetch.JSON", "x.ftpfetch.json~", ".ftpfetch.json", ".ftpfetch-ledger" + "-1-of-2", ".ftpfetch-ledger" + ".evil",
@@ -281,7 +281,7 @@ func TestOwnNames(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestNamesMeet fetches files whose names are those of one another's parts, from every source, with every flag, twice.
+// TestNamesMeet fetches files whose names are those of other files' parts, from every source, with every flag, twice.
 func TestNamesMeet(t *testing.T) {
 	tree := map[string]string{"x": "the text of x", "x.part": "the t", "x.bad": "bad", "x.part.part": "", "ok": "ok"}
 	served := map[string]string{}
@@ -314,8 +314,8 @@ func TestNamesMeet(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestReportPlace fetches a file to the place of the report, which fails that file alone. A report never replaces a file that
-// was fetched.
+// TestReportPlace fetches a file to the place of the report. Only that file must fail. A report never replaces a file
+// that was fetched.
 func TestReportPlace(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/a": "contents", "/d/sub/b": "b"}})
 	var all [][]string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// SignalError is the cause of a context that a signal ended. For errors.Is it matches [context.Canceled].
+// SignalError is the cause of a context that a signal ended. errors.Is reports that it is [context.Canceled].
 type SignalError struct{ Signal os.Signal }
 
 // Error returns "interrupted" or names the signal.
@@ -53,12 +53,13 @@ func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-const grace = time.Second // how long a run may go on after its context has ended
+const grace = time.Second // how long a run may continue after its context has ended
 
-const lastWords = 200 * time.Millisecond // how long the message about the end may take then
+const lastWords = 200 * time.Millisecond // how long the message about the end may take after that
 
-// watch leaves the run if it does not call stop within grace after ctx has ended, because nobody reads its output or writes
-// its input. A download that is left behind can be resumed: its journal is never older than a second.
+// watch makes Run return if stop is not called within grace after ctx has ended. That happens if nobody reads the run's
+// output or writes its input. The next run can resume a download that is left behind: its journal is never older than a
+// second.
 func (r *run) watch(ctx context.Context) (stop func()) {
 	stopped := make(chan struct{})
 	end := context.AfterFunc(ctx, func() {
@@ -79,7 +80,7 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// limit applies --max-time to something that is left behind if it does not end.
+// limit applies --max-time to an operation, and has watch leave it behind if it does not end.
 func (r *run) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.MaxTime == 0 {
 		return ctx, func() {}
@@ -96,7 +97,8 @@ func (r *run) tooLong() error {
 	return fmt.Errorf("did not finish within --max-time %v%.0w", r.MaxTime, context.DeadlineExceeded)
 }
 
-// await calls f and returns its error. If ctx ends first, await returns its cause and leaves f behind: it may read for ever.
+// await calls f and returns its error. If ctx ends first, await returns the cause and leaves f behind, because f may
+// read forever.
 func await(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

@@ -13,11 +13,11 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// mark is in every piece of the passwords of these tests, however they are cut.
+// mark is in every part of the passwords of these tests, wherever they are split.
 const mark = "zq7"
 
-// spellings are URLs with a password, as they are meant and as people get them wrong. HOST is that of the server, with its
-// port, and PATH the path of a file there, without the first "/".
+// spellings are URLs with a password, correct ones and common mistakes. HOST stands for the server's host and port, and
+// PATH for the path of a file there, without the first "/".
 var spellings = []string{
 	"ftp://me:zq7@HOST/PATH", "FTP://me:zq7@HOST/PATH", "ftp://me:zq7%40zq7%3Azq7%2Fzq7@HOST/PATH", "ftp://me%3Azq7@HOST/PATH", "ftp://me%3azq7:@HOST/PATH", "ftp://:zq7@HOST/PATH",
 	"ftp://me:zq7@zq7@HOST/PATH", "ftp://me:zq7:zq7@HOST/PATH", "ftp://me:zq7/zq7@HOST/PATH", "ftp://me:zq7#zq7@HOST/PATH", "ftp://me:zq7?zq7@HOST/PATH", "ftp://me:zq7%zzzq7@HOST/PATH", "ftp://me:zq7%@HOST/PATH",
@@ -33,11 +33,11 @@ var spellings = []string{
 	"ftps://me:zq7@HOST/PATH", "ftpes://me:zq7@HOST/PATH", "socks5://me:zq7@HOST", "socks5://me:zq7@HOST/x", "socks4://me:zq7@HOST", "http://me:zq7@:1", "https://me:zq7@[::1", "get+http://me:zq7@h:99999", "get+ftp://me:zq7@HOST",
 }
 
-// settings are all places of a command line and its environment that take such a URL. TEXT is where it goes, FILE a list
-// that holds it, and GOOD a URL without a password.
+// settings are all places in a command line and its environment that take such a URL. TEXT stands for the URL, FILE for
+// a list that holds it, and GOOD for a URL without a password.
 var settings = []struct {
 	name, args string
-	list, env  string // what FILE says, with TEXT; the variable that is TEXT
+	list, env  string // the text of FILE, with TEXT; the variable that is set to TEXT
 }{
 	{"argument", "-v TEXT", "", ""}, {"arguments", "--progress json TEXT GOOD", "", ""}, {"lanes", "-j 2 --report REPORT GOOD TEXT", "", ""}, {"dry run", "--dry-run -v TEXT", "", ""},
 	{"-I", "-I -v TEXT", "", ""}, {"-I --json", "-I --json TEXT", "", ""}, {"-l", "-l -v TEXT", "", ""}, {"--json", "--json TEXT", "", ""}, {"-r", "-r -v --report REPORT TEXT", "", ""}, {"-I -r", "-I -r --json TEXT", "", ""},
@@ -54,8 +54,8 @@ var settings = []struct {
 	{"--format", "--format TEXT -i FILE", "GOOD\n", ""}, {"--map", "--map TEXT --manifest FILE", "GOOD\n", ""}, {"--shard", "--shard TEXT -i FILE", "GOOD\n", ""}, {"--sort", "--sort TEXT -l GOOD", "", ""}, {"--progress", "--progress TEXT GOOD", "", ""}, {"--limit-rate", "--limit-rate TEXT GOOD", "", ""}, {"--help", "--help=TEXT", "", ""}, {"-q", "-q=TEXT GOOD", "", ""}, {"-O", "-O TEXT", "", ""},
 }
 
-// TestSpelledSecrets puts a password in every spelling of a URL into every place that takes one, and searches all that the
-// command writes: streams and files, with their names.
+// TestSpelledSecrets puts a password in every spelling of a URL into every place that takes one, and searches
+// everything that the command writes: streams, files and the names of files.
 func TestSpelledSecrets(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Users: map[string]string{"me": mark, "me:" + mark: ""}, Tree: map[string]string{"/d/f": "contents", "/d/x": "x"}})
 	cases, right, nth := 0, 0, 0
@@ -65,7 +65,7 @@ func TestSpelledSecrets(t *testing.T) {
 				continue
 			}
 			if place.name == "-i --keep-dirs" && strings.HasPrefix(spelling, "ftp://HOST/") {
-				continue // the name of a directory is as it is
+				continue // a directory is named as in the URL
 			}
 			cases++
 			fill := strings.NewReplacer("HOST", s.Addr(), "PATH", "d/f")

@@ -19,22 +19,22 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// systemListing is a listing of the corpus of package listing, whose test describes its files.
+// systemListing is a listing of the corpus of package listing. The test of that package describes the files.
 type systemListing struct {
 	title, dir string
 	lines      string
 	entries    []systemEntry
-	odd        bool // it has lines that cannot be read, or that NLST decides
+	odd        bool // some lines cannot be read, or are decided by NLST
 }
 
-// systemEntry is what must come out of a line.
+// systemEntry is the entry that a line must yield.
 type systemEntry struct {
-	kind byte // as fs.FileMode writes it: "-" is a file, "?" what is not known
+	kind byte // as fs.FileMode writes it: "-" is a file, "?" is unknown
 	size string
 	name string
 }
 
-// unquote returns what a line of the corpus says, which may be a string of Go.
+// unquote returns the value of a line of the corpus, which may be a Go string.
 func unquote(t *testing.T, text string) string {
 	if !strings.HasPrefix(text, `"`) {
 		return text
@@ -43,7 +43,7 @@ func unquote(t *testing.T, text string) string {
 	return must.Get(strconv.Unquote(quoted))(t)
 }
 
-// listingsOf returns the listings of a file of the corpus of which everything can be read.
+// listingsOf returns the listings in a file of the corpus of which every line can be read.
 func listingsOf(t *testing.T, file string) (all []systemListing) {
 	for line := range strings.Lines(string(must.Get(os.ReadFile(file))(t))) {
 		line = strings.TrimSuffix(line, "\n")
@@ -72,7 +72,7 @@ func listingsOf(t *testing.T, file string) (all []systemListing) {
 	return slices.DeleteFunc(all, func(l systemListing) bool { return l.odd || len(l.entries) == 0 })
 }
 
-// contents returns what a file of a listing holds, or false if that is more than a test should fetch.
+// contents returns the contents of a file of a listing, or false if they are more than a test should fetch.
 func (e systemEntry) contents() (string, bool) {
 	n, err := strconv.Atoi(e.size)
 	if err != nil {
@@ -81,7 +81,7 @@ func (e systemEntry) contents() (string, bool) {
 	return strings.Repeat("x", min(n, 1<<20)), n <= 1<<20
 }
 
-// serve starts a server of the listing, without MLSD.
+// serve starts a server that has the listing, and no MLSD.
 func (l systemListing) serve(t *testing.T) *testserver.Server {
 	tree := map[string]string{path.Join("/", l.dir) + "/": ""}
 	for _, e := range l.entries {
@@ -110,7 +110,8 @@ func (l systemListing) serve(t *testing.T) *testserver.Server {
 	}})
 }
 
-// Every system of the corpus lists and fetches, through -l, -r, --glob and io/fs. Of each there is one listing by day.
+// TestSystems lists and fetches from every system of the corpus, through -l, -r, --glob and io/fs. By day it takes one
+// listing of each.
 func TestSystems(t *testing.T) {
 	t.Parallel()
 	files := must.Get(filepath.Glob("../../ftpexec/internal/listing/testdata/corpus/*.txt"))(t)
@@ -135,7 +136,7 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// fetchable reports whether all entries can be in one directory, and are small: some listings show one name in several
+// fetchable reports whether all entries are small and can be in one directory: some listings show one name in several
 // ways.
 func (l systemListing) fetchable() bool {
 	seen := make(map[string]bool)
@@ -149,7 +150,7 @@ func (l systemListing) fetchable() bool {
 	return true
 }
 
-// try lists and fetches a directory in all ways.
+// try lists and fetches a directory in every way.
 func (l systemListing) try(t *testing.T) {
 	t.Parallel()
 	s := l.serve(t)
@@ -200,7 +201,7 @@ func (l systemListing) walk(t *testing.T, url string) {
 		listed[e.Name()] = true
 	}
 	for _, e := range l.entries {
-		if !utf8.ValidString(e.name) { // which io/fs does not name
+		if !utf8.ValidString(e.name) { // io/fs cannot name it
 			err = nil
 			continue
 		}

@@ -22,12 +22,12 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// complete adds to a URL what it leaves open and the flags give. The URL and the flags were checked when they were read.
+// complete adds to a URL what it lacks and the flags give. The URL and the flags were checked when they were read.
 func (r *run) complete(u *urlparse.URL) error {
 	if err := r.logIn(u); err != nil {
 		return err
 	}
-	if u.Type == "" && u.Name != "" { // one that names no file stays a directory
+	if u.Type == "" && u.Name != "" { // a URL that names no file remains a directory
 		u.Type = r.typeOf(u.Name)
 	}
 	if u.Scheme == "ftp" {
@@ -41,7 +41,8 @@ func (r *run) complete(u *urlparse.URL) error {
 	return cmp.Or(r.passes(u), r.charset.settle(u))
 }
 
-// logIn adds the user to a URL that names none, of -u or the netrc file. The password of -u goes with one who has none.
+// logIn adds the user of -u or of the netrc file to a URL without a user. If the URL has the user of -u, it adds the
+// password.
 func (r *run) logIn(u *urlparse.URL) error {
 	if u.User != nil {
 		_, has := u.User.Password()
@@ -58,7 +59,7 @@ func (r *run) logIn(u *urlparse.URL) error {
 	if user, ok := r.logins.file.User(u.Host); ok {
 		u.User = url.User(user)
 	}
-	return cmp.Or(r.logins.unusable, u.Check()) // a quoted word of the file may have a line end
+	return cmp.Or(r.logins.unusable, u.Check()) // a quoted word of the file may contain a line end
 }
 
 func (r *run) typeOf(name string) urlparse.Typecode {
@@ -68,11 +69,11 @@ func (r *run) typeOf(name string) urlparse.Typecode {
 	return urlparse.Typecode(r.Type)
 }
 
-// passes refuses a URL that cannot go through its proxy as the flags say.
+// passes refuses a URL that cannot be retrieved through its proxy in the way that the flags ask for.
 func (r *run) passes(u *urlparse.URL) error {
 	switch {
 	case !r.via.For(u.Address()):
-	case r.Client.Active: // the server cannot connect back through it
+	case r.Client.Active: // the server cannot connect back through the proxy
 		text := "--mode active does not work through the proxy %s: drop --mode, or use --proxy none"
 		return config.Usage(text, r.via)
 	case !r.ProxyGet || u.Scheme != "ftp":
@@ -84,7 +85,7 @@ func (r *run) passes(u *urlparse.URL) error {
 	return nil
 }
 
-// tasks yields what to retrieve, the files of the lists first, and reports what cannot be.
+// tasks yields what to retrieve, beginning with the files of the lists, and reports what cannot be retrieved.
 func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 	return func(yield func(batch.Task) bool) {
 		next := func(from string, t batch.Task, err error) bool { // from is the list or URL
@@ -138,7 +139,7 @@ func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bo
 	return next(l.name, batch.Task{}, err)
 }
 
-// known returns how many files there are and their bytes, as far as that is known in advance; -1 means unknown.
+// known returns the number of files and of their bytes, as far as they are known in advance; -1 means unknown.
 func (r *run) known() (files, bytes int64) {
 	for _, l := range r.lists {
 		files += int64(l.files)
@@ -158,7 +159,7 @@ func (r *run) known() (files, bytes int64) {
 	return files, bytes
 }
 
-// task returns what a URL of the command line asks for. The Path of one URL after another is as [run.path] returns it.
+// task returns the task for a URL of the command line. If URLs are retrieved one by one, [run.path] gives the Path.
 func (r *run) task(t config.Target) (task batch.Task, err error) {
 	u := t.URL
 	tree := r.Tree
@@ -199,7 +200,7 @@ func (r *run) task(t config.Target) (task batch.Task, err error) {
 	return task, err
 }
 
-// under returns the directories of a URL of the command line below which it is saved.
+// under returns the directories of a URL of the command line below which its file is saved.
 func (r *run) under(t config.Target) []string {
 	if r.Reading.KeepDirs {
 		return slices.Clone(t.URL.Dirs)
@@ -207,7 +208,7 @@ func (r *run) under(t config.Target) []string {
 	return slices.Clone(t.Under)
 }
 
-// treeName returns the directory that a tree is saved in, if it has one of its own.
+// treeName returns the local directory of a tree, if it has one of its own.
 func (r *run) treeName(u *urlparse.URL) []string {
 	switch {
 	case r.Reading.KeepDirs && u.Name != "":
@@ -227,8 +228,8 @@ func localName(name string) (string, error) {
 	return name, nil
 }
 
-// path returns where to save u, or "-" for standard output. No two URLs of a run share a path: the second would replace
-// the first.
+// path returns where to save u, or "-" for standard output. It refuses a path that an earlier URL of the run has, whose
+// file would be replaced.
 func (r *run) path(u *urlparse.URL) (string, error) {
 	listed := u.IsDir() || r.Long
 	if listed && (r.File.Verify || r.File.Sum.Algorithm != "") {
@@ -259,7 +260,7 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 	return path, nil
 }
 
-// ownName returns the name of a file, or of the part of it that --range names.
+// ownName returns the name under which a file is saved, or the part of it that --range names.
 func (r *run) ownName(u *urlparse.URL) string {
 	if r.Range == nil {
 		return u.Name
@@ -267,7 +268,7 @@ func (r *run) ownName(u *urlparse.URL) string {
 	return u.Name + "." + r.Range.String()
 }
 
-// named refuses the path of -o if it is a directory, as one that ends in a separator is, or is in none.
+// named refuses the path of -o if it is a directory, ends in a separator, or lies in a directory that does not exist.
 func named(path string, separated bool) error {
 	info, err := os.Stat(path)
 	if separated || err == nil && info.IsDir() {

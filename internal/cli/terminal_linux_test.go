@@ -51,8 +51,8 @@ func files(n, size int) map[string]string {
 	return tree
 }
 
-// TestManyOnTerminal checks a run of many files on terminals of several sizes: a line for each running file and one for
-// all, and after an interruption neither of them, but what is missing.
+// TestManyOnTerminal checks a run of many files on terminals of several sizes: there is a line for each running file
+// and one for all. After an interruption these are gone, and the terminal shows what is missing.
 func TestManyOnTerminal(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ width, height, jobs, lines int }{{40, 24, 3, 3}, {80, 24, 4, 4}, {200, 50, 2, 2}, {80, 8, 10, 5}} {
@@ -85,8 +85,8 @@ func TestManyOnTerminal(t *testing.T) {
 	}
 }
 
-// TestShowsTheDialogue stalls the dialogue at each step: the terminal shows what the run waits for, and after Ctrl-C that
-// it was interrupted.
+// TestShowsTheDialogue stalls the dialogue at each step. The terminal must show what the run waits for and, after
+// Ctrl-C, that the run was interrupted.
 func TestShowsTheDialogue(t *testing.T) {
 	t.Parallel()
 	silent := testserver.Honest("contents")
@@ -128,14 +128,14 @@ func TestShowsTheDialogue(t *testing.T) {
 	}
 }
 
-// TestLastLine checks for every way to end that the last thing on the terminal is a line that says what happened.
+// TestLastLine checks, for every way to end, that the last line on the terminal says what happened.
 func TestLastLine(t *testing.T) {
 	t.Setenv("FTPFETCH_WITHOUT", "portcheck")
 	const one, all = `/f: 1000 B in .+\n$`, `1 of 1 complete in \S+: 1000 B in .+\n$`
 	for _, tt := range []struct {
 		name, path      string
 		args            []string
-		one, many, none string // the end of what is shown; none: with --progress none
+		one, many, none string // the last text on the terminal; none: with --progress none
 	}{
 		{"success", "/f", nil, one, all, `^$`},
 		{"empty", "/empty", nil, `/empty: 0 B in .+\n$`, `1 of 1 complete in \S+: 0 B in .+\n$`, `^$`},
@@ -185,7 +185,7 @@ type shell struct {
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	keyboard, c := openTerminal(t, 100, 24)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends every wait
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // bounds every wait
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-i")
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = t.TempDir(), c.In, c.In, c.In
 	cmd.Env = append(os.Environ(), "PS1=$ ", "ENV=")
@@ -229,8 +229,8 @@ func stalled(t *testing.T) *testserver.Server {
 	}})
 }
 
-// TestSuspended stops the command with Ctrl-Z, lets it go on in the background and brings it back. It draws only while it
-// has the terminal, and below what the shell has written.
+// TestSuspended stops the command with Ctrl-Z, continues it in the background and brings it to the foreground. It must
+// draw only while it has the terminal, and below what the shell has written.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	for _, many := range []string{"", "-j 1 --overwrite "} {
@@ -262,7 +262,7 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestPlainTerminals checks that terminals on which nothing can be drawn get plain lines.
+// TestPlainTerminals checks that terminals on which rows cannot be drawn get plain lines.
 func TestPlainTerminals(t *testing.T) {
 	for _, tt := range []struct {
 		kind  string
@@ -317,7 +317,7 @@ func person(open func() (*show.Console, error)) *logins {
 	return l
 }
 
-// TestPrompt types a password, which the terminal does not show.
+// TestPrompt types a password, which the terminal must not show.
 func TestPrompt(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"))
 	j := newShell(t)
@@ -357,7 +357,8 @@ func TestPromptCanceled(t *testing.T) {
 	}
 }
 
-// TestNarrowListing lists a directory on a terminal where whole lines would wrap: it shows the days, and no times of day.
+// TestNarrowListing lists a directory on a terminal where whole lines would wrap. The listing then has dates without
+// times of day.
 func TestNarrowListing(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, name := range []string{"a", strings.Repeat("a", 30), strings.Repeat("\u540d", 8)} {
@@ -370,7 +371,7 @@ func TestNarrowListing(t *testing.T) {
 	}
 }
 
-// TestPromptEnded types no password, but ^D, in place of the whole line or after a line that is to be edited.
+// TestPromptEnded types ^D in place of a password, at the start or after a line that was erased.
 func TestPromptEnded(t *testing.T) {
 	for _, typed := range []string{"\x04", "no\x15\x04"} {
 		keyboard, c := openTerminal(t, 80, 24)

@@ -8,13 +8,14 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// unixLister returns a server that lists these lines, and has no MLSD.
+// unixLister returns a server that has no MLSD and answers LIST with these lines.
 func unixLister(t *testing.T, lines string) *testserver.Server {
 	none := testserver.Reply("502 No.")
 	return testserver.New(t, nil, testserver.Honest("contents").With("MLSD", none).With("LIST", testserver.Transfer(lines)))
 }
 
-// Each line that cannot be read is told with its format and where it leaves that, and -l says how many they are.
+// TestLinesThatCannotBeRead checks that each such line is reported with the nearest format and where it departs from
+// it, and that -l counts them.
 func TestLinesThatCannotBeRead(t *testing.T) {
 	const nearest = "nearest to ls -l, but without a size and a date after byte 10"
 	list := strings.Repeat("-rw-r--r-- 1 ftp ftp 4096 n\r\n", 7) + "-rw-r--r-- 1 ftp ftp 5 Jan  2  2020 name\r\n"
@@ -52,7 +53,8 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A server that tells names alone, because it has only NLST or its listings cannot be read, is said so once a run.
+// TestNamesAlone checks that the command says once per run that a server tells only names, because it has only NLST or
+// its listings cannot be read.
 func TestNamesAlone(t *testing.T) {
 	const alone = "the server lists only names, without types, sizes and times"
 	for what, list := range map[string]testserver.Action{"LIST is refused": testserver.Reply("502 No."), "LIST cannot be read": testserver.Transfer("no sense\r\n")} {

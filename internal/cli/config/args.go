@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// reader reads a command line. It reads on after a mistake, so that one message tells all mistakes.
+// reader reads a command line. It continues after a mistake, so that one message can report them all.
 type reader struct {
 	*line
 	all      *pflag.FlagSet
@@ -22,9 +22,9 @@ type reader struct {
 	wrong    []string
 	right    []string // the command as it should be
 	command  bool     // a command of lftp is the first word
-	short    bool     // a flag that is read is a letter
-	lost     bool     // something has no counterpart in it
-	known    int      // how well the wrong flags are known as the program's
+	short    bool     // the flag being read is a single letter
+	lost     bool     // some part of the command line has no counterpart here
+	known    int      // how well the wrong flags fit the program
 }
 
 func read(args []string, program string) *reader {
@@ -47,7 +47,7 @@ func read(args []string, program string) *reader {
 			r.long(arg[2:])
 		case isFlag(arg):
 			r.letters(arg[1:])
-		case strings.HasPrefix(arg, "–") || strings.HasPrefix(arg, "—"): // as pages show them
+		case strings.HasPrefix(arg, "–") || strings.HasPrefix(arg, "—"): // a dash as typeset documents print it
 			r.complain(`a flag begins with "-", not with "%.1s"`, arg)
 			r.args = slices.Insert(r.args, 0, "-"+arg[len("–"):])
 		case command != nil && len(r.operands) == 0:
@@ -62,7 +62,8 @@ func read(args []string, program string) *reader {
 	return r
 }
 
-// asksForHelp reads what asks for the help, the man page or a completion as other programs are asked, or the version.
+// asksForHelp reads the flags and words with which people ask for the help, the man page, a completion or the version,
+// here and in other programs.
 func (r *reader) asksForHelp(arg string) bool {
 	help := lookup("-h")
 	name := strings.TrimLeft(arg, "-")
@@ -85,7 +86,7 @@ func (r *reader) asksForHelp(arg string) bool {
 	return true
 }
 
-// environment reads the variables that stand for flags.
+// environment reads the environment variables that stand for flags.
 func (r *reader) environment() {
 	off := map[string]*bool{
 		"pipelining": &r.Client.NoPipelining,
@@ -146,8 +147,8 @@ func (r *reader) long(text string) {
 	}
 }
 
-// take obeys a flag of other programs if what follows leaves no doubt of what it means: text in the same argument, or the
-// next one. The table marks the meanings that it may take.
+// take accepts a flag of other programs if its value, in the same argument or the next one, leaves no doubt about its
+// meaning. The table marks the meanings that take may accept.
 func (r *reader) take(found []foreign, text string) bool {
 	if r.command {
 		return false
@@ -165,20 +166,20 @@ func (r *reader) take(found []foreign, text string) bool {
 			if fits(f.value, text) {
 				return r.put(f, text)
 			}
-		case text == "" && !ends && fits(f.value, next) && len(r.args)+len(r.operands) > 1: // it is not the URL
+		case text == "" && !ends && fits(f.value, next) && len(r.args)+len(r.operands) > 1: // next is not the only URL
 			return r.put(f, r.next())
 		}
 	}
 	return false
 }
 
-// ends reports whether the next argument is no value: there is none, or it is a flag or a URL.
+// ends reports whether the next argument cannot be a value: it is missing, a flag or a URL.
 func (r *reader) ends() bool {
 	next := r.peek()
 	return next == "" || isFlag(next) || urlStart().MatchString(next)
 }
 
-// own sets a flag of ours. value is what follows it in the same argument.
+// own sets one of our own flags. value is what follows it in the same argument.
 func (r *reader) own(f *flag, value string, given bool) {
 	var meant []foreign
 	if r.short {
@@ -218,14 +219,14 @@ func (r *reader) own(f *flag, value string, given bool) {
 	}
 }
 
-// refuse says what is wrong with the value of a flag, and what other programs mean by the flag.
+// refuse reports what is wrong with the value of a flag, and what other programs mean by the flag.
 func (r *reader) refuse(f *flag, value string, why error, meant []foreign) {
 	if value == "" || fits("N", value) {
 		meant = nil
 	}
 	r.complain("%s%s", badValue(f.name, value, why), because("; ", meant))
 	r.lost = true
-	if f.name == "help" { // and no URL is missing
+	if f.name == "help" { // then a missing URL is no mistake
 		r.Print = "help"
 	}
 }
@@ -240,14 +241,14 @@ func (f *flag) takesURL() bool {
 	return slices.Contains([]string{"base", "proxy", "input", "manifest"}, f.name)
 }
 
-// add adds flags with their values to the command as it should be, if they are not there.
+// add adds flags with their values to the corrected command, unless it has them already.
 func (r *reader) add(words ...string) {
 	if !strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words, " ")+" ") {
 		r.right = append(r.right, words...)
 	}
 }
 
-// swap goes on with what the program's flag is here. value is what follows the flag in the same argument.
+// swap replaces the program's flag by its counterpart here. value is what follows the flag in the same argument.
 func (r *reader) swap(found []foreign, value string, given bool) {
 	f, ok := of(r.program, found, cmp.Or(value, r.peek()))
 	free := !r.ends() || f.value == "URL" && urlStart().MatchString(r.peek()) && len(r.args)+len(r.operands) > 1
@@ -277,7 +278,7 @@ func (f *foreign) takes(value string) bool {
 	return fits(f.value, value)
 }
 
-// globOf returns the pattern for a program's list of patterns, which for wget may be one of suffixes.
+// globOf returns the pattern that stands for a program's list of patterns. wget's list may be one of suffixes.
 func globOf(program, list string) string {
 	if program == "wget" && list != "" && !strings.ContainsAny(list, "*?[") {
 		list = "*" + strings.ReplaceAll(list, ",", ",*")
@@ -288,27 +289,28 @@ func globOf(program, list string) string {
 	return list
 }
 
-// translate returns what the value of a program's flag is here.
+// translate converts the value of a program's flag to its counterpart here.
 func (f *foreign) translate(program, value string) string {
 	switch f.value {
 	case "GLOB":
 		return globOf(program, value)
-	case "TRIES": // the first of them is no retry
+	case "TRIES": // the first try is no retry
 		tries, _ := strconv.Atoi(value)
 		return strconv.Itoa(tries - 1)
 	case "KRATE":
-		if number().MatchString(value) { // of K
+		if number().MatchString(value) { // a plain number counts K
 			return value + "K"
 		}
 	}
 	return value
 }
 
-// put puts what a flag is here before the other arguments. It returns false if part of it cannot be known.
+// put puts the counterpart of a flag in front of the remaining arguments. It returns false if a part of the counterpart
+// is unknown.
 func (r *reader) put(f foreign, value string) bool {
 	value = f.translate(r.program, value)
 	words := slices.Clone(f.write)
-	if f.value == "LEVELS" && (value == "0" || value == "inf") { // all, as without the flag
+	if f.value == "LEVELS" && (value == "0" || value == "inf") { // all levels, as without the flag
 		words = nil
 	}
 	for i, word := range words {

@@ -1,4 +1,5 @@
-// Package config reads the command line of ftpfetch: [Parse] returns a [Config], or all that is wrong and the right command.
+// Package config reads the command line of ftpfetch: [Parse] returns a [Config], or everything that is wrong and the
+// corrected command.
 package config
 
 import (
@@ -33,7 +34,7 @@ type Config struct {
 	Input, Manifest string           // lists; "-" is standard input
 	Reading         manifest.Options // of lists
 	Recursive, Glob bool
-	Tree            batch.Tree // what is wanted of a directory
+	Tree            batch.Tree // which entries of a directory are wanted
 	Charset         string     // of names on servers; "" for none
 	Type            string     // a, i, d or guess, for URLs without a typecode
 
@@ -41,7 +42,7 @@ type Config struct {
 	Info, Long, JSON, DryRun    bool
 	Human                       bool   // sizes for people
 	Sort                        string // name, time, size or none; "" is name for -l
-	Reverse                     bool   // that order, of -lrt
+	Reverse                     bool   // reverses Sort
 	Output, Dir, Report         string
 	Range                       *Range           // a part of the file; nil: all of it
 	File                        download.Options // of each file
@@ -49,31 +50,31 @@ type Config struct {
 	Jobs, PerHost               int              // connections, in all and to one server; 0 Jobs: auto
 	MaxTime                     time.Duration    // for a URL with its retries; 0: no limit
 	LimitRate                   int64            // bytes a second; 0: no limit
-	NoLedger, NoSandbox, Shared bool             // Shared: PerHost counts for all runs that share
+	NoLedger, NoSandbox, Shared bool             // Shared: PerHost limits all runs that set Shared, together
 
-	Newer, Continue bool // File.Existing says so too
-	// Of trees.
-	Delete, Backup bool          // what the server no longer has; by moving it
+	Newer, Continue bool // File.Existing says the same
+	// About trees.
+	Delete, Backup bool          // delete what the server no longer has; do so by moving it
 	Excluded       bool          // Delete applies to what filters leave out too
-	MaxAge         time.Duration // in place of NewerThan: of files, at each look
+	MaxAge         time.Duration // replaces NewerThan: the age of files at each look
 	MaxDelete      int           // 0: 100; negative: none; math.MaxInt: all
 	Watch          time.Duration // between two runs; 0: one run
-	mirror.Filter                // of files
+	mirror.Filter                // which files
 
 	// How to connect. The run sets Credentials, Dial, Proxy, Trace and TLSConfig.
 	Client       ftpexec.Client
 	IP           string // 4, 6, or an address of this machine to connect from; "" for any
-	TLS          string // try, explicit, implicit or "": for ftp URLs; the others ask for TLS anyway
+	TLS          string // for ftp URLs: try, explicit, implicit or ""; the URLs with other schemes use TLS anyway
 	CACert, Cert string // files
 	Insecure     bool
 	Proxy        *proxy.Proxy // from --proxy, for all hosts; nil if it names none
-	ProxyGet     bool         // it fetches files itself
-	NoProxy      bool         // --proxy none: not even one of the environment
+	ProxyGet     bool         // the proxy fetches files itself
+	NoProxy      bool         // --proxy none: no proxy, not even one that the environment names
 
 	// Who logs in.
 	User                 *url.Userinfo // of -u
 	PasswordStdin        bool
-	StdinUser, StdinHost string // whom standard input's password is for; no host means all
+	StdinUser, StdinHost string // whom the password on standard input is for; no host means every host
 	Netrc                string // a file, [UsualNetrc], [NoNetrc], or "": the usual one, for passwords only
 
 	// What is shown.
@@ -84,19 +85,19 @@ type Config struct {
 // MostJobs is the largest number of connections that makes sense.
 const MostJobs = 64
 
-// What Netrc says besides a file.
+// UsualNetrc and NoNetrc are values of Netrc that are not file names.
 const UsualNetrc, NoNetrc = "~/.netrc", "none"
 
 // Target is a URL of the command line.
 type Target struct {
 	URL     *urlparse.URL // unless Err is set
 	Pattern string        // of paths below the directory URL; "" if there is none
-	Under   []string      // the directories of URL that patterns chose: it is saved in such
+	Under   []string      // the directories of URL that patterns matched; the file is saved under them
 	Err     error         // why the text is not a URL
 }
 
-// Parse reads a command line, which excludes the program's name. It returns an [*Error] if something is wrong with it, and
-// in any case what it could read.
+// Parse reads a command line without the program's name. It returns an [*Error] if something is wrong with it, and
+// always what it could read.
 func Parse(args []string) (*Config, error) {
 	r := read(args, "")
 	r.Written = r.written
@@ -106,7 +107,7 @@ func Parse(args []string) (*Config, error) {
 		return &r.Config, correct(args)
 	case r.Print == "help" && !slices.Contains(args, "--help"):
 		r.Print = "short"
-		if r.Long || r.Info { // as in ls and du, -h is for sizes
+		if r.Long || r.Info { // as in ls and du, -h asks for readable sizes
 			r.Print = ""
 			r.Human = true
 		}
@@ -138,10 +139,10 @@ func (l *line) parseBase(text string) (*urlparse.URL, error) {
 	return &urlparse.URL{Scheme: strings.ToLower(scheme)}, err
 }
 
-// Error says what is wrong with a command line and what to write instead, a line for each thing.
+// Error says what is wrong with a command line and what to write instead, one line for each mistake.
 type Error struct {
 	Lines []string
-	Whole bool // the last one is the command as it should be
+	Whole bool // the last line is the corrected command
 }
 
 func (e *Error) Error() string { return strings.Join(e.Lines, "\n") }
@@ -185,7 +186,7 @@ func (r *reader) settle() {
 	}
 }
 
-// existing returns what happens to a file that exists. -N goes further than --overwrite.
+// existing returns what to do with a file that exists. -N takes precedence over --overwrite.
 func (l *line) existing() download.Existing {
 	switch {
 	case l.Newer && l.Continue:
@@ -202,23 +203,23 @@ func (l *line) existing() download.Existing {
 	return ""
 }
 
-// several reports whether the command is for many files, or does what depends on a server as theirs does: the dry run of -N.
-// together means that -j is given.
+// several reports whether the command fetches many files, or depends on a server as such a command does: the dry run of
+// -N. together says whether -j is given.
 func (l *line) several(together bool) bool {
 	lists := l.Input != "" || l.Manifest != ""
 	compares := l.DryRun && l.Newer && l.Output == "" && l.File.Sum.Algorithm == ""
 	return lists || compares || l.Recursive || l.Glob || together && len(l.Targets) > 1
 }
 
-// share sets how many connections one server gets. together means that -j is given.
+// share sets how many connections one server gets. together says whether -j is given.
 func (l *line) share(together bool) {
 	switch {
 	case l.PerHost != 0:
-		l.Client.MaxConns = l.PerHost // also for a lone file in segments
+		l.Client.MaxConns = l.PerHost // applies to a lone file in segments too
 	case together && l.Jobs != 0:
 		l.PerHost = l.Jobs
 	case l.Jobs != 0, l.Shared:
-		l.PerHost = 2 // which unknown servers usually bear
+		l.PerHost = 2 // unknown servers usually allow two
 	}
 }
 
@@ -252,7 +253,8 @@ func (l *line) targets(texts []string) (targets []Target) {
 	return targets
 }
 
-// hint lets the refusal of a URL say what the text may have been meant to be: a list, a pattern, or, as the last, a place.
+// hint lets the refusal of a URL say what the text may mean: a list, a pattern or, if it comes last, a place for the
+// files.
 func (l *line) hint(text string, err error, last bool) {
 	var bad *urlparse.Error
 	if !errors.As(err, &bad) {
@@ -273,7 +275,7 @@ func (l *line) hint(text string, err error, last bool) {
 	}
 }
 
-// place returns the hint for where files are to be saved.
+// place returns the hint for a text that may name the place where files are to be saved.
 func (l *line) place(text string) string {
 	info, err := os.Stat(text)
 	if l.Recursive || os.IsPathSeparator(text[len(text)-1]) || err == nil && info.IsDir() {
@@ -282,7 +284,7 @@ func (l *line) place(text string) string {
 	return "-o " + text + " saves under that name, -d " + text + " in that directory"
 }
 
-// encoding returns the hint for a URL whose path only has to be encoded.
+// encoding returns the hint for a URL that is valid once its path is percent-encoded.
 func (l *line) encoding(text string) string {
 	u, err := l.parseURL(encoded(text))
 	if err != nil {
@@ -291,7 +293,7 @@ func (l *line) encoding(text string) string {
 	return "write " + u.Redacted()
 }
 
-// encoded returns the text of a URL with what may not stand in its path percent-encoded.
+// encoded returns the text of a URL, with everything that may not stand in its path percent-encoded.
 func encoded(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, path, found := strings.Cut(rest, "/")

@@ -10,8 +10,8 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
-// correct says what is wrong with args and what to write instead. It assumes the program whose flags they most likely are:
-// the first in the list if several fit as well.
+// correct says what is wrong with args and what to write instead. It assumes the program whose flags they most likely
+// are. Among equals it prefers the first that yields a whole command, or else the first in the list.
 func correct(args []string) error {
 	var best *Error
 	most := -1
@@ -36,7 +36,7 @@ func correct(args []string) error {
 	return best
 }
 
-// whole returns the command as it should be, or "" if that is not known, and what still contradicts itself in it.
+// whole returns the corrected command, or "" if it is not known, and what still contradicts itself in it.
 func (r *reader) whole() (text string, refused []string) {
 	r.settle()
 	refused = r.refused()
@@ -45,12 +45,12 @@ func (r *reader) whole() (text string, refused []string) {
 	}
 	switch {
 	case !slices.ContainsFunc(r.Targets, func(t Target) bool { return t.Err != nil }):
-	case r.command || r.program == "rsync": // whose users name a place at the end
+	case r.command || r.program == "rsync": // rsync's users name a place at the end
 		return "", []string{
 			"not every argument is a URL: write -d DIR before a directory, and -o FILE before a new name",
 		}
 	default:
-		return "", nil // what is wrong follows from what is guessed
+		return "", nil // the mistakes follow from a wrong guess
 	}
 	if refused != nil {
 		return "", refused
@@ -58,7 +58,7 @@ func (r *reader) whole() (text string, refused []string) {
 	return "ftpfetch" + r.written(), nil
 }
 
-// written returns the words of the command as it should be, for a shell, each after a space. It shows no password.
+// written returns the words of the corrected command, quoted for a shell, each after a space. It shows no password.
 func (r *reader) written() (text string) {
 	for i, word := range r.right {
 		if i > 0 && r.right[i-1] == "-u" { // no password is shown
@@ -81,12 +81,12 @@ func (r *reader) written() (text string) {
 
 var (
 	urlStart = lazy.Regexp(`(?i)^["'<]*(url:)?(ftp|ftps|ftpes|https?|sftp)://`)
-	number   = lazy.Regexp(`^(-?[0-9][0-9-]*|inf)$`)                // of another program's flag, or a range
+	number   = lazy.Regexp(`^(-?[0-9][0-9-]*|inf)$`)                // the value of another program's flag, or a range
 	aPath    = lazy.Regexp(`^([^:@/]*/?|[.]{0,2}/.*|[^:@/.]+/.*)$`) // rather than a host with a path
 	plain    = lazy.Regexp(`^[A-Za-z0-9_%+=:,./@-]+$`)              // what needs no quotes in a shell
 )
 
-// badValue returns the error for a flag's bad value. It does not show a value that may hold a password.
+// badValue returns the message about a flag's bad value. It does not show a value that may hold a password.
 func badValue(flag, value string, why error) string {
 	text := why.Error()
 	if slices.Contains([]string{"base", "proxy", "user"}, flag) {
@@ -98,7 +98,7 @@ func badValue(flag, value string, why error) string {
 	return "--" + flag + " " + shown(value) + ": " + text
 }
 
-// shown returns what an error says for a value. One that looks like a URL may hold a password.
+// shown returns what a message shows in place of a value. A value that looks like a URL may hold a password.
 func shown(value string) string {
 	switch {
 	case value == "":
@@ -109,8 +109,8 @@ func shown(value string) string {
 	return value
 }
 
-// closest returns the flag that name is most likely a misspelling or the beginning of, or nil. One letter in four may be
-// missing, too many or out of place.
+// closest returns the flag that name most likely misspells or abbreviates, or nil. One letter in four may be missing,
+// extra or out of place.
 func closest(name string) (best *flag) {
 	if len(name) < 3 {
 		return nil
@@ -118,7 +118,7 @@ func closest(name string) (best *flag) {
 	var begin []*flag
 	least := max(1, len(name)/4) + 1
 	for _, f := range flags() {
-		if strings.HasPrefix(name, "no-") && !strings.HasPrefix(f.name, "no-") { // the opposite
+		if strings.HasPrefix(name, "no-") && !strings.HasPrefix(f.name, "no-") { // a prefix that reverses the meaning
 			continue
 		}
 		for ; within(least-1, name, f.name); least-- {
@@ -134,8 +134,8 @@ func closest(name string) (best *flag) {
 	return best
 }
 
-// within reports whether n changes turn a into b: letters added or dropped, and neighbours swapped. A letter changed
-// counts as two, because it makes another word: --retort is not --report.
+// within reports whether at most n changes turn a into b. A change adds or drops a letter, or swaps two neighbours. A
+// changed letter counts as two changes, because it makes another word: --retort is not --report.
 func within(n int, a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a = a[1:]
@@ -148,22 +148,22 @@ func within(n int, a, b string) bool {
 		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(n-1, a[2:], b[2:])
 }
 
-// habits is the one table of other programs' flags.
+// habits is the table of other programs' flags.
 //
 //go:embed habits.txt
 var habits string
 
-// foreign is what some programs mean by a flag.
+// foreign is a meaning that some programs give a flag.
 type foreign struct {
 	programs []string // none for "any"
-	value    string   // what stands for its value, or ""
-	answer   string   // what to write, for people
-	write    []string // the same word by word
-	none     bool     // there is no counterpart
-	sure     bool     // it is taken if what follows fits
+	value    string   // a placeholder for the flag's value, or ""
+	answer   string   // what to write, as shown to people
+	write    []string // the words to write
+	none     bool     // there is no counterpart here
+	sure     bool     // the flag may be taken if what follows fits
 }
 
-// abroad returns what programs mean by a flag, whose name has its dashes.
+// abroad returns what other programs mean by a flag. name includes the dashes.
 func abroad(name string) (found []foreign) {
 	for row := range strings.SplitSeq(habits, "\n") {
 		flags, means, ok := strings.Cut(row, " = ")
@@ -201,7 +201,7 @@ func meaning(text string) (f foreign) {
 	return f
 }
 
-// of returns what the program means by the flag before the text next. No program's flags belong to program "".
+// of returns what the program means by the flag before the text next. Program "" has no flags.
 func of(program string, found []foreign, next string) (meant foreign, known bool) {
 	for _, f := range found {
 		if f.programs != nil && !slices.Contains(f.programs, program) {
@@ -218,7 +218,7 @@ func of(program string, found []foreign, next string) (meant foreign, known bool
 	return meant, known
 }
 
-// because says, after the text before, what to write for a flag, to the users of each program that has it.
+// because says, after the text before, what users of each program that has the flag should write instead.
 func because(before string, found []foreign) string {
 	text := ""
 	for _, f := range found {
@@ -238,31 +238,31 @@ func numberFor(found []foreign, text string) bool {
 }
 
 func fits(placeholder, text string) bool {
-	if placeholder == "HERE" { // a file
+	if placeholder == "HERE" { // stands for a file
 		_, err := os.Stat(text)
 		return err == nil
 	}
 	return regexp.MustCompile(values[placeholder]).MatchString(text)
 }
 
-// values are what may stand for a placeholder. What is not here may be anything.
+// values are patterns for what a placeholder may stand for. A placeholder without a pattern may stand for anything.
 var values = map[string]string{
 	"N":       `^([0-9]|inf$)`,
-	"FEW":     `^(1?[0-9]|20)$`, // rather than a port
+	"FEW":     `^(1?[0-9]|20)$`, // a larger number is rather a port
 	"-":       `^-$`,
 	"LEVELS":  `^([0-9]|inf$)`,
 	"TRIES":   `^[1-9][0-9]{0,6}$`,
 	"KRATE":   `^[0-9]`,
 	"FALSE":   `^false$`,
-	"PATTERN": `^[^/]*[*?[][^/]*$`, // and no directory, whose path has another beginning here
-	"GLOB":    `^(/.*|[^/]*/?)$`,   // whatever has another slash means something else here
+	"PATTERN": `^[^/]*[*?[][^/]*$`, // no slash: here the path of a directory starts elsewhere
+	"GLOB":    `^(/.*|[^/]*/?)$`,   // elsewhere, a slash has another meaning here
 	"TIME":    `^[0-9.]*[1-9]`,
 	"HOST":    `[a-z][.][a-z]`,
 	"RATE":    `^[0-9]`,
 	"SIZE":    `^[0-9]`,
 	"FILE":    `^([^0-9]|$)`,
 	"DIR":     `^([^0-9-]|-.|$)`,
-	"SETTING": `=`, // of wgetrc
+	"SETTING": `=`, // as in wgetrc
 	"SHELL":   `^[rs]sh`,
 	"URL":     `[:.]|^-$`,
 	"ADDR":    `[:.]|^-$`,

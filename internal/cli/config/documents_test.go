@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestFlagsAreEverywhere checks that the help and the man page name the flags that there are, with their letters and
-// values, and no others.
+// TestFlagsAreEverywhere checks that the help and the man page name exactly the existing flags, with their letters and
+// values.
 func TestFlagsAreEverywhere(t *testing.T) {
 	want := make(map[string]bool)
 	for _, f := range flags() {
@@ -42,7 +42,8 @@ func TestFlagsAreEverywhere(t *testing.T) {
 	}
 }
 
-// TestHelpFits checks that the help fits a terminal of 80 columns, and the short one 30 lines, whose flags are as in the other.
+// TestHelpFits checks that the help fits 80 columns, and that the short help fits 30 lines and describes its flags as
+// the full help does.
 func TestHelpFits(t *testing.T) {
 	short := strings.SplitAfter(Text("short"), "\n")
 	for i, line := range append(short, strings.SplitAfter(Text("help"), "\n")...) {
@@ -70,12 +71,12 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// less returns what is in a and not in b.
+// less returns the elements of a that are not in b.
 func less(a, b map[string]bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a)), func(s string) bool { return b[s] })
 }
 
-// TestBashCompletion makes bash complete the last of some words.
+// TestBashCompletion has bash complete the last word of a line.
 func TestBashCompletion(t *testing.T) {
 	script, want := Text("bash")+`
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]}"; }
@@ -94,7 +95,7 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]
 
 var update = stdflag.Bool("update", false, "write the scripts of completion")
 
-// TestCompletions checks that the scripts complete the flags that there are. With -update it writes them.
+// TestCompletions checks that the scripts complete exactly the existing flags. With -update it writes the scripts.
 func TestCompletions(t *testing.T) {
 	all := ""
 	for _, shell := range slices.Sorted(maps.Keys(shells)) {
@@ -109,8 +110,9 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// shells says how each shell completes the value of a flag: one of some words, which stand for %s, a directory, a file,
-// or any text. In the script LINES stands for what line returns for each flag, and FLAGS for the spellings of all.
+// shells says how each shell completes the value of a flag: one of some words (for which %s stands), a directory, a
+// file or any text. In a script, LINES stands for what line returns for each flag, and FLAGS for all spellings of the
+// flags.
 var shells = map[string]struct {
 	script, words, dir, file, any string
 	line                          func(f *flag, names []string, usage, value string) string
@@ -123,7 +125,8 @@ var shells = map[string]struct {
 		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
 }
 
-// zshNames and fishNames complete names on a server. No argument shows the line, which may hold a password.
+// zshNames and fishNames complete names on a server. They pass the line on standard input: it may hold a password,
+// which an argument would show.
 const (
 	zshNames = `_ftpfetch_names() {
 	local -a names
@@ -139,7 +142,8 @@ const (
 `
 )
 
-// TestBashNames makes bash complete URLs. What offers names gets the line on its standard input, and no argument shows it.
+// TestBashNames has bash complete URLs. The command that offers names gets the line on standard input, never in an
+// argument.
 func TestBashNames(t *testing.T) {
 	script := Text("bash") + `
 exec 3>&1
@@ -162,8 +166,8 @@ ftp://h/d/xone ftp://h/d/xtwo/
 	}
 }
 
-// completion makes the script for a shell. That for bash is for 3.2 or later: if it offers nothing, -o default completes
-// file names.
+// completion makes the script for a shell. The script for bash works with 3.2 or later. Where it offers nothing, "-o
+// default" completes file names.
 func completion(t *testing.T, shell string) string {
 	c, all, lines := shells[shell], "", ""
 	for _, f := range flags() {
@@ -175,7 +179,7 @@ func completion(t *testing.T, shell string) string {
 		switch {
 		case kind == "":
 			value = ""
-		case strings.Contains(kind, "|"): // ADDR is not a word, but stands for one
+		case strings.Contains(kind, "|"): // ADDR is a placeholder, not one of the words
 			value = fmt.Sprintf(c.words, strings.ReplaceAll(strings.TrimSuffix(kind, "|ADDR"), "|", " "))
 		case kind == "FORM":
 			value = fmt.Sprintf(c.words, "FORMS")
@@ -192,7 +196,7 @@ func completion(t *testing.T, shell string) string {
 	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
 }
 
-// usage returns what the help says of a flag, whose lines after the first are indented.
+// usage returns the help text of a flag. Its lines after the first are indented.
 func usage(f *flag) string {
 	found := regexp.MustCompile(`(?m)^ +(?:-., )?--` + f.name + `\b.*?(?: {2,}|\n {9,})(.*(?:\n {9,}.*)*)`).FindStringSubmatch(helpText[strings.LastIndex(helpText, "---\n"):])
 	return strings.Join(strings.Fields(append(found, "", "")[1]), " ")
@@ -238,11 +242,11 @@ func fishLine(f *flag, names []string, usage, value string) string {
 	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.name, value, usage)
 }
 
-// recipes is where the recipes are; recipes.md beside it explains them.
+// recipes is the directory of the recipes that docs/recipes.md explains.
 const recipes = "../../../docs/recipes"
 
-// recipeCommand is a call of the command in a shell, a Makefile, a unit, a YAML list or an indented example: up to an
-// operator of the shell, a comment or the end of the line. A line may go on after "\" and, in YAML, after ",".
+// recipeCommand is a call of ftpfetch in a shell script, a Makefile, a unit, a YAML list or an indented example. It
+// ends at a shell operator, a comment or the end of the line. It may continue after "\" and, in YAML, after ",".
 var recipeCommand = regexp.MustCompile(`\bftpfetch[ ,]((?:,\n|\\\n|[^\n\\|&;<>#` + "`" + `])*)`)
 
 // recipeSum is a digest that a recipe fills in.

@@ -3,7 +3,7 @@ package config
 // Habits is the table of other programs' flags.
 var Habits = habits
 
-// As returns the command as it should be for a user of the program, or "" if that is not known, and what is said.
+// As returns the corrected command for a user of the program, or "" if it is not known, and the messages.
 func As(program string, args []string) (words, says []string) {
 	r := read(args, program)
 	whole, refused := r.whole()

@@ -28,13 +28,13 @@ import (
 	"example.com/ftpfetch/internal/network/proxy"
 )
 
-// helpText is the help: its beginning, what only -h prints then, and what only --help prints, the one table of the flags.
-// FORMS stands for the forms of lists, which package manifest knows.
+// helpText is the help in three parts: the common beginning, the rest of -h, and the rest of --help, which is the one
+// table of the flags. FORMS stands for the forms of lists, which package manifest knows.
 //
 //go:embed help.txt
 var helpText string
 
-// Text returns what [Config.Print] asks for.
+// Text returns the text that [Config.Print] names.
 func Text(print string) string {
 	parts := strings.Split(helpText, "---\n")
 	switch print {
@@ -43,7 +43,7 @@ func Text(print string) string {
 	case "help":
 		return withForms(parts[0] + parts[2])
 	case "version":
-		of := "" // between releases with the time and the commit
+		of := "" // version between releases includes the time and the commit
 		if info, ok := debug.ReadBuildInfo(); ok {
 			of = info.Main.Version
 		}
@@ -61,22 +61,23 @@ func withForms(text string) string {
 	return strings.ReplaceAll(text, "FORMS", strings.Join(manifest.Formats(), " "))
 }
 
-// completions are the scripts for shells, each after a line with its name. TestCompletions makes them from the help.
+// completions are the scripts for shells, each after a line with the shell's name. TestCompletions makes them from the
+// help.
 //
 //go:embed completions.txt
 var completions string
 
-// release is the version of a build from an archive, which no version control tells. Packagers set it:
+// release is the version of a build from an archive, which has no version control data. Packagers set it:
 //
 //	go build -ldflags '-X example.com/ftpfetch/internal/cli/config.release=v1.2.3'
 var release string
 
-// flag is a flag that the help describes. Its row there is
+// flag is a flag that the help describes. A row of the help looks like this:
 //
 //	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
 type flag struct {
-	name, letter, value string // value stands for the value, or is ""
-	bare                bool   // it needs no value
+	name, letter, value string // value is a placeholder for the value, or ""
+	bare                bool   // the flag works without a value
 }
 
 var flags = sync.OnceValue(func() (all []*flag) {
@@ -108,7 +109,7 @@ func lookup(spelling string) *flag {
 	return nil
 }
 
-// String returns the shorter spelling.
+// String returns the shortest spelling of the flag.
 func (f *flag) String() string {
 	if f.letter != "" {
 		return "-" + f.letter
@@ -116,7 +117,7 @@ func (f *flag) String() string {
 	return "--" + f.name
 }
 
-// readers returns what reads the values of flags, where that is not plain from a field and the help; see field.
+// readers returns the functions that read the values of flags whose field and help do not tell how; see field.
 func (l *line) readers() map[string]func(string) error {
 	return map[string]func(string) error{
 		"input":       readList(&l.Input),
@@ -142,7 +143,7 @@ func (l *line) readers() map[string]func(string) error {
 	}
 }
 
-// field returns the address of the field that a flag sets: the one with its name. --dry-run sets DryRun.
+// field returns the address of the field that has the flag's name: --dry-run sets DryRun.
 func (l *line) field(flag string) any {
 	name := strings.ReplaceAll(flag, "-", "")
 	for _, all := range []any{l, &l.File, &l.Tree, &l.Reading, &l.Client} {
@@ -174,7 +175,7 @@ func (l *line) declare() *pflag.FlagSet {
 				set = into(to, readTime)
 			case *int64:
 				set = into(to, ReadSize)
-			case *[]string: // may be repeated
+			case *[]string: // may be given repeatedly
 				set = into(to, func(s string) ([]string, error) { return append(*to, s), f.check(s) })
 			}
 		}
@@ -198,8 +199,8 @@ func into[T any](to *T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-// read reads a value that is kept as it is: one of the words that the help names for the flag, or a name. The words for a
-// default read as "".
+// read reads a value that is kept as it is: one of the words that the help lists for the flag, or a name. It returns ""
+// for a word that means the default.
 func (f *flag) read(s string) (string, error) {
 	words := strings.Split(f.value, "|")
 	if len(words) == 1 {
@@ -212,7 +213,7 @@ func (f *flag) read(s string) (string, error) {
 	return word, err
 }
 
-// oneOf returns what reads one of some words.
+// oneOf returns a function that reads one of the words.
 func oneOf(words []string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		last := len(words) - 1
@@ -223,7 +224,8 @@ func oneOf(words []string) func(string) (string, error) {
 	}
 }
 
-// readList returns what reads the name of a list. The second of two lists would silently replace the first.
+// readList returns a function that reads the name of a list. It refuses a second list, which would silently replace the
+// first.
 func readList(to *string) func(string) error {
 	return into(to, func(s string) (string, error) {
 		if *to != "" {
@@ -233,7 +235,7 @@ func readList(to *string) func(string) error {
 	})
 }
 
-// or returns what reads a word that means a number of its own, or else a number.
+// or returns a function that reads a number, or the word that stands for the number means.
 func or(word string, means int, read func(string) (int, error)) func(string) (int, error) {
 	return func(s string) (n int, err error) {
 		if s == word {
@@ -254,13 +256,13 @@ func readLogin(s string) (*url.Userinfo, error) {
 	if name, password, ok := strings.Cut(s, ":"); ok {
 		return url.UserPassword(name, password), nil
 	}
-	if strings.Contains(s, ",") { // lftp's NAME,PASSWORD, which would be shown as a name
+	if strings.Contains(s, ",") { // lftp's NAME,PASSWORD, which would be shown because it looks like a name
 		return nil, errors.New("write NAME or NAME:PASSWORD, or a name with a comma in the URL")
 	}
 	return url.User(s), nil
 }
 
-// readPace reads the lowest rate of data, and over what time it is an average.
+// readPace reads the lowest acceptable rate, and the time over which it is averaged.
 func (l *line) readPace(s string) (err error) {
 	text, over, timed := strings.Cut(s, "/")
 	l.Client.MinRate, err = ReadSize(text)
@@ -298,7 +300,7 @@ func (f *flag) check(s string) error {
 	return glob.Check(s)
 }
 
-// inBraces matches where a comma in a pattern is no sign of a list, which wget's --accept takes.
+// inBraces matches the parts of a pattern in which a comma does not separate patterns, as it does in wget's --accept.
 var inBraces = lazy.Regexp(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
 
 func readName(s string) (string, error) {
@@ -358,7 +360,7 @@ func readTime(s string) (time.Duration, error) {
 	return t, nil
 }
 
-// readMoment reads a time, in UTC if it names no zone, or takes that of a file.
+// readMoment reads a time, in UTC unless it names a zone. If s names a file, it takes the file's time.
 func readMoment(s string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.Parse(form, s); err == nil {

@@ -29,7 +29,7 @@ func habits(t *testing.T) (all []habit) {
 	return all
 }
 
-// TestEveryHabit checks that testdata/habits.txt tries each row of the table for each program.
+// TestEveryHabit checks that testdata/habits.txt tries each row of the table of habits for each program.
 func TestEveryHabit(t *testing.T) {
 	tried := make(map[string]bool)
 	for _, h := range habits(t) {
@@ -52,9 +52,9 @@ func TestEveryHabit(t *testing.T) {
 	}
 }
 
-// TestHabitsRun types each line as a user of the program would. The command that is proposed, or the line itself if it is
-// taken, must leave the files that the program leaves, and print what it prints. Where nothing does that, the answer must
-// say so. Nothing that was here before is lost, even by the command that those see who use another program.
+// TestHabitsRun types each line as a user of the program would. The proposed command, or the line itself if it is
+// accepted, must leave the files and print the text that the program would. If no command does, the answer must say so.
+// No command may lose an existing file, not even the one proposed to the users of another program.
 func TestHabitsRun(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{
 		Users: map[string]string{"me": "secret"},
@@ -98,10 +98,10 @@ func TestHabitsRun(t *testing.T) {
 	}
 }
 
-// asksToDelete reports whether a flag asks for what --delete does, before it is translated.
+// asksToDelete reports whether a flag, before its translation, asks for what --delete does.
 func asksToDelete(flag string) bool { return flag == "--delete-before" || flag == "--delete-excluded" }
 
-// like reports whether got has the parts of want, which have "..." between them.
+// like reports whether got contains the parts of want, which "..." separates.
 func like(got, want string) bool {
 	parts := strings.Split(want, "...")
 	for i, part := range parts {
@@ -114,7 +114,7 @@ func like(got, want string) bool {
 	return got == "" || len(parts) > 1 && parts[len(parts)-1] == ""
 }
 
-// effect runs a command in a directory with files, and returns what it leaves there and prints.
+// effect runs a command in a directory with files, and returns what it prints and leaves there.
 func effect(t *testing.T, words []string, pem []byte) string {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -123,7 +123,7 @@ func effect(t *testing.T, words []string, pem []byte) string {
 		"netrc": "machine 127.0.0.1 login me password secret\n"}
 	for i, word := range words {
 		if word == "-i" && words[i+1] == "list" && i < len(words)-1 {
-			before["list"] = words[len(words)-1] + "\n" // the URL, which -i takes the place of
+			before["list"] = words[len(words)-1] + "\n" // -i takes a list in place of the URL
 			words = words[:len(words)-1]
 		}
 	}

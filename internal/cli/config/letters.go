@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// letters reads flags with one dash. Those of another program are not ours: -nc would write into the very file that
-// wget's -nc leaves alone. What follows a letter that nobody knows may be a password, and is not shown.
+// letters reads flags with one dash. It does not take another program's flags for ours: read as -n -c, wget's -nc would
+// write into the very file that it must leave alone. It never shows what follows an unknown letter, which may be a
+// password.
 func (r *reader) letters(text string) {
 	name, value, given := strings.Cut(text, "=")
-	for _, f := range flags() { // with or without its inner dashes: -dryrun is no -d
+	for _, f := range flags() { // with or without its inner dashes: -dryrun is not -d ryrun
 		if strings.ReplaceAll(f.name, "-", "") == strings.ReplaceAll(name, "-", "") {
 			r.complain("-%s has one dash: write --%s", name, f.name)
 			r.own(f, value, given)
 			return
 		}
 	}
-	if len(name) > 2 && abroad("--"+name) != nil { // -mirror is no -i rror
+	if len(name) > 2 && abroad("--"+name) != nil { // -mirror is not -i rror
 		r.complain("-%s has one dash", name)
 		r.long(text)
 		return
@@ -30,7 +31,7 @@ func (r *reader) letters(text string) {
 	}
 }
 
-// ls reads the letters of ls(1): -l with others, some of which are no flags here. The "r" among them reverses the order.
+// ls reads the letters of ls(1): -l with others, some of which are no flags here. The letter r reverses the order.
 func (r *reader) ls(letters string) bool {
 	has := func(some string) bool { return strings.ContainsAny(letters, some) }
 	if !has("l") || !has("aAtSR") || strings.Trim(letters, "laAtSRrh") != "" {
@@ -91,24 +92,24 @@ func (r *reader) letter(text string) string {
 	return ""
 }
 
-// letterOf goes on with what a letter of other programs is here. text is what follows it in the argument.
+// letterOf replaces a letter of other programs by its counterpart here. text is what follows it in the argument.
 func (r *reader) letterOf(found []foreign, text string) {
 	f, known := of(r.program, found, cmp.Or(text, r.peek()))
-	given := text != "" && (f.value != "" || fits("N", text)) // a number is a value, not -4
+	given := text != "" && (f.value != "" || fits("N", text)) // a number is a value, not the flag -4
 	if known && !given {
 		r.before(text)
 	}
 	r.swap(found, strings.TrimPrefix(text, "="), given)
 }
 
-// before puts the letters that are left before the other arguments, and whatever is put now before them.
+// before puts the remaining letters in front of the other arguments. What is put later goes before them.
 func (r *reader) before(letters string) {
 	if letters != "" {
 		r.args = slices.Insert(r.args, 0, "-"+letters)
 	}
 }
 
-// same reports whether a flag of other programs means one thing to all, and takes no value.
+// same reports whether a flag has the same meaning in all programs and takes no value.
 func same(found []foreign) bool {
 	return len(found) == 1 && found[0].sure && found[0].value == ""
 }
@@ -119,12 +120,12 @@ func (r *reader) theirs(letter string) bool {
 		r.program == "rsync" && r.known > 0 && letter == "-n"
 }
 
-// mayTake reports whether a value may be meant for the flag, and not for the same letter of another program.
+// mayTake reports whether value may be meant for this flag rather than for the same letter of another program.
 func (f *flag) mayTake(value string) bool {
 	return f.value != "N" || value == "" || value == "auto" || fits("N", value)
 }
 
-// first returns the first flag of several with one dash: one letter, or a pair such as wget's -nc.
+// first returns the first of several flags after one dash: a letter, or a pair such as wget's -nc.
 func first(text string) string {
 	if len(text) > 1 && text[0] == 'n' && abroad("-"+text[:2]) != nil {
 		return "-" + text[:2]

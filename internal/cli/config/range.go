@@ -9,9 +9,9 @@ import (
 )
 
 // Range is the bytes of a file from First to Last, counted from 0.
-type Range struct{ First, Last int64 } // Last is math.MaxInt64-1 for the end of the file
+type Range struct{ First, Last int64 } // Last is math.MaxInt64-1 if the range reaches to the end of the file
 
-// String returns the range as the flag takes it.
+// String returns the range in the form that the flag takes.
 func (r Range) String() string {
 	if r.Last == toEnd {
 		return fmt.Sprintf("%d-", r.First)

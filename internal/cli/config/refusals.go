@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// refusals is the table of what a command line must not say together, and what to write instead.
+// refusals is the table of contradictions in a command line, and of what to write instead.
 //
 //go:embed refusals.txt
 var refusals string
 
-// refused returns the texts of the table's rows that hold.
+// refused returns the texts of the rows of the table that apply.
 func (r *reader) refused() (texts []string) {
 	facts := r.facts()
 	denied := func(words string) bool {
@@ -33,7 +33,7 @@ func (r *reader) refused() (texts []string) {
 	return texts
 }
 
-// facts returns what holds of a command line: the names of its flags, and what the table calls its other words.
+// facts returns what is true of a command line: the names of its flags, and the other words of the table.
 func (r *reader) facts() map[string]bool {
 	l := r.line
 	secret := func(t Target) bool { return t.Err == nil && hasPassword(t.URL.User) }
@@ -42,17 +42,17 @@ func (r *reader) facts() map[string]bool {
 	facts := map[string]bool{
 		"URL":         l.Print != "" || len(l.Targets) > 0, // there is something to do
 		"URLs":        len(l.Targets) > 1,
-		"listings":    len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched), // nothing else
-		"known":       len(l.Targets) == 1 && !slices.ContainsFunc(l.Targets, nobody), // whose login it is
+		"listings":    len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched), // nothing but listings
+		"known":       len(l.Targets) == 1 && !slices.ContainsFunc(l.Targets, nobody), // the URL names the user
 		"many":        l.Many,
 		"deletes":     l.Delete,
 		"stdout":      l.Output == "-",
-		"root":        filepath.IsAbs(l.Output), // where -o begins
+		"root":        filepath.IsAbs(l.Output), // -o has an absolute path
 		"report-":     l.Report == "-",
 		"input-":      l.Input == "-",
 		"manifest-":   l.Manifest == "-",
-		"remote":      strings.Contains(l.Input+" "+l.Manifest, "://"), // a list
-		"secret":      slices.ContainsFunc(l.Targets, secret),          // in a URL
+		"remote":      strings.Contains(l.Input+" "+l.Manifest, "://"), // the list is on a server
+		"secret":      slices.ContainsFunc(l.Targets, secret),          // a password is in a URL
 		"user:secret": hasPassword(l.User),
 		"slower":      l.LimitRate != 0 && l.LimitRate < l.Client.MinRate,
 		"through":     l.Proxy != nil,

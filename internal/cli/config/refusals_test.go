@@ -11,8 +11,8 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// refusalTests has a line for each row of the table of refusals, and how it changes as the text says: "old=>new", or flags
-// to add.
+// refusalTests has an entry for each row of the table of refusals, and the change that its text advises: "old=>new", or
+// flags to add.
 var refusalTests = []struct {
 	args, want string
 	then       []string
@@ -78,7 +78,7 @@ var refusalTests = []struct {
 	{"--proxy get+h:1 --tls try URL", "--proxy get+ cannot be combined with --tls try, because GET is not encrypted", []string{"get+=>", "--tls try=>"}},
 }
 
-// TestRefusals checks that each line is refused, and taken after the change.
+// TestRefusals checks that each line is refused, and accepted after the change.
 func TestRefusals(t *testing.T) {
 	line := func(text string) []string {
 		return strings.Fields(strings.NewReplacer("URL", "ftp://h/f", "HEX", strings.Repeat("0", 32)).Replace(text))
@@ -119,7 +119,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFields checks that each flag sets something: the field of its name, or what its reader says.
+// TestFields checks that each flag sets something: the field with its name, or what its reader sets.
 func TestFields(t *testing.T) {
 	l := new(line)
 	readers := l.readers()
@@ -134,7 +134,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestFieldsAreUnique checks that no flag has fields of its name and type in two structs: it would set only one.
+// TestFieldsAreUnique checks that no two structs have a field with a flag's name and type: the flag would set only one
+// of them.
 func TestFieldsAreUnique(t *testing.T) {
 	l := new(line)
 	readers := l.readers()
@@ -155,7 +156,7 @@ func TestFieldsAreUnique(t *testing.T) {
 	}
 }
 
-// TestBadValues checks what is said about values, and that it shows no password.
+// TestBadValues checks the messages about bad values, and that they show no password.
 func TestBadValues(t *testing.T) {
 	for args, want := range map[string]string{
 		"--output=": "write a name", "--dir=": "write a name", "--input=": "write a name", "--manifest=": "write a name", "--report=": "write a name",
@@ -179,7 +180,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestAllAtOnce checks that wrong flags, bad values and contradictions are told together.
+// TestAllAtOnce checks that one message reports wrong flags, bad values and contradictions.
 func TestAllAtOnce(t *testing.T) {
 	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --depth 2 ftp://h/f"))
 	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64\n" +
@@ -190,7 +191,7 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// TestValues checks what values of flags mean; "" means that they are refused.
+// TestValues checks the meaning of flags' values; "" means that the value is refused.
 func TestValues(t *testing.T) {
 	of := func(v any, err error) string {
 		if err != nil {
@@ -227,7 +228,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestLogin checks that -u takes what follows it, even if that is empty.
+// TestLogin checks that -u takes what follows it as its value, even if that is empty.
 func TestLogin(t *testing.T) {
 	for args, want := range map[string]string{"ftp://h/": "false ", "-u me ftp://h/": "true me", "-u= ftp://h/": "true ", "ftp://h/ -u:x": "true :x"} {
 		c, err := Parse(strings.Fields(args))
@@ -237,9 +238,9 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestPerHost checks that -j alone is a number for one server too.
+// TestPerHost checks that -j alone also sets the number of connections to one server.
 func TestPerHost(t *testing.T) {
-	for args, want := range map[string][2]int{ // in total, to one server
+	for args, want := range map[string][2]int{ // number of connections in total, and to one server
 		"": {4, 2}, "-j 6": {6, 6}, "-j 1": {1, 1}, "-j 4": {4, 4}, "-j auto": {0, 0},
 		"--per-host 3": {4, 3}, "--shared": {4, 2}, "--shared --per-host 3": {4, 3}, "-j auto --shared": {0, 2}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
 	} {
@@ -254,8 +255,8 @@ func TestPerHost(t *testing.T) {
 	}
 }
 
-// TestSuggestions checks what misspelt flags are taken for. The options of the four
-// programs, and English words that differ from a flag in one letter, are none.
+// TestSuggestions checks which flags misspelt flags are taken for. The options of the four programs, and English words
+// that differ from a flag in one letter, are taken for none.
 func TestSuggestions(t *testing.T) {
 	for in, want := range map[string]string{
 		"tpye": "type", "overwite": "overwrite", "verbsoe": "verbose", "segment": "segments", "retires": "retries", "netcr": "netrc",
@@ -281,7 +282,8 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// TestHabits checks that each row of the table can be read, names flags that there are, and proposes what the command takes.
+// TestHabits checks that each row of the table is well formed, names existing flags, and proposes a command that is
+// accepted.
 func TestHabits(t *testing.T) {
 	seen := make(map[string]bool)
 	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
@@ -314,7 +316,7 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// TestWrongFlags checks what is said about command lines.
+// TestWrongFlags checks the messages about wrong flags.
 func TestWrongFlags(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--tpye a", `unknown flag --tpye: perhaps --type`},

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestEncoded checks that the refusal of a URL shows it as it should be, if only its path has to be encoded.
+// TestEncoded checks that the refusal of a URL shows the encoded URL if encoding the path is all that it needs.
 func TestEncoded(t *testing.T) {
 	for text, want := range map[string]string{
 		"ftp://h/two words": "ftp://h/two%20words", "ftp://h/a;b": "ftp://h/a%3Bb", "ftp://h/a;b;type=a": "ftp://h/a%3Bb;type=a", "ftp://h/x#1": "ftp://h/x%231", "ftp://h/50%": "ftp://h/50%25", "ftp://h/%4": "ftp://h/%254",
@@ -25,7 +25,7 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// TestTaken checks the flags of other programs that are simply taken, and those that are in doubt.
+// TestTaken checks which flags of other programs are accepted as they are, and which are in doubt.
 func TestTaken(t *testing.T) {
 	for args, want := range map[string]string{
 		"-O f URL": "-o f URL", "-O - URL": "-o - URL", "-qO- URL": "-q -o - URL", "-O URL": "URL", "URL -O": "URL", "-q -O URL -O URL": "-q URL URL", "-Of.gz URL": "-o f.gz URL",
@@ -42,8 +42,8 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestNewcomers types each command of docs/coming-from.md with ftpfetch in place of the
-// program's name. The one beside it must come of that, or be proposed.
+// TestNewcomers types each command of docs/coming-from.md with ftpfetch in place of the program's name. It must be read
+// as, or answered with, the command beside it.
 func TestNewcomers(t *testing.T) {
 	page := must.Get(os.ReadFile("../../../docs/coming-from.md"))(t)
 	rows := regexp.MustCompile("(?m)^\\| `(.*)` \\| `ftpfetch (.*)` \\|$").FindAllStringSubmatch(string(page), -1)

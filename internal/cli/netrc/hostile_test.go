@@ -9,7 +9,8 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestHostileFiles reads files as long as they may be of whatever fills them, and one byte more, of which no more is read.
+// TestHostileFiles reads files of the greatest allowed length with all kinds of contents. Of a longer file, at most one
+// byte more may be read.
 func TestHostileFiles(t *testing.T) {
 	nth := 0
 	for _, piece := range []string{"machine a ", "default ", "machine a default ", "machine a login b password c account d\n", "default login a\n", "macdef a\nb\n\n", "macdef a\n", "#\n", "\n", " ", "x", "x ",

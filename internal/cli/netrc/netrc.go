@@ -18,20 +18,20 @@ import (
 
 const maxSize = 1 << 20
 
-// File is a netrc file. No method changes it, so it is safe for concurrent use.
+// File is a netrc file. Its methods do not change it, so it is safe for concurrent use.
 type File struct {
 	entries []entry // in the order of the file; the default entry comes last
 	path    string
 	info    os.FileInfo
 
-	Warnings []string // of what was not read, a line each
+	Warnings []string // what was not read, one line each
 }
 
-// entry has the logins of a machine.
+// entry has the logins of one machine.
 type entry struct {
 	machine string            // as written; "" for the default entry
-	rest    bool              // it is the default entry
-	words   map[string]string // the bytes of login, password and account, as far as they are there
+	rest    bool              // whether it is the default entry
+	words   map[string]string // the bytes of login, password and account, if present
 }
 
 // Format hides the passwords from package fmt.
@@ -66,8 +66,9 @@ func unreadable(path string, err error) error {
 	return fmt.Errorf("%s: cannot be read: %w%.0w", path, localfile.Cause(err), ErrUnusable)
 }
 
-// Secret returns the word, "password" or "account", of the first entry for user on host: its machine is host, or it is
-// the default entry, and its login is user, or it has none. The comparison of hosts ignores case and a trailing dot.
+// Secret returns the word, "password" or "account", of the first entry for user on host. That is an entry whose machine
+// is host, or the default entry, and whose login is user or missing. The comparison of hosts ignores case and a
+// trailing dot.
 func (f *File) Secret(host, user, word string) (text string, ok bool) {
 	for _, e := range f.entries {
 		if login, named := e.words["login"]; (e.rest || e.isFor(host)) && (!named || login == user) {
@@ -78,7 +79,7 @@ func (f *File) Secret(host, user, word string) (text string, ok bool) {
 	return text, ok
 }
 
-// User returns the login of the first entry that names host and a login. The default entry names no host.
+// User returns the login of the first entry that has one and whose machine is host. The default entry has no machine.
 func (f *File) User(host string) (login string, ok bool) {
 	for _, e := range f.entries {
 		if login, ok = e.words["login"]; ok && !e.rest && e.isFor(host) {
@@ -92,8 +93,8 @@ func (e entry) isFor(host string) bool {
 	return strings.EqualFold(strings.TrimSuffix(e.machine, "."), strings.TrimSuffix(host, "."))
 }
 
-// Private returns an error, which names the command that fixes it, if anyone but the owner can read, change or execute the
-// file. Call it before using a secret. It returns nil on Windows, where the mode does not tell who may read a file.
+// Private returns an error that names the remedy, if anyone but the owner can read, change or execute the file. Call it
+// before using a secret. It returns nil on Windows, where the mode does not tell who may read a file.
 func (f *File) Private() error {
 	if runtime.GOOS == "windows" || f.info.Mode().Perm()&0o077 == 0 {
 		return nil
@@ -104,8 +105,8 @@ func (f *File) Private() error {
 // parser reads a file.
 type parser struct {
 	File
-	all, text string // the file, and the unread rest of it
-	over      bool   // what follows the default entry is told
+	all, text string // the file, and its unread rest
+	over      bool   // it was reported that entries follow the default entry
 }
 
 // fromNUL matches a NUL and the rest of its line.
@@ -121,13 +122,13 @@ func Parse(r io.Reader, path string) (*File, error) {
 		return nil, Unusable(path, "is too long")
 	}
 	p := &parser{File: File{path: path}, all: string(text), text: string(text)}
-	if at := strings.IndexByte(p.text, 0); at >= 0 { // where C programs end a line
+	if at := strings.IndexByte(p.text, 0); at >= 0 { // C programs end a line there
 		p.warn(p.text[at:], "a NUL byte ends the line here: save the file as plain text")
 		p.all = fromNUL().ReplaceAllString(p.all, "")
 		p.text = p.all
 	}
 	for p.space(); p.text != ""; p.space() {
-		if p.text[0] == '#' { // a comment, but only where a keyword may be
+		if p.text[0] == '#' { // a "#" starts a comment only where a keyword may stand
 			p.rest()
 		} else if err := p.statement(); err != nil {
 			return nil, err
@@ -143,7 +144,7 @@ func (p *parser) warn(from, reason string) {
 	p.Warnings = append(p.Warnings, p.fail(from, reason).Error())
 }
 
-// fail returns the error for the line in which from, a rest of the file, begins.
+// fail returns the error for the line in which from begins. from is the end of the file from some point.
 func (p *parser) fail(from, reason string) error {
 	line := 1 + strings.Count(strings.TrimSuffix(p.all, from), "\n")
 	return Unusable(p.path, fmt.Sprintf("line %d: %s", line, reason))
@@ -163,13 +164,13 @@ func (p *parser) statement() (err error) {
 			return err
 		}
 	}
-	var last entry // which a login belongs to
+	var last entry // the entry that a login belongs to
 	if n := len(p.entries); n > 0 {
 		last = p.entries[n-1]
 	}
 	_, twice := last.words[word]
 	switch begins := word == "machine" || word == "default"; {
-	case word == "macdef": // up to an empty line
+	case word == "macdef": // a macro extends to an empty line
 		for p.rest(); p.text != "" && strings.TrimSuffix(p.rest(), "\r") != ""; {
 		}
 	case begins:
@@ -188,7 +189,7 @@ func (p *parser) statement() (err error) {
 	return nil
 }
 
-// value reads the value of word, up to white space or in quotes. A "#" is part of it.
+// value reads the value of word: quoted, or up to white space. A "#" is part of it.
 func (p *parser) value(word string) (string, error) {
 	from := p.text
 	p.space()
@@ -219,7 +220,7 @@ func (p *parser) bare() string {
 	return word
 }
 
-// quoted reads "...". After a backslash n, r and t do not stand for themselves, as in curl.
+// quoted reads "...". As in curl, \n, \r and \t stand for control characters.
 func (p *parser) quoted() (string, error) {
 	var b strings.Builder
 	for i := 1; i < len(p.text) && p.text[i] != '\n'; i++ {

@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/internal/rules/table"
 )
 
-// flat returns the entries as text for comparison.
+// flat returns the entries as text, for comparison.
 func flat(f *File) string {
 	var all []string
 	for _, e := range f.entries {
@@ -32,7 +32,8 @@ func flat(f *File) string {
 	return strings.Join(all, "; ")
 }
 
-// good returns valid files and their entries, bad those that Parse refuses. The secret in them is always "hidden".
+// good returns valid files and their entries; bad returns files that Parse refuses. The secret in them is always
+// "hidden".
 func good(t testing.TB) [][]string { return table.Rows(t, "files.txt", "good") }
 func bad(t testing.TB) [][]string  { return table.Rows(t, "files.txt", "bad") }
 
@@ -48,7 +49,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestWarns checks what is said of what is not read, once, and what is read all the same.
+// TestWarns checks the one warning about what is not read, and that everything else is read.
 func TestWarns(t *testing.T) {
 	for in, want := range map[string]string{
 		"machine h login a\ndefault login b\nmachine i login hidden password hidden\nmachine j\n": "[f: line 3: what follows the default entry is never used: put default last]",

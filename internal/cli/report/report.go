@@ -19,16 +19,16 @@ import (
 	"example.com/ftpfetch/internal/urls"
 )
 
-// File is a report: an object of JSON for each file, one a line, or a table.
+// File is a report: a table, or a JSON object per line for each file.
 type File struct {
 	to   io.Writer
-	dir  string // that of the paths
+	dir  string // the directory of the paths
 	form string // ".tsv" or ".csv" for a table
 }
 
-// Create makes the file of a report about files below dir. It is a table if its name ends in .tsv or .csv; "-" is standard
-// output. It replaces an older report, and no other file: that may be the list of the run, or what an earlier run has
-// fetched.
+// Create creates the file of a report about files below dir. The report is a table if name ends in .tsv or .csv; "-" is
+// standard output. Create replaces an older report, but no other file, which may be the list of the run or a file that
+// an earlier run fetched.
 func Create(name, dir string, stdout io.Writer) (*File, error) {
 	f := &File{to: stdout, dir: dir, form: strings.ToLower(filepath.Ext(name))}
 	if name == "-" {
@@ -51,13 +51,13 @@ func Create(name, dir string, stdout io.Writer) (*File, error) {
 
 func (f *File) isTable() bool { return f.form == ".tsv" || f.form == ".csv" }
 
-// join returns the line of a table with these cells.
+// join returns a line of a table with these cells.
 func (f *File) join(cells []string) []byte {
 	if f.form == ".tsv" {
 		return []byte(strings.Join(cells, "\t") + "\n")
 	}
 	var line bytes.Buffer
-	_ = csv.NewWriter(&line).WriteAll([][]string{cells}) // a buffer takes all
+	_ = csv.NewWriter(&line).WriteAll([][]string{cells}) // writing to a buffer cannot fail
 	return line.Bytes()
 }
 
@@ -74,7 +74,7 @@ func isReport(name string) bool {
 	return strings.ReplaceAll(string(text), "\t", ",") == heading+"\n" || strings.HasPrefix(string(text), `{"version":`)
 }
 
-// Row is what happened to a file, or to a link that was not followed.
+// Row is the outcome for a file, or for a link that was not followed.
 type Row struct {
 	Version  int         `json:"version"`
 	Line     int         `json:"line,omitempty"`
@@ -84,12 +84,12 @@ type Row struct {
 	Size     json.Number `json:"size,omitempty"`
 	Sum      string      `json:"sum,omitempty"`
 	Verified string      `json:"verified,omitempty"`
-	Checked  string      `json:"checked,omitempty"` // when
+	Checked  string      `json:"checked,omitempty"` // time of the check
 	Error    string      `json:"error,omitempty"`
 	Code     int         `json:"code,omitempty"`
 }
 
-// Add writes the row for the end of a task. text and code are those of its error. It shows no password.
+// Add writes the row for the end of a task. text and code describe its error. The row shows no password.
 func (f *File) Add(e batch.Event, text string, code int) error {
 	u := urls.WithoutPassword(e.Task.URLs[0])
 	x := Row{
@@ -107,7 +107,7 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 		x.Status = "failed"
 		x.Error = text
 		x.Code = code
-		x.URL = u.Redacted() // a path that failed may be a password
+		x.URL = u.Redacted() // the path of a URL that failed may be a password
 	default:
 		if e.Result.Size >= 0 {
 			x.Size = json.Number(strconv.FormatInt(e.Result.Size, 10))

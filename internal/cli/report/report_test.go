@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestRowsHideNoPath checks that the row of a file that is there can be fetched from, and that the row of one that has
-// failed hides what may be a password.
+// TestRowsHideNoPath checks that the row of a complete file shows its whole URL, to fetch it again, and that the row of
+// a file that failed hides what may be a password.
 func TestRowsHideNoPath(t *testing.T) {
 	type row struct {
 		url  string

@@ -17,8 +17,8 @@ const (
 
 func (c Color) paint(text string) string { return "\x1b[" + string(c) + "m" + text + "\x1b[m" }
 
-// Colored reports whether what goes to a stream may have colors: it is a terminal that knows them, and the variable
-// NO_COLOR is not set.
+// Colored reports whether a stream may show colors: it is a terminal that supports them, and the variable NO_COLOR is
+// not set.
 func Colored(stream any) bool {
 	if o, ok := stream.(*output); ok {
 		stream = o.Writer

@@ -7,10 +7,10 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// dialogue knows what the run waits for: the reply to the oldest command that has none, on the connection that was the
+// dialogue knows what the run waits for: the reply to the oldest unanswered command, on the connection that was the
 // last to send or receive something.
 type dialogue struct {
-	sent map[int][]string // what has no reply yet, by connection
+	sent map[int][]string // commands without a reply, by connection
 	what string           // "" before the first connection
 }
 
@@ -36,7 +36,7 @@ func (d *dialogue) add(e ftpexec.Event) {
 	case e.Conn == 0: // a proxy that fetches the file itself answers once
 		sent = nil
 	case len(text) > 3 && text[3] == ' ' && text[0] > '1' && len(sent) > 0:
-		sent = sent[1:] // the reply has ended, and was not a preliminary one
+		sent = sent[1:] // a reply that is not preliminary has ended
 	}
 	d.sent[e.Conn] = sent
 	switch {

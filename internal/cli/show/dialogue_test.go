@@ -11,8 +11,8 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// TestTyping checks that the time in which the user is asked something counts for what waits for the answer in no rate,
-// and for no other file.
+// TestTyping checks that the time in which a prompt waits for the user counts in no rate of what waits for the answer.
+// It counts for other files.
 func TestTyping(t *testing.T) {
 	s := newStand(JSON)
 	typed := func() { s.Alone(func() { s.after(time.Minute) }) }
@@ -44,7 +44,7 @@ func TestTyping(t *testing.T) {
 		s.out.Reset()
 		r.End(batch.Totals{Files: 2, Complete: 2}, 0)
 		want := `"received":600,"rate":600,"complete":2`
-		if flows { // of 61 seconds
+		if flows { // over 61 seconds
 			want = `"received":1200,"rate":19,"complete":2`
 		}
 		if got := regexp.MustCompile(`"files":2,|"failed":0|"seconds":\d+,`).ReplaceAllString(s.out.String(), ""); !strings.Contains(got, want) {
@@ -53,7 +53,7 @@ func TestTyping(t *testing.T) {
 	}
 }
 
-// TestWaits checks what the last line says before data flows: what is waited for, and not what was sent last.
+// TestWaits checks that before data flows, the last line says what the run waits for, and not what was sent last.
 func TestWaits(t *testing.T) {
 	d := new(dialogue)
 	for _, tt := range []struct {
@@ -90,7 +90,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestVerifiedInAll checks that the last line says of how many files the digest was right.
+// TestVerifiedInAll checks that the last line counts the files whose digest was verified.
 func TestVerifiedInAll(t *testing.T) {
 	s := newStand(Plain)
 	r := s.Run("", 4, -1)

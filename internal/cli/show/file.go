@@ -10,14 +10,14 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// file is a file that is on its way.
+// file is a file that is being fetched.
 type file struct {
 	task        *batch.Task
-	path        string    // as a program in the current directory opens it
+	path        string    // relative to the current directory
 	name        string    // printable
-	made, began time.Time // began: data has begun to flow; zero before
-	offset      int64     // bytes from before this run
-	done, total int64     // total is -1 if it is unknown
+	made, began time.Time // began: when data began to flow; zero before that
+	offset      int64     // bytes that earlier runs have left
+	done, total int64     // total is -1 if unknown
 	try         int
 	speed       speed
 	clock       clock
@@ -26,7 +26,7 @@ type file struct {
 // clock says when the next line or event about progress is due.
 type clock struct {
 	last  time.Time
-	pause time.Duration // between lines it doubles, so that the log of a night stays short
+	pause time.Duration // doubles from line to line, so that the log of a night stays short
 }
 
 func (c *clock) due(now time.Time, m Mode) bool {
@@ -55,7 +55,7 @@ func (r *Run) progress(f *file, done, total int64) {
 	}
 }
 
-// flow notes how many bytes of the file are there. The first call tells that data flows.
+// flow records how many bytes of the file are there. The first call means that data flows.
 func (f *file) flow(r *Run, done, total int64, now time.Time) {
 	if !f.began.IsZero() {
 		r.received += max(0, done-f.done)
@@ -96,7 +96,7 @@ func (r *Run) happened(f *file, e download.Event) {
 	}
 }
 
-// endFile shows how a file has ended of which something was fetched.
+// endFile shows the end of a file of which something was fetched.
 func (r *Run) endFile(f *file, done download.Result, err error) {
 	if r.lone {
 		r.stop()
@@ -135,14 +135,15 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	if done.Verified != "" {
 		text += " (verified: " + OneLine(done.Verified) + ")"
 	}
-	if r.p.Progress == Plain { // who asks for lines gets them all
+	if r.p.Progress == Plain { // the user asked for all lines
 		r.p.say(e, f.name+": "+text)
 		return
 	}
 	r.say(e, f.name+": "+text)
 }
 
-// shows reports whether the end of a file gets a line: one of many that was left alone only where the others do not scroll by.
+// shows reports whether the end of a file gets a line. One of many files that was left alone gets a line only where
+// those of the other files do not scroll by.
 func (r *Run) shows(left bool) bool {
 	switch r.mode {
 	case JSON:
@@ -152,5 +153,5 @@ func (r *Run) shows(left bool) bool {
 	case None:
 		return left && r.lone
 	}
-	return r.lone || r.p.Progress == Plain && !left // which auto is not
+	return r.lone || r.p.Progress == Plain && !left // Progress is Plain only if the user asked for it
 }

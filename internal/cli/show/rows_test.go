@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// TestBar checks that messages appear above the line, and that a line that says what happened takes its place.
+// TestBar checks that messages appear above the line, and that the final message replaces it.
 func TestBar(t *testing.T) {
 	s := newStand(Bar)
 	for _, tt := range []struct {
@@ -50,7 +50,7 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// TestBarsTogether shows several files and lines at the same time.
+// TestBarsTogether shows several files and messages at the same time.
 func TestBarsTogether(t *testing.T) {
 	s := newStand(Bar)
 	r := s.Run("", 5, -1)
@@ -62,7 +62,7 @@ func TestBarsTogether(t *testing.T) {
 			s.after(time.Second)
 			s.Line("line %d", i)
 			f.end(download.Result{Size: 100 + i}, nil)
-			f.end(download.Result{}, lost) // it was not the last word
+			f.end(download.Result{}, lost) // the first end was not final
 		})
 	}
 	all.Wait()
@@ -98,7 +98,7 @@ func TestFileLine(t *testing.T) {
 	}
 }
 
-// TestRunLine checks that the line about all files fits, and says the most important first.
+// TestRunLine checks that the line about all files fits the terminal, and keeps the most important parts.
 func TestRunLine(t *testing.T) {
 	s := newStand(Bar)
 	r := s.Run("", 500, 3<<30)
@@ -117,7 +117,7 @@ func TestRunLine(t *testing.T) {
 }
 
 func TestSpeed(t *testing.T) {
-	type steps = [][2]int64 // milliseconds, and bytes then
+	type steps = [][2]int64 // milliseconds, and the number of bytes at that time
 	for _, tt := range []struct {
 		name  string
 		start int64
@@ -152,7 +152,7 @@ func TestUnits(t *testing.T) {
 		return (&speed{rate: rate}).left(done, total)
 	}
 	for _, tt := range []struct{ got, want string }{
-		{fmt.Sprint(*seconds(1343736168)), "1.344"}, // not nine digits
+		{fmt.Sprint(*seconds(1343736168)), "1.344"}, // fewer than nine digits
 		{left(100, 0, 1000), "0:10"}, {left(100, 1000, 1000), "0:00"}, {left(0, 0, 1000), ""}, {left(100, 0, -1), ""},
 		{left(100, 10, 5), ""}, {left(1e-9, 0, 1<<40), ""},
 		{clockTime(0), "0:00"}, {clockTime(1), "0:01"}, {clockTime(61 * time.Second), "1:01"},

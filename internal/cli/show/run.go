@@ -16,37 +16,37 @@ import (
 	"example.com/ftpfetch/internal/schedule"
 )
 
-// Run shows how far a run is: a lone file, or many files and all of them together.
+// Run shows the progress of a run: a lone file, or many files and their total.
 type Run struct {
 	p             *Printer
 	lone          bool
 	mode          Mode
-	known, octets int64 // files and bytes in all; -1 while they are not known
+	known, octets int64 // total numbers; -1 until they are known
 	began         time.Time
 	stop          func()                     // ends the drawing
-	say           func(e event, text string) // shows what may come for each of many files
+	say           func(e event, text string) // shows a message that may come once for each of many files
 
-	files  []*file         // that are on their way
-	gone   map[string]bool // addresses of the servers that were given up
+	files  []*file         // files being fetched
+	gone   map[string]bool // addresses of servers that were given up
 	totals batch.Totals
 	ended  bool
 	speed  speed
 	clock  clock
 
-	done, size int64    // bytes of all files: those that are there, and those found so far (-1: not known)
-	received   int64    // bytes that this run brought
+	done, size int64    // bytes of all files: those present, and those found so far (-1: not known)
+	received   int64    // bytes that this run received
 	before     int64    // files that were complete before
-	verified   int64    // files whose digest was right
+	verified   int64    // files whose digest was verified
 	links      int64    // links that were not followed
 	deleted    int64    // files that the server no longer has
-	failed     []string // what failed first, printable
-	losses     int      // and how much more did
-	place      string   // the directory that has all files that are there, below that of -d; "" if there are several
-	placed     bool     // there is a file
+	failed     []string // names of the first files that failed, printable
+	losses     int      // number of files that failed after them
+	place      string   // the one directory below that of -d that holds all present files; "" if there are several
+	placed     bool     // a file is present
 }
 
-// Run returns what shows a run: of a lone file, which goes to path ("-" is standard output), or if path is "" of so many
-// files and bytes; -1 means unknown.
+// Run returns a Run that shows either a lone file, which goes to path ("-" is standard output), or, if path is "", so
+// many files and bytes; -1 means unknown.
 func (p *Printer) Run(path string, files, octets int64) *Run {
 	defer p.lock()()
 	r := &Run{
@@ -78,7 +78,7 @@ func (r *Run) Event(e batch.Event) {
 		r.overall(e)
 		return
 	}
-	var f *file // nil if nothing of it was fetched
+	var f *file // nil if nothing of the file was fetched
 	i := slices.IndexFunc(r.files, func(f *file) bool { return f.task == e.Task })
 	if i >= 0 {
 		f = r.files[i]
@@ -100,7 +100,7 @@ func (r *Run) Event(e batch.Event) {
 	}
 }
 
-// overall shows an event of no file.
+// overall shows an event that concerns no single file.
 func (r *Run) overall(e batch.Event) {
 	switch {
 	case e.Kind == download.Progress:
@@ -111,14 +111,14 @@ func (r *Run) overall(e batch.Event) {
 		if !r.lone && r.clock.due(r.p.now(), r.mode) {
 			r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
 		}
-	case e.Wait > 0: // the run would look like one that hangs
+	case e.Wait > 0: // without a message, the run would seem to hang
 		r.p.note(Notice, event{Text: e.Text})
 	default:
 		r.p.note(Detail, event{Text: e.Text})
 	}
 }
 
-// file returns a file of which nothing has arrived.
+// file returns a file of which nothing has arrived yet.
 func (r *Run) file(t *batch.Task) *file {
 	name := t.Path
 	if name == "-" {
@@ -134,7 +134,7 @@ func (r *Run) file(t *batch.Task) *file {
 	}
 }
 
-// path returns the local path of a task. Many files are below the directory of -d.
+// path returns the local path of a task. The paths of many files are relative to the directory of -d.
 func (r *Run) path(t *batch.Task) string {
 	if r.lone || t.Path == "" {
 		return t.Path
@@ -142,8 +142,8 @@ func (r *Run) path(t *batch.Task) string {
 	return filepath.Join(r.p.Dir, t.Path)
 }
 
-// pause takes the time since from, in which the user was asked something, out of what waited for the answer. received is
-// what had come before.
+// pause excludes the time since from, in which the user was prompted, from the times of what waited for the answer.
+// received is the number of bytes received before that.
 func (r *Run) pause(from time.Time, received int64) {
 	now := r.p.now()
 	waited := func(since time.Time) time.Time {
@@ -162,7 +162,7 @@ func (r *Run) pause(from time.Time, received int64) {
 	}
 }
 
-// end shows how a task has ended. Once a server is given up its next files fail alike, which is not worth a line for each.
+// end shows how a task has ended. After a server is given up, its remaining files fail alike and get no line each.
 func (r *Run) end(f *file, e batch.Event) {
 	u := e.Task.URLs[0]
 	r.note(e)
@@ -184,7 +184,7 @@ func (r *Run) end(f *file, e batch.Event) {
 	}
 }
 
-// Deleted shows that a file was deleted, or what else done says. In rounds only the last line counts them.
+// Deleted shows that a file was deleted, or what else done says. With Rounds, only the last line counts deleted files.
 func (r *Run) Deleted(done, url, path string) {
 	defer r.p.lock()()
 	r.deleted++
@@ -194,14 +194,14 @@ func (r *Run) Deleted(done, url, path string) {
 	}
 	e := event{Event: "delete", URL: url, Path: path}
 	switch {
-	case r.p.Progress == Plain: // who asks for lines gets them all
+	case r.p.Progress == Plain: // the user asked for all lines
 		r.p.say(e, text)
 	case r.mode != None:
 		r.p.sayFew("", e, text)
 	}
 }
 
-// note notes for the end of the run how a task has ended: what failed, and in which directory the others are.
+// note records the outcome of a task for the end of the run: what failed, and which directory holds the other files.
 func (r *Run) note(e batch.Event) {
 	switch {
 	case e.Err != nil && len(r.failed) < mostAgain:
@@ -224,11 +224,11 @@ func (r *Run) note(e batch.Event) {
 	}
 }
 
-// of returns how many files and bytes there are, as far as that is known.
+// of returns the total numbers of files and bytes, as far as they are known.
 func (r *Run) of() (files, octets int64) {
 	files = r.known
 	octets = r.octets
-	if files < 0 || r.ended && r.totals.Complete+r.totals.Failed == r.totals.Files { // some may have been named twice
+	if files < 0 || r.ended && r.totals.Complete+r.totals.Failed == r.totals.Files { // a file may have been named twice
 		files = r.totals.Files
 	}
 	if octets < 0 && files == r.totals.Files {
@@ -237,8 +237,9 @@ func (r *Run) of() (files, octets int64) {
 	return files, octets
 }
 
-// End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed: 108
-// MiB in 16.1 s, 6.7 MiB/s". So many files were left out of listings. After a long run it names those that failed again.
+// End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed:
+// 108 MiB in 16.1 s, 6.7 MiB/s". leftOut is how many files were left out of listings. After a long run, End names the
+// failed files again.
 func (r *Run) End(t batch.Totals, leftOut int64) {
 	all := cmp.Or(printable.Line(r.p.Report), "--report FILE") + " has them all"
 	r.p.Rest(": " + all)
@@ -262,7 +263,7 @@ func (r *Run) End(t batch.Totals, leftOut int64) {
 	}
 }
 
-// Stop ends the drawing of a run, and says nothing.
+// Stop ends the drawing of a run without a message.
 func (r *Run) Stop() {
 	defer r.p.lock()()
 	r.stop()

@@ -47,27 +47,28 @@ const (
 // Printer knows where and how to print. It is safe for concurrent use.
 type Printer struct {
 	Out            *output // standard output
-	Verbose, Quiet bool    // these and Progress are as the flags say, and do not change after first use
+	Verbose, Quiet bool    // with Progress, the flags of those names; they do not change after first use
 	Progress       Mode
-	Dir, Report    string        // of -d and --report, for the end of a run
-	Rounds         bool          // there are many runs: each is worth one line
-	Tree           *urlparse.URL // the only one of the command line, or nil
+	Dir, Report    string        // values of -d and --report, for the end of a run
+	Rounds         bool          // there are many runs, with one line for each
+	Tree           *urlparse.URL // the only URL of the command line, or nil
 
 	err     io.Writer
-	colors  struct{ out, err bool } // who may have them
+	colors  struct{ out, err bool } // which streams may show colors
 	explain func(error) (text string, code int)
 	now     func() time.Time
 
-	mu      sync.Mutex // held while standard error is written to; guards what follows, and each Run
+	mu      sync.Mutex // held while writing to standard error; guards what follows, and each Run
 	waits   dialogue   // what the run waits for
-	run     *Run       // the one under way, or nil
-	bottom  *Run       // whose rows are at the bottom of the terminal; nil: nobody's
-	drawn   []int      // the columns of each row on the terminal
-	painted time.Time  // when they were drawn
-	kinds   []*kind    // of messages about one thing of many
+	run     *Run       // the current run, or nil
+	bottom  *Run       // the run whose rows are at the bottom of the terminal, or nil
+	drawn   []int      // the width of each row on the terminal
+	painted time.Time  // when the rows were drawn
+	kinds   []*kind    // kinds of messages that come once for each of many things
 }
 
-// New returns a Printer for these streams. explain returns the text of an error, "" if it is not worth one, and its exit code.
+// New returns a Printer for the streams. explain returns the text of an error and its exit code; no text means no
+// message.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
 	p := &Printer{Out: &output{Writer: stdout}, err: stderr, explain: explain, now: time.Now}
 	p.colors.out = Colored(stdout)
@@ -75,7 +76,7 @@ func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) 
 	return p
 }
 
-// IsTerminal reports whether a stream is a terminal, or says so by a method IsTerminal() bool.
+// IsTerminal reports whether a stream is a terminal, or has a method IsTerminal() bool that returns true.
 func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
 	case *output:
@@ -98,7 +99,7 @@ func IsNull(stream any) bool {
 	return stream == nil || stream == io.Discard
 }
 
-// output is standard output. It remembers its first error, marked as one of this machine, and writes nothing after it.
+// output is standard output. It keeps its first error, marked as a local one, and writes nothing after it.
 type output struct {
 	io.Writer
 	lost atomic.Pointer[error]
@@ -118,10 +119,10 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Print writes text to standard output. Its error is that of Lost.
+// Print writes text to standard output. Lost returns its error.
 func (p *Printer) Print(text []byte) { _, _ = p.Out.Write(text) }
 
-// Lost returns why standard output has lost something of what was written to it, or nil.
+// Lost returns the error because of which standard output has lost data, or nil.
 func (p *Printer) Lost() error {
 	if lost := p.Out.lost.Load(); lost != nil {
 		return *lost
@@ -129,7 +130,8 @@ func (p *Printer) Lost() error {
 	return nil
 }
 
-// mode applies -q and resolves auto. toTerminal says that data goes to the terminal, which rows at its bottom would garble.
+// mode applies -q and resolves Auto. toTerminal says that data goes to the terminal, where rows at the bottom would
+// garble it.
 func (p *Printer) mode(toTerminal bool) Mode {
 	switch {
 	case p.Quiet:
@@ -187,10 +189,10 @@ type event struct {
 	Deleted  *int64   `json:"deleted,omitempty"`
 }
 
-// say shows e as one line of JSON, or as a line of text if that is not empty.
+// say shows e as a line of JSON, or text as a line unless it is empty.
 func (p *Printer) say(e event, text string) {
 	if p.Progress == JSON {
-		e.Version = 1 // a change that breaks a reader must raise it
+		e.Version = 1 // raise it with each change that breaks readers
 		e.Time = p.now().UTC().Format("2006-01-02T15:04:05.000Z")
 		text = strings.TrimSuffix(string(printable.JSON(e)), "\n")
 	}
@@ -199,29 +201,29 @@ func (p *Printer) say(e event, text string) {
 	}
 }
 
-// Note says whom a note is for: its line begins with it.
+// Note is whom a note is for. Its line begins with this text.
 type Note string
 
 const (
-	Warning Note = "ftpfetch: " // for everybody: a danger in what the user asked for
+	Warning Note = "ftpfetch: " // for everyone: a danger in what the user asked for
 	Notice  Note = ""           // not with -q
 	Detail  Note = "* "         // with -v
 )
 
-// Note shows what happens to the run.
+// Note shows a note about the run.
 func (p *Printer) Note(whom Note, text string) {
 	defer p.lock()()
 	p.note(whom, event{Text: text})
 }
 
-// Warn is Note for everybody.
+// Warn shows a note to everyone.
 func (p *Printer) Warn(text string) { p.Note(Warning, text) }
 
-// Tell is Note for those who do not write -q.
+// Tell shows a note to users who do not give -q.
 func (p *Printer) Tell(text string) { p.Note(Notice, text) }
 
 func (p *Printer) note(whom Note, e event) {
-	few := p.Quiet || p.Rounds && p.Progress == Auto && !p.Verbose // or each round would say the same
+	few := p.Quiet || p.Rounds && p.Progress == Auto && !p.Verbose // without it, each round would say the same
 	if whom == Detail && !p.Verbose || whom == Notice && few {
 		return
 	}
@@ -237,7 +239,7 @@ func (p *Printer) note(whom Note, e event) {
 	p.sayFew(string(whom), e, text)
 }
 
-// Would tells programs what a run would do with a file (--progress json).
+// Would reports to programs what a run would do with a file (--progress json).
 func (p *Printer) Would(action, url, path string, size *int64, reason string) {
 	defer p.lock()()
 	p.say(event{Event: "plan", Action: action, URL: url, Path: path, Size: size, Text: OneLine(reason)}, "")
@@ -266,16 +268,16 @@ func (p *Printer) failed(e event, err error, rest string) {
 	p.sayFew("ftpfetch: ", e, text+e.Error)
 }
 
-// kind is a kind of messages, of which only the first are shown.
+// kind is a kind of message, of which only the first few are shown.
 type kind struct {
 	words, mark, first string
 	n                  int
 }
 
-// mostAlike is how many messages of a kind are shown, and mostAgain how many failed files are named once more at the end.
+// mostAlike is how many messages of a kind are shown. mostAgain is how many failed files are named again at the end.
 const mostAlike, mostAgain = 5, 10
 
-// sayFew is say for a message that may come once for each of many things. Programs and those who write -v get all of them.
+// sayFew is say for a message that may come once for each of many things. With JSON or -v, all are shown.
 func (p *Printer) sayFew(mark string, e event, text string) {
 	if p.Progress != JSON && !p.Verbose {
 		k := p.kindOf(mark, text, e)
@@ -287,7 +289,8 @@ func (p *Printer) sayFew(mark string, e event, text string) {
 	p.say(e, mark+text)
 }
 
-// kindOf returns the kind of a message, which the words tell that are no names. After a hundred kinds all others are one.
+// kindOf returns the kind of a message. The words that are not names determine it. After a hundred kinds, all others
+// are one.
 func (p *Printer) kindOf(mark, text string, e event) *kind {
 	names := strings.NewReplacer(path.Base(cmp.Or(e.URL, "  ")), " ", filepath.Base(cmp.Or(e.Path, "  ")), " ")
 	all := strings.Join(slices.DeleteFunc(strings.Fields(names.Replace(text)), isName), " ")
@@ -304,10 +307,10 @@ func (p *Printer) kindOf(mark, text string, e event) *kind {
 	return k
 }
 
-// isName reports whether a word of a message may be a name or a number: a plain word has only lower-case letters.
+// isName reports whether a word of a message may be a name or a number. A plain word has only lower-case letters.
 func isName(word string) bool { return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz,;:") != "" }
 
-// Rest says how many messages of each kind were not shown, and where they all are.
+// Rest says how many messages of each kind were not shown, and where to find them.
 func (p *Printer) Rest(where string) {
 	defer p.lock()()
 	many := slices.DeleteFunc(p.kinds, func(k *kind) bool { return k.n <= mostAlike })
@@ -321,8 +324,8 @@ func (p *Printer) Rest(where string) {
 	p.kinds = nil
 }
 
-// Trace returns what is told about the dialogue: the user, as curl -v does, or only the rows at the bottom of the
-// terminal. It is nil if nobody wants to know. Lines of all connections but the first are marked with "[2]" and so on.
+// Trace returns a function that shows the dialogue: to the user, as curl -v does, or only in the rows at the bottom of
+// the terminal. It returns nil if neither is needed. Lines of all connections but the first are marked "[2]" and so on.
 func (p *Printer) Trace() func(ftpexec.Event) {
 	if p.mode(false) != Bar && !p.Verbose {
 		return nil
@@ -340,14 +343,14 @@ func (p *Printer) Trace() func(ftpexec.Event) {
 	}
 }
 
-// words replaces line ends, and the fields of options that package download speaks of, whose flags people know.
+// words replaces line ends, and replaces names of package download's options by the flags that users know.
 var words = strings.NewReplacer("\r\n", " / ", "\n", " / ",
 	"set Options.Base to", "--base", "set Options.Map to", "--map",
 	"Options.KeepDirs", "--keep-dirs", "Options.Format", "--format", "Tree.Reject", "--reject",
 	"Tree.FollowLinks", "--follow-links", "a greater Tree.Depth", "-r", "Tree.Depth", "--depth")
 
-// OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become " / ", and
-// fields of options become flags.
+// OneLine shortens and escapes text that may come from a server, for use within a line of output. Line ends become " /
+// ", and names of options become flags.
 func OneLine(s string) string {
 	const most = 1000
 	s = words.Replace(strings.TrimRight(s, "\r\n"))

@@ -25,7 +25,7 @@ import (
 type stand struct {
 	*Printer
 	out   bytes.Buffer
-	clock atomic.Int64 // a bar reads it too
+	clock atomic.Int64 // the drawing goroutine of a bar reads it too
 }
 
 func newStand(mode Mode) *stand {
@@ -35,10 +35,10 @@ func newStand(mode Mode) *stand {
 	return s
 }
 
-// after moves the clock.
+// after advances the clock.
 func (s *stand) after(d time.Duration) { s.clock.Add(int64(d)) }
 
-// compare compares what was printed since the last call.
+// compare compares what was printed since the last call with want.
 func (s *stand) compare(t *testing.T, want string) {
 	t.Helper()
 	if got := s.out.String(); got != want {
@@ -47,7 +47,7 @@ func (s *stand) compare(t *testing.T, want string) {
 	s.out.Reset()
 }
 
-// shownFile is a file of a run, or the only one.
+// shownFile is a file of a run with many files, or a lone file.
 type shownFile struct {
 	*Run
 	t *batch.Task
@@ -55,7 +55,7 @@ type shownFile struct {
 
 func (s *stand) lone(path string) shownFile { return s.Run(path, 1, -1).one(path) }
 
-// one begins a file of a run.
+// one starts a file of a run.
 func (r *Run) one(path string) shownFile {
 	u, err := urlparse.Parse("ftp://u:secret@h/x")
 	if err != nil {
@@ -76,7 +76,7 @@ func (f shownFile) end(done download.Result, err error) {
 	f.Event(batch.Event{Event: download.Event{Kind: download.Ended, Err: err}, Task: f.t, Result: done})
 }
 
-// counts tells a run how far it is.
+// counts gives a run its current totals.
 func (r *Run) counts(t batch.Totals, done, size, received int64) {
 	r.received = received
 	r.Event(batch.Event{Event: download.Event{Kind: download.Progress, Done: done, Total: size}, Totals: t})
@@ -85,7 +85,7 @@ func (r *Run) counts(t batch.Totals, done, size, received int64) {
 var lost = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
 var retries = download.Event{Err: lost, Text: "2 of 5", Wait: 1500 * time.Millisecond}
 
-// TestSilentFile checks that a file of many of which nothing is shown costs little.
+// TestSilentFile checks that one of many files costs little if nothing of it is shown.
 func TestSilentFile(t *testing.T) {
 	for _, mode := range []Mode{Auto, None} {
 		r := newStand(mode).Run("", 10, -1)
@@ -217,7 +217,7 @@ func TestJSON(t *testing.T) {
 	f.happens(download.Event{Kind: download.Noted, Text: "starting over"})
 	f.update(4, -1) // the offset falls even if a transfer starts over between two updates
 	f.end(download.Result{}, lost)
-	s.Failed("ftp://h/x", lost, "") // the earlier state is gone
+	s.Failed("ftp://h/x", lost, "") // the earlier file is forgotten
 	_, err := urlparse.Parse("ftp://u:secret@h/a b")
 	s.Failed("", err, "")
 	s.compare(t, want.Replace(`<done~00.000#,"size":5,"skipped":true}
@@ -231,7 +231,7 @@ func TestJSON(t *testing.T) {
 `))
 }
 
-// TestRunPlain checks that the lines about all files become rarer.
+// TestRunPlain checks that the intervals between lines about all files grow.
 func TestRunPlain(t *testing.T) {
 	s := newStand(Plain)
 	r := s.Run("", 3, 300)
@@ -248,7 +248,8 @@ func TestRunPlain(t *testing.T) {
 	s.compare(t, "1 of 3 complete, 1 already there, 1 failed, 2 directories could not be fully listed, 1 link not followed: 1 B in 1 h 6 min, 0 B/s\n")
 }
 
-// TestFailedAgain checks that what failed is named again at the end, up to ten names, if it may be out of sight.
+// TestFailedAgain checks that the end names the failed files again, at most ten, if their messages may have scrolled
+// away.
 func TestFailedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		fail  int
@@ -334,7 +335,7 @@ func TestEventsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestNote checks that a run which waits says so, that other notes are for -v, and that -q keeps it quiet.
+// TestNote checks that a waiting run says so, that other notes need -v, and that -q silences them.
 func TestNote(t *testing.T) {
 	for flag, want := range map[string]string{
 		"": "text\nftpfetch: warning: text\n", "-v": "text\n* text\nftpfetch: warning: text\n", "-q": "ftpfetch: warning: text\n",

@@ -20,7 +20,7 @@ import (
 
 const refresh = 75 * time.Millisecond
 
-// animate draws the rows of r at the bottom of the terminal until stop is called, which removes them. What is written
+// animate draws the rows of r at the bottom of the terminal until stop is called, which removes them. Text written
 // meanwhile appears above them. The cursor is always at the start of the line below.
 func (p *Printer) animate(r *Run) (stop func()) {
 	p.bottom = r
@@ -32,7 +32,7 @@ func (p *Printer) animate(r *Run) (stop func()) {
 				return
 			case <-tick:
 				p.mu.Lock()
-				if p.bottom != nil { // else the terminal may be closed
+				if p.bottom != nil { // otherwise the terminal may be closed
 					p.draw("")
 				}
 				p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *Printer) animate(r *Run) (stop func()) {
 	}
 }
 
-// Alone calls f, which asks the user something, while the bottom of the terminal is empty.
+// Alone calls f, which prompts the user, while the bottom of the terminal is empty.
 func (p *Printer) Alone(f func()) {
 	swap := func(r *Run) (before *Run) {
 		defer p.lock()()
@@ -60,7 +60,8 @@ func (p *Printer) Alone(f func()) {
 	f()
 }
 
-// ask notes that the user is asked something. What waits for the answer does not count the time until it is called.
+// ask records that the user is being prompted. The time until answered is called does not count for what waits for the
+// answer.
 func (p *Printer) ask() (answered func()) {
 	defer p.lock()()
 	r := p.run
@@ -75,14 +76,14 @@ func (p *Printer) ask() (answered func()) {
 	}
 }
 
-// draw writes text, which is empty or ends in a line end, above the rows, and draws them anew. A process that was stopped,
-// or is in the background, leaves the rows from before where they are: what stands below them is the shell's.
+// draw writes text, which is empty or ends in a line end, above the rows, and redraws them. A process that was stopped,
+// or is in the background, does not erase its old rows, because the shell has written below them.
 func (p *Printer) draw(text string) {
 	away := inBackground(p.err)
 	if len(p.drawn) > 0 && !away && time.Since(p.painted) < time.Second {
 		width, _ := size(p.err)
 		up := 0
-		for _, columns := range p.drawn { // the terminal may have become narrower
+		for _, columns := range p.drawn { // the terminal may be narrower now
 			up += max(1, (columns+width-1)/width)
 		}
 		text = fmt.Sprintf("\r\x1b[%dA\x1b[J", up) + text
@@ -115,7 +116,7 @@ func size(out io.Writer) (width, height int) {
 	return 80, 24
 }
 
-// draws reports whether rows can be drawn on out: no terminal, or one that says how wide it is and can move its cursor.
+// draws reports whether rows can be drawn on out. It must be a terminal that tells its width and can move the cursor.
 func draws(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -128,7 +129,7 @@ func draws(out io.Writer) bool {
 // Console is the terminal that the process belongs to, whatever its standard input and output are.
 type Console struct{ In, Out *os.File }
 
-// OpenConsole opens the console by its names on this system.
+// OpenConsole opens the console by its name on this system.
 func OpenConsole() (*Console, error) {
 	in, err := os.OpenFile(consoleIn, os.O_RDWR, 0)
 	out := in
@@ -138,8 +139,9 @@ func OpenConsole() (*Console, error) {
 	return &Console{in, out}, err
 }
 
-// ReadSecret shows prompt and reads a line without echo, or returns io.EOF if there is none (^D). If ctx ends first, it turns the echo back
-// on and leaves the read to end with the process: not every system can cancel a read of a terminal.
+// ReadSecret shows prompt and reads a line without echo. It returns io.EOF if there is none (^D). If ctx ends first,
+// ReadSecret turns the echo back on and leaves the read to end with the process: not every system can cancel a read of
+// a terminal.
 func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, err error) {
 	fd := int(c.In.Fd())
 	before, err := term.GetState(fd)
@@ -149,7 +151,7 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 	read := make(chan func() (string, error), 1)
 	go func() {
 		fmt.Fprint(c.Out, prompt)
-		if ctx.Err() == nil { // a terminal that was stopped may have taken the prompt too late
+		if ctx.Err() == nil { // a terminal stopped by ^S may take the prompt too late
 			line, err := readSecret(c.In)
 			read <- func() (string, error) { return line, err }
 		}
@@ -165,7 +167,7 @@ func (c *Console) ReadSecret(ctx context.Context, prompt string) (line string, e
 	return line, err
 }
 
-// ReadLine reads a line byte by byte, so that what follows stays unread. It returns io.EOF if there is not one byte.
+// ReadLine reads a line byte by byte, so that what follows stays unread. It returns io.EOF if there is no byte to read.
 func ReadLine(in io.Reader) (string, error) {
 	var line []byte
 	for one := make([]byte, 1); len(line) <= 4096; line = append(line, one[0]) {
@@ -180,11 +182,11 @@ func ReadLine(in io.Reader) (string, error) {
 	return "", errors.New("the line is too long for a password")
 }
 
-// rowDelay is how old a transfer is when it gets a row. Small files get none: the screen would flicker.
+// rowDelay is the age at which a transfer gets a row. Without it, small files would make the screen flicker.
 const rowDelay = 300 * time.Millisecond
 
-// rows returns the rows for a terminal of this size: one for each file and one for all of them, which stays where there is
-// not room for all. Before data flows the last one shows the end of the dialogue.
+// rows returns the rows for a terminal of this size: one for each file, and last one for all of them, which has
+// priority if there is not room for all. Before data flows, the last row shows the state of the dialogue.
 func (r *Run) rows(width, height int) (rows []string) {
 	now := r.p.now()
 	for _, f := range r.files {
@@ -200,7 +202,7 @@ func (r *Run) rows(width, height int) (rows []string) {
 	if !r.lone && now.Sub(r.began) >= rowDelay {
 		rows = append(rows, r.row(width))
 	}
-	if most := max(1, height-2); len(rows) > most { // one is for the cursor, one for what was there before
+	if most := max(1, height-2); len(rows) > most { // one line is for the cursor, one for what was there before
 		rows = append(rows[:most-1], rows[len(rows)-1])
 	}
 	return rows
@@ -219,8 +221,8 @@ func (r *Run) row(width int) string {
 
 func (r *Run) flows() bool { return r.received > 0 || r.totals.Complete > 0 }
 
-// parts returns, for example, "3 of 8 files", "1 failed", "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB", the
-// most important first.
+// parts returns, for example, "3 of 8 files", "1 failed", "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB", the most
+// important first.
 func (r *Run) parts() []string {
 	files, octets := r.of()
 	parts := []string{fmt.Sprintf("%d of %s", r.totals.Complete, printable.Count(files, "file", "files"))}
@@ -239,7 +241,7 @@ func (r *Run) parts() []string {
 	return append(parts, r.speed.parts(r.done, octets)...)
 }
 
-// tree returns the name of the tree that is listed: ".../pub/", or of several "directories".
+// tree returns a name for what is being listed: ".../pub/", or "directories" for several trees.
 func (p *Printer) tree() string {
 	if p.Tree == nil {
 		return "directories"
@@ -251,7 +253,7 @@ func (p *Printer) tree() string {
 }
 
 // row returns, for example, "name.tar.gz [==>--]  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01", in width columns. The
-// figures of several files stand below each other. Of a long name the end stays.
+// figures of several files are aligned. If a name is too long, row keeps its end.
 func (f *file) row(width int) string {
 	facts := f.facts(width)
 	room := max(0, width-len(facts)-1)
@@ -266,11 +268,11 @@ func (f *file) row(width int) string {
 	return strings.TrimRight(runewidth.Truncate(runewidth.FillRight(name, room)+" "+facts, max(width, 0), ""), " ")
 }
 
-// leastName is how many columns the name of a file has before anything else, in a terminal of 40 columns.
+// leastName is the number of columns reserved for the name of a file. Facts that do not fit beside it are left out.
 const leastName = 18
 
-// facts returns, for example, "  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01  try 2", or in a narrow terminal what of it
-// matters most beside the name. The percentage is rounded down, so that 100 means all.
+// facts returns, for example, "  1.0 MiB / 2.0 MiB   50 %  1.0 MiB/s    0:01  try 2", or in a narrow terminal the most
+// important of these. The percentage is rounded down, so that 100 means all.
 func (f *file) facts(width int) (text string) {
 	percent := ""
 	if f.total > 0 {
@@ -300,19 +302,19 @@ func (f *file) facts(width int) (text string) {
 	return strings.Join(shown, "")
 }
 
-// speed measures bytes per second. If the data goes straight to the file its counter moves in steps of up to half a
-// second, so a sample lasts from one step to another.
+// speed measures bytes per second. If data goes straight to the file, its counter advances in steps of up to half a
+// second, so a sample lasts from one step to the next.
 type speed struct {
-	last      int64 // value of the counter
+	last      int64 // last value of the counter
 	began, at time.Time
 	rate      float64 // 0: not known yet
 }
 
-// update adds the counter's value now. If it has fallen, measuring starts over.
+// update takes the counter's value at the time now. If the value has fallen, measuring starts over.
 func (s *speed) update(done int64, now time.Time) {
-	const memory = 12     // seconds: a sample that old counts for a third
-	const shortest = 0.25 // of a sample
-	const stall = 2       // so long without movement is a sample too
+	const memory = 12     // seconds: a sample of that age counts for a third
+	const shortest = 0.25 // seconds: shortest sample
+	const stall = 2       // seconds: after so long without movement, that is a sample too
 	if s.at.IsZero() || done < s.last {
 		*s = speed{last: done, began: now, at: now}
 		return
@@ -321,14 +323,14 @@ func (s *speed) update(done int64, now time.Time) {
 	if span < shortest || done == s.last && span < stall {
 		return
 	}
-	// At first the rate is the average since the start, later that of the last seconds.
+	// At first the rate is the average since the start; later it is that of the last seconds.
 	weight := max(1-math.Exp(-span/memory), span/now.Sub(s.began).Seconds())
 	s.rate += (float64(done-s.last)/span - s.rate) * weight
 	s.last = done
 	s.at = now
 }
 
-// left returns the time that the rest takes at the current rate, or "" if that is unknown.
+// left returns the time that the remaining bytes take at the current rate, or "" if that is unknown.
 func (s *speed) left(done, total int64) string {
 	seconds := float64(total-done) / s.rate
 	if total < done || s.rate <= 0 || seconds > 1e8 {
@@ -353,7 +355,8 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// ending returns what has come and how fast, for example "108 MiB in 16.1 s, 6.7 MiB/s". A moment has no rate.
+// ending returns how much was received and how fast, for example "108 MiB in 16.1 s, 6.7 MiB/s". Very short times give
+// no rate.
 func ending(received int64, took time.Duration) string {
 	text := printable.Size(received) + " in " + printable.Duration(took)
 	if received > 0 && took >= 100*time.Millisecond {

@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The device names of the terminal that the process belongs to.
+// consoleIn and consoleOut are the device names of the controlling terminal.
 const consoleIn, consoleOut = "/dev/tty", "/dev/tty"
 
 // movesCursor reports whether a terminal of this type understands the sequences that move the cursor.
 func movesCursor(_ *os.File, kind string) bool { return kind != "" && kind != "dumb" }
 
-// readSecret reads a line without echo. To [term.ReadPassword] the end of the input, which ^D is, is not the end.
+// readSecret reads a line without echo. It does not use [term.ReadPassword], which does not return at the end of the
+// input (^D).
 func readSecret(in *os.File) (string, error) {
 	fd := int(in.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)
@@ -32,7 +33,7 @@ func readSecret(in *os.File) (string, error) {
 	return ReadLine(in)
 }
 
-// inBackground reports whether out is the terminal that the process belongs to, and another job has it.
+// inBackground reports whether out is the controlling terminal and another job is in its foreground.
 func inBackground(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {

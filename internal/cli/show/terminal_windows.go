@@ -8,10 +8,10 @@ import (
 	"golang.org/x/term"
 )
 
-// The device names of the console that the process belongs to.
+// consoleIn and consoleOut are the device names of the console.
 const consoleIn, consoleOut = "CONIN$", "CONOUT$"
 
-// movesCursor makes the console understand the sequences that move the cursor, and reports whether it does.
+// movesCursor makes the console accept the sequences that move the cursor, and reports whether it does.
 func movesCursor(console *os.File, kind string) bool {
 	var mode uint32
 	handle := windows.Handle(console.Fd())
@@ -19,7 +19,7 @@ func movesCursor(console *os.File, kind string) bool {
 		windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// readSecret reads a line without echo. Only ^Z and Enter end the input of a console.
+// readSecret reads a line without echo. Only ^Z with Enter ends the input of a console.
 func readSecret(in *os.File) (string, error) {
 	line, err := term.ReadPassword(int(in.Fd()))
 	return string(line), err

@@ -23,12 +23,12 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// Where the victim of [TestFrozen] stops, besides before each place and slot that it locks.
+// The stages at which the victim of [TestFrozen] stops, besides the moments before it locks a place or slot.
 const writing, admitted, connected, closed, released = "writes held", "admitted", "connected", "closed", "released"
 
 func init() { victim = suffer }
 
-// suffer is a run that does something to itself at a stage, and then goes on.
+// suffer is a run that exits or signals itself at a stage. If it survives, it continues.
 func suffer() {
 	address, stage := os.Getenv("VICTIM"), os.Getenv("STAGE")
 	var reached atomic.Bool
@@ -59,10 +59,10 @@ func suffer() {
 	os.Exit(0)
 }
 
-// short is the silence of these tests.
+// short is the value of silence in these tests.
 const short = 500 * time.Millisecond
 
-// visit waits for a slot, connects, and gives the slot back.
+// visit waits for a slot, connects, and releases the slot.
 func visit(ctx context.Context, admit func(context.Context, string) (func(), error), address string, reach func(string)) {
 	release, err := admit(ctx, address)
 	if err != nil {
@@ -80,8 +80,8 @@ func visit(ctx context.Context, admit func(context.Context, string) (func(), err
 	reach(released)
 }
 
-// counter is a server that counts its connections. It asks the kernel which of them are open when another comes: a
-// goroutine that waits for their ends would learn of them late on a busy machine.
+// counter is a server that counts its connections. When one arrives, it asks the kernel which others are open: on a
+// busy machine, a goroutine that waits for their ends would notice them late.
 type counter struct {
 	net.Listener
 	most atomic.Int32
@@ -112,7 +112,7 @@ func newCounter(t *testing.T) *counter {
 	return c
 }
 
-// hasEnded closes conn and returns true if the other side has closed it.
+// hasEnded reports whether the other side has closed conn. If so, it closes conn.
 func hasEnded(conn net.Conn) (ended bool) {
 	raw, err := conn.(*net.TCPConn).SyscallConn()
 	if err == nil {
@@ -129,8 +129,8 @@ func hasEnded(conn net.Conn) (ended bool) {
 }
 
 // TestFrozen stops, kills and ends a process at every stage of its wait and of its use of a slot. There are never more
-// connections than slots. The others are served, also while the process is stopped, unless it has the only slot: then they
-// say so, and are served when it goes on.
+// connections than slots. The other processes are served even while this one is stopped, unless it has the only slot.
+// Then they say so, and are served when it continues.
 func TestFrozen(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	before := silence

@@ -1,4 +1,5 @@
-// Package slots bounds the connections to a server of all runs of this user on this machine, by files that they lock.
+// Package slots limits the connections to a server of all runs of this user on this machine. The runs lock files to do
+// so.
 package slots
 
 import (
@@ -21,24 +22,24 @@ import (
 )
 
 const (
-	// waiters that are served in turn; any others compete for the last place
+	// number of waiters that are served in turn; any others compete for the last place
 	places = 64
-	poll   = 50 * time.Millisecond // between two looks at a file that another run has locked
-	// how long a server may still count a connection that was closed
+	poll   = 50 * time.Millisecond // between two attempts to lock a file
+	// how long a server may still count a closed connection
 	settling = 250 * time.Millisecond
 )
 
-// silence is for how long a waiter may make no sign until those behind it pass it: it may be stopped (SIGSTOP), and has no
-// connection. It is a variable for a test.
+// silence is how long a waiter may give no sign before those behind it pass it: it may be stopped (SIGSTOP). A waiter
+// has no connection, so passing it cannot exceed the limit. A test changes silence.
 var silence = 3 * time.Second
 
-// Share makes c one of the Clients that together have at most so many connections to a server, given in the order of their
-// calls. It says who has the connections once a wait has lasted a second, and again after pauses that double. Share returns
-// the directory of the files, and makes it if it is missing.
+// Share makes c one of the Clients that together have at most so many connections to a server, granted in the order of
+// their requests. It calls say with the processes that have the connections after a wait of a second, and again after
+// pauses that double. Share returns the directory of the files, and creates it if it is missing.
 func Share(c *ftpexec.Client, most int, say func(text string)) (dirs []string, err error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if info, err := os.Stat(dir); err != nil || !disk.Alone(info) {
-		dir = os.TempDir() // there may be none for this user, as under cron and su
+		dir = os.TempDir() // the variable may be unset for this user, as under cron and su
 	}
 	dir = filepath.Join(dir, fmt.Sprint(".ftpfetch-slots-", os.Geteuid()))
 	err = os.MkdirAll(dir, 0o700)
@@ -51,17 +52,18 @@ func Share(c *ftpexec.Client, most int, say func(text string)) (dirs []string, e
 	return []string{dir}, localfile.Failure(dir, "cannot be used", err)
 }
 
-// share is this run among those that share their connections.
+// share is this run's part in sharing connections.
 type share struct {
 	dir  string
 	most int
 	say  func(text string)
 
 	mu   sync.Mutex
-	next time.Time // no wait is told before
+	next time.Time // no wait is reported before this time
 }
 
-// admit waits for a slot: first for one place in the queue after another, down to the first, and there for a free slot.
+// admit waits for a slot. It moves through the places of the queue from the last to the first, and from there to a free
+// slot.
 func (s *share) admit(ctx context.Context, address string) (release func(), err error) {
 	key := strings.Replace(strings.ToLower(address), ".:", ":", 1)
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
@@ -87,7 +89,7 @@ func (s *share) admit(ctx context.Context, address string) (release func(), err 
 		return nil, err
 	}
 	return func() {
-		_ = write(slot, 0) // or else it counts as that of a run that was killed
+		_ = write(slot, 0) // otherwise the slot would count as that of a killed run
 		slot.Close()
 	}, nil
 }
@@ -96,13 +98,13 @@ func (s *share) admit(ctx context.Context, address string) (release func(), err 
 type wait struct {
 	*share
 	address string
-	name    string // of the files of this server, without their ends
+	name    string // the common beginning of this server's file names
 	since   time.Time
-	place   *os.File // that it has in the queue; nil before
+	place   *os.File // the place that it has in the queue; nil if none
 }
 
-// lock waits until it has locked one of the files from first to last. If a waiter has the only one and is silent, lock
-// passes it and returns nil. It looks at it twice, because who has just come there may not have made a sign.
+// lock waits until it has locked one of the files from first to last. If the only one belongs to a silent waiter, lock
+// passes it by and returns nil. It looks twice, because a waiter that has just come may not have given a sign yet.
 func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File, error) {
 	var signed time.Time
 	for looks := 0; ; looks++ {
@@ -123,7 +125,8 @@ func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File
 	}
 }
 
-// try locks a file, and returns nil if another run has it: silent says that this waits in the queue and makes no sign.
+// try locks a file, and returns nil if another run has it. silent means that the other run waits in the queue and gives
+// no sign.
 func (w *wait) try(kind string, i int) (locked *os.File, silent bool, err error) {
 	f, err := os.OpenFile(fmt.Sprint(w.name, kind, i), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -142,7 +145,7 @@ func (w *wait) try(kind string, i int) (locked *os.File, silent bool, err error)
 	return nil, silent, err
 }
 
-// tell says how long this wait has lasted and which processes have the connections, if it is time to.
+// tell reports, if it is time to, how long this wait has lasted and which processes have the connections.
 func (w *wait) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,11 +169,11 @@ func (w *wait) tell() {
 	w.say(text)
 }
 
-// record is the form of what a file says: the process that has the slot or waits, 0 if none has it. It always has the same
-// length: a file that says anything else is damaged.
+// record is the format of a file: the process that has the slot or waits for it, or 0. Its length never varies, so a
+// file with any other text is damaged.
 const record = "process %010d\n"
 
-// write replaces what f says. If it is killed between its two steps, f is damaged.
+// write replaces the record in f. If the process is killed between the two steps, f is damaged.
 func write(f *os.File, pid int) error {
 	return disk.Do("write", f.Name(), func() error {
 		n, err := f.WriteAt(fmt.Appendf(nil, record, pid), 0)
@@ -181,7 +184,7 @@ func write(f *os.File, pid int) error {
 	})
 }
 
-// read returns which process f names, 0 for none, -1 if f is damaged. fresh says that nobody has written to it.
+// read returns the process that f names, 0 for none, -1 if f is damaged. fresh means that f was never written to.
 func read(f *os.File) (pid int, fresh bool) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 100))
 	_, _ = fmt.Sscanf(string(text), record, &pid)
@@ -191,7 +194,7 @@ func read(f *os.File) (pid int, fresh bool) {
 	return pid, err == nil && len(text) == 0
 }
 
-// settled reports whether the server no longer counts the connection of the last run that had a slot.
+// settled reports whether the server no longer counts the connection of the last run that had the slot.
 func settled(slot *os.File) bool {
 	pid, fresh := read(slot)
 	if pid != 0 && !fresh { // that run was killed, perhaps just now
@@ -201,7 +204,7 @@ func settled(slot *os.File) bool {
 	return fresh || age(slot) >= settling
 }
 
-// age is how long ago f was written to; 0 if that is not known.
+// age returns the time since f was written to; 0 if it is not known.
 func age(f *os.File) time.Duration {
 	info, err := f.Stat()
 	if err != nil {

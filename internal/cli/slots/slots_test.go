@@ -22,11 +22,11 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// most is how many slots the tests' server has, at this address.
+// most is the number of slots of the tests' server, and address its address.
 const most, address = 3, "ftp.example.org:21"
 
-// TestMain is a run too: one that takes a slot and gives it back, again and again. Meanwhile it locks one of as many
-// witnesses. If there is none left, it leaves a file that says so.
+// TestMain is also a run that takes a slot and releases it, again and again. While it has the slot, it locks one of as
+// many witness files as there are slots. If none is free, it leaves a file that says so.
 func TestMain(m *testing.M) {
 	if victim != nil && os.Getenv("VICTIM") != "" {
 		victim()
@@ -51,14 +51,14 @@ func TestMain(m *testing.M) {
 // victim is a run of TestFrozen; nil where processes cannot be stopped.
 var victim func()
 
-// open returns what admits at most so many, and the directory.
+// open returns the function that admits at most so many connections, and the directory.
 func open(most int) (admit func(context.Context, string) (func(), error), dir string) {
 	var c ftpexec.Client
 	dirs, _ := Share(&c, most, func(string) {})
 	return c.Admit, dirs[0]
 }
 
-// free locks a file for a while. It returns false if another has it.
+// free locks a file for d. It returns false if the file is locked already.
 func free(name string, d time.Duration) bool {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -72,8 +72,8 @@ func free(name string, d time.Duration) bool {
 	return locked
 }
 
-// TestKilled kills runs that have a slot, want one, or are about to. There are never more with a slot than slots, and in the
-// end all slots are free.
+// TestKilled kills runs that have a slot, want one, or are about to. There must never be more holders than slots, and
+// in the end all slots must be free.
 func TestKilled(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	t.Setenv("SLOTS", t.TempDir())
@@ -98,8 +98,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Who waits is served in the order of arrival, within one process too, when the server has forgotten the last connection.
-// Who gives up is left out.
+// TestInTurn checks that waiters are served in the order of arrival, also within one process, once the server has
+// forgotten the last connection. Waiters that give up are skipped.
 func TestInTurn(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	admit, dir := open(1)
@@ -139,8 +139,8 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
-// TestDirectory checks where the files are: in the user's own directory for such things, or else below the directory for
-// temporary files, which all users have, in one that only this user can change.
+// TestDirectory checks where the files are: in the user's own runtime directory, or else below the directory for
+// temporary files, which all users share, in a directory that only this user can change.
 func TestDirectory(t *testing.T) {
 	own := t.TempDir()
 	temporary := t.TempDir()
@@ -166,7 +166,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestPlacesAreGivenBack checks that a run which has a slot, or gave up, has no place in the queue.
+// TestPlacesAreGivenBack checks that a run that has a slot, or gave up, has no place in the queue.
 func TestPlacesAreGivenBack(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	admit, dir := open(1)
@@ -187,8 +187,8 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestWhoHasIt checks that the file of a slot names the process that has it, and nobody afterwards, and that who waits for
-// longer than a second is told so.
+// TestWhoHasIt checks that the file of a slot names the process that has it, and none afterwards, and that a wait of
+// more than a second is reported with it.
 func TestWhoHasIt(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	told := make(chan string, 1)
@@ -226,7 +226,7 @@ func TestWhoHasIt(t *testing.T) {
 	}
 }
 
-// TestSign checks that who waits makes a sign again and again, so that nobody takes it for stopped.
+// TestSign checks that waiters give signs regularly, so that no other run takes them for stopped.
 func TestSign(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	before := silence
@@ -249,7 +249,7 @@ func TestSign(t *testing.T) {
 	release()
 }
 
-// TestShare refuses a directory that others can write to, and a file system without locks.
+// TestShare checks that Share refuses a directory that others can write to, and a file system without locks.
 func TestShare(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	t.Setenv("TMPDIR", t.TempDir())
@@ -285,15 +285,15 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestRecord gives the file of a slot every beginning of what it says, and what it never says. Only a new file is free at
-// once; any other counts as that of a run that was killed just now, and is free a moment later.
+// TestRecord writes every prefix of a record, and text that is no record, to the file of a slot. Only a new file is
+// free at once; any other counts as that of a run that was just killed, and is free a moment later.
 func TestRecord(t *testing.T) {
 	of := func(pid int64) string { return fmt.Sprintf(record, pid) }
 	texts := []string{of(0) + of(0), of(1) + "x", of(12345678901), "process -000000001\n", strings.Repeat("x", 200), "\x00", strings.Repeat("\x00", len(of(0))), strings.ToUpper(of(0)), of(0), of(int64(os.Getpid()))}
 	for n := range of(7) {
 		texts = append(texts, of(7)[:n])
 	}
-	for _, pid := range []int64{0, 1, math.MaxInt32} { // or else what is left of a longer one would follow a shorter one
+	for _, pid := range []int64{0, 1, math.MaxInt32} { // otherwise the rest of a longer record would follow a shorter one
 		if len(of(pid)) != len(of(7)) {
 			t.Errorf("%q is not as long as %q", of(pid), of(7))
 		}
@@ -312,7 +312,7 @@ func TestRecord(t *testing.T) {
 	t.Logf("%d cases", len(texts))
 }
 
-// TestSpelling checks that all spellings of a server's address are one server.
+// TestSpelling checks that all spellings of a server's address share the slots of one server.
 func TestSpelling(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	t.Setenv("TMPDIR", t.TempDir())
@@ -328,12 +328,13 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestTell says who has connections, and nobody who has none, once a wait has lasted a second, and not again at once.
+// TestTell checks that a wait of a second reports the processes that have connections, and no others, and is not
+// reported again at once.
 func TestTell(t *testing.T) {
 	dir := t.TempDir()
 	var said []string
 	s := &share{dir: dir, most: 3, say: func(text string) { said = append(said, text) }}
-	for slot, pid := range []int{7, 0} { // the third was never taken
+	for slot, pid := range []int{7, 0} { // the third slot was never taken
 		f := must.Get(os.Create(filepath.Join(dir, fmt.Sprint("h.slot", slot+1))))(t)
 		must.Do(t, write(f, pid))
 		must.Do(t, f.Close())
