@@ -24,13 +24,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// names hold what is special in URLs, shells and servers. They are bytes, not text.
+// names have characters that are special in URLs, shells or servers. They are bytes, not text.
 var names = []string{
 	"plain.txt", "semi;colon", "quest?ion", "ha#sh", "per%cent", "white space", `dou"ble`, "sin'gle", `back\slash`,
 	"latin-\xe9-one", "utf-\u00fc-8", "-dash", "ti~lde", "a:b", "a@b", "a&b=c", "{br}[ack]", "st*r", "\x01control", " both ", "%2F",
 }
 
-// tree has every name in /odd, and in a directory "dir NAME" there.
+// tree has every name as a file in /odd, and as a directory "dir NAME" there.
 func tree() map[string]string {
 	t := map[string]string{
 		"/etc/motd":                  "welcome\n",
@@ -93,8 +93,8 @@ func (s *secrets) supply(context.Context, string, string, string) (string, error
 	return s.password, nil
 }
 
-// checkURL runs one URL in flights and one command at a time. The server must receive the plan, byte for byte, and the
-// result must be want.
+// checkURL retrieves one URL with flights and with one command at a time. The server must receive the plan, byte for
+// byte, and the result must be want.
 func checkURL(t *testing.T, rawURL, want string) {
 	t.Helper()
 	for _, sequential := range []bool{false, true} {
@@ -127,12 +127,12 @@ func comparePlan(t *testing.T, s *testserver.Server, u *urlparse.URL) {
 		}
 		want = append(want, c.Verb+" "+c.Arg)
 	}
-	if last := len(want) - 1; want[last] == "NLST " { // without a name
+	if last := len(want) - 1; want[last] == "NLST " { // without an argument
 		want[last] = "NLST"
 	}
 	want = append(want, "QUIT")
 	got := slices.DeleteFunc(s.Commands(), besidePlan)
-	if i := slices.Index(got, "MLSD"); i > 0 { // List asks once more about an empty directory
+	if i := slices.Index(got, "MLSD"); i > 0 { // List sends MLSD again if a directory is empty
 		got = slices.Delete(got, i-1, i+1)
 	}
 	if !slices.Equal(got, want) {
@@ -188,7 +188,7 @@ func TestSection3_2_EmptyPath(t *testing.T) {
 
 func TestSection3_2_1_Logins(t *testing.T) {
 	tests := []struct {
-		url, login string // what the server gets as USER and PASS
+		url, login string // what the server receives as USER and PASS
 		asked      int    // how often the password is asked for
 	}{
 		{"ftp://SERVER/pub/text.txt", "USER anonymous|PASS ftpfetch@example.com", 0},
@@ -224,7 +224,7 @@ func (l library) AuthUser(ftpserver.ClientContext, string, string) (ftpserver.Cl
 	return l.Fs, nil
 }
 
-// TestSection3_2_NamesOnAnotherServer retrieves the same names from a server that somebody else has written.
+// TestSection3_2_NamesOnAnotherServer retrieves the same names from a server that was written independently.
 func TestSection3_2_NamesOnAnotherServer(t *testing.T) {
 	files := afero.NewMemMapFs()
 	for name, text := range tree() {

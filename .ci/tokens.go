@@ -1,7 +1,7 @@
 //go:build ignore
 
-// tokens prints how many tokens the Go files named on its standard input have together. Comments, blank lines and line
-// ends are free, so nothing is gained by packing code.
+// tokens prints the total number of tokens in the Go files that its standard input names. Comments, blank lines and
+// line ends do not count, so packing code gains nothing.
 package main
 
 import (
@@ -34,7 +34,7 @@ func count(name string, code []byte) (n int) {
 		if t == token.EOF {
 			return n
 		}
-		if t != token.SEMICOLON || text != "\n" { // the scanner inserts those
+		if t != token.SEMICOLON || text != "\n" { // the scanner inserts it
 			n++
 		}
 	}

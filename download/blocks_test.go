@@ -20,7 +20,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestDamagedPart changes a byte at each end of each block of a part. Only the damaged block is fetched again.
+// TestDamagedPart changes a byte at each end of each block of a part, and checks that the next run fetches only the
+// damaged block.
 func TestDamagedPart(t *testing.T) {
 	const block = 64 << 10
 	for _, segments := range []int{1, 3} {
@@ -59,7 +60,8 @@ func (k *kit) flip(name string, at int) {
 	}
 }
 
-// TestDamagedAdopted checks that bytes which -c took and which changed since are taken again from the target, or else fetched.
+// TestDamagedAdopted damages bytes that Continue copied from the target. Continue must copy them again, and other runs
+// must fetch them.
 func TestDamagedAdopted(t *testing.T) {
 	for _, o := range []Options{{Existing: Continue}, {}, {Existing: Overwrite}} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -92,7 +94,7 @@ func namesIn(t *testing.T, dir string) []string {
 	return all
 }
 
-// wantNames checks that dir holds exactly these names.
+// wantNames checks that dir has exactly these names.
 func wantNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	if got := namesIn(t, dir); !slices.Equal(got, want) {
@@ -100,7 +102,7 @@ func wantNames(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// TestCheckpoints checks that a journal is written every second while data flows.
+// TestCheckpoints checks that a run writes the journal every second while data arrives.
 func TestCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	for seconds := range 4 {
@@ -112,7 +114,7 @@ func TestCheckpoints(t *testing.T) {
 				}
 				return nil
 			})
-			limit := int64(len(body)) * 2 / int64(2*seconds+1) // so that it takes half a second more
+			limit := int64(len(body)) * 2 / int64(2*seconds+1) // so that the download takes half a second more
 			path := filepath.Join(dir, strconv.Itoa(seconds))
 			_, err := File(t.Context(), memorySource{contents: body}, urlOf(t, "ftp://h/f"), path, &Options{Limit: limitOf(limit)})
 			if want := seconds; err != nil || journals != want {
@@ -122,16 +124,16 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestFileFaults makes the server fail in many ways and never recover. No file appears, the bytes that arrived stay, and
-// the next run fetches the rest.
+// TestFileFaults makes the server fail in many ways and never recover. The run must create no file and keep the bytes
+// that arrived, and the next run must fetch the rest.
 func TestFileFaults(t *testing.T) {
 	for _, tt := range []struct {
 		what  string
 		verb  string
 		fault testserver.Action
 		want  error
-		tries int  // transfers asked for
-		kept  bool // a part
+		tries int  // transfers that the client requests
+		kept  bool // the part is kept
 	}{
 		{"refused", "RETR", testserver.Reply("550 No such file"), ftpexec.ErrRefused, 1, false},
 		{"busy", "RETR", testserver.Reply("450 Try later"), ftpexec.ErrRefused, 4, false},
@@ -168,7 +170,8 @@ func TestFileFaults(t *testing.T) {
 	}
 }
 
-// TestFileCanceled ends the context while data flows. What arrived stays, and the next run resumes from it.
+// TestFileCanceled ends the context while data arrives. The run must keep the bytes that arrived, and the next run must
+// resume from them.
 func TestFileCanceled(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(during(1, testserver.Cut(100_000, testserver.Stalled)))
@@ -217,7 +220,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestToBroken checks that the writer's errors are told from the server's, whichever way the bytes take.
+// TestToBroken checks that To tells the writer's errors from the server's, whether it copies through a buffer or not.
 func TestToBroken(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": strings.Repeat("0123456789abcdef", 200_000)})
 	r, pipe, err := os.Pipe()

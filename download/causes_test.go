@@ -25,7 +25,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// uses are the ways to use a server that has /d/f. Every error must have the same causes in all of them.
+// uses are the ways to use a server that has /d/f. An error must match the same causes in all of them.
 var uses = []struct {
 	name string
 	run  func(ctx context.Context, t *testing.T, c *ftpexec.Client, file, dir *urlparse.URL) error
@@ -46,7 +46,7 @@ type expectation struct {
 	is                 []error
 	as                 []any // pointers for errors.As
 	temporary, timeout bool
-	once               string // is in the text once
+	once               string // text that occurs once in the message
 }
 
 func (x expectation) check(err error) error {
@@ -127,7 +127,7 @@ func (c *troubled) fail(call string) error {
 	return &net.OpError{Op: call, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(call, c.err)}
 }
 
-// TestCausesOfConnections lets every read and write of both connections fail, and every dial, with and without TLS.
+// TestCausesOfConnections makes every dial, read and write of both connections fail, with and without TLS.
 func TestCausesOfConnections(t *testing.T) {
 	for _, mode := range []string{"ftp", "ftpes"} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/d/f": "contents"}, Scheme: mode})
@@ -154,10 +154,10 @@ func TestCausesOfConnections(t *testing.T) {
 	}
 }
 
-// shortages are the errors of this machine, not of the network or the server.
+// shortages are errors about this machine's resources, not about the network or the server.
 var shortages = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}
 
-// eachCall runs use with trouble at each call, until it comes later than the last.
+// eachCall runs use with trouble at each call in turn, until use makes no more calls.
 func eachCall(t *testing.T, x *trouble, use func(*ftpexec.Client) error) {
 	t.Helper()
 	errno := x.err.(syscall.Errno)
@@ -215,7 +215,7 @@ func TestCausesOfResolving(t *testing.T) {
 	}
 }
 
-// TestCauseOfAReset sends a real reset, which a splice reports in its own way.
+// TestCauseOfAReset sends a real reset, because splice(2) reports it differently.
 func TestCauseOfAReset(t *testing.T) {
 	for _, text := range []string{"contents", noise(1<<20, 3)} {
 		k := newKit(t, map[string]string{"/f": text})

@@ -19,8 +19,8 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// meddler is a Source that lets another program at the part in the middle of the file; if claimed, once the journal has its
-// first half.
+// meddler is a Source that calls meddle, another program, when half of the file has been sent. If claimed is set, it
+// first waits until the journal claims that half.
 type meddler struct {
 	Source
 	k       *kit
@@ -34,7 +34,7 @@ func (m *meddler) Do(context.Context, *ftpexec.Request) (*ftpexec.Response, erro
 	return &ftpexec.Response{Body: io.NopCloser(struct{ io.Reader }{body}), Size: int64(2 * half), ModTime: kitTime}, nil
 }
 
-// Read waits until the journal has the first half.
+// Read calls meddle and returns io.EOF. If claimed is set, it first waits until the journal claims the first half.
 func (m *meddler) Read([]byte) (int, error) {
 	claim := fmt.Sprintf("[0,%d,", len(body)/2)
 	for {
@@ -48,7 +48,7 @@ func (m *meddler) Read([]byte) (int, error) {
 	}
 }
 
-// at writes to a file of others.
+// at returns a function that writes text into the part.
 func at(offset int64, text string) func(string) error {
 	return func(part string) error {
 		f, err := os.OpenFile(part, os.O_WRONLY, 0)
@@ -64,13 +64,13 @@ func cutTo(n int64) func(string) error {
 	return func(part string) error { return os.Truncate(part, n) }
 }
 
-// TestPartIsChanged has another program change a part while it is fetched. The file never gets its name with other bytes, and the
-// same command then brings it.
+// TestPartIsChanged lets another program change the part during a download. No file with wrong bytes may get its name,
+// and the same command must then fetch the file.
 func TestPartIsChanged(t *testing.T) {
 	half := int64(len(body) / 2)
 	for what, tt := range map[string]struct {
 		meddle func(string) error
-		right  bool // the file is
+		right  bool // the file is right nevertheless
 	}{
 		"emptied":        {cutTo(0), false},
 		"cut by a byte":  {cutTo(half - 1), false},
@@ -107,8 +107,8 @@ func TestPartIsChanged(t *testing.T) {
 	}
 }
 
-// TestOneWriter starts a second run of the same name in the middle of a first one, where there are locks and where not: the second
-// brings the file, is cut or is refused. No part has two writers, and the file is whole.
+// TestOneWriter starts a second run for the same target in the middle of the first, with and without locks. The second
+// run completes the file, is cut off or is refused. No part may have two writers, and the file must be right.
 func TestOneWriter(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	for _, lock := range []error{nil, syscall.ENOLCK, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EINVAL, syscall.EIO} {
@@ -137,7 +137,7 @@ func TestOneWriter(t *testing.T) {
 				if got := read(t, k.path("f")); got != body {
 					t.Errorf("locks %v, name %q: the file has %d zeros, errors %v, %v", lock, name, strings.Count(got, "\x00"), err, other)
 				}
-				if lock != nil { // else the part of the first stays, which came too late
+				if lock != nil { // with locks, the part of the first run stays, because it was late
 					wantNames(t, k.dir, "f")
 				}
 				k.Close()
@@ -146,8 +146,8 @@ func TestOneWriter(t *testing.T) {
 	}
 }
 
-// TestSmallPartIsChanged has another program cut a part at each call on the disk, or write to it, where there is no journal.
-// The size of the file that gets its name is right; until the last look at it.
+// TestSmallPartIsChanged lets another program cut a part at each call on the disk. The file is too small for a journal,
+// so only the last check of its size, just before the rename, protects it.
 func TestSmallPartIsChanged(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	n := 0

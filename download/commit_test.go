@@ -21,8 +21,8 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestCommit checks what Commit is told, and when: the part is whole, and the target does not have its bytes yet.
-// TestMatrix checks that no run ends with a target that Commit was not called for.
+// TestCommit checks the argument of Commit and the time of the call: the part is complete, and the target does not have
+// its bytes yet. TestMatrix checks that no file gets its name without a call of Commit.
 func TestCommit(t *testing.T) {
 	digest := sum(t, "sha256:"+sha256Of(body))
 	for what, tt := range map[string]struct {
@@ -62,7 +62,7 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestCommitFails checks that an error of Commit is the run's, and that the next run resumes.
+// TestCommitFails checks that a run returns the error of Commit, and that the next run resumes.
 func TestCommitFails(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	full := errors.New("the list of files is full")
@@ -78,7 +78,7 @@ func TestCommitFails(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestNoCommit checks that Commit is not called if File gives no file its name.
+// TestNoCommit checks that File does not call Commit if it names no file.
 func TestNoCommit(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body)
@@ -99,8 +99,8 @@ func TestNoCommit(t *testing.T) {
 	}
 }
 
-// TestSyncFails makes the disk lose bytes when the whole file is flushed. The system reports that once. The journal must
-// not claim the bytes, although a later flush succeeds.
+// TestSyncFails makes the flush of the complete file fail, as when the disk loses bytes. The system reports that only
+// once. The journal must not claim the bytes, although a later flush succeeds.
 func TestSyncFails(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -125,7 +125,7 @@ func TestSyncFails(t *testing.T) {
 	k.want(map[string]string{"f": body})
 }
 
-// TestSyncFailsAtEnd makes a checkpoint fail that runs while the last bytes arrive.
+// TestSyncFailsAtEnd makes a checkpoint fail while the last bytes arrive.
 func TestSyncFailsAtEnd(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	var all atomic.Bool
@@ -141,7 +141,7 @@ func TestSyncFailsAtEnd(t *testing.T) {
 	})
 	o := Options{checkpoint: time.Millisecond}
 	o.Events = onProgress(func(done, total int64) {
-		if done == total && all.CompareAndSwap(false, true) { // after the last check of the health
+		if done == total && all.CompareAndSwap(false, true) { // after the transfer's last call of Health
 			<-begun
 			close(ended)
 		}
@@ -172,8 +172,8 @@ func TestKept(t *testing.T) {
 
 var togetherRounds = flag.Int("together.rounds", night.Or(4, 40), "rounds of TestTogether")
 
-// TestTogether starts runs of all kinds at once on one name, from several states. One whole file must come out, a run
-// may fail only with a clear refusal, and nothing may be left over.
+// TestTogether starts runs of all kinds at the same time with one target, from several states. The target must be one
+// whole file, a run may fail only with a clear refusal, and no other file may be left.
 func TestTogether(t *testing.T) {
 	kinds := []Options{
 		{}, {Segments: 4}, {Existing: Continue}, {Existing: Newer}, {Existing: Overwrite}, {Existing: Skip}, {NoResume: true}, {Sum: sum(t, "sha256:"+sha256Of(threeMiB))},
@@ -226,13 +226,13 @@ func (k *kit) together(kinds []Options, round int) []error {
 	return errs
 }
 
-// clear reports whether err is a refusal that says what is in the way.
+// clear reports whether err is a refusal with a clear reason.
 func clear(err error) bool {
 	return errors.Is(err, fs.ErrExist) || errors.Is(err, ErrResume) ||
 		errors.Is(err, ErrLocal) && strings.Contains(err.Error(), "another run is writing it")
 }
 
-// checkTogether checks that there is one whole file, or the earlier files if no run could use them.
+// checkTogether checks that there is one whole file, or that the earlier files are there if no run could use them.
 func (k *kit) checkTogether(text string, errs []error) {
 	k.Helper()
 	if all := namesIn(k.T, k.dir); !slices.Equal(all, []string{"f"}) || read(k.T, k.path("f")) != text {
@@ -240,8 +240,9 @@ func (k *kit) checkTogether(text string, errs []error) {
 	}
 }
 
-// TestWithoutLocks starts a second run at every call on the disk of a first where there are no locks, with the same or
-// another version of the file, which may also be cut. The name belongs to one whole version, and nothing else is left.
+// TestWithoutLocks starts a second run at every call on the disk of the first, on a system without locks. The second
+// run gets the same or another version of the file, which may be cut short. The target must be one whole version, and
+// no other file may be left.
 func TestWithoutLocks(t *testing.T) {
 	other := noise(len(body), 2)
 	runs := 0
@@ -287,7 +288,8 @@ func TestWithoutLocks(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// TestSwept removes the part of an attempt that another one has overtaken, just before it gets its name. It finds the file.
+// TestSwept removes the part of an attempt just before the rename, because another attempt has completed the file. The
+// first attempt must then find that file.
 func TestSwept(t *testing.T) {
 	for _, o := range []Options{{}, {Existing: Skip}, {Existing: Overwrite}} {
 		k, commits := newKit(t, map[string]string{"/f": body}), 0

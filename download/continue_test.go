@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestContinueReplacesPart continues a file that is there beside a part that is of no use, and fails before the server
-// sends a byte. Nothing is left of the part: it was a copy of the file by then.
+// TestContinueReplacesPart continues a target beside a useless part, and fails before the server sends a byte. No part
+// may be left: by then it is only a copy of the target.
 func TestContinueReplacesPart(t *testing.T) {
 	half := body[:150_000]
 	for what, spoil := range map[string]func(*kit){
@@ -37,8 +37,8 @@ func TestContinueReplacesPart(t *testing.T) {
 	}
 }
 
-// TestContinueOverrun continues a file from a server that ignores REST, whose bytes where it should start are the same: no
-// byte that has come is trusted, and what was there stays.
+// TestContinueOverrun continues a file from a server that ignores REST, and the lap happens to match. The run must
+// trust none of the bytes, and leave the target as it was.
 func TestContinueOverrun(t *testing.T) {
 	text := alike()
 	for what, first := range map[string]int{"at once": 0, "after a response that was lost": 1} {

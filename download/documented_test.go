@@ -17,14 +17,14 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// The tests of this file are about sentences of docs/download.md that nothing else would miss.
+// The tests in this file check sentences of docs/download.md that no other test checks.
 
-// TestAskedOnceMore checks that a server that does not report what it reported before is asked once more, and then
-// believed: the file starts over. If all bytes are there, they stay for a later run.
+// TestAskedOnceMore checks that a run asks a server once more if it omits the size or time that it reported before. If
+// the server omits it again, the file starts over; but if all bytes have arrived, they stay for a later run.
 func TestAskedOnceMore(t *testing.T) {
 	for _, tt := range []struct {
 		verb, reply string
-		from, to    int // the questions that it does not answer: one before the rest comes, one after it
+		from, to    int // the commands refused: one comes before the rest of the data, one after
 		resumed     int64
 		err         error
 	}{
@@ -56,8 +56,8 @@ func TestAskedOnceMore(t *testing.T) {
 	}
 }
 
-// TestReachedByAnEarlierRun checks that a server that an earlier run of the file has reached is tried again if it cannot
-// be reached.
+// TestReachedByAnEarlierRun checks that a run retries an unreachable server if an earlier run of the same file reached
+// it.
 func TestReachedByAnEarlierRun(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -73,8 +73,7 @@ func TestReachedByAnEarlierRun(t *testing.T) {
 	}
 }
 
-// TestTextKeepsNothing checks that in ASCII type a cut transfer starts over, and that a run that fails leaves nothing for
-// a later one.
+// TestTextKeepsNothing checks that a cut transfer in ASCII type starts over, and that a failed run leaves no part.
 func TestTextKeepsNothing(t *testing.T) {
 	text := strings.Repeat("a line\r\n", 10_000)
 	broken := during(1, testserver.Do(testserver.Cut(20_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken"))))
@@ -92,8 +91,8 @@ func TestTextKeepsNothing(t *testing.T) {
 	k.want(map[string]string{})
 }
 
-// TestSkippedIsCompared checks that a file that Skip leaves alone is compared with what was given, for which the server is
-// not asked, or with Verify with what the server has.
+// TestSkippedIsCompared checks that Skip compares the target with Sum or Size, without asking the server, or with
+// Verify with the digest that the server offers.
 func TestSkippedIsCompared(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "another")
@@ -134,7 +133,7 @@ func TestSkippedIsCompared(t *testing.T) {
 	k.want(map[string]string{"f": "another"})
 }
 
-// TestOptionsCheck checks that contradictory options are refused before the server is asked or any file touched.
+// TestOptionsCheck checks that contradictory options are an error before the server is asked or a file is touched.
 func TestOptionsCheck(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": "contents"})
 	for _, tt := range []struct {
@@ -156,7 +155,7 @@ func TestOptionsCheck(t *testing.T) {
 		}
 	}
 	all := Options{Existing: Continue, NoResume: true, Segments: 65}
-	for range 50 { // always the same of several
+	for range 50 { // the error must always be the same one of several
 		if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &all); err == nil || !strings.HasPrefix(err.Error(), "the options contradict ") {
 			t.Fatalf("%+v: error %v", all, err)
 		}
@@ -166,7 +165,7 @@ func TestOptionsCheck(t *testing.T) {
 	}
 }
 
-// TestURLWithoutPassword checks that no journal has a password.
+// TestURLWithoutPassword checks that the journal contains no password.
 func TestURLWithoutPassword(t *testing.T) {
 	u := urlOf(t, "ftp://me:secret@h/f")
 	if got := u.Key(); got != "ftp://me@h/f" {
@@ -181,12 +180,12 @@ func TestURLWithoutPassword(t *testing.T) {
 	}
 }
 
-// memorySource is a Source that another package might write: its Responses hold nothing but exported fields, and its Body
-// is a plain io.ReadCloser.
+// memorySource is a Source as another package might write it: its Responses have only exported fields, and Body is a
+// plain io.ReadCloser.
 type memorySource struct {
-	Source   // nil: the tests ask for nothing else
+	Source   // nil: the tests call no other method
 	contents string
-	progress chan int64 // if not nil, the second half comes after Progress has told the first
+	progress chan int64 // if not nil, the second half waits until Progress has reported the first
 }
 
 func (m memorySource) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
@@ -201,7 +200,7 @@ func (m memorySource) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Resp
 	}, nil
 }
 
-// untilTold is an empty reader that ends when progress tells n.
+// untilTold is an empty reader that returns io.EOF when progress has reported n.
 type untilTold struct {
 	progress <-chan int64
 	n        int64
@@ -216,7 +215,7 @@ func (w untilTold) Read([]byte) (int, error) {
 	return 0, io.ErrNoProgress
 }
 
-// TestToFromAnotherSource checks that Progress follows what was written.
+// TestToFromAnotherSource checks that Progress counts the bytes written.
 func TestToFromAnotherSource(t *testing.T) {
 	file := must.Get(os.Create(t.TempDir() + "/f"))(t)
 	defer file.Close()

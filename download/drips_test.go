@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// drips is a server that sends n bytes of the file from the offset on, so many at a time after a pause, until ctx ends, and then ends the
-// data connection and the transfer, unless all is sent.
+// drips is a server that sends at most n bytes of the file from the offset on, each bytes at a time after a pause,
+// until ctx ends. Unless it has sent the whole file, it ends the data connection by end and the transfer by final.
 func drips(ctx context.Context, contents string, pause time.Duration, n, each int, end testserver.Ending, final testserver.Action) testserver.Step {
 	return func(d *testserver.Dialogue) {
 		offset := 0
@@ -41,8 +41,9 @@ func drips(ctx context.Context, contents string, pause time.Duration, n, each in
 	}
 }
 
-// TestDrips has a server bring a byte now and then, in each way that is not yet a failure that ends the retries: no run lasts
-// for ever, into a file or a writer, unless the caller wants that. One that is fast enough by a little is waited for.
+// TestDrips downloads from servers that send a byte now and then, so that each retry makes some progress. No download,
+// to a file or to a writer, may last for ever, unless the caller allows it. A server that is just fast enough must not
+// be given up.
 func TestDrips(t *testing.T) {
 	const size = 200_000
 	type drip struct {

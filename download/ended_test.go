@@ -10,7 +10,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestEndOfContext ends the context of a download in its stages. The error is the cause, and Canceled.
+// TestEndOfContext ends the context in each stage of a download. The error must match both the cause and
+// context.Canceled.
 func TestEndOfContext(t *testing.T) {
 	why := errors.New("why")
 	for _, tt := range []struct {

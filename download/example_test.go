@@ -47,7 +47,7 @@ func ExampleOptions_progress() {
 	var line string // a program would print it each time
 	options := download.Options{Events: func(e download.Event) {
 		if e.Kind == download.Progress {
-			line = fmt.Sprintf("%d of %d bytes", e.Done, e.Total) // Total is -1 if the server does not tell it
+			line = fmt.Sprintf("%d of %d bytes", e.Done, e.Total) // Total is -1 if the server does not report it
 		}
 	}}
 	var c ftpexec.Client
@@ -59,7 +59,7 @@ func ExampleOptions_progress() {
 	// Output: 8 of 8 bytes
 }
 
-// exampleServer starts a server with a file, and makes a directory.
+// exampleServer starts a server with one file, and makes a directory to save it in.
 func exampleServer(fault func(*testserver.Conn) testserver.Action) (*testserver.Server, string) {
 	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "welcome\n"}, Fault: fault})
 	if err != nil {
@@ -72,7 +72,7 @@ func exampleServer(fault func(*testserver.Conn) testserver.Action) (*testserver.
 	return s, dir
 }
 
-// To a writer, with retries from the byte where the transfer broke.
+// Write a file to a writer. If the transfer breaks, To continues at the byte where it stopped.
 func ExampleTo() {
 	s, dir := exampleServer(nil)
 	defer s.Close()
@@ -92,7 +92,7 @@ func ExampleTo() {
 	// Output: welcome
 }
 
-// A file that must be the one in the list of digests beside it.
+// Verify a file by the list of digests beside it.
 func ExampleOptions_verify() {
 	s, err := testserver.Start(&testserver.Options{Tree: map[string]string{
 		"/pub/motd": "welcome\n", "/pub/MD5SUMS": "0bb3c30dc72e63881db5005f1aa19ac3  motd\n"}})

@@ -17,7 +17,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestExisting checks what happens to a target and to a part that are there.
+// TestExisting checks what happens to an existing target and an existing part.
 func TestExisting(t *testing.T) {
 	for _, tt := range []struct {
 		what    string
@@ -61,7 +61,7 @@ func TestAppears(t *testing.T) {
 		skipped bool
 	}{
 		{Options{}, "theirs", fs.ErrExist, false},
-		{Options{Existing: Newer}, "theirs", fs.ErrExist, false}, // it has not been compared
+		{Options{Existing: Newer}, "theirs", fs.ErrExist, false}, // the file has not been compared
 		{Options{Existing: Skip}, "theirs", nil, true},
 		{Options{Existing: Overwrite}, body, nil, false},
 	} {
@@ -76,10 +76,10 @@ func TestAppears(t *testing.T) {
 	}
 }
 
-// TestReplacedPart replaces the part by another program's file, or takes bytes from it, when all bytes are there.
+// TestReplacedPart replaces the complete part by another program's file, or truncates it.
 func TestReplacedPart(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // an open file cannot be replaced there
+		return // Windows does not replace open files
 	}
 	for what, do := range map[string]func(part string) error{
 		"another program replaced it: run the command again": func(part string) error {
@@ -106,7 +106,8 @@ func TestReplacedPart(t *testing.T) {
 	}
 }
 
-// TestNewer checks which targets are retrieved again. With Continue too, one that is shorter and no older is continued.
+// TestNewer checks which targets Newer retrieves again. NewerOrContinue must continue a target that is shorter and no
+// older.
 func TestNewer(t *testing.T) {
 	tests := []struct {
 		what  string
@@ -114,7 +115,7 @@ func TestNewer(t *testing.T) {
 		time  time.Time
 		fault failure
 		path  string
-		want  string // what the target holds in the end
+		want  string // the target's contents at the end
 		noted string
 		how   Existing
 		rests []string
@@ -155,8 +156,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestForeignFiles puts other programs' files beside the target, under names that look like those of parts. None of them
-// may change, whatever the run does.
+// TestForeignFiles puts other programs' files beside the target, with names that look like a part's. No run may change
+// them.
 func TestForeignFiles(t *testing.T) {
 	for _, o := range []Options{{}, {Existing: Overwrite}, {Existing: Continue}, {Existing: Newer}, {Sum: sum(t, "crc32:00000000")}, {checkpoint: time.Millisecond}} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -173,7 +174,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestLinksInTheWay puts a link under each name that a run uses. What it leads to stays.
+// TestLinksInTheWay puts a link at each name that a run uses. No run may change the link's target.
 func TestLinksInTheWay(t *testing.T) {
 	for name, wrong := range map[string]bool{"f.ftpfetch.part": true, "f.ftpfetch.json": true, "f.ftpfetch.json~": false, "f.ftpfetch.bad": false} {
 		for _, o := range []Options{{}, {Sum: sum(t, "crc32:00000000")}} {
@@ -193,8 +194,8 @@ func TestLinksInTheWay(t *testing.T) {
 	}
 }
 
-// TestLinkedPart gives the part another name, as a run does that is killed between the two steps that give a file its name,
-// and moves the file away. The next run must not write to it.
+// TestLinkedPart gives the part a second name, as a run leaves it that is killed between link and unlink, and then
+// moves that file away. The next run must not write to it.
 func TestLinkedPart(t *testing.T) {
 	for _, archived := range []string{body, ""} {
 		k := newKit(t, map[string]string{"/f": "new"})
@@ -208,7 +209,8 @@ func TestLinkedPart(t *testing.T) {
 	}
 }
 
-// TestContinueLinked checks that a second name of the target, as snapshots give it, keeps its bytes.
+// TestContinueLinked checks that Continue does not change the file that shares its data with the target by a hard link,
+// as snapshots do.
 func TestContinueLinked(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", body[:1000])
@@ -217,8 +219,8 @@ func TestContinueLinked(t *testing.T) {
 	k.want(map[string]string{"f": body, "snapshot": body[:1000]})
 }
 
-// TestAdoptedKept checks that a later run that cannot resume from the bytes that Continue took gives them up only on
-// request.
+// TestAdoptedKept checks that a later run that cannot resume from the bytes copied by Continue drops them only if the
+// options say so.
 func TestAdoptedKept(t *testing.T) {
 	tests := []struct {
 		what string
@@ -261,7 +263,8 @@ func TestAdoptedKept(t *testing.T) {
 	}
 }
 
-// TestGivenUpLate checks that a part is given up only once the server has opened the transfer that replaces it.
+// TestGivenUpLate checks that a run drops the bytes of a part only once the server has opened the transfer that
+// replaces them.
 func TestGivenUpLate(t *testing.T) {
 	tests := []struct {
 		what string
@@ -296,7 +299,8 @@ func TestGivenUpLate(t *testing.T) {
 	}
 }
 
-// TestSumOfLaterVersion feeds the digest bytes of an earlier version before several connections fetch the later one.
+// TestSumOfLaterVersion feeds bytes of an earlier version to the digest before several connections fetch the later
+// version.
 func TestSumOfLaterVersion(t *testing.T) {
 	fresh := noise(3<<20, 2)
 	k := newKit(t, map[string]string{"/f": noise(1<<20, 1)})

@@ -16,12 +16,12 @@ import (
 
 // File retrieves the file that u names and saves it under path, whole or not at all. o may be nil.
 //
-// File checks for local obstacles before it asks the server for the file: a directory that is missing or not writable
-// ([ErrLocal]), an impossible name. A device or FIFO is refused: open it, and write to it with [To]. With Options.Root path
-// is relative to that directory, and missing directories are made.
+// File checks for local obstacles before it asks the server for the file, such as an impossible name or a directory
+// that is missing or not writable ([ErrLocal]). It refuses a device or FIFO: open it, and write to it with [To]. With
+// Options.Root, path is relative to that directory, and File makes missing directories.
 //
-// [ftpexec.Client.Do], and reading the Body, say which errors come from the server. After an error NAME.ftpfetch.part keeps
-// the bytes that arrived, if the next call can resume from them. After [ErrDigest] they are in NAME.ftpfetch.bad.
+// Errors from the server are those of [ftpexec.Client.Do] and of reading its Body. After an error, NAME.ftpfetch.part
+// keeps the bytes that arrived, if the next call can resume from them. After [ErrDigest] they are in NAME.ftpfetch.bad.
 func File(
 	ctx context.Context, src Source, u *urlparse.URL, path string, o *Options,
 ) (r Result, err error) {
@@ -73,7 +73,7 @@ func (o *Options) root() *os.Root {
 	return o.Root
 }
 
-// job returns what package fetch makes of o, which may be nil. The error says that the options contradict each other.
+// job returns the fetch.Job for these options. o may be nil. job returns an error if the options contradict each other.
 func (o *Options) job(src Source, u *urlparse.URL) (fetch.Job, error) {
 	j := fetch.Job{Source: src, URL: u}
 	if o == nil {

@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// breaking is a Source of which the further connections of a file break: their nth call of Do, and all after it, panics.
+// breaking is a Source that panics at the nth call of Do by a further connection of a file, and at all later ones.
 type breaking struct {
 	Source
 	nth   int32
@@ -22,13 +22,13 @@ type breaking struct {
 }
 
 func (b *breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	if req.More == nil && b.calls.Add(1) >= b.nth { // the first connection is told whether more follows
+	if req.More == nil && b.calls.Add(1) >= b.nth { // only the first connection sets More
 		panic("broken")
 	}
 	return b.Source.Do(ctx, req)
 }
 
-// TestPanicInSegment has a connection of several break in a goroutine of its own: the download fails, and no more.
+// TestPanicInSegment checks that a panic in the goroutine of a further connection only makes the download fail.
 func TestPanicInSegment(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": large})
 	for nth := range int32(4) {
@@ -47,7 +47,8 @@ func TestPanicInSegment(t *testing.T) {
 	k.want(map[string]string{"f": large})
 }
 
-// TestPanicOfEvents has Events panic while bytes come: that is a panic of File itself, which its caller can recover.
+// TestPanicOfEvents checks that a panic in Events while bytes arrive is a panic of File itself, so that the caller can
+// recover.
 func TestPanicOfEvents(t *testing.T) {
 	for nth := range 3 {
 		progress, calls := make(chan int64, 1), 0

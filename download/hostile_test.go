@@ -12,13 +12,13 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// numbers are what a server may say wherever the protocol has a number.
+// numbers are texts that a server may send wherever the protocol has a number.
 var numbers = []string{
 	"0", "-1", "2147483647", "2147483648", "4294967296", "1099511627776", "4611686018427387904", "9223372036854775807",
 	"9223372036854775808", "18446744073709551616", strings.Repeat("9", 40), "1e9", "",
 }
 
-// places are the replies that have one, with the number as %[1]s, and the commands that the server does not know.
+// places are the replies with a number, as %[1]s, and the commands that the server must not know.
 var places = []struct{ verb, reply, unknown string }{
 	{"SIZE", "213 %[1]s", ""}, {"MDTM", "213 %[1]s", ""}, {"MDTM", "213 %[1]s0101000000", ""}, {"MDTM", "213 20200102030405.%[1]s", ""},
 	{"EPSV", "229 Extended (|||%[1]s|)", ""}, {"PASV", "227 Passive (127,0,0,1,%[1]s,%[1]s)", "EPSV"}, {"PASV", "227 Passive (127,0,0,1,255,%[1]s)", "EPSV"},
@@ -27,7 +27,7 @@ var places = []struct{ verb, reply, unknown string }{
 	{"RETR", "%[1]s bytes", "SIZE"}, {"RETR", "%[1]s bytes", ""},
 }
 
-// modes are the ways in which a file is retrieved. have is what is there of it.
+// modes are the ways to retrieve a file. have is the text of the target.
 var modes = []struct {
 	name, have string
 	o          Options
@@ -37,8 +37,8 @@ var modes = []struct {
 	{"--verify", "", Options{Verify: true}}, {"--overwrite", "old", Options{Existing: Overwrite}},
 }
 
-// TestHostileNumbers has a server say each number in each place, in each mode: the file is right, or there is an error and the
-// target is what it was. No number has memory allocated.
+// TestHostileNumbers sends each number in each place, in each mode. Either the file is right, or there is an error and
+// the target is unchanged. No number may make the client allocate much memory.
 func TestHostileNumbers(t *testing.T) {
 	n := 0
 	for i, place := range places {
@@ -87,7 +87,7 @@ func hostile(t *testing.T, verb, reply, unknown, have string, o Options) {
 	}
 }
 
-// restarting is Honest with REST: RETR sends contents from the offset on, and nothing if that is beyond.
+// restarting is Honest with REST: RETR sends contents from the offset on, and nothing if the offset is beyond the end.
 func restarting(contents string) testserver.Step {
 	return func(d *testserver.Dialogue) {
 		offset := 0

@@ -39,7 +39,7 @@ var killCount = flag.Int("kill.count", night.Or(8, 100), "kills of TestKill")
 var killSeed = flag.Uint64("kill.seed", 1, "seed of TestKill")
 var killSize = flag.Int("kill.size", night.Or(4<<20, 12<<20), "bytes of TestKill's file")
 
-// killChild is the environment variable that makes the test binary a downloader. Its value is a killOrder.
+// killChild is the environment variable that makes the test binary act as a downloader. Its value is a killOrder.
 const killChild = "FTPFETCH_TEST_DOWNLOAD"
 
 // killOrder tells the downloader what to do.
@@ -48,10 +48,10 @@ type killOrder struct {
 	Segments  int
 	After     int64 // kill itself after so many bytes of data; 0 means never
 	Call      int   // kill itself at this call on the disk; 0 means never
-	Straight  bool  // copy straight from socket to file, and be killed from outside
+	Straight  bool  // let the kernel copy from socket to file, and be killed from outside
 }
 
-// beKilled is the downloader. It writes its journal as often as possible.
+// beKilled runs the downloader, which writes its journal as often as possible.
 func beKilled() int {
 	var order killOrder
 	if err := json.Unmarshal([]byte(os.Getenv(killChild)), &order); err != nil {
@@ -113,8 +113,9 @@ func die() {
 	select {}
 }
 
-// TestKill kills a downloader at random points, counted in bytes or in calls on the disk, with one connection and several.
-// After each kill the journal claims only bytes that the part has. At the end the file is right and nothing else is left.
+// TestKill kills a downloader at random points, counted in bytes or in calls on the disk, with one connection and
+// several. After each kill, the journal may claim only bytes that the part has. At the end the file must be right and
+// the only one.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*killSeed, 0))
 	text := noise(*killSize, *killSeed)
@@ -183,7 +184,7 @@ func (k *kit) command(order killOrder) *exec.Cmd {
 	return cmd
 }
 
-// finishAfterKills lets the downloader finish what is left.
+// finishAfterKills lets the downloader complete the file.
 func (k *kit) finishAfterKills(rng *rand.Rand) {
 	if k.exists("f") && len(namesIn(k.T, k.dir)) == 1 {
 		return
@@ -217,7 +218,7 @@ var renames = map[bool]string{true: "renameat2", false: "link"}[runtime.GOOS == 
 
 var fourKiB = noise(4<<10, 9)
 
-// fileOfMany saves a file as package batch does: the place was looked at before.
+// fileOfMany saves a file as package batch does: the caller has called Look.
 func fileOfMany(ctx context.Context, src Source, u *urlparse.URL, place *partfile.Place, o *Options) (Result, error) {
 	j, err := o.job(src, u)
 	if err != nil {
@@ -230,8 +231,8 @@ func fileOfMany(ctx context.Context, src Source, u *urlparse.URL, place *partfil
 	return Result(r), err
 }
 
-// TestSmallFile counts the calls on the disk for one small file, of which people retrieve many thousands: below a root
-// too, where the directory is there already, and as one of many.
+// TestSmallFile counts the calls on the disk for one small file, because users retrieve many thousands: at any path,
+// below a root whose directory exists, and as one of many.
 func TestSmallFile(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, os.Mkdir(filepath.Join(dir, "d"), 0o777))
@@ -301,7 +302,7 @@ func BenchmarkSmall(b *testing.B) {
 	}
 }
 
-// TestLimit checks that all transfers that share a limit keep to it, to the millisecond.
+// TestLimit checks that the transfers that share a limit keep to it, to the millisecond.
 func TestLimit(t *testing.T) {
 	const bytes, limit = 2 << 20, 8 << 20
 	for transfers := range 3 {
@@ -328,7 +329,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLimitEnds checks that the end of the context ends the wait for a limit.
+// TestLimitEnds checks that the wait for a limit ends when the context does.
 func TestLimitEnds(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -344,7 +345,7 @@ func TestLimitEnds(t *testing.T) {
 	}
 }
 
-// slow is a Limit that counts, and ends with an error.
+// slow is a Limit that counts bytes and returns an error in the end.
 type slow struct {
 	most, sum, until int
 }
@@ -368,8 +369,8 @@ type bursting struct {
 
 func (b *bursting) Burst() int { return b.burst }
 
-// TestOwnLimit limits by types of a caller: they see every byte, in pieces of at most their burst or 32 KiB, and their
-// errors come back.
+// TestOwnLimit tries Limits of other types. They must get every byte, in pieces of at most their burst or 32 KiB, and
+// the download must return their errors.
 func TestOwnLimit(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	var plain slow

@@ -30,25 +30,25 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// lapSize is how many bytes are fetched again where two pieces meet: docs/download.md says so.
+// lapSize is how many bytes are fetched twice where two pieces meet, as docs/download.md says.
 const lapSize = 512
 
 var kitTime = time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// kit is a server with files, a directory to save in, and the events of a run.
+// kit has a server with files, a directory to save in, and the events of a run.
 type kit struct {
 	*testing.T
 	*testserver.Server
 	dir  string
-	top  string // of the root that dir is below; "" means no root
+	top  string // the root that dir is below; "" means no root
 	c    *ftpexec.Client
 	src  Source // c
 	part string // the name of the part
-	json string // and of its journal
+	json string // the name of its journal
 
-	fs      afero.Fs     // of the server
+	fs      afero.Fs     // the server's files
 	sent    atomic.Int64 // bytes read of the served files
-	commits []Result     // what Commit was called with
+	commits []Result     // arguments of Commit
 
 	mu     sync.Mutex
 	events []Event
@@ -72,7 +72,7 @@ func newKit(t *testing.T, tree map[string]string) *kit {
 	return k
 }
 
-// countedFS counts the bytes that are read of its files.
+// countedFS counts the bytes read from its files.
 type countedFS struct {
 	afero.Fs
 	n *atomic.Int64
@@ -94,17 +94,17 @@ func (c *countedFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// faulty sets the server's faults from now on.
+// faulty makes f the server's Fault from now on.
 func (k *kit) faulty(f failure) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.fault = f
 }
 
-// A failure says what a server does instead of what it should.
+// failure is a Fault: it returns what the server does instead of obeying a command.
 type failure = func(*testserver.Conn) testserver.Action
 
-// on makes every command of a verb fail in the same way, on the connections with these numbers.
+// on makes every command with this verb fail by f, on connections number from to to.
 func on(verb string, from, to int, f testserver.Action) failure {
 	return func(p *testserver.Conn) testserver.Action {
 		if p.Verb == verb && p.Num >= from && p.Num <= to {
@@ -117,7 +117,7 @@ func on(verb string, from, to int, f testserver.Action) failure {
 // always is on for all connections.
 func always(verb string, f testserver.Action) failure { return on(verb, 1, 1<<30, f) }
 
-// replies makes the server give this reply to every command of a verb.
+// replies makes the server send this reply to every command with this verb.
 func replies(verb, reply string) failure { return always(verb, testserver.Reply(reply)) }
 
 // during makes the nth transfer fail.
@@ -147,7 +147,7 @@ func (k *kit) below() {
 	k.dir = filepath.Join(k.top, "d", "e")
 }
 
-// target returns what names f to a download: its path, and the root if there is one, which the caller closes.
+// target returns the path of f for a download, and the root if there is one. The caller closes the root.
 func (k *kit) target(f string) (path string, root *os.Root) {
 	k.Helper()
 	if k.top == "" {
@@ -180,7 +180,7 @@ func (k *kit) get(path string, o Options) (Result, error) {
 	return File(k.Context(), k.src, k.url(path), k.path("f"), &o)
 }
 
-// waiting makes f the wait before every retry until the test ends.
+// waiting makes retries call f instead of waiting, until the test ends.
 func waiting(t *testing.T, f func(context.Context, time.Duration) error) {
 	retry.Wait = f
 	t.Cleanup(func() { retry.Wait = atOnce })
@@ -195,14 +195,14 @@ func onProgress(f func(done, total int64)) func(Event) {
 	}
 }
 
-// told reports whether there was an event of this kind with this text in it.
+// told reports whether there was an event of this kind whose text contains text.
 func (k *kit) told(kind EventKind, text string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.ContainsFunc(k.events, func(e Event) bool { return e.Kind == kind && strings.Contains(e.Text, text) })
 }
 
-// rests returns the offsets after the laps that the client asked for since the last call.
+// rests returns the offsets that the client requested since the last call, without the laps.
 func (k *kit) rests() []string {
 	var out []string
 	for _, c := range k.Commands() {
@@ -215,13 +215,13 @@ func (k *kit) rests() []string {
 	return out
 }
 
-// want checks the files in the directory.
+// want checks that the directory has exactly these files.
 func (k *kit) want(files map[string]string) {
 	k.Helper()
 	wantFiles(k.T, k.dir, files)
 }
 
-// leaves stops a run after a number of bytes of path, as a kill would.
+// leaves stops a run after a number of bytes of path, so that a part stays as after a kill.
 func (k *kit) leaves(path string, octets int64) {
 	k.Helper()
 	k.faulty(always("RETR", testserver.Cut(octets, testserver.Closed)))
@@ -245,7 +245,7 @@ func (k *kit) change(path, text string, modTime time.Time) {
 	must.Do(k, k.fs.Chtimes(path, modTime, modTime))
 }
 
-// noise returns n bytes without repetition.
+// noise returns n random bytes.
 func noise(n int, seed uint64) string {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(b)
@@ -260,7 +260,7 @@ func (k *kit) write(name, text string) {
 // span is a range of bytes that a journal claims.
 type span struct{ start, end int64 }
 
-// journal returns a journal for path on the server, about the current f.ftpfetch.part, in blocks of 64 KiB.
+// journal returns a journal for path on the server. Its checksums, in blocks of 64 KiB, are those of the current part.
 func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) string {
 	k.Helper()
 	part := read(k.T, k.path(k.part))
@@ -276,7 +276,7 @@ func (k *kit) journal(path string, size int64, modTime time.Time, done ...span) 
 		k.URL(path), size, modTime.Format(time.RFC3339), strings.Join(blocks, ","))
 }
 
-// claims returns what the journal of f.ftpfetch.part claims, and how many bytes that are.
+// claims returns the spans that the journal of f.ftpfetch.part claims, and their bytes.
 func (k *kit) claims() (done []span, octets int64) {
 	k.Helper()
 	var journal struct{ Done [][3]int64 }
@@ -288,7 +288,7 @@ func (k *kit) claims() (done []span, octets int64) {
 	return done, octets
 }
 
-// onCall makes f the fault of every call on the local disk until the test ends.
+// onCall makes f the disk.Fault until the test ends.
 func onCall(t *testing.T, f func(call, path string) error) {
 	t.Helper()
 	disk.Fault = f

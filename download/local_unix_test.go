@@ -20,7 +20,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestPlaces tries every kind of target that a path can name. A local obstacle ends a run before it connects.
+// TestPlaces tries every kind of target that a path can name. A local obstacle must end the run before it connects.
 func TestPlaces(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("file", "")
@@ -55,7 +55,7 @@ func TestPlaces(t *testing.T) {
 	wantNames(t, k.dir, "dangling", "file", "l.ftpfetch.part", "link")
 }
 
-// TestLinks checks that a symbolic link counts as the file that it names, and is itself replaced.
+// TestLinks checks that a run examines the file that a symbolic link points to, but replaces the link itself.
 func TestLinks(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	elsewhere := t.TempDir()
@@ -92,7 +92,7 @@ func TestToFIFO(t *testing.T) {
 	}
 }
 
-// TestFileMode checks that the mode follows umask, or the file to replace.
+// TestFileMode checks that a new file has the mode that umask allows, or the mode of the file that it replaces.
 func TestFileMode(t *testing.T) {
 	old := syscall.Umask(0o027)
 	defer syscall.Umask(old)
@@ -126,8 +126,9 @@ func TestFilePartOfOthers(t *testing.T) {
 	}
 }
 
-// TestFilePartOfOthersWithoutLocks has a part of another user in the way, in a directory that both can write to, where there
-// are no locks. Each run then uses a part of its own, of which nothing is left, and nothing happens to the other's.
+// TestFilePartOfOthersWithoutLocks puts a part of another user in the way, in a directory that both can write to, on a
+// system without locks. Each run must then use a part of its own, leave nothing of it, and not touch the other user's
+// part.
 func TestFilePartOfOthersWithoutLocks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
@@ -164,7 +165,7 @@ func TestFilePartOfOthersWithoutLocks(t *testing.T) {
 	}
 }
 
-// TestLocalErrorText checks that a message shows the reason alone, and that the error keeps its causes, in whatever way
+// TestLocalErrorText checks that a message shows only the reason, and that the error still matches its causes, however
 // package os wraps them.
 func TestLocalErrorText(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EFBIG, syscall.EROFS, syscall.EACCES, syscall.ESTALE} {
@@ -188,7 +189,8 @@ func TestLocalErrorText(t *testing.T) {
 	}
 }
 
-// TestFileFullDisk fills a small file system, with bytes that reach the file straight from the socket and through a buffer.
+// TestFileFullDisk fills a small file system, with bytes that the kernel copies from the socket and with bytes from a
+// buffer.
 func TestFileFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := mountSmall(dir, "256k"); err != nil {
@@ -217,7 +219,7 @@ func TestFileFullDisk(t *testing.T) {
 	}
 }
 
-// TestFileSizeLimit lets a process exceed its limit on the size of a file.
+// TestFileSizeLimit exceeds the process's limit on the size of a file.
 func TestFileSizeLimit(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": noise(3<<20, 5)})
 	for _, straight := range []bool{true, false} {
@@ -233,7 +235,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestContinueOthers checks that another user's target stays as it is.
+// TestContinueOthers checks that Continue does not change another user's target.
 func TestContinueOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return

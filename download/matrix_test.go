@@ -24,10 +24,10 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// matrixEvery is 1 to make every call on the disk fail, or more for a sample.
+// matrixEvery is 1 to make every call on the disk fail, or n to make every nth fail.
 var matrixEvery = flag.Int("matrix.every", night.Or(100, 5), "every how manieth call on the disk TestMatrix has go wrong")
 
-// scene is a command on a disk in some state.
+// scene is a command and the state of the disk before it.
 type scene struct {
 	what   string
 	before func(*kit)
@@ -37,8 +37,8 @@ type scene struct {
 	o      Options
 	err    error
 	want   map[string]string // all files at the end; nil means only the file
-	twice  error             // of the same command the second time
-	kept   string            // what a killed run may leave in f.ftpfetch.part, with a journal, although it failed
+	twice  error             // error of the same command the second time
+	kept   string            // what a killed run may leave in f.ftpfetch.part, although the command fails
 }
 
 var threeMiB = noise(3<<20, 5)
@@ -126,12 +126,12 @@ func (k *kit) commit(r Result) error {
 	return nil
 }
 
-// new reports whether s gives the target new bytes, for which Commit is called.
+// new reports whether s gives the target new bytes, so that Commit must be called.
 func (s *scene) new() bool { return s.err == nil }
 
 func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// begin makes the directory that s starts with. Below a root it is missing if s starts with nothing.
+// begin sets up the directory for s. Below a root the directory is missing if s needs no files before it.
 func (s *scene) begin(k *kit) {
 	k.commits = nil
 	if k.top == "" {
@@ -149,7 +149,7 @@ func (s *scene) begin(k *kit) {
 func (s *scene) check(k *kit) {
 	k.Helper()
 	switch {
-	case s.err == ErrDigest: // each complete run keeps its evidence
+	case s.err == ErrDigest: // each complete run keeps its bad file
 		k.onlyBad()
 	case s.kept != "" && k.exists(k.json):
 		want := maps.Clone(s.want)
@@ -162,7 +162,7 @@ func (s *scene) check(k *kit) {
 	}
 }
 
-// onlyBad checks that there are files with a wrong digest and nothing else.
+// onlyBad checks that there are only files with a wrong digest.
 func (k *kit) onlyBad() {
 	k.Helper()
 	all := namesIn(k.T, k.dir)
@@ -173,7 +173,7 @@ func (k *kit) onlyBad() {
 	}
 }
 
-// calls counts the calls on the disk of one run of s.
+// calls returns the number of calls on the disk in one run of s.
 func (s *scene) calls(k *kit) int {
 	s.begin(k)
 	c := counter{at: -1}
@@ -196,7 +196,7 @@ type counter struct {
 	n     int
 	at    int // the first call that fails; -1 means none
 	more  bool
-	same  bool // and every later one of the same name
+	same  bool // every later call of the same name fails too
 	err   error
 	named string
 	died  func()
@@ -205,7 +205,7 @@ type counter struct {
 func (c *counter) call(call, path string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if call == "flock" && !c.more { // a disk has locks or not: see TestWithoutLocks
+	if call == "flock" && !c.more { // locks either exist or not: see TestWithoutLocks
 		return nil
 	}
 	c.n++
@@ -226,8 +226,8 @@ var matrixTree = map[string]string{"/f": body, "/g": body, "/empty": "", "/large
 
 var errDead = errors.New("the process is dead")
 
-// TestMatrix kills a run at each call on the disk, or makes the call fail. Then the same command must end well and leave
-// nothing behind. Each scene is run twice: with any path, and below a root.
+// TestMatrix kills a run at each call on the disk, or makes the call fail. Then the same command must succeed and leave
+// no other files. Each scene runs twice: without a root and below one.
 func TestMatrix(t *testing.T) {
 	kinds := []*counter{
 		{err: errDead, more: true},
@@ -260,7 +260,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// fails runs s with one failing call, then again without.
+// fails runs s with c failing calls, and then again without.
 func (s *scene) fails(k *kit, c *counter) {
 	k.Helper()
 	s.begin(k)
@@ -284,7 +284,7 @@ func (s *scene) fails(k *kit, c *counter) {
 	}
 	done := s.finished(k)
 	again := s.run(k.Context(), k)
-	done = done || c.same && s.finished(k) // more than one call failed: the run reported an error, but the file is whole
+	done = done || c.same && s.finished(k) // the run may fail although the file is whole, because several calls failed
 	if !errors.Is(again, s.err) && !(done && errors.Is(again, s.twice)) {
 		k.Errorf("%s: %v; the same command then: %v; there is %q", what, err, again, namesIn(k.T, k.dir))
 		return
@@ -298,7 +298,7 @@ func (s *scene) fails(k *kit, c *counter) {
 	}
 }
 
-// finished reports whether the file is there, and nothing else.
+// finished reports whether the directory has the right file and no others.
 func (s *scene) finished(k *kit) bool {
 	want := s.want
 	if want == nil {
@@ -308,8 +308,8 @@ func (s *scene) finished(k *kit) bool {
 	return s.err == nil && slices.Equal(all, slices.Sorted(maps.Keys(want))) && read(k.T, k.path(all[0])) == want[all[0]]
 }
 
-// checkTarget checks that the file under the final name is whole and that Commit was called for it, or that it was there
-// before.
+// checkTarget checks that the target, if it exists, is either a whole file for which Commit was called, or the file
+// from before the run.
 func (s *scene) checkTarget(k *kit, what string) {
 	k.Helper()
 	name := cmp.Or(s.name, "f")

@@ -12,8 +12,9 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestDirectoryMoved renames the directory of the file, or the one above, before each call on the disk, and may make another
-// of that name. A run that says that the file is there has put it where its path leads, and the same command brings it.
+// TestDirectoryMoved renames the directory of the file, or its parent, before each call on the disk, and may make a new
+// one of that name. A run that succeeds must have saved the file at its path, and after a failure the same command must
+// fetch it.
 func TestDirectoryMoved(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	all, runs := scenes(t), 0

@@ -12,7 +12,8 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestOptionsArePassedOn checks that package fetch gets every option under its own name: each is set alone.
+// TestOptionsArePassedOn sets one option at a time, and checks that package fetch gets it in the field of the same
+// name.
 func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(Options{
 		Existing: Newer, NoResume: true, Verify: true,
@@ -36,7 +37,7 @@ func TestOptionsArePassedOn(t *testing.T) {
 	if j.Checkpoint != time.Second {
 		t.Errorf("the time between journals is not passed on: got %v", j.Checkpoint)
 	}
-	// The other way round: what package fetch has no name for is told by functions, or is the place.
+	// Conversely, each option that fetch.Options lacks must be a function, or belong to the place.
 	for f := range reflect.TypeFor[Options]().Fields() {
 		_, known := reflect.TypeFor[fetch.Options]().FieldByName(f.Name)
 		switch f.Name {

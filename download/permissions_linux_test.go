@@ -12,8 +12,8 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// withoutRoot runs f with the file permissions of an ordinary user, even if the tests run as root. Linux keeps them per
-// thread.
+// withoutRoot runs f with the file permissions of an ordinary user, even if the tests run as root. On Linux each thread
+// has its own.
 func withoutRoot(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -23,7 +23,7 @@ func withoutRoot(t *testing.T, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // without Unlock, so that the thread ends with f
+		runtime.LockOSThread() // there is no Unlock, so that the thread ends with f
 		if err := syscall.Setfsuid(65534); err != nil {
 			t.Error(err)
 			return
@@ -47,7 +47,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	wantFiles(t, dir, nil)
 }
 
-// TestReadOnlyTarget checks that Overwrite replaces a read-only file: only its directory must be writable.
+// TestReadOnlyTarget checks that a run can replace a read-only file, because only the directory must be writable.
 func TestReadOnlyTarget(t *testing.T) {
 	for _, o := range []Options{{Existing: Overwrite}, {Existing: Newer}} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -66,7 +66,7 @@ func TestReadOnlyTarget(t *testing.T) {
 	}
 }
 
-// TestJournalUnreadable checks that an unreadable journal makes a run give nothing up.
+// TestJournalUnreadable checks that a run fails and keeps the part if it cannot read the journal.
 func TestJournalUnreadable(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -79,7 +79,7 @@ func TestJournalUnreadable(t *testing.T) {
 	wantNames(t, k.dir, k.json, k.part)
 }
 
-// mountSmall mounts a small file system at dir, if the tests have the rights to.
+// mountSmall mounts a small file system at dir. It fails without the privilege to mount.
 func mountSmall(dir, size string) error {
 	return syscall.Mount("none", dir, "tmpfs", 0, "size="+size)
 }

@@ -18,7 +18,8 @@ import (
 
 var body = noise(300_000, 1)
 
-// TestResumeOfAnother changes something between two runs. The second must say so and fetch everything again.
+// TestResumeOfAnother changes the file, the part or the journal between two runs. The second run must say so and fetch
+// the whole file again.
 func TestResumeOfAnother(t *testing.T) {
 	other := noise(300_000, 2)
 	tests := []struct {
@@ -65,7 +66,7 @@ func (k *kit) remove(name string) {
 	must.Do(k, os.Remove(k.path(name)))
 }
 
-// TestResumeJournalInTheWay puts a directory under the name of the journal.
+// TestResumeJournalInTheWay puts a directory in place of the journal.
 func TestResumeJournalInTheWay(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	must.Do(t, os.Mkdir(k.path("f.ftpfetch.json"), 0o755))
@@ -99,7 +100,7 @@ func TestResumeParts(t *testing.T) {
 	}
 }
 
-// TestSize gives a file's size, right or wrong, where the server tells it before, at the end or never.
+// TestSize sets Options.Size, right or wrong. The server reports the size before the transfer, at its end or never.
 func TestSize(t *testing.T) {
 	right, wrong := int64(300_000), int64(299_999)
 	never := func(p *testserver.Conn) testserver.Action {
@@ -126,7 +127,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// noFacts is a server that refuses SIZE and MDTM as if there were no file.
+// noFacts refuses SIZE and MDTM by the reply for a missing file.
 func noFacts(p *testserver.Conn) testserver.Action {
 	if p.Verb == "SIZE" || p.Verb == "MDTM" {
 		return testserver.Reply("550 Permission denied.") // vsftpd, cmds_denied
@@ -174,7 +175,8 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestContinueOlder checks that Continue refuses a file that is older than the server's file, which has changed since.
+// TestContinueOlder checks that Continue refuses a target that is older than the server's file, because that file has
+// changed since.
 func TestContinueOlder(t *testing.T) {
 	for _, n := range []int{1000, 300_000} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -188,7 +190,7 @@ func TestContinueOlder(t *testing.T) {
 	}
 }
 
-// TestAdoptedPartGone checks that a run starts over if nothing is left of what Continue took.
+// TestAdoptedPartGone checks that a run starts over if the part that Continue began is gone.
 func TestAdoptedPartGone(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -200,7 +202,7 @@ func TestAdoptedPartGone(t *testing.T) {
 	}
 }
 
-// TestOverwriteAfterContinue checks that Overwrite starts over and does not keep what Continue took.
+// TestOverwriteAfterContinue checks that Overwrite starts over and does not keep the bytes that Continue copied.
 func TestOverwriteAfterContinue(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", strings.Repeat("x", 1000))
@@ -212,8 +214,8 @@ func TestOverwriteAfterContinue(t *testing.T) {
 	}
 }
 
-// ignores makes a server answer REST with 350 and send the file from its first byte all the same, on every kth connection.
-// If cut is not 0, transfers end after so many bytes: all of them, or only the first.
+// ignores makes a server reply 350 to REST and still send the file from its first byte, on every kth connection. If cut
+// is not 0, transfers end after cut bytes: all transfers, or only the first.
 func ignores(k, phase int, cut int64, all bool) failure {
 	return func(p *testserver.Conn) testserver.Action {
 		switch {
@@ -226,7 +228,7 @@ func ignores(k, phase int, cut int64, all bool) failure {
 	}
 }
 
-// alike has the same bytes before each MiB as at its start.
+// alike returns a text that has the same bytes before each MiB as at its start.
 func alike() string {
 	b := []byte(noise(4<<20, 9))
 	for at := len(b); at >= 0; at -= 1 << 20 {
@@ -235,8 +237,8 @@ func alike() string {
 	return string(b)
 }
 
-// TestIgnoredREST retrieves files from farms of which some servers, or all, ignore REST. No wrong byte may get the name,
-// neither from this run nor from what an earlier one left.
+// TestIgnoredREST retrieves files from server farms in which some or all servers ignore REST. No file with a wrong byte
+// may get its name, whether the byte is from this run or an earlier one.
 func TestIgnoredREST(t *testing.T) {
 	at, runs, named := 0, 0, 0
 	for what, text := range map[string]string{"noise": noise(4<<20, 8), "alike": alike()} {
@@ -285,8 +287,7 @@ func TestIgnoredREST(t *testing.T) {
 	t.Logf("%d runs, %d named their file", runs, named)
 }
 
-// TestIgnoredRESTByStreams is TestIgnoredREST for standard output: what is written must be the start of the file whenever
-// To fails.
+// TestIgnoredRESTByStreams is TestIgnoredREST for To. If To fails, the bytes written must be the start of the file.
 func TestIgnoredRESTByStreams(t *testing.T) {
 	nth := 0
 	for k := 1; k <= 3; k++ {
@@ -313,8 +314,8 @@ func TestIgnoredRESTByStreams(t *testing.T) {
 	}
 }
 
-// TestVersions replaces the server's file by another of the same size at each command of a run and between two runs, with
-// and without MDTM. What comes out must be one of the two.
+// TestVersions replaces the server's file by another of the same size, at each command of a run and between two runs,
+// with and without MDTM. The result must be one of the two files.
 func TestVersions(t *testing.T) {
 	other := noise(len(body), 2)
 	to := map[string]func(*kit) (string, error){
@@ -369,7 +370,7 @@ func TestVersions(t *testing.T) {
 	t.Logf("%d runs, %d were whole", runs, whole)
 }
 
-// TestIntactPart checks that a run says nothing of damage if it resumes from a part that has none.
+// TestIntactPart checks that a run that resumes from an intact part reports no damage.
 func TestIntactPart(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.leaves("/f", 100_000)
@@ -383,7 +384,8 @@ func TestIntactPart(t *testing.T) {
 	}
 }
 
-// TestListIsLost ends the connection whenever a list of digests is asked for: that is not the same as having no list.
+// TestListIsLost closes the connection whenever the client requests a list of digests. The run must not take that for a
+// missing list.
 func TestListIsLost(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body)})
 	k.faulty(func(p *testserver.Conn) testserver.Action {

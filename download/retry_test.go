@@ -69,13 +69,13 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestRetryUnreached lets a server be out of reach until the second retry.
+// TestRetryUnreached makes a server unreachable until the second retry.
 func TestRetryUnreached(t *testing.T) {
 	noHost := &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}
 	for _, tt := range []struct {
 		err     error
 		retries int
-		may     bool // the run goes on
+		may     bool // the run retries
 	}{
 		{syscall.ECONNREFUSED, 0, false}, {syscall.ECONNREFUSED, 5, true},
 		{syscall.ENETUNREACH, 0, false}, {syscall.ENETUNREACH, 5, true},
@@ -105,7 +105,7 @@ func TestRetryUnreached(t *testing.T) {
 	}
 }
 
-// TestRetryWaits checks the pauses between tries.
+// TestRetryWaits checks the pauses between retries.
 func TestRetryWaits(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.faulty(replies("RETR", "450 Busy"))
@@ -125,7 +125,7 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
-// TestRetryNever checks that a cancelled context is not retried.
+// TestRetryNever checks that a run does not retry after its context was cancelled.
 func TestRetryNever(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	waiting(t, func(context.Context, time.Duration) error { t.Error("it waits"); return nil })
@@ -137,7 +137,7 @@ func TestRetryNever(t *testing.T) {
 	wantNames(t, k.dir)
 }
 
-// TestRetryWithoutREST checks that a run starts over, says so, and ends.
+// TestRetryWithoutREST checks that a run on a server without REST starts over, says so, and ends.
 func TestRetryWithoutREST(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	without := replies("REST", "502 What?")
@@ -163,7 +163,7 @@ func TestRetryWithoutREST(t *testing.T) {
 	}
 }
 
-// TestRetryOfChangingFile changes the size at each try.
+// TestRetryOfChangingFile changes the size of the server's file at each try.
 func TestRetryOfChangingFile(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	n := 0
@@ -191,8 +191,8 @@ func TestRetryOfChangingFile(t *testing.T) {
 	}
 }
 
-// TestToCannotRetry changes the file after a part of it was written, or takes REST from the server. Nothing may be written
-// twice.
+// TestToCannotRetry changes the server's file, or makes the server refuse REST, after some bytes were written. To must
+// not write any byte twice.
 func TestToCannotRetry(t *testing.T) {
 	tests := []struct {
 		what, path string

@@ -21,8 +21,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestNeverOutside makes something in a run's way a link to the outside of its root, at each call on the disk in turn.
-// Nothing outside may change.
+// TestNeverOutside replaces a name that a run uses by a link out of its root, at each call on the disk in turn. Nothing
+// outside may change.
 func TestNeverOutside(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	runs := 0
@@ -69,7 +69,7 @@ func (s swap) String() string {
 	return fmt.Sprintf("%s -> %s (relative %v)", s.name, s.aim, s.relative)
 }
 
-// do makes the swap. What had the name stays below the root.
+// do makes the swap. It keeps the replaced file below the root, under another name.
 func (s swap) do(k *kit, outside string) {
 	name, aim := filepath.Join(k.top, s.name), filepath.Join(outside, s.aim)
 	if s.relative {
@@ -105,7 +105,7 @@ func newOutside(t *testing.T) *outside {
 	return o
 }
 
-// list describes all that there is.
+// list describes everything in the directory.
 func (o *outside) list() (all []string) {
 	err := filepath.WalkDir(o.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -128,7 +128,7 @@ func (o *outside) list() (all []string) {
 	return all
 }
 
-// TestRootPaths checks which paths below a root are refused, before anything is sent, and how messages show them.
+// TestRootPaths checks which paths below a root are refused before the run sends anything, and how messages show them.
 func TestRootPaths(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.top = k.dir
@@ -161,7 +161,7 @@ func TestRootPaths(t *testing.T) {
 		"out/d/f":          k.path("out/d") + ": cannot be examined: path escapes from parent",
 		"dangling/f":       k.path("dangling") + ": no such directory (create it first)",
 		"link":             k.path("link") + ": already exists",
-		"null":             k.path("null") + ": already exists", // a link out of the root, so it is not known to be a device
+		"null":             k.path("null") + ": already exists", // leads out of the root: not known to be a device
 		"none/../dangling": k.path("dangling") + ": already exists",
 	} {
 		_, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root})
@@ -175,7 +175,7 @@ func TestRootPaths(t *testing.T) {
 	if sent := k.Commands(); len(sent) > 0 {
 		t.Errorf("sent %q", sent)
 	}
-	for _, path := range []string{"dir.txt", "dir/../dir.txt"} { // which may be the server's file
+	for _, path := range []string{"dir.txt", "dir/../dir.txt"} { // this may be the file that the server has
 		_, err := File(t.Context(), k.c, k.url("/f"), path, &Options{Root: root})
 		want := k.path("dir.txt") + ": differs from the server's: 300000 bytes there, 4 here"
 		if err == nil || err.Error() != want || !errors.Is(err, fs.ErrExist) {
@@ -202,7 +202,7 @@ func TestRootDevices(t *testing.T) {
 	}
 }
 
-// TestRootLinks replaces links below a root, and follows them only inside.
+// TestRootLinks checks that a run replaces links below a root, and follows only those that stay inside.
 func TestRootLinks(t *testing.T) {
 	for _, o := range []Options{{Existing: Overwrite}, {Existing: Skip}, {Existing: Newer}, {Existing: Continue}} {
 		k := newKit(t, map[string]string{"/f": body})
@@ -228,7 +228,8 @@ func TestRootLinks(t *testing.T) {
 	}
 }
 
-// TestRootMakesDirectories checks that missing directories are made, and that a run that fails removes those that it made.
+// TestRootMakesDirectories checks that a run makes missing directories, and that a failed run removes those that it
+// made.
 func TestRootMakesDirectories(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.top = k.dir
@@ -263,7 +264,7 @@ func TestRootMakesDirectories(t *testing.T) {
 	wantNames(t, k.path("a/b"), "c", "d")
 }
 
-// TestRootSyncsDirectories checks that a new directory's name is on the disk too.
+// TestRootSyncsDirectories checks that a run flushes the names of new directories too.
 func TestRootSyncsDirectories(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.below()
@@ -282,7 +283,7 @@ func TestRootSyncsDirectories(t *testing.T) {
 	}
 }
 
-// TestRootTogether starts runs at once that all have to make the same directories.
+// TestRootTogether starts several runs at the same time that all need the same new directories.
 func TestRootTogether(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	for range *togetherRounds {

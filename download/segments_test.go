@@ -15,17 +15,17 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// togetherSource is a Source of one file. In a bubble of package synctest all of its responses that are to be open at the
-// same time are: none brings a byte while anything else happens.
+// togetherSource is a Source of one file. In a synctest bubble its responses return no byte until all goroutines wait,
+// so that all responses of a round are open at the same time.
 type togetherSource struct {
-	Source // nil: the tests ask for nothing else
+	Source // nil: the tests call no other method
 	size   int
-	answer func(n int, offset int64) (io.Reader, error) // to the nth request
+	answer func(n int, offset int64) (io.Reader, error) // the body for the nth request
 
 	mu   sync.Mutex
-	n    int // requests
-	open int // responses
-	most int // that were open at the same time
+	n    int // requests so far
+	open int // open responses
+	most int // the most that were open at the same time
 }
 
 func (s *togetherSource) Do(_ context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
@@ -52,7 +52,7 @@ func (s *togetherSource) closed() {
 	s.open--
 }
 
-// atOnce returns how many responses were open at the same time since the last call.
+// atOnce returns the most responses that were open at the same time since the last call.
 func (s *togetherSource) atOnce() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ type countedBody struct {
 	close func()
 }
 
-// Read waits until nothing else happens in the bubble.
+// Read waits until all other goroutines in the bubble are blocked.
 func (b *countedBody) Read(p []byte) (int, error) {
 	<-time.After(time.Nanosecond)
 	return b.Reader.Read(p)
@@ -81,8 +81,8 @@ func (b *countedBody) Close() error {
 // errGone is the error of a connection that is lost.
 var errGone = &ftpexec.Error{Stage: "transfer", Op: "RETR f", Err: ftpexec.ErrLost}
 
-// TestSegmentsAtMost counts the connections that are open at the same time, and after failures those of the next round: as
-// many as were asked for, however many gaps there are, and after failures as many as brought bytes.
+// TestSegmentsAtMost counts the connections that are open at the same time. There must be as many as Segments says,
+// however many gaps there are; and in the round after failures, as many as brought bytes.
 func TestSegmentsAtMost(t *testing.T) {
 	const lost = 500_000 // bytes that come before the connection is lost
 	among := func(from, to int) func(int) bool { return func(n int) bool { return from <= n && n <= to } }
@@ -90,9 +90,9 @@ func TestSegmentsAtMost(t *testing.T) {
 	for what, tt := range map[string]struct {
 		size, segments int // of the file in MiB
 		gaps           bool
-		refused, cut   func(n int) bool // which requests fail at once, and which after some bytes
-		empty          int              // the request whose response is lost before a byte
-		most, then     int              // connections, and after the note that there will be fewer; 0: there is none
+		refused, cut   func(n int) bool // the requests that fail at once, and after some bytes
+		empty          int              // the request whose response is lost before its first byte
+		most, then     int              // connections, and those after the note that there will be fewer; 0: no note
 	}{
 		"as many as pieces":        {8, 4, false, none, none, 0, 4, 0},
 		"more than pieces":         {2, 4, false, none, none, 0, 2, 0},

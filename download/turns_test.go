@@ -20,16 +20,16 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// turns lets runs make their calls on the disk in an order of its own. Each run reaches the one directory under another
-// name.
+// turns makes runs take turns in their calls on the disk, in a planned order. To tell the runs apart, each uses another
+// name for the same directory.
 type turns struct {
 	mu    sync.Mutex
 	moved *sync.Cond
-	names []string // of the directory, one for each run
-	calls []int    // that each run has made
+	names []string // name of the directory for each run
+	calls []int    // calls that each run has made
 	ended []bool
-	turn  int   // whose calls go on
-	plan  []int // how many calls there are until the turn of the next, and so on
+	turn  int   // the run whose turn it is
+	plan  []int // number of calls in each turn
 }
 
 func (s *turns) call(_, path string) error {
@@ -62,7 +62,7 @@ func (s *turns) next() {
 	s.moved.Broadcast()
 }
 
-// pass ends the turn of a run, which may have ended.
+// pass ends the turn of run i. ended means that the run has ended.
 func (s *turns) pass(i int, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +72,9 @@ func (s *turns) pass(i int, ended bool) {
 	}
 }
 
-// inTurns starts a run with each of the options, with before as the target unless that is "", and lets them take turns. A
-// run that finds another at work tries again, as batches do. It returns how many calls each run has made.
+// inTurns starts a run with each of the options and makes them take turns. The target has the text before, unless that
+// is "". If a run finds that another is writing the file, it tries again, as package batch does. inTurns returns the
+// number of calls of each run.
 func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Options) []int {
 	k.Helper()
 	if k.dir = k.TempDir(); before != "" {
@@ -116,8 +117,8 @@ func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Optio
 	return s.calls
 }
 
-// TestTurns starts two and three runs at once in every kind of order that their calls on the disk can have. One must bring
-// the file, and the others find it there.
+// TestTurns starts two and three runs at the same time, with their calls on the disk in many orders. One run must fetch
+// the file, and the others must find it complete.
 func TestTurns(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	t.Cleanup(func() { disk.Fault = nil })
@@ -154,7 +155,7 @@ func TestSegments(t *testing.T) {
 		what  string
 		n     int
 		fault failure
-		conns int // at least
+		conns int // at least this many connections
 		told  string
 	}{
 		{"two", 2, nil, 2, ""},
@@ -163,8 +164,8 @@ func TestSegments(t *testing.T) {
 		{"one allowed", 4, on("", 2, 4, testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))), 5, ""},
 		{"refused without a reason", 4, on("PASS", 2, 4, testserver.Do(testserver.Reply("430 Not now."), testserver.End(testserver.Closed))), 4, "continuing with at most "},
 		{"too many users", 4, on("PASS", 3, 4, testserver.Reply("530 Too many users")), 3, ""},
-		{"no REST", 4, replies("REST", "502 What?"), 2, ""},                           // whether bytes are given up depends on who is first
-		{"cut", 4, always("RETR", testserver.Cut(500_000, testserver.Closed)), 4, ""}, // a reset might take all bytes with it
+		{"no REST", 4, replies("REST", "502 What?"), 2, ""},                           // depends on which connection is first
+		{"cut", 4, always("RETR", testserver.Cut(500_000, testserver.Closed)), 4, ""}, // a reset might discard all bytes
 		{"another time on one", 4, on("MDTM", 3, 3, testserver.Reply("213 20000101000000")), 4, "modified"},
 		{"another size on one", 4, on("SIZE", 3, 3, testserver.Final(testserver.Reply("213 9000000"))), 4, "now has 9000000 bytes"},
 		{"no size", 4, replies("SIZE", "502 What?"), 1, ""},
@@ -187,7 +188,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestSegmentsLyingSize checks that a wrong size never makes a bad file good.
+// TestSegmentsLyingSize checks that a wrong size from the server never makes a wrong file a success.
 func TestSegmentsLyingSize(t *testing.T) {
 	for _, size := range []string{"3000000", "9000000"} {
 		k := newKit(t, map[string]string{"/f": large})
@@ -203,7 +204,7 @@ func TestSegmentsLyingSize(t *testing.T) {
 	}
 }
 
-// TestSegmentsResume resumes from ranges, over several connections and one.
+// TestSegmentsResume resumes from a part with gaps, over several connections and over one.
 func TestSegmentsResume(t *testing.T) {
 	for _, segments := range []int{1, 3} {
 		k := newKit(t, map[string]string{"/f": large})
@@ -233,8 +234,8 @@ func (k *kit) checkClaims(done []span, text string) {
 	}
 }
 
-// TestSegmentsUnconfirmedEnd has the last piece arrive whole and its end not be confirmed: its last byte is fetched again,
-// and nothing after the file's end.
+// TestSegmentsUnconfirmedEnd does not confirm the end of the last piece, although all of it arrives. The client must
+// fetch its last byte again, and nothing after the file's end.
 func TestSegmentsUnconfirmedEnd(t *testing.T) {
 	for _, verb := range []string{"REST", "RETR"} {
 		k := newKit(t, map[string]string{"/f": large})

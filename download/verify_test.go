@@ -20,7 +20,7 @@ import (
 
 func sha256Of(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
 
-// bsdOf returns what sum(1) prints.
+// bsdOf returns what BSD's sum(1) prints.
 func bsdOf(s string) string {
 	sum := uint16(0)
 	for _, c := range []byte(s) {
@@ -36,7 +36,7 @@ func sum(t *testing.T, s string) digest.Sum {
 	return d
 }
 
-// TestSum computes a digest for every way that bytes arrive.
+// TestSum compares a digest for each way in which bytes can arrive.
 func TestSum(t *testing.T) {
 	large := noise(5<<20, 3)
 	tests := []struct {
@@ -81,7 +81,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestSumBadBounded checks that a wrong digest leaves one file, however often the command runs, and that a good file stays.
+// TestSumBadBounded checks that a wrong digest leaves one bad file, however often the command runs, and that a good
+// target stays.
 func TestSumBadBounded(t *testing.T) {
 	wrong := Options{Existing: Overwrite, Sum: sum(t, "sha256:"+sha256Of("x"))}
 	k := newKit(t, map[string]string{"/f": body})
@@ -98,7 +99,7 @@ func TestSumBadBounded(t *testing.T) {
 	}
 }
 
-// TestSumOfHead verifies a file whose start, left by another program, is wrong.
+// TestSumOfHead verifies a file whose start comes from another program and is wrong.
 func TestSumOfHead(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	theirs := noise(30_000, 7) + body[30_000:100_000]
@@ -109,7 +110,7 @@ func TestSumOfHead(t *testing.T) {
 	}
 }
 
-// listedAgain refuses every other listing for now. It offers no command for digests.
+// listedAgain refuses every other listing with a temporary reply. The server has no command for digests.
 func listedAgain() failure {
 	refused := false
 	return func(p *testserver.Conn) testserver.Action {
@@ -177,8 +178,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyEnds ends the context while the server is too full to send the list of digests. That says nothing about the list:
-// the next file finds its digest there.
+// TestVerifyEnds ends the context while the server is too busy to send the list of digests. The run must not take that
+// for a missing list: the next file must find its digest in it.
 func TestVerifyEnds(t *testing.T) {
 	full := func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "RETR" && p.Arg == "SHA256SUMS" {
@@ -233,8 +234,8 @@ func TestToVerifies(t *testing.T) {
 	}
 }
 
-// TestVerifyOfLeftTarget verifies an existing file of the server's size and time and leaves it alone. If its digest is
-// wrong, Newer replaces it, and without Newer that is the error.
+// TestVerifyOfLeftTarget verifies a target with the server's size and time. A right digest leaves the target alone. If
+// the digest is wrong, Newer replaces the target, and other runs fail.
 func TestVerifyOfLeftTarget(t *testing.T) {
 	wrong := noise(300_000, 8)
 	for _, text := range []string{body, wrong} {
@@ -265,7 +266,7 @@ func TestVerifyOfLeftTarget(t *testing.T) {
 	}
 }
 
-// TestReadingIsTold checks that the run says so before it reads a large file that is there: nothing else happens for seconds.
+// TestReadingIsTold checks that a run tells the user before it reads a large target, because that takes seconds.
 func TestReadingIsTold(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
 	k.write("f", "")
@@ -275,7 +276,7 @@ func TestReadingIsTold(t *testing.T) {
 	o := Options{Existing: Skip, Sum: must.Get(digest.Parse("crc32:00000000"))(t)}
 	o.Events = func(e Event) {
 		told += e.Text
-		cancel() // the test need not read it
+		cancel() // the test need not read the file
 	}
 	_, err := File(ctx, k.c, k.url("/f"), k.path("f"), &o)
 	if want := k.path("f") + ": reading 1073741824 bytes to check them"; told != want || !errors.Is(err, context.Canceled) {

@@ -57,7 +57,7 @@ type tally struct {
 	Code     int   `json:"code"` // the exit code of the first failure
 	// By counts the failed files by exit code, host and worker, separated by spaces.
 	By      map[string]int64 `json:"by,omitempty"`
-	Rest    int              `json:"rest,omitempty"`    // chunks that this one was split into: the record is not a result
+	Rest    int              `json:"rest,omitempty"`    // chunks split from this one: the record is not a result
 	Retried int64            `json:"retried,omitempty"` // earlier failures that were put back
 	Lost    int64            `json:"lost,omitempty"`    // failed files that cannot be retried
 }

@@ -22,8 +22,8 @@ import (
 // marker is a password that must appear only where the test put it.
 const marker = "Xq7Zmarker"
 
-// TestNoSecretTravels gives passwords in every place of add that takes a URL, has the files fetched, and then looks at all
-// that the server holds and says, at what is on the disks, and at the titles of the processes.
+// TestNoSecretTravels gives passwords in every place of add that takes a URL, and has the files fetched. It then
+// searches everything that the server holds and sends, the disks, and the titles of the processes.
 func TestNoSecretTravels(t *testing.T) {
 	t.Parallel()
 	s, dir := newStand(t), t.TempDir()

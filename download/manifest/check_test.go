@@ -80,7 +80,7 @@ func messages(errs []error) (list []string) {
 	return list
 }
 
-// TestCheckShard checks that a share is counted alone, but that the whole list is examined.
+// TestCheckShard checks that Check counts only the items of the shard, but examines the whole list.
 func TestCheckShard(t *testing.T) {
 	text := "bad\n"
 	for i := range 50 {
@@ -132,7 +132,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// generated returns a table of n lines, made while it is read.
+// generated returns a table of n lines and generates them while it is read.
 func generated(n int, line func(i int) string) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() {
@@ -150,7 +150,7 @@ func manyLine(i int) string {
 	return fmt.Sprintf("ftp://ftp.example.org/vol1/fastq/SRR%03d/SRR%07d/SRR%07d_1.fastq.gz\tSRR%07d/reads_1.fastq.gz\t%d\t%s", i/1000, i, i, i, i, md5a)
 }
 
-// heapOver runs use, which calls sample from time to time, and returns by how much the live heap has grown at most.
+// heapOver runs use, which calls sample from time to time, and returns the maximum growth of the live heap.
 func heapOver(use func(sample func())) int64 {
 	var before, now runtime.MemStats
 	runtime.GC()
@@ -164,7 +164,7 @@ func heapOver(use func(sample func())) int64 {
 	return int64(peak - before.HeapAlloc)
 }
 
-// metalink returns a Metalink of n files, made while it is read.
+// metalink returns a Metalink of n files and generates it while it is read.
 func metalink(n int) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -179,8 +179,8 @@ func metalink(n int) io.Reader {
 	return r
 }
 
-// TestMemory measures the live heap while many lines are read, of which little stays, and while they are checked: half of
-// them repeat the others, each in a directory of its own.
+// TestMemory measures the live heap while Read reads many lines, which must leave little in memory, and while Check
+// checks many lines. Each file is in a directory of its own, and half of the lines repeat others.
 func TestMemory(t *testing.T) {
 	n := night.Or(40_000, 200_000)
 	for _, list := range []io.Reader{generated(n, manyLine), metalink(n)} {
@@ -213,7 +213,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkArgo reads a compressed index of a million profiles, in little memory.
+// BenchmarkArgo reads a compressed index of a million profiles.
 func BenchmarkArgo(b *testing.B) {
 	const n = 1_000_000
 	for range b.N {
@@ -244,8 +244,8 @@ func BenchmarkArgo(b *testing.B) {
 	}
 }
 
-// TestShardIsStable holds the shares of some URLs fast: machines with different versions must agree. All spellings of a
-// URL belong together.
+// TestShardIsStable checks the shards of some URLs, because machines with different versions must agree on them. All
+// spellings of a URL must be in one shard.
 func TestShardIsStable(t *testing.T) {
 	for text, want := range map[string]int{
 		"ftp://h/a": 159,
@@ -263,7 +263,7 @@ func TestShardIsStable(t *testing.T) {
 	}
 }
 
-// shardOf returns the only share of count that has the URL.
+// shardOf returns which of count shards has the URL. It fails unless just one has it.
 func shardOf(t interface{ Fatalf(string, ...any) }, u *urlparse.URL, count int) int {
 	found := 0
 	for i := range count {
@@ -280,7 +280,7 @@ func shardOf(t interface{ Fatalf(string, ...any) }, u *urlparse.URL, count int) 
 	return found
 }
 
-// TestShardsArePartition checks that every item belongs to just one share.
+// TestShardsArePartition checks that every item is in just one shard.
 func TestShardsArePartition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := &urlparse.URL{Scheme: "ftp", Host: rapid.StringMatching(`[a-z]{1,20}(\.[a-z]{1,5})?`).Draw(t, "host"),
@@ -300,8 +300,8 @@ func TestShardsArePartition(t *testing.T) {
 	})
 }
 
-// TestLineEnds checks that a list whose lines end in CR alone, of which a comment or header would hide the rest, and one
-// of no bytes are errors.
+// TestLineEnds checks that an empty list is an error, and so is a list whose lines end in CR alone: its first line,
+// such as a comment or header, would hide the others.
 func TestLineEnds(t *testing.T) {
 	lines := map[string][]string{
 		"list": {"# two", "ftp://h/a", "ftp://h/b"}, "tsv": {"url\tsize", "ftp://h/a\t1", "ftp://h/b\t2"}, "csv": {"url,size", "ftp://h/a,1", "ftp://h/b,2"},
@@ -340,7 +340,7 @@ func TestLineEnds(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestNothing gives Check and Read what is nil, empty or contradictory: that is an error and never a panic.
+// TestNothing passes nil, empty and contradictory arguments to Check and Read. Each must be an error and never a panic.
 func TestNothing(t *testing.T) {
 	list := func() io.Reader { return strings.NewReader("ftp://h/a\n") }
 	for what, tt := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"example.com/ftpfetch/download/manifest"
 )
 
-// A table in which a line is wrong, another names a file again, and two files have the same path.
+// Check a table in which one line is wrong, one repeats a file, and two files have the same path.
 func ExampleCheck() {
 	list := "url,size\nftp://host.dom/a/x,3\nftp://host.dom/y,many\nftp://host.dom/b/x,3\nftp://host.dom/a/x,3\n"
 	files, octets, errs := manifest.Check(strings.NewReader(list), nil)

@@ -16,16 +16,16 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// form is a form of list.
+// form is a form of lists.
 type form struct {
 	name  string
-	shown func(b *beginning) bool // whether a list that begins like this has the form
+	shown func(b *beginning) bool // reports whether a list with this beginning has the form
 	read  func(r *reader)
 	maps  bool // Options.Map may name its columns
 }
 
-// forms are all forms. The first that the beginning of a list shows counts: a table's header may look like a URL or a
-// digest, and one JSON document begins like a line of NDJSON.
+// forms has all forms, in the order in which they are tried. The order matters: a table's header may look like a URL or
+// a digest, and a JSON document may begin like a line of NDJSON.
 var forms = []form{
 	{"tsv", (*beginning).tsv, (*reader).readTSV, true},
 	{"csv", (*beginning).csv, (*reader).readCSV, true},
@@ -55,7 +55,8 @@ func (b *beginning) metalink() bool {
 	return strings.HasPrefix(b.first, "<?xml") || strings.HasPrefix(b.first, "<metalink")
 }
 
-// curl also knows a script by its first line, unless URLs follow.
+// curl reports whether the list is a script of curl commands. A script may begin with "#!", but so may a list of URLs
+// with a comment.
 func (b *beginning) curl() bool {
 	script := strings.HasPrefix(strings.Join(b.head, ""), "#!")
 	return strings.HasPrefix(b.first, "curl ") || script && !hasScheme(b.first)
@@ -66,7 +67,7 @@ func (b *beginning) sums() bool {
 	return ok
 }
 
-// Formats returns the names of the forms, as [Options] has them, in the order in which they are recognized.
+// Formats returns the names of the forms for Options.Format, in the order in which Read tries them.
 func Formats() (names []string) {
 	for _, f := range forms {
 		names = append(names, f.name)
@@ -74,31 +75,33 @@ func Formats() (names []string) {
 	return names
 }
 
-// peekSize is how many bytes of a list decide its form.
+// peekSize is how many bytes of a list are examined to find its form.
 const peekSize = 64 << 10
 
 // beginning is the beginning of a list.
 type beginning struct {
 	*reader
 	first string   // the first line that is neither empty nor a comment
-	head  []string // the lines up to that one
+	head  []string // the lines up to and including first
 }
 
-// heads reports whether one of the lines is the header of a table.
+// heads reports whether one of the lines of b.head is the header of a table.
 func (b *beginning) heads(separator string) bool {
 	return slices.ContainsFunc(b.head, func(line string) bool {
 		return b.isHeader(header(line, separator), comment(line))
 	})
 }
 
-// document reports whether the list is one JSON value. An object on a line of its own that has a URL is a row.
+// document reports whether the list is one JSON value. If the first line is an object with a URL, the list is NDJSON
+// instead.
 func (b *beginning) document() bool {
 	names, _, _ := members(b.first)
 	return strings.HasPrefix(b.first, "[") || strings.HasPrefix(b.first, "{") &&
 		!b.isHeader(plain(names...), false)
 }
 
-// form reads Map and the beginning of the list, and returns its form: Format, or else the one that the beginning shows.
+// form parses Map, reads the beginning of the list, and returns the form: Format, or else the form that the beginning
+// shows.
 func (r *reader) form() (form, error) {
 	for _, text := range r.Map {
 		m, err := newMapping(text)
@@ -119,9 +122,10 @@ func (r *reader) form() (form, error) {
 	return forms[i], nil
 }
 
-// begin decompresses what gzip has compressed, skips a byte order mark, and returns the beginning of the text.
+// begin starts to decompress a list that gzip compressed, skips a byte order mark, and returns the beginning of the
+// text.
 func (r *reader) begin() (string, error) {
-	peeked, err := r.in.r.Peek(peekSize) // what else is wrong with the reader shows later
+	peeked, err := r.in.r.Peek(peekSize) // other errors come again when the list is read
 	start := string(peeked)
 	if strings.HasPrefix(start, "\x1f\x8b") {
 		text, wrong := gzip.NewReader(r.in.r)
@@ -143,7 +147,7 @@ func (r *reader) begin() (string, error) {
 	return start, foreign(start)
 }
 
-// foreign returns an error if a text begins like a list that must be saved in another way.
+// foreign returns an error if a text begins like a file in another format, which the user must save differently.
 func foreign(start string) error {
 	switch {
 	case strings.HasPrefix(start, "\xff\xfe"), strings.HasPrefix(start, "\xfe\xff"):
@@ -158,16 +162,16 @@ func foreign(start string) error {
 
 var errDamaged = errors.New("the list is compressed and damaged: download it again")
 
-// damaged reports whether err is about what gzip has compressed.
+// damaged reports whether err means that the compressed data is damaged.
 func damaged(err error) bool {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	return corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) ||
 		errors.Is(err, gzip.ErrHeader)
 }
 
-// guess returns the form that the beginning of a list shows. What looks like nothing else is a table if it has a tab, or a
-// comma and nothing of a URL, so that the error asks for the columns. Otherwise it is a list of URLs, so that the error names
-// the URL. With Map it is a table.
+// guess returns the form that the beginning of a list shows. If it shows none, guess chooses the form with the most
+// useful error: a table if there is a tab, or a comma and no sign of a URL, so that the error asks for the columns;
+// else a list of URLs, so that the error names the URL. With Map the form is always a table.
 func (r *reader) guess(text string) string {
 	b := r.beginning(text)
 	i := slices.IndexFunc(forms, func(f form) bool { return f.shown(b) })
@@ -185,7 +189,7 @@ func (r *reader) guess(text string) string {
 	return "list"
 }
 
-// beginning returns the beginning of a list up to the first line that counts.
+// beginning returns the beginning of a list up to the first line that is neither empty nor a comment.
 func (r *reader) beginning(text string) *beginning {
 	b := &beginning{reader: r}
 	for line := range strings.Lines(text) {
@@ -205,7 +209,7 @@ func hasScheme(text string) bool {
 		slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme))
 }
 
-// url reads a URL of a list of them, which may lack what Base has.
+// url parses a URL of a list of URLs. It completes a relative one from Base.
 func (r *reader) url(text string) (*urlparse.URL, error) {
 	text = strings.TrimSpace(text)
 	bare := !hasScheme(text) && !strings.Contains(text, "://")
@@ -223,11 +227,11 @@ func (r *reader) url(text string) (*urlparse.URL, error) {
 	return u, err
 }
 
-// hintAtBase makes the error about a text without a scheme say that Base may be missing.
+// hintAtBase adds to the error about a text without a scheme that Base may be missing.
 func hintAtBase(bad *urlparse.Error, text string) {
 	u, err := urlparse.Parse("ftp://" + text)
 	switch {
-	case !strings.ContainsAny(text, "/:@"): // a name
+	case !strings.ContainsAny(text, "/:@"): // text is a file name
 		bad.Hint = "write ftp://host/path, or set Options.Base to URL for the directory of the whole list"
 	case err == nil && !u.IsDir():
 		bad.Hint += ", or set Options.Base to ftp:// for the whole list"
@@ -237,7 +241,7 @@ func hintAtBase(bad *urlparse.Error, text string) {
 var errNoBase = errors.New("a list of digests names files without their directory: " +
 	"give its URL as the base (set Options.Base to URL)")
 
-// listed yields the file of a line of a list of digests, which is below Base.
+// listed yields the file in a line of a list of digests. The file is below Base.
 func (r *reader) listed(line int, text string) {
 	name, sum, ok := sums.Line(text)
 	item := Item{Line: line, Sum: sum}
@@ -264,7 +268,7 @@ func comment(text string) bool {
 var errLeftOut = fmt.Errorf("places that are no ftp URLs are left out here and below%.0w",
 	errors.ErrUnsupported)
 
-// places adds the places of a file, without those that are no ftp URLs unless all are.
+// places adds the URLs of a file. It omits URLs that are not ftp URLs, unless there are no others.
 func (r *reader) places(i *Item, texts []string) (err error) {
 	other := ""
 	for n := 0; n < len(texts) && err == nil; n++ {
@@ -278,7 +282,7 @@ func (r *reader) places(i *Item, texts []string) (err error) {
 	switch {
 	case other == "" || err != nil:
 	case len(i.URLs) == 0:
-		return i.addURL(r.url(other)) // says what it is
+		return i.addURL(r.url(other)) // returns an error that names it
 	case !r.noted:
 		r.fail(i.Line, errLeftOut)
 		r.noted = true
@@ -286,11 +290,12 @@ func (r *reader) places(i *Item, texts []string) (err error) {
 	return err
 }
 
-// optionLetters are what the names of aria2's options have.
+// optionLetters are the characters in the names of aria2's options.
 const optionLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-// readList reads the places of a file from each line, with tabs between them, and from the lines below it the options that
-// aria2 has for it. A "#" within a line is not a comment: the parser says that it must be encoded.
+// readList reads a list of URLs. A line has the URLs of one file, separated by tabs. Indented lines below it are
+// options of aria2 for that file. A "#" inside a line does not start a comment: the URL parser reports that it must be
+// encoded.
 func (r *reader) readList() {
 	f := &listedFile{reader: r}
 	r.each(func(line int, text string) {
@@ -309,14 +314,14 @@ func (r *reader) readList() {
 	}
 }
 
-// listedFile is a file of a list of URLs while its options are read.
+// listedFile is the file of a list of URLs whose options are being read.
 type listedFile struct {
 	*reader
 	item Item // its Line is 0 before the first file
 	err  error
 }
 
-// option reads an option of aria2 for the file.
+// option applies an option of aria2 to the file.
 func (f *listedFile) option(name, value string) {
 	switch {
 	case f.err != nil:
@@ -332,7 +337,7 @@ func (f *listedFile) option(name, value string) {
 	}
 }
 
-// end yields the file.
+// end yields the file, if there is one.
 func (f *listedFile) end() {
 	if f.err == nil && strings.HasSuffix(f.item.Path, "/") {
 		var own string
@@ -347,10 +352,10 @@ func (f *listedFile) end() {
 var errNoCommand = errors.New("is no command for one file: " +
 	"write curl -L ftp://host/path -o NAME, or a list of URLs alone")
 
-// quotes makes the words of a shell cells of CSV with spaces between them.
+// quotes turns the words of a shell command into CSV cells separated by spaces.
 var quotes = strings.NewReplacer("'", `"`, "\t", " ")
 
-// command reads a line of a script: "curl -L ftp://host/path -o NAME".
+// command parses a line of a script: "curl -L ftp://host/path -o NAME".
 func (r *reader) command(line int, text string) {
 	cells := csv.NewReader(strings.NewReader(quotes.Replace(text)))
 	cells.Comma = ' '
@@ -370,12 +375,12 @@ func (r *reader) command(line int, text string) {
 	r.finish(item, err)
 }
 
-// isPlainFlag reports whether a word of a command changes nothing about what curl fetches, or is empty.
+// isPlainFlag reports whether a word of a command is empty or a flag that does not change what curl fetches.
 func isPlainFlag(word string) bool {
 	return strings.Trim(word, "-LOfsS") == "" || word == "--location"
 }
 
-// isCurl reports whether words are curl and a URL.
+// isCurl reports whether words are "curl" and one argument that is not a flag.
 func isCurl(words []string) bool {
 	return len(words) == 2 && words[0] == "curl" && words[1][0] != '-'
 }

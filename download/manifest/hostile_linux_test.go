@@ -13,9 +13,9 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestHostileProcesses reads the lists of TestHostileLists with 64 MiB each, each in a process of its own that is built
-// without the race detector. It may take 100 MiB and 20 seconds of processor time, unless there really are so many files.
-// By day it reads some, with 2 MiB each.
+// TestHostileProcesses reads the lists of TestHostileLists with 64 MiB each. It reads each list in a process of its
+// own, built without the race detector, which may take 100 MiB and 20 seconds of processor time, unless the list really
+// has that many files. By day the test reads some of the lists, with 2 MiB each.
 func TestHostileProcesses(t *testing.T) {
 	if what := os.Getenv("FTPFETCH_HOSTILE"); what != "" {
 		words := strings.Split(what, "|")
@@ -38,7 +38,7 @@ func TestHostileProcesses(t *testing.T) {
 				}
 				name := way + "|" + head + "|" + kind + "|"
 				large := true
-				for try := 0; try < 3 && large; try++ { // on a busy machine the collector may once come late
+				for try := 0; try < 3 && large; try++ { // on a busy machine the garbage collector may be late
 					large = hostile(t, program, name+size) && len(size) == 64
 				}
 				if large {
@@ -49,7 +49,8 @@ func TestHostileProcesses(t *testing.T) {
 	}
 }
 
-// hostile reads a list in a process, and reports whether that took more than 100 MiB or 20 seconds for fewer than 100,000 files.
+// hostile reads a list in a process of its own. It reports whether the process took more than 100 MiB or 20 seconds for
+// fewer than 100,000 files.
 func hostile(t *testing.T, program, what string) (large bool) {
 	c := exec.Command(program, "-test.run", "^TestHostileProcesses$")
 	c.Env = append(os.Environ(), "FTPFETCH_HOSTILE="+what)
@@ -65,8 +66,8 @@ func hostile(t *testing.T, program, what string) (large bool) {
 	return err == nil && (memory > 100 || took > 20*time.Second)
 }
 
-// peak returns how many MiB of memory this process has had at most. getrusage(2) would count those of its parent too, before
-// exec.
+// peak returns the peak memory of this process, in MiB. It does not use getrusage(2), which also counts the memory of
+// the parent before exec.
 func peak(t *testing.T) (kib int) {
 	status := must.Get(os.ReadFile("/proc/self/status"))(t)
 	_, line, _ := strings.Cut(string(status), "VmHWM:")

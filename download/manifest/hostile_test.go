@@ -14,8 +14,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// heads returns the beginnings of lists of each form, by the form and what is special: with them the beginning tells the
-// form.
+// heads returns beginnings of lists that show their form, by the form and by what is special about them.
 func heads(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -27,7 +26,7 @@ func heads(t *testing.T) map[string]string {
 
 const secretly = "ftp://me:hunter2@h/"
 
-// kinds are what hostile lists go on with, again and again.
+// kinds has the text that each kind of hostile list repeats.
 var kinds = map[string]string{
 	"nested arrays": "[", "nested objects": `{"a":`, "nested elements": "<a>", "nested files": "<file>", "nested groups": "({", "nested comments": "<!--<![CDATA[",
 	"one line": "a", "one line of digits": "1", "one line of blanks": " ", "one line of tabs": "\t", "one line of commas": ",", "one line of semicolons": ";", "one line of URLs": "ftp://h/a\t",
@@ -45,12 +44,12 @@ var kinds = map[string]string{
 	"members": `"a":1,` + "\n", "members that are arrays": `"a":[1,2,{}],` + "\n",
 }
 
-// endless is a list: a head, and then pieces up to a size.
+// endless is a list that has a head and then repeats a piece up to a size.
 type endless struct {
 	left  string
 	piece string
-	size  int64 // that is left
-	gave  int64 // how much was read
+	size  int64 // bytes left to read
+	gave  int64 // bytes read
 }
 
 func newEndless(head, piece string, size int64) *endless {
@@ -70,7 +69,7 @@ func (e *endless) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// ways are the two ways of reading a list: each returns its errors, and counts the items.
+// ways are the two ways to read a list. Each returns the number of items and the errors.
 var ways = map[string]func(r io.Reader, o Options) (items int, errs []error){
 	"Check": func(r io.Reader, o Options) (int, []error) {
 		files, _, errs := Check(r, &o)
@@ -88,8 +87,8 @@ var ways = map[string]func(r io.Reader, o Options) (items int, errs []error){
 	},
 }
 
-// TestHostileLists reads lists of every form that go on with whatever is not part of one. What is allocated for each byte
-// is counted, and the faults; no message is long or shows a password.
+// TestHostileLists reads hostile lists of every form. It bounds the memory allocated for each byte and the number of
+// errors, and checks that no message is long or shows a password.
 func TestHostileLists(t *testing.T) {
 	const size = 2 << 20
 	nth := 0
@@ -119,8 +118,8 @@ func TestHostileLists(t *testing.T) {
 	}
 }
 
-// TestHostileListsEnd checks that where a list plainly is of no form, or nothing of it can be understood, or a hundred lines
-// are bad, little more of it is read.
+// TestHostileListsEnd checks that Read soon stops if a list has no known form, if nothing in it can be parsed, or after
+// a hundred bad lines.
 func TestHostileListsEnd(t *testing.T) {
 	const size = 64 << 20
 	nth := 0
@@ -155,7 +154,7 @@ func TestHostileListsEnd(t *testing.T) {
 	}
 }
 
-// TestIdleLists checks that what is compressed and goes on without a file is not read for ever.
+// TestIdleLists checks that Read does not read a compressed list for ever if it goes on without naming a file.
 func TestIdleLists(t *testing.T) {
 	nth := 0
 	heads := heads(t)

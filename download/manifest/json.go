@@ -17,7 +17,7 @@ var errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/p
 var errNotArray = errors.New(
 	"the list has neither a JSON array nor digests: write [ before the first object")
 
-// readJSON reads a document. After a fault in the syntax nothing can be understood.
+// readJSON reads a document. It stops at the first syntax error, because nothing after it can be parsed.
 func (r *reader) readJSON() {
 	d := &document{reader: r, values: json.NewDecoder(r.in)}
 	err := d.value("", 0)
@@ -29,7 +29,7 @@ func (r *reader) readJSON() {
 		return
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the JSON ends too early: download the list again")
-	case !errors.Is(err, errTooMuch) && !errors.Is(err, errNotArray): // without the text
+	case !errors.Is(err, errTooMuch) && !errors.Is(err, errNotArray): // its text may quote the list
 		err = errors.New(
 			"is not JSON: write each object as " +
 				`{"url": "ftp://host/path"}, with a comma between two`)
@@ -37,14 +37,14 @@ func (r *reader) readJSON() {
 	r.fail(r.in.n, err)
 }
 
-// document is a JSON document: the objects in its arrays are rows, and its other members may be digests of files.
+// document is a JSON document. The objects in its arrays are rows, and its other members may be digests of files.
 type document struct {
 	*reader
 	values *json.Decoder
-	found  bool // an array or a digest
+	found  bool // there was an array or a digest
 }
 
-// value reads the value of a member, which is within as many objects as depth says.
+// value reads the value of the member name. depth is the number of objects around it.
 func (d *document) value(name string, depth int) error {
 	const most = 100
 	token, err := d.values.Token()
@@ -71,11 +71,12 @@ func (d *document) value(name string, depth int) error {
 	if d.done {
 		return nil
 	}
-	_, err = d.values.Token() // its end
+	_, err = d.values.Token() // the closing delimiter
 	return err
 }
 
-// element reads an element of an array as a row. In an array within an object it may be something else.
+// element reads an element of an array as a row. If row is false, because the array is inside an object, it skips
+// elements that are not objects.
 func (d *document) element(row bool) error {
 	var text json.RawMessage
 	err := d.values.Decode(&text)
@@ -95,7 +96,7 @@ func (d *document) member(depth int) error {
 	return d.value(name.(string), depth)
 }
 
-// digest reads a member that may be the digest of the file with its name.
+// digest reads a member that may be a digest. Its name is then the name of the file.
 func (d *document) digest(name string, value json.Token) {
 	text, isText := value.(string)
 	text += "  " + name
@@ -107,7 +108,7 @@ func (d *document) digest(name string, value json.Token) {
 	}
 }
 
-// object reads an object as a row of a table. An array of strings stands for several columns of the same name.
+// object reads an object as a row of a table. An array in it stands for several columns of the same name.
 func (r *reader) object(line int, text string) {
 	names, values, err := members(text)
 	var t *table
@@ -115,7 +116,7 @@ func (r *reader) object(line int, text string) {
 		t, err = r.newTable(names)
 	}
 	if errors.Is(err, errNoHeader) {
-		r.finish(Item{Line: line}, nil) // which has no URL
+		r.finish(Item{Line: line}, nil) // reports that there is no URL
 		return
 	}
 	if err != nil {
@@ -137,7 +138,8 @@ func (r *reader) object(line int, text string) {
 	r.row(t, line, cells)
 }
 
-// members returns the names and values of an object, in the order of the names. What is in an array has the same name.
+// members returns the names and values of an object, sorted by name. The elements of an array all have the array's
+// name.
 func members(text string) (names []string, values []any, err error) {
 	in := json.NewDecoder(strings.NewReader(text))
 	in.UseNumber()

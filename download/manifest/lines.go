@@ -20,8 +20,8 @@ type lines struct {
 	err  error  // of r
 
 	idle  int  // bytes of lines since the last file
-	held  int  // bytes that Read has given since it was 0
-	ended bool // and the end of the current line
+	held  int  // bytes that Read returned since held was reset
+	ended bool // Read returned the end of the current line
 }
 
 // next reads a line. It returns false at the end of the text, or if r fails.
@@ -57,8 +57,9 @@ func (l *lines) next() bool {
 	}
 }
 
-// Read gives a decoder no more than the next line, so that n is the line where the decoder is, with the blank ones before
-// it: whenever it gets more, a decoder of JSON looks again at all blanks before a value. It bounds what the decoder holds.
+// Read returns no more than the next line, so that n is the line at which the decoder is. It returns the blank lines
+// before that with it, because a JSON decoder scans all blanks before a value again at each read. Read also bounds how
+// much the decoder holds in memory.
 func (l *lines) Read(b []byte) (int, error) {
 	if l.held > maxLine {
 		return 0, errTooMuch

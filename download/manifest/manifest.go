@@ -1,8 +1,8 @@
 // Package manifest reads lists of files to retrieve, one [Item] at a time: lists of URLs, tables, and the reports of
 // sequence archives.
 //
-// Call [Check] to find everything that is wrong before anything is fetched, then [Read] the items. The package opens no
-// files and no connections. No error shows a password.
+// Call [Check] to find all errors before you fetch anything, then [Read] the items. The package opens no files and no
+// connections. No error shows a password.
 package manifest
 
 import (
@@ -29,26 +29,26 @@ import (
 
 // Options says how to read a list. The zero value and nil are ready to use.
 type Options struct {
-	// Format is the form of the list, such as tsv. "" means that the beginning of the list shows it. docs/manifests.md
-	// describes the forms.
+	// Format is the form of the list, such as tsv. If it is "", the beginning of the list shows the form.
+	// docs/manifests.md describes the forms.
 	Format string
-	// KeepDirs saves a file without a path under all directories of its first URL, instead of under its last segment.
+	// KeepDirs gives a file without a path all the directories of its first URL, instead of only its last segment.
 	KeepDirs bool
-	// Map says which columns of a table, or members of objects, tell about a file of each row: "url=FASTQ_FILE,md5=MD5". The
-	// first word is a column of this package's own tables. "ena:fastq" are the columns fastq_ftp, fastq_md5 and fastq_bytes of
-	// an ENA file report, "ncbi:_genomic.fna.gz" the files that end so in the directories of an NCBI summary. Several elements
-	// are several files of each row; none means that the header says which.
+	// Map says which columns of a table, or members of objects, describe a file of each row: "url=FASTQ_FILE,md5=MD5".
+	// The word before "=" is a column of this package's own tables. "ena:fastq" stands for the columns fastq_ftp,
+	// fastq_md5 and fastq_bytes of an ENA file report, and "ncbi:_genomic.fna.gz" for the files with that suffix in the
+	// directories of an NCBI summary. Each element is one file of each row. Without elements, the header decides.
 	Map []string
-	// Base is the directory of the relative names in a list. A Base with only a Scheme completes URLs that lack theirs.
+	// Base is the directory of the relative names in a list. A Base with only a Scheme completes URLs without a scheme.
 	Base *urlparse.URL
-	// Shard {I, N} limits what is read to the I-th, from 1, of N equal shares of the items; {} is all.
+	// Shard {I, N} selects the I-th, from 1, of N shards of the items, which have about the same size; {} selects all.
 	Shard [2]int
 }
 
 // Item is one file of many: where it comes from, where it goes, and what is known about it in advance.
 type Item struct {
-	URLs []*urlparse.URL // places of the same file, in the order to try them; at least one
-	// where to save it, below the output directory, with "/" between its components
+	URLs []*urlparse.URL // URLs of the same file, in the order to try them; at least one
+	// Path is where to save the file, relative to the output directory, with "/" between its components.
 	Path string
 	Size *int64     // in bytes; nil means unknown
 	Sum  digest.Sum // the zero value means unknown
@@ -56,12 +56,12 @@ type Item struct {
 }
 
 // Check reads a whole list. It returns how many files the list names in the shard, their total size, which is -1 if the
-// size of one is unknown, and all that is wrong with the list, in the order of the lines. After a hundred bad lines Check
-// stops, and one more error says so. If an error is not [ErrLine], the list could not be read to its end. An error that is
-// [errors.ErrUnsupported] only says what Check leaves out.
+// size of one is unknown, and all errors, in the order of the lines. After a hundred bad lines Check stops, and one
+// more error says so. An error that does not match [ErrLine] means that the list could not be read to its end. An error
+// that matches [errors.ErrUnsupported] only says what Check leaves out.
 //
-// Two items conflict if they have the same path, or if one's path is a directory of the other's. Items that differ only
-// in their lines are one file, and no error. Check needs about fifty bytes of memory for each item.
+// Two items conflict if they have the same path, or if the path of one is a directory in the path of the other. Items
+// that differ only in Line count as one file, without an error. Check needs about fifty bytes of memory for each item.
 func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
 	o = cmp.Or(o, new(Options))
 	paths := claims.New()
@@ -89,7 +89,8 @@ func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
 	return files, octets, errs
 }
 
-// conflict returns the error of an item whose path clashes with the path of an earlier line, as package claims words it.
+// conflict returns the error of an item whose path clashes with that of an earlier line. clash is the clash that
+// claims.Paths.Add returned, or "".
 func (o *Options) conflict(item Item, clash string, line int32) error {
 	if clash == "" {
 		return nil
@@ -103,7 +104,7 @@ func (o *Options) conflict(item Item, clash string, line int32) error {
 		fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, other))
 }
 
-// plus adds a size to a sum. Either may be unknown, and so may be their sum.
+// plus adds a size to a sum. It returns -1 if either is unknown or the sum overflows.
 func plus(sum int64, size *int64) int64 {
 	if sum < 0 || size == nil || *size > math.MaxInt64-sum {
 		return -1
@@ -111,9 +112,10 @@ func plus(sum int64, size *int64) int64 {
 	return sum + *size
 }
 
-// Read reads the items of a list in order, while it reads source. A bad line yields an [ErrLine], and reading goes on with
-// the next line until a hundred lines are bad. An error ends the items if nothing after it can be understood, or if source
-// fails, whose error is unchanged. Read needs the same memory for a list of any length.
+// Read yields the items of a list in order, while it reads source. For a bad line it yields an error that matches
+// [ErrLine] and continues with the next line, until a hundred lines are bad. It stops after an error if nothing after
+// it can be parsed. If source fails, Read yields its error unchanged. Read needs the same memory for a list of any
+// length.
 func Read(source io.Reader, o *Options) iter.Seq2[Item, error] {
 	o = cmp.Or(o, new(Options))
 	return func(yield func(Item, error) bool) {
@@ -136,7 +138,7 @@ func Read(source io.Reader, o *Options) iter.Seq2[Item, error] {
 	}
 }
 
-// items yields everything that a list says, of all shares and however much of it is wrong.
+// items yields all items and errors of a list, of all shards and without a limit on errors.
 func (o *Options) items(source io.Reader) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		r := &reader{Options: *o, yield: yield}
@@ -144,7 +146,7 @@ func (o *Options) items(source io.Reader) iter.Seq2[Item, error] {
 	}
 }
 
-// identity is everything about an item except its path and line.
+// identity returns a text that is the same for items that differ only in path and line.
 func (i *Item) identity() string {
 	text := i.Sum.String()
 	for _, u := range i.URLs {
@@ -156,8 +158,8 @@ func (i *Item) identity() string {
 	return text
 }
 
-// shares reports whether the item belongs to the share. Every item belongs to just one share, and to the same on every
-// machine: the first URL decides, whatever its password and however it is spelled.
+// shares reports whether the item is in the shard. Every item is in just one shard, the same on every machine. It
+// depends only on the first URL, without the password and however the URL is spelled.
 func (o *Options) shares(item Item) bool {
 	if o.Shard[1] <= 1 {
 		return true
@@ -166,18 +168,19 @@ func (o *Options) shares(item Item) bool {
 	return binary.BigEndian.Uint64(sum[:])%uint64(o.Shard[1]) == uint64(o.Shard[0]-1)
 }
 
-// ErrLine is in every error about what a list says.
+// ErrLine matches every error about the contents of a list.
 var ErrLine = errors.New("a line of the list is wrong")
 
-// mostFaults is how many bad lines are reported before reading stops: the rest costs time, and shows nothing new.
+// mostFaults is how many bad lines are reported before reading stops. More would take time and show nothing new.
 const mostFaults = 100
 
 var errFaults = fmt.Errorf(
 	"after %d bad lines the rest is not read: is the list of another form (Options.Format)?%.0w",
 	mostFaults, ErrLine)
 
-// inLine says what is wrong with a line of a list, on one printable line without a password. The line of a record of several
-// is its first. Of a long text it keeps the beginning, and not err itself, which may hold the whole line.
+// inLine returns an error about a line of a list. The text is one printable line without a password. line is the first
+// line of a record of several lines. inLine keeps only the beginning of a long text, and does not wrap err, which may
+// hold the whole line.
 func inLine(line int, err error) error {
 	text := err.Error()
 	kind := ErrLine
@@ -197,10 +200,10 @@ func inField(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// Limits of what is read, and so of the memory that reading needs.
+// These limits bound the memory that reading takes.
 const (
-	maxLine  = 1 << 20  // the bytes of a record
-	maxField = 16 << 10 // the bytes of a path and of a message
+	maxLine  = 1 << 20  // bytes of a record
+	maxField = 16 << 10 // bytes of a path, and of a message
 )
 
 var errField = fmt.Errorf("is longer than %d bytes", maxField)
@@ -209,7 +212,7 @@ var errTooMuch = fmt.Errorf(
 	"an object or element is longer than %d bytes: "+
 		"leave out what does not count, such as digests of pieces", maxLine)
 
-// mostIdle bounds the bytes between two files: what is compressed may go on for ever with empty lines.
+// mostIdle bounds the bytes between two files, because a compressed list may go on for ever with empty lines.
 const mostIdle = 16 << 20
 
 var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and empty lines",
@@ -219,13 +222,13 @@ var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and e
 type reader struct {
 	Options
 	in    *lines
-	maps  []mapping // what Map says; nil if the header says which
+	maps  []mapping // the parsed Map; nil if the header decides
 	yield func(Item, error) bool
 	done  bool // the caller wants no more
 	noted bool // errLeftOut was reported
 }
 
-// check returns what is wrong with the call itself.
+// check returns an error if the arguments of the call are wrong.
 func (o *Options) check(source io.Reader) error {
 	switch {
 	case source == nil:
@@ -236,7 +239,7 @@ func (o *Options) check(source io.Reader) error {
 	return nil
 }
 
-// read yields all items, also of other shards.
+// read yields all items, including those of other shards.
 func (r *reader) read(source io.Reader) {
 	err := r.Options.check(source)
 	var format form
@@ -266,7 +269,7 @@ func (r *reader) each(use func(line int, text string)) {
 	}
 }
 
-// next reads the next line. It reports lines that are too long or are several, and skips them.
+// next reads the next line. It reports and skips lines that are too long or contain a CR.
 func (r *reader) next() bool {
 	for !r.done && r.in.next() {
 		switch {
@@ -290,7 +293,8 @@ func (r *reader) fail(line int, err error) {
 	}
 }
 
-// finish yields the item of a line, whose path is as given, or the error that came up on the way to it.
+// finish checks and yields the item of a line, or the error of parsing the line. It sets the path of an item without
+// one.
 func (r *reader) finish(item Item, err error) {
 	r.in.idle = 0
 	if err == nil {
@@ -306,7 +310,7 @@ func (r *reader) finish(item Item, err error) {
 	}
 }
 
-// checkURLs returns what is wrong with the URLs of an item.
+// checkURLs returns an error if an item has no URLs.
 func checkURLs(urls []*urlparse.URL) error {
 	if len(urls) == 0 {
 		return errors.New(
@@ -315,7 +319,7 @@ func checkURLs(urls []*urlparse.URL) error {
 	return nil
 }
 
-// setPath checks the path of an item, or gives it its own.
+// setPath checks the path of an item. If the list gave none, it sets the item's own path.
 func (r *reader) setPath(item *Item) (err error) {
 	switch {
 	case len(item.Path) > maxField:
@@ -327,7 +331,7 @@ func (r *reader) setPath(item *Item) (err error) {
 	return err
 }
 
-// ownPath returns the path of a file that the list gives none.
+// ownPath returns the path of a file for which the list gives none.
 func (r *reader) ownPath(u *urlparse.URL) (string, error) {
 	components := []string{u.Name}
 	if r.KeepDirs {
@@ -342,7 +346,7 @@ func (r *reader) ownPath(u *urlparse.URL) (string, error) {
 	return strings.Join(components, "/"), nil
 }
 
-// addURL adds a URL of the file, or passes on why there is none.
+// addURL adds a URL of the file, or returns err if that is not nil.
 func (i *Item) addURL(u *urlparse.URL, err error) error {
 	if err == nil && u.IsDir() {
 		err = inField(u.Redacted(), errors.New("names a directory: write the URL of a file"))
@@ -357,7 +361,7 @@ func (i *Item) addURL(u *urlparse.URL, err error) error {
 	return err
 }
 
-// setSize reads a number of bytes.
+// setSize parses a number of bytes.
 func (i *Item) setSize(text string) error {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
@@ -367,7 +371,7 @@ func (i *Item) setSize(text string) error {
 	return nil
 }
 
-// addSum adds a digest, or passes on why there is none. The strongest counts.
+// addSum adds a digest, or returns err if that is not nil. It keeps the strongest digest.
 func (i *Item) addSum(sum digest.Sum, err error) error {
 	if err == nil && algorithm.Stronger(string(sum.Algorithm), string(i.Sum.Algorithm)) {
 		i.Sum = sum

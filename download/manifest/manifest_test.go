@@ -22,7 +22,7 @@ const md5a = "0e29c053bcd31072c8bed9eddece1cec"
 const md5b = "5d848b65379c195fe158a5d7324b4a18"
 const sha256abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-// show returns what reading yields, a line for each item or error.
+// show returns what Read yields, one line for each item or error.
 func show(text string, o Options) string {
 	var b strings.Builder
 	for item, err := range Read(strings.NewReader(text), &o) {
@@ -63,7 +63,7 @@ type list struct {
 	text []string
 }
 
-// lists returns the rows of a section.
+// lists returns the rows of a section of testdata/lists.txt.
 func lists(t *testing.T, section string) (all []list) {
 	t.Helper()
 	digests := strings.NewReplacer("{md5a}", md5a, "{md5b}", md5b, "{sha256}", sha256abc)
@@ -88,7 +88,7 @@ func lists(t *testing.T, section string) (all []list) {
 	return all
 }
 
-// TestRead reads every form, told by its beginning.
+// TestRead reads every form, which the beginning of the list shows.
 func TestRead(t *testing.T) {
 	compressed := gzipped("url\nftp://h/a\n") + gzipped("ftp://h/b\n")
 	base := must.Get(urlparse.Parse("ftp://h/d/"))(t)
@@ -122,7 +122,7 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// TestFatal checks what ends the reading, because no later line can be understood.
+// TestFatal checks the errors that end the reading, because no later line can be parsed.
 func TestFatal(t *testing.T) {
 	cut := list{text: []string{gzipped("ftp://h/a\nftp://h/b\n")[:36], "1 a ftp://h/a\nline 2: the list is compressed and damaged: download it again\n"}}
 	damaged := list{text: []string{"\x1f\x8b\x08", "line 1: the list is compressed and damaged: download it again\n"}}
@@ -136,8 +136,8 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestReadError checks that an error of the reader comes last and unchanged, in every form, and that half a line is not
-// taken for a whole one.
+// TestReadError checks in every form that an error of the reader comes last and unchanged, and that Read does not take
+// half a line for a whole one.
 func TestReadError(t *testing.T) {
 	want := errors.New("the disk is on fire")
 	for _, format := range Formats() {
@@ -160,7 +160,7 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// TestStop checks that nothing is read after the caller has stopped.
+// TestStop checks that Read yields nothing after the caller has stopped.
 func TestStop(t *testing.T) {
 	texts := []string{"ftp://h.x/a\nftp://h.x/b\n", "<ftp://h.x/a> <ftp://h.x/b>", "url\nftp://h.x/a\nftp://h.x/b\n", "x_ftp\ty_ftp\nh/a;h.x/b\th/c\n",
 		"<metalink><file><url>ftp://h/a</url></file><file>", "curl ftp://h/a\ncurl\n", "ftp://h/a\n out=b\n\nftp://",
@@ -215,10 +215,11 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// password finds what is certainly a password: between the colon and the "@" of the login of a URL, and long enough to tell.
+// password matches text that is certainly a password: between the colon and the "@" of the login of a URL, and long
+// enough.
 var password = regexp.MustCompile(`(?i)ftp(?:s|es)?://[a-z0-9]+:([A-Za-z0-9#]{8,})@`)
 
-// secrets returns the passwords in a text that are nowhere else in it.
+// secrets returns the passwords in a text that do not occur elsewhere in it.
 func secrets(text string) (list []string) {
 	for _, m := range password.FindAllStringSubmatch(text, -1) {
 		if strings.Count(text, m[1]) == strings.Count(text, ":"+m[1]+"@") {
@@ -228,7 +229,7 @@ func secrets(text string) (list []string) {
 	return list
 }
 
-// checkReading reads a text and checks what Read promises of every one.
+// checkReading reads a text and checks what Read promises for every text.
 func checkReading(t *testing.T, text string, o Options) {
 	hidden, last := secrets(text), 0
 	for item, err := range Read(strings.NewReader(text), &o) {
@@ -254,7 +255,7 @@ func checkReading(t *testing.T, text string, o Options) {
 	}
 }
 
-// lineCount returns how many lines a text may have: what is compressed has any number.
+// lineCount returns the maximum number of lines in a text. A compressed text may have any number.
 func lineCount(text string) int {
 	if strings.HasPrefix(text, "\x1f\x8b") {
 		return 1 << 30
@@ -313,7 +314,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n byte, text string) { checkReading(t, text, forms[int(n)%len(forms)].o) })
 }
 
-// FuzzCheck checks that Check finds all that is in the way: what it lets pass has paths that can all exist together.
+// FuzzCheck checks that Check finds all conflicts: the paths of the items that it accepts can all exist together.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"ftp://h/a\nftp://h/a\n", "url\tpath\nftp://h/a\tx\nftp://h/b\tx/y\nftp://h/b\tx/y\n", "bad\n"} {
 		f.Add(seed)

@@ -12,7 +12,7 @@ import (
 	"example.com/ftpfetch/download/internal/algorithm"
 )
 
-// metafile is a file of Metalink 3 or 4 (RFC 5854). The digests of its pieces are elsewhere.
+// metafile is a file of Metalink 3 or 4 (RFC 5854), without the digests of its pieces.
 type metafile struct {
 	Path  string    `xml:"name,attr"`
 	Size  string    `xml:"size"`
@@ -22,7 +22,7 @@ type metafile struct {
 	URLs3 []element `xml:"resources>url"`
 }
 
-// element is an element of a Metalink that has text, with the attributes that count.
+// element is an element of a Metalink that has text, with the attributes that matter.
 type element struct {
 	Text       string `xml:",chardata"`
 	Type       string `xml:"type,attr"`
@@ -35,7 +35,7 @@ var errNoMetalink = errors.New(
 	"is no Metalink in UTF-8 that names files, or is cut off: " +
 		"download it again, or save it as UTF-8")
 
-// readMetalink reads file by file. After a fault in the syntax nothing can be understood.
+// readMetalink reads file by file. It stops at the first syntax error, because nothing after it can be parsed.
 func (r *reader) readMetalink() {
 	tokens := xml.NewDecoder(r.in)
 	files := 0
@@ -58,7 +58,7 @@ func (r *reader) readMetalink() {
 	}
 }
 
-// decodeFile reads a file of a Metalink from start on, and yields it. It returns the error of tokens.
+// decodeFile reads the file of a Metalink that begins at start, and yields it. The error is about the syntax.
 func (r *reader) decodeFile(tokens *xml.Decoder, start xml.StartElement) error {
 	item := Item{Line: r.in.n}
 	var f metafile
@@ -71,10 +71,10 @@ func (r *reader) decodeFile(tokens *xml.Decoder, start xml.StartElement) error {
 	return err
 }
 
-// rank is where an element stands in the order of places, whichever attribute gives it.
+// rank returns the rank of a URL by either attribute. The lowest rank is the best.
 func (e element) rank() int64 { return cmp.Or(e.Priority, 1_000_100-e.Preference) }
 
-// metafile sets what a Metalink says about a file.
+// metafile sets the fields of an item from a file of a Metalink.
 func (r *reader) metafile(i *Item, f metafile) (err error) {
 	i.Path = f.Path
 	if f.Size != "" {

@@ -11,13 +11,13 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// numbers are those at which programs go wrong.
+// numbers are numbers that programs often get wrong.
 var numbers = []string{"0", "-0", "+1", "-1", "1", "127", "128", "65535", "65536", "2147483647", "2147483648", "-2147483648", "4294967295", "4294967296",
 	"4611686018427387903", "4611686018427387904", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551615", "18446744073709551616",
 	strings.Repeat("9", 40), "-" + strings.Repeat("9", 40), "1e3", "1.5", "0x10", "1_000", " 1 ", "", "NaN", "٣"}
 
-// TestNumbers has each number in each place of each form that has numbers: N stands for it. It is what the list says, or the
-// error names the line and the field.
+// TestNumbers puts each number into each numeric field of each form, in place of N. Read must yield exactly that
+// number, or an error that names the line and the field.
 func TestNumbers(t *testing.T) {
 	nth := 0
 	for _, tt := range []struct{ field, text string }{
@@ -34,7 +34,7 @@ func TestNumbers(t *testing.T) {
 			nth++
 			text, name := strings.ReplaceAll(tt.text, "N", number), fmt.Sprintf("%.30q %s", tt.text, number)
 			if isJSON := strings.Contains(tt.text, ":N}"); isJSON && (number == "" || strings.HasPrefix(number, "+") || strings.ContainsAny(number, "x_N٣")) {
-				continue // no JSON
+				continue // not JSON
 			}
 			o := Options{}
 			if tt.field == "sum" || tt.field == "kib" {
@@ -47,11 +47,11 @@ func TestNumbers(t *testing.T) {
 			case "priority or preference":
 				good = n == "" || err == nil
 			case "port", "sum", "kib":
-				good = false // other tests have those that are good
+				good = false // other tests check good numbers
 			}
 			for way, read := range ways {
 				items, errs := read(strings.NewReader(text), o)
-				spaced := number != plain || number == "" // which some forms take
+				spaced := number != plain || number == "" // some forms trim spaces
 				if tt.field == "port" || tt.field == "sum" || tt.field == "kib" || spaced && len(errs) == 1 && strings.Contains(errs[0].Error(), tt.field) {
 					if len(errs) > 1 || len(errs) == 1 && !strings.HasPrefix(errs[0].Error(), "line 2: ") {
 						t.Errorf("%s, %s: %v", way, name, errs)
@@ -72,7 +72,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestTotals checks the size of a list together, which is not known if it is beyond all numbers.
+// TestTotals checks the total size of a list, which is unknown if it overflows.
 func TestTotals(t *testing.T) {
 	const most = "9223372036854775807"
 	for sizes, want := range map[string]int64{"0": 0, most: 1<<63 - 1, most + " 0": 1<<63 - 1, most + " 1": -1, most + " " + most + " " + most: -1, "4611686018427387904 4611686018427387904": -1, "1 2": 3} {

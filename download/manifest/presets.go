@@ -11,30 +11,34 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// mapping says which columns of a table are about a file of each row, as Options.Map has it: first its URL. An archive's
-// cells may be lists, with ";" between the elements, which belong together by position.
+// mapping has the columns that describe one file of each row: an element of Options.Map. The first column is the URL. A
+// cell of an archive's table may be a list separated by ";". The elements of all columns belong together by position.
 type mapping []column
 
-// column is a column, and what its cells say.
+// column is a column and the meaning of its cells.
 type column struct {
-	// the column of this package's own tables that means the same; its name as [plain] returns it
+	// as is the column of this package's own tables with the same meaning. name is the column's name as [plain] returns
+	// it.
 	as, name string
 	optional bool
-	// what follows the directory's name in the file's name; the URL names the directory of an assembly
+	// suffix, if not "", follows the directory's name in the file's name. The URL then names the directory of an
+	// assembly.
 	suffix string
 	at     int
-	shown  string // its name as the header has it
+	shown  string // its name in the header
 	tell   func(i *Item, text string) error
 }
 
-// ftpPath is NCBI's column of assemblies' directories; ENA has columns such as fastq_ftp, fastq_md5 and fastq_bytes.
+// ftpPath is NCBI's column for the directory of an assembly. enaURLs is the suffix of ENA's columns of URLs, such as
+// fastq_ftp.
 const ftpPath, enaURLs = "ftp_path", "_ftp"
 
-// urlColumns are what archives call their columns of URLs: IGSR, ArrayExpress, SDRF-Proteomics, PRIDE and Argo.
+// urlColumns are the names of columns of URLs, in our own tables and in those of NCBI, IGSR, ArrayExpress,
+// SDRF-Proteomics, PRIDE and Argo.
 var urlColumns = []string{"url", "urls", ftpPath, "fastq_file", "ena_file_path",
 	"comment[fastq_uri]", "comment[fileuri]", "uri", "file"}
 
-// plain returns the names of columns without what archives vary.
+// plain returns the names of columns in lower case and without spaces, which archives use inconsistently.
 func plain(names ...string) (plain []string) {
 	for _, name := range names {
 		plain = append(plain, strings.ToLower(strings.ReplaceAll(name, " ", "")))
@@ -42,7 +46,8 @@ func plain(names ...string) (plain []string) {
 	return plain
 }
 
-// isHeader reports whether one of the names is a column of URLs. In a comment "file" and "uri" are words.
+// isHeader reports whether one of the names is a column of URLs. "file" and "uri" may be ordinary words in a comment or
+// alone, so they do not count there.
 func (r *reader) isHeader(names []string, commented bool) bool {
 	maps := r.maps
 	if maps == nil {
@@ -55,7 +60,7 @@ func (r *reader) isHeader(names []string, commented bool) bool {
 	})
 }
 
-// newMapping reads an element of Options.Map.
+// newMapping parses an element of Options.Map.
 func newMapping(text string) (m mapping, err error) {
 	if stem, ok := strings.CutPrefix(text, "ena:"); ok {
 		return enaMapping(strings.TrimSuffix(plain(stem)[0], enaURLs)), nil
@@ -81,7 +86,8 @@ func newMapping(text string) (m mapping, err error) {
 	return m, err
 }
 
-// notCell is the error of a word in a map that means no cell. A URL by mistake may have a password.
+// notCell returns the error about a word in a map that has no meaning. It shows only the text before ":", because the
+// word may be a URL with a password.
 func notCell(word string) error {
 	name, _, _ := strings.Cut(word, ":")
 	return fmt.Errorf("the map has %q, which is no cell: write url=COLUMN, "+
@@ -98,7 +104,7 @@ func enaMapping(stem string) mapping {
 	}
 }
 
-// mappings returns what the names in a header mean, and whether it is an archive's: with an URL go the digests and the size.
+// mappings returns the mappings for the names in a header, and whether the header is an archive's.
 func mappings(names []string) (maps []mapping, archive bool) {
 	i := slices.IndexFunc(urlColumns, func(name string) bool {
 		return slices.Contains(names, name)
@@ -124,8 +130,8 @@ func mappings(names []string) (maps []mapping, archive bool) {
 	return []mapping{m}, archive
 }
 
-// columns returns the columns of a table that a mapping names. places says where each name is, and has no longer those
-// columns that are taken, unless it is an archive's.
+// columns returns the columns of a table that a mapping names. places has the positions of each name. columns removes
+// the positions that it uses, unless the table is an archive's.
 func (r *reader) columns(m mapping, header []string, places map[string][]int,
 	archive bool) (file mapping, err error) {
 	for _, c := range m {
@@ -142,7 +148,7 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int,
 		c.shown = header[c.at]
 		c.tell = cellOf(c.as)
 		if !archive {
-			places[c.name] = at[1:] // the next cell is of the next column of that name
+			places[c.name] = at[1:] // the next use gets the next column of that name
 		} else if c.as == "url" {
 			c.tell = func(i *Item, text string) error { return r.locate(i, text, c) }
 		}
@@ -151,8 +157,8 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int,
 	return file, nil
 }
 
-// noColumn is the error of a column that a header lacks. What looks like a URL is left out: the header may be a row, with a
-// password.
+// noColumn returns the error about a column that a header lacks. It omits names that look like URLs, because the header
+// may really be a row, with a password.
 func noColumn(name string, header []string) error {
 	there := slices.DeleteFunc(slices.Clone(header), func(other string) bool {
 		return strings.ContainsAny(other, ":@")
@@ -160,7 +166,7 @@ func noColumn(name string, header []string) error {
 	return fmt.Errorf("there is no column %s: choose among %s", name, strings.Join(there, ", "))
 }
 
-// elements returns the elements of a cell of an archive's table, none if it says that there is nothing.
+// elements returns the elements of a cell of an archive's table. It returns none for "NA" and the like.
 func elements(cell string) (list []string) {
 	cell = strings.TrimSuffix(cell, ";")
 	switch strings.ToLower(cell) {
@@ -178,17 +184,17 @@ func elements(cell string) (list []string) {
 	return list
 }
 
-// servers serve the same files by HTTPS and by FTP.
+// servers replaces HTTPS URLs of servers that serve the same files by FTP, and repairs "ftp:/ftp.".
 var servers = strings.NewReplacer("https://ftp.ncbi.nlm.nih.gov/", "ftp://ftp.ncbi.nlm.nih.gov/",
 	"https://ftp.ebi.ac.uk/", "ftp://ftp.ebi.ac.uk/", "https://ftp.pride.ebi.ac.uk/",
 	"ftp://ftp.pride.ebi.ac.uk/", "ftp:/ftp.", "ftp://ftp.")
 
-// locate adds what an archive calls the place of a file: a URL, a path below Base, or a host and a path. Such a path is no
-// URL: its "#", "%" and spaces belong to the file's name.
+// locate adds the URL of a file from a cell of an archive's table: a URL, a path below Base, or a host and a path. Such
+// a path is not encoded: its "#", "%" and spaces are part of the file's name.
 func (r *reader) locate(i *Item, text string, c column) error {
 	text = servers.Replace(text)
 	host, path, _ := strings.Cut(text, "/")
-	hosted := strings.HasSuffix(c.name, enaURLs) // ENA's never are relative
+	hosted := strings.HasSuffix(c.name, enaURLs) // ENA's paths are never relative
 	var u *urlparse.URL
 	var err error
 	switch {
@@ -213,7 +219,7 @@ func (r *reader) locate(i *Item, text string, c column) error {
 	return i.addURL(u, err)
 }
 
-// onHost returns the URL of a path, which is not encoded, on a host.
+// onHost returns the URL of a path on a host. The path is not encoded.
 func onHost(host, path string) (*urlparse.URL, error) {
 	u, err := urlparse.Parse("ftp://" + host + "/")
 	if err != nil {
@@ -226,7 +232,7 @@ func onHost(host, path string) (*urlparse.URL, error) {
 	return u, u.Check()
 }
 
-// addAssembly adds the file in the directory of an assembly whose name is the directory's and a suffix.
+// addAssembly adds the file of an assembly whose name is the name of its directory followed by suffix.
 func (i *Item) addAssembly(dir *urlparse.URL, suffix string) error {
 	if dir.Name == "" || dir.Type != "" {
 		return inField(dir.Redacted(),
@@ -236,7 +242,7 @@ func (i *Item) addAssembly(dir *urlparse.URL, suffix string) error {
 	return i.addURL(u, u.Check())
 }
 
-// below adds the file with a name below a directory, under which it is saved.
+// below adds the file with this name below dir. It is saved under the same name.
 func (i *Item) below(dir *urlparse.URL, name string) error {
 	i.Path = strings.TrimPrefix(name, "./")
 	if err := inField("the name", localfile.CheckPath(i.Path)); err != nil {

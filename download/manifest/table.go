@@ -13,7 +13,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// columns say what a cell of the column with that name says about a file.
+// columns maps the name of a column to the function that sets a field of an item from a cell.
 var columns = map[string]func(i *Item, text string) error{
 	"url": func(i *Item, text string) error { return i.addURL(urlparse.Parse(text)) },
 	"urls": func(i *Item, text string) (err error) {
@@ -25,7 +25,7 @@ var columns = map[string]func(i *Item, text string) error{
 	"path": func(i *Item, text string) error { i.Path = text; return nil },
 	"size": (*Item).setSize,
 	"checksum": func(i *Item, text string) error {
-		// the text may be a URL with a password
+		// do not show the text: it may be a URL with a password
 		if i := strings.IndexAny(text, ":="); i < 0 || algorithm.Named(text[:i]) == "" {
 			return errors.New(
 				"is not a digest: write ALGO:HEX, such as md5: and 32 hexadecimal digits")
@@ -34,8 +34,8 @@ var columns = map[string]func(i *Item, text string) error{
 	},
 }
 
-// cellOf returns what a cell of a column says, nil if the column means nothing. A column with the name of an algorithm
-// has digests.
+// cellOf returns the function for the cells of a column, or nil if the column is unknown. A column named like an
+// algorithm has digests.
 func cellOf(name string) func(i *Item, text string) error {
 	if a := algorithm.Named(strings.TrimSuffix(name, "sum")); a != "" {
 		return func(i *Item, text string) error { return i.addSum(digest.Parse(a + ":" + text)) }
@@ -43,12 +43,12 @@ func cellOf(name string) func(i *Item, text string) error {
 	return columns[name]
 }
 
-// header returns the names in a header as they compare. A "#" before the first does not count.
+// header returns the names in a header as [plain] returns them. It ignores a "#" before the first.
 func header(line, separator string) []string {
 	return plain(cells(strings.TrimLeft(line, "# "), separator)...)
 }
 
-// cells returns the cells of a line without the white space and one pair of quotes around each.
+// cells returns the cells of a line. It removes white space and one pair of quotes around each.
 func cells(line, separator string) []string {
 	cells := strings.Split(line, separator)
 	for i, cell := range cells {
@@ -61,12 +61,13 @@ func cells(line, separator string) []string {
 	return cells
 }
 
-// table is what the header of a table says.
+// table is the meaning of the header of a table.
 type table struct {
 	width  int       // cells of the header
 	needed int       // cells that a row must have
 	files  []mapping // the columns of each file in a row
-	// an archive's: cells are lists, and a row may be longer than the header or lack what does not count
+	// mapped means that the table is an archive's. Its cells are lists, and a row may be longer than the header, or
+	// shorter if it has the needed cells.
 	mapped bool
 }
 
@@ -75,7 +76,7 @@ var errNoHeader = errors.New(
 		"write a header such as url, path, size, sha256, " +
 		"or say which columns to read (set Options.Map to url=COLUMN)")
 
-// mostColumns bounds what is kept of a header, and of an array of URLs.
+// mostColumns bounds the number of columns in a header, and of elements in an array.
 const mostColumns = 10_000
 
 var errColumns = fmt.Errorf(
@@ -92,7 +93,7 @@ func (r *reader) newTable(header []string) (*table, error) {
 	if maps == nil {
 		maps, t.mapped = mappings(names)
 	}
-	places := make(map[string][]int) // of each name
+	places := make(map[string][]int) // positions of each name
 	for i, name := range names {
 		places[name] = append(places[name], i)
 	}
@@ -116,8 +117,8 @@ func (r *reader) newTable(header []string) (*table, error) {
 	return t, nil
 }
 
-// argoRoot reads what Argo's lists say about their server in a comment. It becomes Base, unless --base names another server,
-// which has the same files.
+// argoRoot parses a comment of Argo's lists, which names their server, and sets Base to it. A Base on another server
+// stays, because that server has the same files.
 func (r *reader) argoRoot(comment string) {
 	_, text, ok := strings.Cut(comment, "FTP root number 1 : ")
 	if !ok {
@@ -129,8 +130,8 @@ func (r *reader) argoRoot(comment string) {
 	}
 }
 
-// readTable reads a table with a header. The header may be a comment, which has a name of a column of URLs, or as many
-// names as the first row has cells.
+// readTable reads a table with a header. The header may be a comment if it names a column of URLs, or has as many names
+// as the first row has cells.
 func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	var t *table
 	above := ""
@@ -163,13 +164,14 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	}
 }
 
-// isAbove reports whether the header of a table is the comment above its first line, which has so many cells.
+// isAbove reports whether the header of a table is the comment above its first line. cells is the number of cells in
+// that line.
 func (r *reader) isAbove(comment, first, separator string, cells int) bool {
 	return r.maps != nil && comment != "" && !r.isHeader(header(first, separator), false) &&
 		strings.Count(comment, separator) == cells-1
 }
 
-// row reads a row of a table.
+// row yields the files of a row of a table.
 func (r *reader) row(t *table, line int, cells []string) {
 	first := t.files[0]
 	switch {
@@ -178,7 +180,7 @@ func (r *reader) row(t *table, line int, cells []string) {
 			"the number of cells is %d in the row and %d in the header: "+
 				"write one cell for each column",
 			len(cells), t.width))
-	// the header again, of lists that were joined
+	// lists were joined, and this is the next header
 	case t.mapped && strings.EqualFold(cells[first[0].at], first[0].shown):
 	default:
 		for _, file := range t.files {
@@ -187,7 +189,7 @@ func (r *reader) row(t *table, line int, cells []string) {
 	}
 }
 
-// files reads the files of one mapping in a row.
+// files yields the files of one mapping in a row.
 func (r *reader) files(t *table, file mapping, line int, cells []string) {
 	lists := make([][]string, len(file))
 	for i, c := range file {
@@ -215,8 +217,8 @@ func (r *reader) files(t *table, file mapping, line int, cells []string) {
 	}
 }
 
-// restOfRecord returns the lines that follow the current one up to the end of a quotation that is open, each after a line
-// feed. It returns "", and the lines are read again, if nothing ends that.
+// restOfRecord returns the lines after the current one up to the end of an open quotation, each after a line feed. If
+// the quotation does not end, restOfRecord returns "" and puts the lines back.
 func (r *reader) restOfRecord() string {
 	size := len(r.in.text)
 	var rest []string
@@ -232,7 +234,7 @@ func (r *reader) restOfRecord() string {
 	return ""
 }
 
-// record returns the cells of the CSV record that begins on the current line. If a quotation mark is not closed, only this
+// record returns the cells of the CSV record that begins on the current line. If a quotation does not end, only this
 // line is lost.
 func (r *reader) record() ([]string, error) {
 	record := r.in.text
@@ -252,7 +254,7 @@ func (r *reader) record() ([]string, error) {
 	return cells, err
 }
 
-// misquoted says where a quotation mark is wrong in a record of CSV.
+// misquoted returns an error that says which quotation mark of a CSV record is wrong.
 func misquoted(fault *csv.ParseError) error {
 	why := `a quotation mark is not closed, or text follows it: write "" for one in a cell`
 	if errors.Is(fault, csv.ErrBareQuote) {

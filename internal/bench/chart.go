@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// panels are what the chart shows of performance.md: a column of the table under a title, for the clients whose names end so.
+// panels are the panels of the chart: each shows a column of a table of performance.md for the clients whose names have
+// that ending.
 var panels = []struct {
 	title, table, ending string
 	column               int
@@ -17,7 +18,7 @@ var panels = []struct {
 	{"The same, over six", "100 files of 4096 bytes over a round trip of 50ms", ", 6 at once", 2},
 }
 
-// chart draws docs/chart.svg from the text of performance.md. Its colors suit light and dark pages.
+// chart draws docs/chart.svg from the text of performance.md. The colors are legible on light and dark pages.
 func chart(document string) (string, error) {
 	const line, left, scale = 20, 150, 36
 	y, drawn := 0, ""

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// client is a program under options that only make it quiet, cap its connections, or save round trips: a row of the tables.
+// client is a program with options that only silence it, cap its connections or save round trips: a row of the tables.
 type client struct {
 	name, program string
-	tables        string // where it has rows; "" for all
+	tables        string // the tables that have it; "" for all
 	caps          func(n int) bool
-	// The command lines for a file, the same over TLS, and a list; a comma and a space end a word. See words.
+	// The command lines for a file, for the same over TLS, and for a list; a comma and a space end a word. See words.
 	file, tls, list string
 }
 
@@ -29,8 +29,8 @@ const (
 	lftpAhead = "set ftp:sync-mode off; "
 )
 
-// rclonePass is "anonymous" as rclone obscure writes it: it takes no other form. It is not told its cap of connections
-// (concurrency): it deadlocks with fewer than transfers and checkers need together.
+// rclonePass is "anonymous" in the form that rclone obscure prints: rclone takes no other. rclone does not get a cap of
+// connections (concurrency): it deadlocks with fewer than transfers and checkers need together.
 const rclonePass = "XHpueJGe18zB4R6ITOGIvSYCqBGXtTmI9w"
 
 var clients = []client{
@@ -45,7 +45,7 @@ var clients = []client{
 	{"lftp, sync-mode off", "lftp", "latency", one, "lftp, -c, " + lftpAhead + "get {url}", "lftp, -c, " + lftpAhead + lftpTLS + "get {url}", ""},
 	{"lftp mirror", "lftp", "", always, "", "", "lftp, -c, mirror -P {n} {base} ."},
 	{"lftp queue", "lftp", "", always, "", "", "lftp, -f, {home}/lftp"},
-	// With its default, to use a connection again, aria2 hangs on vsftpd.
+	// By default aria2 reuses connections, and hangs on vsftpd.
 	{"aria2", "aria2c", "", always, "aria2c, -q, {url}", "", "aria2c, -q, --ftp-reuse-connection=false, -j, {n}, -x, 1, -i, {home}/urls"},
 	{"rclone", "rclone", "", always, "", "", "rclone, copy, -q, --config, /dev/null, --transfers, {n}, --checkers, {n}, --no-traverse, " +
 		"--files-from, {home}/paths, :ftp,host={host},port={port},user=anonymous,pass=" + rclonePass + ":list, ."},
@@ -63,9 +63,10 @@ func (c *client) line(j *job) string {
 	return c.file
 }
 
-// words fills in a command line: {url} is the URL of the job's first file, {ftps} and {ftpes} the same with the schemes
-// that clients have for explicit TLS, {base} the URL of the directory of the list, {n} the cap of connections, {ca} the
-// authority's certificate, and {home} the directory of the lists. {paths} becomes a word for each file.
+// words fills in a command line. {url} is the URL of the job's first file, {ftps} and {ftpes} are the same with the
+// schemes that clients use for explicit TLS, {base} is the URL of the directory of the list, {n} the cap of
+// connections, {ca} the authority's certificate, and {home} the directory of the lists. {paths} becomes one word for
+// each file.
 func (w *row) words(l *link, home string) (words []string) {
 	j := w.job
 	url := func(scheme string) string { return j.at(scheme, l) + j.files[0] }
@@ -81,7 +82,7 @@ func (w *row) words(l *link, home string) (words []string) {
 	return words
 }
 
-// writeLists writes the list of the job in the form of each client.
+// writeLists writes the list of the job in the format of each client.
 func (w *row) writeLists(l *link, home string) error {
 	base := w.job.at("ftp", l)
 	var urls, paths, curl, lftp strings.Builder

@@ -19,10 +19,10 @@ func noise(seed byte, n int) string {
 	return string(text)
 }
 
-// big takes a second at the server's rate.
+// big takes one second at the server's rate.
 var big = noise(1, 20<<20)
 
-// rcloneAs are the words that tell rclone whose server it is.
+// rcloneAs are the words that tell rclone the server and the login.
 const rcloneAs = " --ftp-host=host --ftp-user=ftp --ftp-pass=$(rclone obscure ftp) "
 
 var tasks = []task{{
@@ -200,7 +200,7 @@ func many() map[string]string {
 	return files
 }
 
-// damaged returns three files and the list of their digests; the bytes of b are not those of the list.
+// damaged returns three files and the list of their digests. The contents of b do not match the list.
 func damaged() map[string]string {
 	files := map[string]string{"a": noise(4, 9000), "b": noise(5, 9000), "c": noise(6, 9000)}
 	list := ""
@@ -212,7 +212,7 @@ func damaged() map[string]string {
 	return files
 }
 
-// first returns the first flaw, or the exit code if that is wrong.
+// first returns the first flaw, or the exit code if it is wrong.
 func (d *desk) first(failed bool, flaws ...string) string {
 	for _, flaw := range flaws {
 		if flaw != "" {
@@ -225,8 +225,8 @@ func (d *desk) first(failed bool, flaws ...string) string {
 	return ""
 }
 
-// find returns the path of a file that the program saved, below any directory that programs make for a tree; "" if there is
-// none.
+// find returns the path of a file that the program saved, below any directory that programs create for a tree; "" if
+// there is none.
 func (d *desk) find(name string) string {
 	for _, top := range []string{"", "pub", plainHost + "/pub"} {
 		path := filepath.Join(d.work, top, name)
@@ -237,7 +237,7 @@ func (d *desk) find(name string) string {
 	return ""
 }
 
-// lacks says which of the server's files are not there, or not whole.
+// lacks says which of the server's files are missing or incomplete.
 func (d *desk) lacks(names ...string) string {
 	for _, name := range names {
 		want, err := os.ReadFile(filepath.Join(d.served, name))
@@ -254,7 +254,7 @@ func (d *desk) lacks(names ...string) string {
 	return ""
 }
 
-// lacksTime says that the file has not the time of the server's.
+// lacksTime says whether the file lacks the time of the server's file.
 func (d *desk) lacksTime(name string) string {
 	want, err := os.Stat(filepath.Join(d.served, name))
 	got, failed := os.Stat(d.find(name))

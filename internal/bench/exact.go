@@ -13,8 +13,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// urls tell clients apart, with what RFC 1738 section 3.2.2 asks for: the directory changes, the transfer type in force
-// and the transfer. SERVER stands for the server's address. The last must be refused.
+// urls are URLs at which clients differ, and what RFC 1738 section 3.2.2 requires: the directory changes, the transfer
+// type in effect and the transfer. SERVER stands for the server's address. A client must refuse the last URL.
 var urls = []struct{ url, want string }{
 	{"ftp://SERVER/etc/motd", "CWD etc, TYPE I, RETR motd"},
 	{"ftp://SERVER/%2Fetc/motd", "CWD /etc, TYPE I, RETR motd"},
@@ -48,7 +48,7 @@ var exactLines = []struct{ program, line string }{
 	{"tnftp", "-V -g -q 10 -o out URL"},
 }
 
-// exact gives the URLs to each client and compares what a server receives.
+// exact gives each client the URLs and compares the commands that a server receives.
 func exact(ctx context.Context, b *bench, w io.Writer) error {
 	if _, err := tuneTCP(); err != nil { // for the loopback interface
 		return err
@@ -93,7 +93,8 @@ func exact(ctx context.Context, b *bench, w io.Writer) error {
 	return nil
 }
 
-// received runs one client on one URL and returns the commands that decide what is retrieved, and those that change anything.
+// received runs one client on one URL. It returns the commands that decide what is retrieved, and those that change
+// files on the server.
 func received(ctx context.Context, dir, program, line, url string) (string, error) {
 	s, err := testserver.Start(&testserver.Options{
 		Tree: exactTree, Users: map[string]string{"name": "secret"}, Home: map[string]string{"name": "/home/name"},
@@ -123,8 +124,8 @@ func received(ctx context.Context, dir, program, line, url string) (string, erro
 	return said(url, s.Commands()), nil
 }
 
-// said puts the TYPE that is in force right before the transfer, wherever it was sent. LIST of a directory counts as NLST
-// if the URL has no typecode, because the RFC leaves the choice open.
+// said puts the TYPE in effect right before the transfer, wherever the client sent it. LIST of a directory counts as
+// NLST if the URL has no typecode, because the RFC leaves that choice open.
 func said(url string, lines []string) string {
 	var all []string
 	kind := "TYPE A" // RFC 959 section 5.1

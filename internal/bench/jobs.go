@@ -14,40 +14,40 @@ import (
 	"example.com/ftpfetch/internal/interop"
 )
 
-// job is one thing to fetch, in one invocation of a client: a table of its own.
+// job is something to fetch, with one invocation of a client. Each job has its own table.
 type job struct {
 	title  string
 	server *server
 	login  bool          // with the name and the password of the user; otherwise anonymous
 	files  []string      // paths
-	caps   []int         // of connections; nil for one file
+	caps   []int         // numbers of connections; nil for one file
 	runs   int           // of each command, after one that is not counted if the job compares links
-	links  []*link       // that each run takes in turn: the delayed one last
-	limit  time.Duration // after which a client counts as hanging
-	top    string        // the directory that has all files, if not that of the first
-	disk   string        // where to save, and to leave what is saved: to remove files slows some file systems down
+	links  []*link       // each run uses these in turn; the delayed link comes last
+	limit  time.Duration // after this time a client counts as hanging
+	top    string        // the directory of all files, if not that of the first
+	disk   string        // where to save, and to leave the files: removing them slows some file systems down
 	only   []string      // the clients; nil for all
 	base   string        // the client to compare with, if not the table's
 }
 
-// server is one of the servers, on each link of its jobs.
+// server is one of the servers. It runs on each link of its jobs.
 type server struct {
 	kind    interop.Kind
 	port    int
 	tls     bool
-	allowed int // connections; 0 for any number
+	allowed int // number of connections; 0 for no limit
 	ca      map[*link]string
 	running []*interop.Server
 }
 
-// bench is what the jobs of a table run in.
+// bench is the environment in which the jobs of a table run.
 type bench struct {
 	dir        string
 	short      bool
 	tree       *interop.Tree
 	congestion string
 	servers    []*server
-	devices    []string // compressed memory with a file system
+	devices    []string // devices of compressed memory with a file system
 }
 
 const (
@@ -57,7 +57,7 @@ const (
 	pureFTPdPort  = 2122 // allows three connections
 )
 
-// The least file is small enough for the first TCP window, so that throughput does not matter.
+// small is the smallest file size. It fits into the first TCP window, so that throughput does not matter.
 const small = 4096
 
 func newBench(dir string, short bool) (*bench, error) {
@@ -88,7 +88,7 @@ func pick[T any](b *bench, n, few T) T {
 	return n
 }
 
-// file writes a served file with contents that look random but are the same in every run.
+// file writes a served file. Its contents look random but are the same in every run.
 func (b *bench) file(name string, size int) (string, error) {
 	path := filepath.Join(b.tree.Public, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -99,7 +99,7 @@ func (b *bench) file(name string, size int) (string, error) {
 	return name, os.WriteFile(path, text, 0o644)
 }
 
-// start starts the servers, each on all links. The loopback link, without devices, is in the clients' namespace.
+// start starts the servers, each on all links. The loopback link, which has no devices, is in the clients' namespace.
 func (b *bench) start(ctx context.Context, links []*link, servers ...*server) error {
 	b.servers = servers
 	for _, l := range links {
@@ -150,7 +150,7 @@ func (b *bench) latency(ctx context.Context) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Two servers: a client may use TLS unasked if a server offers it.
+	// Two servers: a client may use TLS unasked if the server offers it.
 	plain, secure := &server{kind: interop.Vsftpd, port: anonymousPort}, &server{kind: interop.Vsftpd, port: tlsPort, tls: true, ca: map[*link]string{}}
 	j := job{files: []string{deep}, links: links, runs: pick(b, 5, 1), limit: 30 * time.Second}
 	var jobs []*job
@@ -209,7 +209,7 @@ func (b *bench) large(ctx context.Context) ([]*job, error) {
 	return []*job{&first, &second}, b.start(ctx, j.links, plain, secure)
 }
 
-// small has many small files, on file systems of its own.
+// small has many small files, on new file systems.
 func (b *bench) small(ctx context.Context) ([]*job, error) {
 	plain := &server{kind: interop.Vsftpd, port: anonymousPort}
 	j := job{server: plain, links: []*link{loopback}, runs: pick(b, 9, 1), limit: 5 * time.Minute, caps: []int{6}}
@@ -248,8 +248,8 @@ func (b *bench) small(ctx context.Context) ([]*job, error) {
 	return append(jobs, &tree), b.start(ctx, j.links, plain)
 }
 
-// newDisk mounts a new file system at dir: one that the command line makes on a device in memory, or a tmpfs, or none. A file
-// as the device would have a second file system below.
+// newDisk mounts a new file system at dir: one that the command line creates on a device in memory, a tmpfs, or none. A
+// file in place of the device would add a second file system below.
 func (b *bench) newDisk(ctx context.Context, dir, kind, line string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil || kind == "" {
 		return err

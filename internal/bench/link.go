@@ -11,29 +11,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// link carries packets between a client's and a server's TUN device, in order, all. Set name, oneWay and control first.
+// link carries packets between a client's and a server's TUN device, in order and without loss. Set name, oneWay and
+// control first.
 type link struct {
 	name    string        // of the TUN devices
-	oneWay  time.Duration // from the moment when it received a packet
-	control []int         // the servers' ports
+	oneWay  time.Duration // delay, from the moment when the link received a packet
+	control []int         // ports of the servers' control connections
 
 	client, server         io.ReadWriteCloser // each Read and Write is one packet
 	clientAddr, serverAddr netip.Prefix
 
-	lastData atomic.Int64 // when the client last got bytes of a data connection, Unix nanoseconds; 0: never
-	controls atomic.Int64 // control connections opened
+	lastData atomic.Int64 // when the client last received data of a data connection, in Unix nanoseconds; 0: never
+	controls atomic.Int64 // number of control connections opened
 }
 
 // host returns the server's address on the link.
 func (l *link) host() string { return l.serverAddr.Addr().String() }
 
-// reset forgets what was noted, before the next command.
+// reset clears the records before the next command.
 func (l *link) reset() {
 	l.lastData.Store(0)
 	l.controls.Store(0)
 }
 
-// packet is what one Read returned, and when.
+// packet is the result of one Read, and its time.
 type packet struct {
 	bytes []byte
 	read  time.Time
@@ -42,7 +43,7 @@ type packet struct {
 // mtu is the size of the largest packet; TUN devices start with Ethernet's.
 const mtu = 1500
 
-// queued is how many packets may be under way in one direction.
+// queued is how many packets may be in transit in one direction.
 const queued = 4096
 
 // start carries packets until the devices are closed.
@@ -79,7 +80,7 @@ func (l *link) deliver(to io.Writer, queue <-chan packet, seen func([]byte)) {
 	}
 }
 
-// urgent keeps the goroutine on a thread of its own that wakes up on time, as far as the kernel allows.
+// urgent keeps the goroutine on its own thread, which wakes up on time as far as the kernel allows.
 func urgent() {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -101,7 +102,7 @@ func (l *link) seenByServer(b []byte) {
 	}
 }
 
-// seenByClient notes when bytes of a data connection arrive.
+// seenByClient records when data of a data connection arrives.
 func (l *link) seenByClient(b []byte) {
 	if s, ok := parseSegment(b); ok && s.payload > 0 && !l.isControl(s.from) {
 		l.lastData.Store(time.Now().UnixNano())
@@ -115,5 +116,5 @@ func (l *link) close() {
 	l.server.Close()
 }
 
-// loopback is no link: its server is in the clients' namespace.
+// loopback stands for a link without devices: its server is in the clients' namespace.
 var loopback = &link{name: "lo", serverAddr: netip.MustParsePrefix("127.0.0.1/8")}

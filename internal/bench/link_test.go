@@ -129,7 +129,7 @@ func TestInsert(t *testing.T) {
 			t.Errorf("%q became %q", wrong, got)
 		}
 	}
-	for _, table := range tables { // every one has its place in its document
+	for _, table := range tables { // each table has a place in its document
 		document, err := os.ReadFile(filepath.Join("../..", table.document))
 		if err == nil {
 			_, err = insert(document, table.key, "")
@@ -140,7 +140,7 @@ func TestInsert(t *testing.T) {
 	}
 }
 
-// TestChart checks that docs/chart.svg is what the tables say.
+// TestChart checks that docs/chart.svg agrees with the tables.
 func TestChart(t *testing.T) {
 	tables, _ := os.ReadFile("../../docs/performance.md")
 	want, err := chart(string(tables))
@@ -156,7 +156,7 @@ func TestSpreadOf(t *testing.T) {
 	}
 }
 
-// A client that leaves a file out, or changes a byte, loses it; directories do not count.
+// TestMissing checks that a file that is left out or changed counts as missing, and that directories do not matter.
 func TestMissing(t *testing.T) {
 	b := must.Get(newBench(t.TempDir(), true))(t)
 	var files []string
@@ -176,7 +176,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Each command line of a table can be written, and ftpfetch and another program have one for each job.
+// TestEveryJobHasRows checks that each command line of a table can be written, and that each job has lines for ftpfetch
+// and for another program.
 func TestEveryJobHasRows(t *testing.T) {
 	far := &link{serverAddr: netip.MustParsePrefix("198.18.0.2/30")}
 	b := &bench{}

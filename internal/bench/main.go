@@ -4,12 +4,13 @@
 //	go -C internal/bench run .                    # everything: some twenty minutes on an idle machine
 //	go -C internal/bench run . -only exact,large  # only these tables
 //	go -C internal/bench run . -only chart        # draw docs/chart.svg from the tables once more
-//	go -C internal/bench run . -short             # everything small, and nothing is written
+//	go -C internal/bench run . -short             # everything small; nothing is written
 //
 // It needs Linux and root. On Debian it installs the clients and servers that are missing.
 //
-// The tasks that people have every day are in everyday.go, and tasks.go does them. Any other table is jobs x clients: clients.go has the command lines, jobs.go what is fetched from which server, run.go runs and
-// verifies them, and report.go writes the columns.
+// The everyday tasks are in everyday.go, and tasks.go does them. Every other table is jobs x clients: clients.go has the
+// command lines, jobs.go says what is fetched from which server, run.go runs and verifies the commands, and report.go
+// writes the columns.
 package main
 
 import (
@@ -29,7 +30,7 @@ import (
 	"time"
 )
 
-// table is a part of a document. make writes it; b is in a network namespace of its own.
+// table is a part of a document. make writes it; b is in its own network namespace.
 type table struct {
 	key, document string
 	make          func(ctx context.Context, b *bench, w io.Writer) error
@@ -89,7 +90,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// write makes the table and puts it into its document.
+// write makes the table and inserts it into its document.
 func (t table) write(ctx context.Context, root, dir string, short bool) error {
 	start := time.Now()
 	b, err := newBench(dir, short)
@@ -117,7 +118,7 @@ func (t table) write(ctx context.Context, root, dir string, short bool) error {
 	return errors.Join(os.WriteFile(path, text, 0o644), draw(root))
 }
 
-// draw writes the chart of the tables that are there.
+// draw writes the chart of the existing tables.
 func draw(root string) error {
 	text, err := os.ReadFile(filepath.Join(root, "docs/performance.md"))
 	if err != nil {
@@ -130,7 +131,7 @@ func draw(root string) error {
 	return os.WriteFile(filepath.Join(root, "docs/chart.svg"), []byte(picture), 0o644)
 }
 
-// insert replaces what is between the markers of key.
+// insert replaces the text between the markers of key.
 func insert(text []byte, key, report string) ([]byte, error) {
 	begin := fmt.Sprintf("<!-- made by: go -C internal/bench run . -only %s -->\n", key)
 	end := fmt.Sprintf("<!-- end of %s -->\n", key)
@@ -142,8 +143,8 @@ func insert(text []byte, key, report string) ([]byte, error) {
 	return []byte(string(before) + begin + "\n" + report + "\n\n" + end + string(after)), nil
 }
 
-// outside does what needs the machine's own network: it installs what is missing and builds ftpfetch. Then it starts this
-// program again for each table, in namespaces of its own, whose end is the end of every server and client.
+// outside does what needs the machine's own network: it installs what is missing and builds ftpfetch. Then it starts
+// this program again for each table, in new namespaces, which end every server and client when they end.
 func outside(ctx context.Context, chosen []string, short bool) error {
 	if err := install(ctx); err != nil {
 		return err
@@ -158,7 +159,7 @@ func outside(ctx context.Context, chosen []string, short bool) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // the servers' unprivileged processes read it
+	if err := os.Chmod(dir, 0o755); err != nil { // so that the servers' unprivileged processes can read it
 		return err
 	}
 	self, err := os.Executable()
@@ -181,7 +182,7 @@ func outside(ctx context.Context, chosen []string, short bool) error {
 	return nil
 }
 
-// install installs the clients that are missing, if it can. GNU time measures memory.
+// install installs the clients that are missing, if it can, and GNU time, which measures memory.
 func install(ctx context.Context) error {
 	words := []string{"apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-q", "-y", "--no-install-recommends"}
 	options := len(words)

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// network is two network namespaces, the client's (that of this process) and the server's, joined by links.
+// network is two network namespaces, the client's (the one of this process) and the server's, joined by links.
 type network struct {
 	congestion string // TCP congestion control in both namespaces
 	links      []*link
 }
 
-// subnet has the addresses of the links (RFC 2544). Link i has the network i*256 in it: the client at .1, the server at .2.
+// subnet has the addresses of the links (RFC 2544). On link i, the client is 198.18.i.1 and the server 198.18.i.2.
 const subnet = "198.18.%d.%d/30"
 
-// newNetwork makes the namespaces and links, and calls serve in the server's.
+// newNetwork creates the namespaces and links, and calls serve in the server's namespace.
 func newNetwork(links []*link, serve func() error) (*network, error) {
 	n := &network{links: links}
 	for i, l := range links {
@@ -38,7 +38,7 @@ func newNetwork(links []*link, serve func() error) (*network, error) {
 	return n, nil
 }
 
-// inNewNamespace calls serve on a thread in a network namespace of its own, with which the servers die.
+// inNewNamespace calls serve on a thread in a new network namespace. When it ends, so do the servers.
 func inNewNamespace(serve func() error) error {
 	failed := make(chan error)
 	go func() {
@@ -79,9 +79,9 @@ func (n *network) serverEnds(serve func() error) (err error) {
 
 const sysctl = "/proc/sys/net/ipv4/"
 
-// tuneTCP makes the runs alike in the calling thread's network namespace: TCP keeps no metrics for the next connection and
-// does not pace what it sends (a kernel may allow only some congestion controls here, or only its own default). It returns
-// the congestion control in use.
+// tuneTCP makes the runs comparable, in the calling thread's network namespace: TCP keeps no metrics for the next
+// connection and does not pace what it sends. A kernel may allow only some congestion controls here, or only its
+// default. tuneTCP returns the congestion control in use.
 func tuneTCP() (string, error) {
 	if err := bringUp("lo"); err != nil {
 		return "", fmt.Errorf("lo: %w", err)

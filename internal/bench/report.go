@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/internal/interop"
 )
 
-// columns are what a kind of table shows of a row; base is the one that it is compared with, or nil.
+// columns are the columns of a kind of table; base is the row to compare with, or nil.
 type columns struct {
 	names []string
 	cells func(w, base *row) []string
@@ -55,7 +55,7 @@ func (b *bench) report(ctx context.Context, out io.Writer, rows []*row, c column
 	}
 	var servers []string
 	for _, s := range b.servers {
-		version, _ := interop.Version(string(s.kind)) // without one the name stands alone
+		version, _ := interop.Version(string(s.kind)) // without a version, the name stands alone
 		if name := strings.TrimSpace(string(s.kind) + " " + version); !slices.Contains(servers, name) {
 			servers = append(servers, name)
 		}
@@ -71,7 +71,7 @@ func (w *row) name() string {
 	return fmt.Sprintf("%s, %d at once", w.client.name, w.cap)
 }
 
-// cells returns those of the row; one and empty ones if it failed.
+// cells returns the cells of the row: the error and empty cells if it failed.
 func (w *row) cells(rows []*row, c columns) []string {
 	if w.err != nil {
 		all := make([]string, len(c.names))
@@ -93,7 +93,7 @@ func (w *row) cells(rows []*row, c columns) []string {
 	return c.cells(w, rows[base])
 }
 
-// each returns a value of each run, over the last link.
+// each returns one value of each run, over the last link.
 func (w *row) each(of func(sample) float64) (values []float64) {
 	for _, s := range w.samples {
 		values = append(values, of(s[len(s)-1]))
@@ -106,7 +106,7 @@ func processor(s sample) float64 { return s.processor.Seconds() }
 func memory(s sample) float64    { return s.memory / (1 << 10) }
 func last(s sample) float64      { return s.last.Seconds() }
 
-// roundTrips are what a client waits for: (its time over the delayed link - its least time over the other) / the delay.
+// roundTrips are how long a client waits: (its time over the delayed link - its least time over the other) / the delay.
 var roundTrips = columns{
 	names: []string{"to the last byte: median", "to exit: median"},
 	cells: func(w, _ *row) []string {
@@ -125,7 +125,7 @@ var roundTrips = columns{
 	},
 }
 
-// lists are what many files take over a link; the job names the cap of connections.
+// lists are the costs of many files over a link; the job names the cap of connections.
 var lists = columns{
 	names: []string{"seconds", "round trips a file", "connections"}, base: ours,
 	cells: func(w, _ *row) []string {
@@ -135,7 +135,7 @@ var lists = columns{
 	},
 }
 
-// ratios are those of a run to curl's in the same pass, and the median of the passes.
+// ratios compare each run with curl's in the same pass, and give the median of the passes.
 var ratios = columns{
 	names: []string{"processor time: ratio", "peak memory: ratio", "time: ratio", "processor seconds"}, base: "curl",
 	cells: func(w, base *row) (all []string) {
@@ -146,7 +146,7 @@ var ratios = columns{
 	},
 }
 
-// costs are those of many files, compared like ratios.
+// costs are the costs of many files, compared like ratios.
 var costs = columns{
 	names: []string{"time: ratio", "processor time: ratio", "processor time a file, µs"}, base: "curl -Z",
 	cells: func(w, base *row) (all []string) {
@@ -157,7 +157,7 @@ var costs = columns{
 	},
 }
 
-// against returns the median of the ratios to what base took in the same pass; "" without base.
+// against returns the median of the ratios to base's values in the same pass; "" without base.
 func (w *row) against(base *row, of func(sample) float64) string {
 	if base == nil {
 		return ""
@@ -169,16 +169,16 @@ func (w *row) against(base *row, of func(sample) float64) string {
 	return fmt.Sprintf("%.2f", spreadOf(mine).median)
 }
 
-// versions returns the version that each program prints, in short.
+// versions returns the version that each program prints, shortened.
 func versions(ctx context.Context, programs []string) string {
 	var all []string
 	for _, name := range programs {
 		if name == ours {
-			continue // the code that is measured
+			continue // this checkout is measured
 		}
 		out, _ := exec.CommandContext(ctx, name, "--version").CombinedOutput()
 		version := firstNumber(string(out))
-		if name == "tnftp" { // it says nothing
+		if name == "tnftp" { // it prints no version
 			out, _ := exec.CommandContext(ctx, "dpkg-query", "-W", "-f", "${Version}", name).Output()
 			version = string(out)
 		}
@@ -187,7 +187,7 @@ func versions(ctx context.Context, programs []string) string {
 	return strings.Join(all, ", ")
 }
 
-// firstNumber returns the first word that is a version.
+// firstNumber returns the first word that looks like a version.
 func firstNumber(text string) string {
 	for word := range strings.FieldsSeq(text) {
 		word = strings.Trim(word, "v,")
@@ -204,6 +204,6 @@ func machine() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	_, model, _ := strings.Cut(string(text), "model name\t: ")
 	model, _, _ = strings.Cut(model, "\n")
-	release, _, _ := strings.Cut(strings.TrimSpace(string(kernel)), "-") // without what a distribution adds
+	release, _, _ := strings.Cut(strings.TrimSpace(string(kernel)), "-") // without what a distribution appends
 	return fmt.Sprintf("%d processors (%s), Linux %s, %s, %s", runtime.NumCPU(), cmp.Or(model, "unknown"), release, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
 }

@@ -20,27 +20,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// row is one client at one job with one cap of connections.
+// row is one client, in one job, with one cap of connections.
 type row struct {
 	client  *client
 	job     *job
 	cap     int
-	samples [][]sample // of each run: one for each link
-	err     error      // why there are no more of them
+	samples [][]sample // samples of each run: one for each link
+	err     error      // why there are no more samples
 	lost    int        // files that were missing or wrong in the run that failed
-	took    sample     // of the run that failed
+	took    sample     // what the failed run took
 }
 
 // sample is one run of one command over one link.
 type sample struct {
 	elapsed, processor time.Duration
-	last               time.Duration // to the last byte of a data connection
+	last               time.Duration // time to the last byte of a data connection
 	memory             float64       // peak, KiB; only for one file on loopback
-	controls           int           // control connections
+	controls           int           // number of control connections
 	code               int           // -1 if the client had to be stopped
 }
 
-// rows returns those of a table.
+// rows returns the rows of a table.
 func (b *bench) rows(key string, jobs []*job) (rows []*row) {
 	for _, j := range jobs {
 		caps := j.caps
@@ -60,7 +60,8 @@ func (b *bench) rows(key string, jobs []*job) (rows []*row) {
 	return rows
 }
 
-// run runs each command of a job once in each pass. One that failed is not run again; only ftpfetch's is an error.
+// run runs each command of a job once in each pass. A command that has failed is not run again. Only a failure of
+// ftpfetch is an error.
 func (b *bench) run(ctx context.Context, rows []*row) error {
 	for i := 0; i < len(rows); {
 		j, from := rows[i].job, i
@@ -104,7 +105,7 @@ func (b *bench) once(ctx context.Context, w *row) {
 	w.samples = append(w.samples, all)
 }
 
-// measure runs the row's command in a directory of its own, and counts the files that it did not fetch.
+// measure runs the row's command in a new directory, and counts the files that it did not fetch.
 func (b *bench) measure(ctx context.Context, w *row, l *link) (s sample, lost int, err error) {
 	home, err := os.MkdirTemp(b.dir, "run-")
 	if err != nil {
@@ -115,7 +116,7 @@ func (b *bench) measure(ctx context.Context, w *row, l *link) (s sample, lost in
 	if w.job.disk != "" {
 		work = filepath.Join(w.job.disk, filepath.Base(home))
 	}
-	unix.Sync() // what the client before has left to be written
+	unix.Sync() // write what the previous client has left in the cache
 	if err := os.Mkdir(work, 0o755); err != nil {
 		return s, 0, err
 	}
@@ -142,7 +143,7 @@ func (b *bench) measure(ctx context.Context, w *row, l *link) (s sample, lost in
 	return s, lost, err
 }
 
-// execute runs a client without the user's settings: no start-up files, no proxies, no terminal.
+// execute runs a client without the user's settings: without start-up files, proxies and a terminal.
 func execute(ctx context.Context, words []string, home, work string, limit time.Duration) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -167,7 +168,7 @@ func execute(ctx context.Context, words []string, home, work string, limit time.
 	return s, fmt.Errorf("%w: %s", err, lines[len(lines)-1])
 }
 
-// missing counts the served files of which dir does not have the bytes, in whatever directory below it.
+// missing counts the served files whose bytes are in no file below dir, whatever the directory.
 func (b *bench) missing(files []string, dir string) (n int) {
 	got := map[string]string{}
 	_ = filepath.WalkDir(dir, func(local string, d fs.DirEntry, err error) error {
@@ -194,8 +195,8 @@ func readNumber(path string) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
 }
 
-// awaitFree waits until the server has noticed that the command before has gone, which is when it greets as many clients
-// as it allows, and then until these have gone.
+// awaitFree waits until the server has noticed that the previous command has gone. It has when it greets as many
+// clients as it allows. Then awaitFree waits until these have gone.
 func (j *job) awaitFree(ctx context.Context, l *link) error {
 	if j.server.allowed == 0 {
 		return nil

@@ -2,7 +2,7 @@ package main
 
 import "encoding/binary"
 
-// segment is what the link notes of a TCP segment.
+// segment is what the link records of a TCP segment.
 type segment struct {
 	from, to int  // ports
 	payload  int  // bytes after the headers

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// spread is the least, the median and the greatest of some values.
+// spread is the minimum, the median and the maximum of some values.
 type spread struct{ min, median, max float64 }
 
-// spreadOf needs at least one value.
+// spreadOf returns the spread of values, of which there must be at least one.
 func spreadOf(values []float64) spread {
 	v := slices.Sorted(slices.Values(values))
 	middle := v[len(v)/2]

@@ -21,19 +21,20 @@ import (
 // task is something that people do with an FTP server every day: a row of docs/side-by-side.md.
 type task struct {
 	title string
-	goal  string // what must be there in the end
-	// tree are the files of the server, below a directory of the task's own: path -> contents.
+	goal  string // what must exist at the end
+	// tree has the files of the server, below the task's directory: path -> contents.
 	tree map[string]string
-	// lines are the shortest command lines that the programs' manuals offer, as a shell reads them, in the order of rivals;
-	// "" if there is none. host is the server, tls the same with TLS, ca.pem the authority of its certificate.
+	// lines are the shortest command lines that the programs' manuals offer, in shell syntax and in the order of
+	// rivals; "" if there is none. host is the server, tls the same server with TLS, and ca.pem has the authority of
+	// its certificate.
 	lines [6]string
-	// before happens before the run that is measured; nil for nothing.
+	// before prepares the run that is measured; nil if nothing is to be done.
 	before func(ctx context.Context, d *desk) error
-	// wrong looks at what a run left, and says what is wrong with it; "" if it is as the goal says.
+	// wrong checks what a run left, and says what is wrong with it; "" if the goal is met.
 	wrong func(d *desk) string
 }
 
-// rivals are the programs of the table, in the order of its columns.
+// rivals are the programs of the table, in the order of the columns.
 var rivals = [6]string{ours, "curl", "wget", "lftp", "aria2c", "rclone"}
 
 // desk is where one program does one task.
@@ -43,14 +44,14 @@ type desk struct {
 	home   string // HOME, with ca.pem
 	work   string // where the program runs
 	served string // the task's directory on the server
-	said   string // what it wrote
+	said   string // what the program printed
 	code   int
 	took   time.Duration
-	bytes  int64 // over the network
+	bytes  int64 // bytes over the network
 	flaw   string
 }
 
-// These addresses stand for host and tls in the command lines.
+// The addresses that stand for host and tls in the command lines.
 const (
 	plainHost = "127.0.0.1"
 	tlsHost   = "127.0.0.2"
@@ -64,7 +65,7 @@ func everyday(ctx context.Context, b *bench, w io.Writer) error {
 	if err := os.MkdirAll(b.tree.Public, 0o755); err != nil {
 		return err
 	}
-	// The rate of a line of 160 Mbit/s, so that a file takes long enough to be cut.
+	// The rate of a 160 Mbit/s line, so that transfers last long enough to be interrupted.
 	plain, err := interop.Start(ctx, interop.Vsftpd, b.tree, interop.Options{Host: plainHost, Port: 21, More: []string{"anon_max_rate=20000000"}})
 	if err != nil {
 		return err
@@ -96,12 +97,12 @@ func everyday(ctx context.Context, b *bench, w io.Writer) error {
 		}
 	}
 	writeTasks(w, done)
-	version, _ := interop.Version(string(interop.Vsftpd)) // without one the name stands alone
+	version, _ := interop.Version(string(interop.Vsftpd)) // without a version, the name stands alone
 	fmt.Fprintf(w, "\nMachine: %s. vsftpd %s. %s.\n", machine(), version, versions(ctx, rivals[1:]))
 	return nil
 }
 
-// try does a task with one program, in directories of their own on both sides.
+// try does a task with one program, in new directories on both sides.
 func (b *bench) try(ctx context.Context, t *task, program, line, ca string) (*desk, error) {
 	d := &desk{task: t, line: line}
 	if line == "" {
@@ -143,8 +144,7 @@ func (b *bench) try(ctx context.Context, t *task, program, line, ca string) (*de
 	return d, nil
 }
 
-// write writes files below top and removes others. Their time is two days ago, and those whose names begin with "new" have
-// that of now.
+// write writes files below top and removes others. Their time is two days ago, or now if their names begin with "new".
 func write(top string, files map[string]string, gone ...string) error {
 	for _, name := range gone {
 		if err := os.Remove(filepath.Join(top, name)); err != nil {
@@ -167,7 +167,7 @@ func write(top string, files map[string]string, gone ...string) error {
 	return nil
 }
 
-// run runs the command line, until it ends or stop says so.
+// run runs the command line until it ends or stop returns true.
 func (d *desk) run(ctx context.Context, stop func() bool) error {
 	const limit = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -202,18 +202,18 @@ func (d *desk) run(ctx context.Context, stop func() bool) error {
 
 // arrived returns the bytes that the loopback interface has received.
 func arrived() int64 {
-	text, _ := os.ReadFile("/proc/net/dev") // without it every run takes 0 bytes, which a task notices
+	text, _ := os.ReadFile("/proc/net/dev") // on failure every run takes 0 bytes, which a task notices
 	_, line, _ := strings.Cut(string(text), "lo:")
 	n, _ := strconv.ParseInt(strings.Fields(line + " 0")[0], 10, 64)
 	return n
 }
 
-// typed is the length of the command line, and words are its words.
+// typed returns the length of the command line, and words the number of its words.
 func (d *desk) typed() int { return len(d.line) }
 func (d *desk) words() int { return len(strings.Fields(d.line)) }
 
-// winners returns those that did the task in no more words than any other, and did not take much longer than the fastest:
-// more than twice its time, and half a second more.
+// winners returns the programs that did the task in the fewest words, and took at most twice the time of the fastest
+// program, or half a second longer.
 func winners(row []*desk) (names []string) {
 	right := func(d *desk) bool { return d.flaw == "" }
 	fastest, fewest := time.Duration(1<<62), 1<<30
@@ -236,7 +236,7 @@ func winners(row []*desk) (names []string) {
 	return names
 }
 
-// writeTasks writes the table of the tasks, and then what was typed for each.
+// writeTasks writes the table of the tasks, and then the command lines for each.
 func writeTasks(w io.Writer, done [][]*desk) {
 	fmt.Fprintf(w, "| task | %s |\n|---|%s\n", strings.Join(rivals[:], " | "), strings.Repeat("---|", len(rivals)))
 	count := map[string]int{}
@@ -277,5 +277,5 @@ func writeTasks(w io.Writer, done [][]*desk) {
 	}
 }
 
-// code returns a command line as a cell of a table shows it.
+// code formats a command line as a cell of a table.
 func code(line string) string { return "`" + strings.ReplaceAll(line, "|", `\|`) + "`" }

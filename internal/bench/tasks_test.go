@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTasksArePublished checks that docs/side-by-side.md has the tasks and the command lines as they are here.
+// TestTasksArePublished checks that docs/side-by-side.md has these tasks and command lines.
 func TestTasksArePublished(t *testing.T) {
 	text, err := os.ReadFile("../../docs/side-by-side.md")
 	if err != nil {
@@ -15,7 +15,7 @@ func TestTasksArePublished(t *testing.T) {
 	}
 	_, made, _ := strings.Cut(string(text), "<!-- made by: go -C internal/bench run . -only tasks -->")
 	rows, _, _ := strings.Cut(made, "\n### ")
-	if got, want := strings.Count(rows, "\n| "), len(tasks)+2; got != want { // a header, and who is best
+	if got, want := strings.Count(rows, "\n| "), len(tasks)+2; got != want { // a header, and the row of the best
 		t.Errorf("the table has %d rows, want %d", got, want)
 	}
 	for _, task := range tasks {
@@ -39,7 +39,7 @@ func TestTasksArePublished(t *testing.T) {
 	}
 }
 
-// TestWinners checks who is best at a task.
+// TestWinners checks which programs are best at a task.
 func TestWinners(t *testing.T) {
 	did := func(line string, took time.Duration) *desk { return &desk{line: line, took: took} }
 	for _, tt := range []struct {

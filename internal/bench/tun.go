@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTUN makes a TUN device in the network namespace of the calling thread, gives it addr and brings it up. Each read
-// from the file is a packet that the kernel sends; each write is one that it receives.
+// openTUN creates a TUN device in the network namespace of the calling thread, gives it addr and brings it up. Each
+// read from the file returns a packet that the kernel sends; each write is a packet that it receives.
 func openTUN(name string, addr netip.Prefix) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -35,7 +35,7 @@ func attach(fd int, name string) error {
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, r); err != nil {
 		return err
 	}
-	// Not earlier: a TUN file that is not yet attached always polls as broken.
+	// Not earlier: a TUN file that is not attached yet always polls as broken.
 	return unix.SetNonblock(fd, true)
 }
 

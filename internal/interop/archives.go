@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// replica has the files and lists of an archive in small.
+// replica has the files and lists of an archive on a small scale.
 type replica struct {
 	name, host string
-	data       []string          // the paths of its files
-	texts      map[string]string // what is in each
-	lists      map[string]string // with {md5 0} for the digest of the first file, and so on
+	data       []string          // paths of its files
+	texts      map[string]string // contents of its files
+	lists      map[string]string // {md5 0} stands for the digest of the first file, and so on
 }
 
-// newReplica returns the archive of a name, whose lists and files are among sections, on the server with that URL.
+// newReplica returns the replica of an archive on the server with that URL. Its lists and files are among sections.
 func newReplica(name string, sections map[string]string, server string) *replica {
 	r := &replica{name: name, host: strings.TrimPrefix(server, "ftp://"), texts: make(map[string]string), lists: make(map[string]string)}
 	for title, text := range sections {
@@ -42,8 +42,8 @@ func newReplica(name string, sections map[string]string, server string) *replica
 
 var facts = regexp.MustCompile(`\{(\w+) ?(\d*)\}`)
 
-// write writes the files below source, of that age, and the lists unless they are to stay: those whose names begin with "/"
-// below source too, and the others in dir.
+// write writes the files below source, with that age. With lists, it also writes the lists: those whose names begin
+// with "/" below source, and the others in dir.
 func (r *replica) write(source, dir string, age time.Duration, lists bool) (err error) {
 	files := make(map[string]string)
 	for _, name := range r.data {
@@ -76,7 +76,7 @@ func (r *replica) fact(text string) string {
 	_, _ = fmt.Sscanf(strings.Trim(text, "{}"), "%s %d", &what, &n)
 	name := r.data[n]
 	data := []byte(r.texts[name])
-	sum := uint16(0) // that of BSD
+	sum := uint16(0) // the checksum of BSD's sum(1)
 	for _, b := range data {
 		sum = sum>>1 | sum<<15
 		sum += uint16(b)

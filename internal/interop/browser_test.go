@@ -27,7 +27,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// inBrowser shows a page in Chromium until the context ends, and returns what it prints. Downloads go to dir.
+// inBrowser shows a page in Chromium until the context ends, and returns the output. Downloads go to dir.
 func inBrowser(ctx context.Context, t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	profile := t.TempDir()
@@ -38,7 +38,7 @@ func inBrowser(ctx context.Context, t *testing.T, dir string, args ...string) (s
 	}
 	args = append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile}, args...)
 	cmd := exec.CommandContext(ctx, "chromium", args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it starts many
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Chromium starts many processes
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.Output()
@@ -100,7 +100,7 @@ func (w *seenWriter) WriteHeader(status int) {
 
 func (w *seenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// asking is a page that asks for files as programs in pages do, and sends what it got to /result.
+// asking is a page that requests files as scripts do, and sends the results to /result.
 const asking = `<!DOCTYPE html><script>
 const ask = async (path, options) => {
 	const answer = await fetch(path, options)
@@ -121,8 +121,8 @@ const broken = path => ask(path).catch(() => path + " failed");
 })()
 </script>`
 
-// Chromium shows pages, asks for ranges, keeps what has not changed, sees what is missing or broken, and goes on with a
-// download that broke.
+// TestInBrowser checks that Chromium shows pages, requests ranges, keeps what has not changed, notices what is missing
+// or broken, and resumes a download that broke.
 func TestInBrowser(t *testing.T) {
 	t.Parallel()
 	contents := strings.Repeat("0123456789abcdef", 1<<18)
@@ -165,7 +165,7 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// tags are what a browser adds to a page.
+// tags matches what a browser adds to a page.
 var tags = regexp.MustCompile(`<[^>]*>`)
 
 func testPage(t *testing.T, name, address string) {
@@ -221,7 +221,7 @@ func testAsking(t *testing.T, address string, results <-chan string, seen *statu
 	}
 }
 
-// testDownload saves a file whose first transfer breaks. The browser asks for the rest.
+// testDownload saves a file whose first transfer breaks. The browser must request the rest.
 func testDownload(t *testing.T, address, contents string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -230,7 +230,7 @@ func testDownload(t *testing.T, address, contents string) {
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
 		for ctx.Err() == nil {
-			if _, err := os.Stat(path); err == nil { // a browser names it when it is complete
+			if _, err := os.Stat(path); err == nil { // the browser gives the file its name when it is complete
 				return
 			}
 			select {
@@ -244,7 +244,7 @@ func testDownload(t *testing.T, address, contents string) {
 	}
 }
 
-// whileShown calls do while Chromium shows a page. Its context ends if Chromium does.
+// whileShown calls do while Chromium shows a page. The context of do ends if Chromium does.
 func whileShown(t *testing.T, dir, address string, do func(context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -252,7 +252,7 @@ func whileShown(t *testing.T, dir, address string, do func(context.Context)) {
 	var browser sync.WaitGroup
 	defer browser.Wait()
 	browser.Go(func() {
-		inBrowser(ctx, t, dir, "--remote-debugging-port=0", address) // which keeps it running
+		inBrowser(ctx, t, dir, "--remote-debugging-port=0", address) // the flag keeps Chromium running
 		cancel()
 	})
 	do(ctx)

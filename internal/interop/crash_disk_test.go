@@ -23,18 +23,18 @@ import (
 )
 
 const blockSize = 4096
-const diskSize = 320 << 20 // the least that mkfs.xfs takes
+const diskSize = 320 << 20 // the least that mkfs.xfs accepts
 
 type block *[blockSize]byte
 
-// disk is a disk with a cache: what was written is safe once it was flushed. It keeps every block, and in which order
-// those came that were not flushed yet.
+// disk is a disk with a cache: written data is safe once it was flushed. It keeps every block, and the order of the
+// writes that were not flushed yet.
 type disk struct {
 	mu         sync.Mutex
 	safe, seen map[int64]block
 	cached     []written
-	event      func() // called, if set, with mu held after each write and before each flush
-	fails      bool   // to write
+	event      func() // called, if set, with mu held, after each write and before each flush
+	fails      bool   // writes fail
 }
 
 type written struct {
@@ -91,7 +91,7 @@ func (d *disk) flush() {
 	d.cached = nil
 }
 
-// watch has event called from now on; nil ends that.
+// watch makes the disk call event from now on; nil ends that.
 func (d *disk) watch(event func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,8 +104,8 @@ func (d *disk) happened() {
 	}
 }
 
-// afterCrash returns what the disk holds if it loses its power now: what was flushed, and of the rest nothing, all, the
-// first part, or whatever part. The caller holds mu.
+// afterCrash returns what the disk holds if it loses power now: what was flushed, and of the rest nothing, everything,
+// a first part, or any part. The caller holds mu.
 func (d *disk) afterCrash(r *rand.Rand) map[int64]block {
 	left := maps.Clone(d.safe)
 	kind, most := r.IntN(4), r.IntN(len(d.cached)+1)
@@ -117,15 +117,15 @@ func (d *disk) afterCrash(r *rand.Rand) map[int64]block {
 	return left
 }
 
-// disks is a file system in this process (FUSE) in which each disk is a file. It is mounted in a mount namespace of its
-// own, which ends with this process, however that ends: so do the mounts in it.
+// disks is a file system in this process (FUSE) in which each disk is a file. It is mounted in its own mount namespace,
+// which ends with this process, however that ends. So do the mounts in the namespace.
 type disks struct {
 	*testing.T
 	dir   string
-	space string // the process that keeps the namespace, a number
+	space string // process id of the process that keeps the namespace
 	fd    *os.File
 	mu    sync.Mutex
-	disk  []*disk // by the number of its node, less firstNode
+	disk  []*disk // indexed by the number of the disk's node, less firstNode
 }
 
 const firstNode = 2 // 1 is the directory
@@ -139,7 +139,7 @@ func mountDisks(t *testing.T) *disks {
 	echo, err2 := keeper.StdoutPipe()
 	must.Do(t, errors.Join(err1, err2, keeper.Start()))
 	_, err1 = alive.Write([]byte{'.'})
-	_, err2 = echo.Read(make([]byte, 1)) // now it is in the namespace
+	_, err2 = echo.Read(make([]byte, 1)) // now the process is in the namespace
 	s.space = strconv.Itoa(keeper.Process.Pid)
 	mounted := s.inside("mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 disks "+s.dir, s.fd)
 	served := make(chan error, 1)
@@ -163,10 +163,10 @@ func (s *disks) inside(line string, files ...*os.File) error {
 	return nil
 }
 
-// path returns what leads from here to a path in the namespace.
+// path returns a path from here to a path in the namespace.
 func (s *disks) path(name string) string { return filepath.Join("/proc", s.space, "root", name) }
 
-// insert returns the path of d as a file, in the namespace.
+// insert returns the path of d as a file in the namespace.
 func (s *disks) insert(d *disk) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *disks) insert(d *disk) string {
 	return filepath.Join(s.dir, strconv.Itoa(len(s.disk)-1+firstNode))
 }
 
-// The requests of FUSE that a loop device's file needs: linux/fuse.h.
+// The FUSE requests that a loop device needs for its file: linux/fuse.h.
 const (
 	fuseLookup, fuseForget, fuseGetattr, fuseOpen, fuseRead, fuseWrite = 1, 2, 3, 14, 15, 16
 	fuseRelease, fuseFsync, fuseFlush, fuseInit, fuseInterrupt         = 18, 20, 25, 26, 36
@@ -256,7 +256,7 @@ func (s *disks) answer(kind uint32, node uint64, in []byte) ([]byte, syscall.Err
 	return nil, unix.ENOSYS
 }
 
-// attributes are those of a node, a struct fuse_attr.
+// attributes returns the attributes of a node, a struct fuse_attr.
 func attributes(node uint64) []byte {
 	mode := uint32(unix.S_IFREG | 0o600)
 	size := uint64(diskSize)

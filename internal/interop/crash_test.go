@@ -31,12 +31,12 @@ import (
 var crashMoments = flag.Int("crash.moments", night.Or(1, 3), "TestCrash looks at `n` moments of each run")
 var crashPlays = flag.Int("crash.plays", night.Or(1, 12), "TestCrash plays `n` scenes on each file system")
 
-// fileSystems are those on which the machine crashes.
+// fileSystems are the file systems on which the machine crashes.
 var fileSystems = []struct {
 	name, kind string
-	make       string // the command
-	repair     string // what does the work of a journal
-	shutdown   bool   // there is an ioctl for that
+	make       string // the command that makes it
+	repair     string // the command that repairs it, without a journal
+	shutdown   bool   // it has an ioctl for a shutdown
 }{
 	{"ext4", "ext4", "mkfs.ext4 -q -F -E nodiscard", "", true},
 	{"ext4 without a journal", "ext4", "mkfs.ext4 -q -F -E nodiscard -O ^has_journal", "e2fsck -fy", true},
@@ -47,9 +47,9 @@ var fileSystems = []struct {
 // crashScene is a command that saves files below OUT.
 type crashScene struct {
 	args string
-	want string // what of the server's files comes, as a pattern
-	tree bool   // with the directories
-	old  int    // bytes of the one file that is there before
+	want string // a pattern for the server's files that are fetched
+	tree bool   // including the directories
+	old  int    // bytes of the one file that exists before
 }
 
 var crashScenes = []crashScene{
@@ -63,9 +63,10 @@ var crashScenes = []crashScene{
 	{"--no-clobber -s 2 --limit-rate 3M SERVER/large -d OUT", "/large", false, 0},
 }
 
-// TestCrash cuts the power of the machine at random moments of runs of the command: of what the disk was given it keeps
-// what was flushed, and any part of the rest. Files that were reported complete must be whole then, no name may have a part
-// of a file, and the same command must complete the rest. Another run goes on after its file system was shut down.
+// TestCrash cuts the power of the machine at random moments while the command runs. The disk keeps what was flushed,
+// and any part of what was written since. Files that were reported complete must then be complete, no name may have a
+// part of a file, and the same command must complete the rest. Another run continues after its file system was shut
+// down.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	command := build(t)
@@ -96,17 +97,17 @@ type machine struct {
 	*disks
 	rand                  *rand.Rand
 	command, kind, repair string
-	files                 map[string]string // the server's
+	files                 map[string]string // the files of the server
 	server                *testserver.Server
-	list, manifest        string // their files
-	looked                int    // at what a crash has left
+	list, manifest        string // the names of the lists
+	looked                int    // number of checked states after a crash
 }
 
-// crashed is what a crash has left.
+// crashed is what a crash leaves.
 type crashed struct {
 	blocks   map[int64]block
-	complete map[string]bool // the files that were reported
-	how      string          // "" before the first one
+	complete map[string]bool // the files that were reported complete
+	how      string          // "" before the first crash
 }
 
 func (m *machine) writeLists() {
@@ -130,12 +131,12 @@ func (m *machine) format(line string) map[int64]block {
 	return d.seen
 }
 
-// mount mounts d, which is repaired first, and returns the directory. The caller calls unmount.
+// mount repairs and mounts d, and returns the directory. The caller must call unmount.
 func (m *machine) mount(d *disk) (dir string) {
 	m.Helper()
 	file, dir := m.insert(d), m.TempDir()
 	if m.repair != "" {
-		// It ends with 1 if it has repaired something.
+		// The command exits with 1 if it has repaired something.
 		if err := m.inside(m.repair + " " + file); err != nil && !strings.Contains(err.Error(), "exit status 1:") {
 			m.Fatal(err)
 		}
@@ -144,7 +145,7 @@ func (m *machine) mount(d *disk) (dir string) {
 	return dir
 }
 
-// unmount tries again while another process has something open, such as one that asks for all mounts.
+// unmount retries while another process has something open, such as one that reads all mounts.
 func (m *machine) unmount(dir string) {
 	m.Helper()
 	var err error
@@ -156,7 +157,7 @@ func (m *machine) unmount(dir string) {
 	m.Fatal(err)
 }
 
-// play runs the scene, then runs it again on what crashes have left.
+// play runs the scene, and runs it again on what crashes have left.
 func (m *machine) play(s crashScene, empty map[int64]block, shutdown bool) {
 	first, events := m.run(s, crashed{blocks: empty}, *crashMoments, 0, false)
 	for _, fails := range []bool{false, true} {
@@ -171,8 +172,9 @@ func (m *machine) play(s crashScene, empty map[int64]block, shutdown bool) {
 	}
 }
 
-// run runs the scene's command to its end. It returns what the disk would have if the power were cut at that many moments
-// and at the end, and how often the disk was written to or flushed. At event shutdown, if not 0, that happens or the disk fails.
+// run runs the scene's command to its end. It returns what the disk would hold if the power were cut at random moments
+// and at the end, and the number of writes and flushes. At event shutdown, unless that is 0, the file system is shut
+// down or the disk fails.
 func (m *machine) run(s crashScene, from crashed, moments, shutdown int, fails bool) (states []crashed, events int) {
 	d, now := newDisk(maps.Clone(from.blocks)), make(chan bool, 2)
 	dir := m.mount(d)
@@ -194,7 +196,7 @@ func (m *machine) run(s crashScene, from crashed, moments, shutdown int, fails b
 		}
 		if n := m.rand.IntN(events); len(states) < moments {
 			states = append(states, crash(fmt.Sprint(" event ", events)))
-		} else if n < moments { // each moment is as likely as the others
+		} else if n < moments { // so that each moment is equally likely
 			states[n] = crash(fmt.Sprint(" event ", events))
 		}
 	})
@@ -244,7 +246,7 @@ func (m *machine) start(s crashScene, out, report string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nsenter", append([]string{"--mount", "--target", m.space, m.command, "-q"}, strings.Fields(args)...)...)
 }
 
-// wanted returns the files that the scene fetches, by their paths below the output directory.
+// wanted returns the files that the scene fetches, by their paths relative to the output directory.
 func (m *machine) wanted(s crashScene) map[string]string {
 	all := map[string]string{}
 	for name, text := range m.files {
@@ -257,7 +259,7 @@ func (m *machine) wanted(s crashScene) map[string]string {
 	return all
 }
 
-// plant writes the files that are there before the scene, to the disk too.
+// plant writes the files that exist before the scene, and flushes them to the disk.
 func (m *machine) plant(s crashScene, out string, d *disk) {
 	for name, text := range m.wanted(s) {
 		if s.old > 0 {
@@ -265,14 +267,14 @@ func (m *machine) plant(s crashScene, out string, d *disk) {
 		}
 	}
 	unix.Sync()
-	d.flush() // without a journal, not all of this has been flushed
+	d.flush() // without a journal, some of this was not flushed
 }
 
-// reported returns what is complete by the report, and by earlier ones.
+// reported returns the files that the report and earlier reports list as complete.
 func (m *machine) reported(report string, before map[string]bool) map[string]bool {
 	all := map[string]bool{}
 	maps.Copy(all, before)
-	text, _ := os.ReadFile(report) // without one, nothing is reported before the end
+	text, _ := os.ReadFile(report) // without a report, nothing is complete before the end
 	for line := range bytes.Lines(text) {
 		var row struct{ Path, Status string }
 		if err := json.Unmarshal(line, &row); err == nil && (row.Status == "complete" || row.Status == "before") {
@@ -282,11 +284,12 @@ func (m *machine) reported(report string, before map[string]bool) map[string]boo
 	return all
 }
 
-// check looks at the files with their final names. With only there must be no others.
+// check checks the files with their final names. With only, there must be no others.
 func (m *machine) check(s crashScene, out string, c crashed, only bool) {
 	m.Helper()
 	want := m.wanted(s)
-	// Without a journal, what is written first of a rename may be that the replaced file is free, and not yet the new name.
+	// Without a journal, the first part of a rename on the disk may be the removal of the replaced file, without the
+	// new name.
 	replaced := !only && s.old > 0 && m.repair != ""
 	for name, text := range want {
 		got, err := os.ReadFile(filepath.Join(out, name))

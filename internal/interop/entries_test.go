@@ -24,7 +24,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// planted are the entries of the directory that TestEntries lists: name -> what describe says about it.
+// planted are the entries of the directory that TestEntries lists, with what describe says about them.
 var planted = map[string]string{
 	"dir": "dir", ".hidden dir": "dir", "-d": "dir", "dir with  spaces ": "dir",
 	"link": "link to plain", "dangling": "link to no where", "dirlink": "link to dir", "arrow -> link": "link to plain",
@@ -38,7 +38,8 @@ func init() {
 	}
 }
 
-// told is what a server's listing tells in place of planted. An entry with "" is not in it.
+// told has, for each server, the entries that its listing describes differently from planted. "" means that the listing
+// omits the entry.
 var told = map[Kind]map[string]string{
 	// MLSD says type=OS.unix=symlink without the target.
 	Proftpd: {"link": "link to ", "dirlink": "link to ", "arrow -> link": "link to ", "dangling": ""},
@@ -58,7 +59,7 @@ const nameAlone = "?---------"
 // wanted returns what the server lists.
 func (s *Server) wanted() map[string]string {
 	want := maps.Clone(planted)
-	if s.Kind == Netkit { // LIST runs an ls that is not there, so there are only names
+	if s.Kind == Netkit { // LIST runs an ls that does not exist, so there are only names
 		for name := range want {
 			want[name] = nameAlone
 		}
@@ -68,7 +69,7 @@ func (s *Server) wanted() map[string]string {
 	return want
 }
 
-// plantEntries returns a tree with the entries in /entries, and directories with a single file or none that may be read.
+// plantEntries returns a tree with the entries in /entries, and directories with one file or none that may be read.
 func plantEntries(t *testing.T) *Tree {
 	t.Helper()
 	tree := plantTree(t, map[string]string{"dash/-a": "x", "hidden/.only": "x", "denied/x": "x"})
@@ -83,7 +84,7 @@ func plantEntries(t *testing.T) *Tree {
 	return tree
 }
 
-// makeEntry makes the entry that describe describes as what.
+// makeEntry creates the entry for which describe returns what.
 func makeEntry(path, what string) error {
 	if target, ok := strings.CutPrefix(what, "link to "); ok {
 		return os.Symlink(target, path)
@@ -108,7 +109,7 @@ func describe(e ftpexec.Entry) string {
 	return e.Mode.Type().String()
 }
 
-// entriesOf returns the entries by their names, and the lines that are not understood.
+// entriesOf returns the entries by name, and the errors for lines that cannot be read.
 func entriesOf(ctx context.Context, c *ftpexec.Client, url string) (map[string]ftpexec.Entry, []error, error) {
 	u, err := urlparse.Parse(url)
 	if err != nil {
@@ -185,7 +186,7 @@ func merge(a, b map[string]string) map[string]string {
 	return both
 }
 
-// checkTime compares an entry's time with that of every file. The server's zone may be any.
+// checkTime checks that an entry has the time of every file. The server's zone may be any.
 func checkTime(t *testing.T, e ftpexec.Entry) {
 	t.Helper()
 	tolerance := time.Duration(0)
@@ -214,7 +215,7 @@ func list(ctx context.Context, c *ftpexec.Client, url string) ([]string, error) 
 	return names, nil
 }
 
-// No server may make an absent directory look like an empty one.
+// TestList lists directories. No server may make a missing directory look like an empty one.
 func TestList(t *testing.T) {
 	pub := []string{"a", "big.bin", "empty", "fs", "none.bin", "odd", "odd-dirs", "text.txt"}
 	tests := []struct {
@@ -239,7 +240,7 @@ func TestList(t *testing.T) {
 		for _, test := range tests {
 			got, err := list(testContext(t), c, s.URL(test.path))
 			if s.Kind == Aioftp && test.err != nil && errors.Is(err, ftpexec.ErrRefused) {
-				continue // it has no NLST: CWD told
+				continue // the server has no NLST, so CWD finds that out
 			}
 			if !errors.Is(err, test.err) || err == nil && !slices.Equal(got, test.want) {
 				t.Errorf("%s: got %q and %v, want %q and %v", test.path, got, err, test.want, test.err)
@@ -248,7 +249,8 @@ func TestList(t *testing.T) {
 	})
 }
 
-// StatAll tells the size and time of the files of the tree, and goes on after missing files and directories.
+// TestStatAll checks that StatAll returns the size and time of the files of the tree, and continues after missing files
+// and directories.
 func TestStatAll(t *testing.T) {
 	forEach(t, false, func(f flavour) bool { return !f.noFacts }, func(t *testing.T, s *Server) {
 		bothWays(t, s, testStatAll)
@@ -289,7 +291,7 @@ func testStatAll(t *testing.T, s *Server, c *ftpexec.Client) {
 	}
 }
 
-// Every server's files are a file system by the rules of io/fs.
+// TestFS checks that every server's files form a file system by the rules of io/fs.
 func TestFS(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		t.Cleanup(c.CloseIdleConnections)

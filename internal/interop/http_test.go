@@ -25,7 +25,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// overHTTP returns what docs/http.md describes, in front of the directory /pub of s.
+// overHTTP returns the handlers that docs/http.md describes, for the directory /pub of s.
 func overHTTP(t *testing.T, s *testserver.Server) map[string]http.Handler {
 	t.Helper()
 	fsys := must.Get(ftpfs.New(t.Context(), newClient(t), s.URL("/pub/")))(t)
@@ -55,7 +55,8 @@ func run(t *testing.T, dir, name string, args ...string) (string, int) {
 	return string(out), 0
 }
 
-// curl and aria2 list, fetch in parts, resume, keep what has not changed, and see that a file is missing or cut short.
+// TestOverHTTP has curl and aria2 list, fetch in parts, resume, keep what has not changed, and notice that a file is
+// missing or cut short.
 func TestOverHTTP(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB, so that aria2 splits it
 	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -126,7 +127,7 @@ func TestOverHTTP(t *testing.T) {
 	}
 }
 
-// No path leads out of the directory, however it is written.
+// TestPathsOverHTTP checks that no path leads out of the directory, however it is written.
 func TestPathsOverHTTP(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/f.bin": "contents", "/secret": "SECRET"}})
 	for name, h := range overHTTP(t, s) {

@@ -16,12 +16,12 @@ servers=(vsftpd proftpd-core proftpd-mod-crypto pure-ftpd pure-ftpd-common
 	inetutils-ftpd ftpd-ssl python3-pyftpdlib python3-aioftp python3-twisted
 	globus-gridftp-server-progs
 	microsocks tinyproxy-bin squid squid-common)
-# What the servers in Python import.
+# What the Python servers import.
 modules=(python3-attr python3-automat python3-cffi-backend python3-constantly
 	python3-cryptography python3-hyperlink python3-idna python3-incremental
 	python3-openssl python3-zope.interface)
-# What the servers link against and a bare system lacks, and libnss-wrapper,
-# which shows a server accounts other than the machine's.
+# Libraries that the servers link against and a bare system lacks, and libnss-wrapper,
+# which shows a server other accounts than the machine's.
 libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
 	libhashkit2 libsasl2-2 libpcre2-posix3 libsodium23 libwrap0 libnsl2 libtirpc3
 	libcap2 libecap3 libnetfilter-conntrack3 libnfnetlink0 libmnl0 libltdl7
@@ -31,7 +31,7 @@ libraries=(libnss-wrapper libhiredis0.14 libmemcached11 libmemcachedutil2
 	libglobus-{gsi-credential,gsi-proxy-ssl,gsi-sysconfig,ftp-control}1
 	libglobus-gssapi-error2 libglobus-{gss-assist,io}3 libglobus-gssapi-gsi4
 	libglobus-gridftp-server6 libglobus-xio-{gsi,pipe}-driver)
-# Installed, not unpacked, and only if something does not link without them.
+# These are installed, not unpacked, and only if a program does not link without them.
 system=(libc6 libssl3 libpam0g libpam-modules libpam-runtime libcrypt1 libacl1
 	libstdc++6 libgssapi-krb5-2 libkrb5-3 libgnutls30 libnettle8 libsystemd0)
 programs=(usr/sbin/vsftpd usr/sbin/proftpd usr/lib/proftpd/mod_tls.so
@@ -44,7 +44,7 @@ as_root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# refresh brings the package lists up to date, once a run.
+# refresh updates the package lists, once per run.
 refresh() {
 	[ -z "${refreshed:-}" ] || return 0
 	as_root apt-get update -q
@@ -74,7 +74,7 @@ unpack() {
 
 wanted() { printf '%s\n' "${servers[@]}" "${modules[@]}" "${libraries[@]}"; }
 
-# unlinked prints the libraries that the programs need and do not find.
+# unlinked prints the libraries that the programs need but do not find.
 unlinked() {
 	local libs program
 	libs=$(echo "$root"/usr/lib/*-linux-gnu):$(echo "$root"/lib/*-linux-gnu)
@@ -83,7 +83,7 @@ unlinked() {
 	done
 }
 
-# One at a time: two clones may run their tests on one machine.
+# Only one script at a time: two clones may run their tests on one machine.
 mkdir -p "$dir"
 exec 9>"$dir/lock"
 flock 9

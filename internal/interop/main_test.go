@@ -21,7 +21,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// tree is what every server of the tests serves.
+// tree is the tree that every server of the tests serves.
 var tree *Tree
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,7 @@ func runTests(m *testing.M) int {
 }
 
 var (
-	binary  string // the command, once [build] has made it
+	binary  string // the command, once build has made it
 	compile = sync.OnceValues(func() ([]byte, error) {
 		return exec.Command("go", "build", "-o", binary, "example.com/ftpfetch/cmd/ftpfetch").CombinedOutput()
 	})
@@ -75,7 +75,7 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// shared are the servers and proxies of the tests that leave them as they are.
+// shared are the servers and proxies of the tests that do not change them.
 var shared = struct {
 	sync.Mutex
 	started map[string]func() (running, error)
@@ -86,7 +86,8 @@ type running interface {
 	Close() error
 }
 
-// share returns what start starts, the first time, for the key. It shows the log of that if the test fails.
+// share returns what start returned for the key, and calls start the first time. It shows the log of that server if the
+// test fails.
 func share[S running](t *testing.T, key string, start func(ctx context.Context) (S, error)) S {
 	t.Helper()
 	shared.Lock()
@@ -110,8 +111,8 @@ func sharedServer(t *testing.T, kind Kind, tls bool) *Server {
 	return share(t, fmt.Sprint(kind, " TLS ", tls), func(ctx context.Context) (*Server, error) { return Start(ctx, kind, tree, Options{TLS: tls}) })
 }
 
-// forEach runs a subtest on every shared server of which has is true. The subtests run in parallel, because they mostly
-// wait for servers.
+// forEach runs a subtest on every shared server for which has returns true. The subtests run in parallel, because they
+// mostly wait for servers.
 func forEach(t *testing.T, tls bool, has func(f flavour) bool, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	t.Parallel()
@@ -130,19 +131,20 @@ func forEachServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	forEach(t, false, func(flavour) bool { return true }, test)
 }
 
-// forEachBehindSquid is for the servers whose replies squid understands.
+// forEachBehindSquid runs a subtest on every server whose replies squid understands.
 func forEachBehindSquid(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	forEach(t, false, func(f flavour) bool { return !f.noSquid }, test)
 }
 
-// forEachTLSServer is for the servers with explicit TLS.
+// forEachTLSServer runs a subtest on every server with explicit TLS.
 func forEachTLSServer(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
 	forEach(t, true, func(f flavour) bool { return f.tls }, test)
 }
 
-// forEachClient is like forEachServer, in parallel with a client that sends ahead and with one that does not.
+// forEachClient runs subtests on every server in parallel, with a client that sends commands ahead and with one that
+// does not.
 func forEachClient(t *testing.T, test func(t *testing.T, s *Server, c *ftpexec.Client)) {
 	t.Helper()
 	forEachServer(t, func(t *testing.T, s *Server) { bothWays(t, s, test) })
@@ -160,7 +162,7 @@ func forEachOn(t *testing.T, tree *Tree, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// plantTree returns a tree that has further files.
+// plantTree returns a tree with additional files.
 func plantTree(t *testing.T, files map[string]string) *Tree {
 	t.Helper()
 	dir := must.Get(publicTempDir("ftpfetch-interop-tree-"))(t)

@@ -26,7 +26,7 @@ import (
 var memoryLines = flag.Int("memory.lines", night.Or(5_000, 1_000_000), "lines of the long manifests of TestMemory")
 var memoryFiles = flag.Int("memory.files", night.Or(300, 20_000), "lines of the manifests of TestMemory that need connections")
 
-// mostMemory bounds the peak of the command's resident memory, in KiB: that of a million lines to 110 MiB.
+// mostMemory bounds the peak of the command's resident memory, in KiB: 110 MiB for a million lines.
 func mostMemory(lines int) int { return 60<<10 + lines*50<<10/1_000_000 }
 
 // TestMemory checks that the command's memory stays bounded over long manifests, whatever happens to the files.
@@ -37,7 +37,7 @@ func TestMemory(t *testing.T) {
 		name  string
 		lines int
 		code  int
-		last  string // how the last line begins, with the number of lines for %[1]d
+		last  string // the beginning of the last line, with %[1]d for the number of lines
 		plant func(m *longManifest)
 	}{
 		{"complete before", *memoryLines, 0, "%[1]d of %[1]d complete in out/vol1/, %[1]d already there", (*longManifest).leaveFiles},
@@ -75,7 +75,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfListings has a directory with a million names, of which -l takes at most 200 MiB.
+// TestMemoryOfListings lists a directory with a million names. -l may take at most 200 MiB.
 func TestMemoryOfListings(t *testing.T) {
 	var text strings.Builder
 	for i := range *memoryLines {
@@ -94,15 +94,15 @@ func TestMemoryOfListings(t *testing.T) {
 	}
 }
 
-// peakOf runs cmd and returns the peak of its resident memory, in KiB. It asks again and again: what the system tells at
-// the end counts this process too, of which the child was a copy.
+// peakOf runs cmd and returns the peak of its resident memory, in KiB. It polls while cmd runs: the peak that the
+// system reports at the end includes that of this process, of which the child was first a copy.
 func peakOf(t *testing.T, cmd *exec.Cmd) (peak int) {
 	t.Helper()
 	must.Do(t, cmd.Start())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = cmd.Wait() // the exit code tells
+		_ = cmd.Wait() // the exit code is checked instead
 	}()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -122,7 +122,7 @@ func peakOf(t *testing.T, cmd *exec.Cmd) (peak int) {
 	}
 }
 
-// longManifest is a manifest of files that all hold an "x".
+// longManifest is a manifest of files that all contain "x".
 type longManifest struct {
 	*testing.T
 	lines     int
@@ -135,7 +135,7 @@ func (m *longManifest) file(i int) string {
 	return fmt.Sprintf("vol1/fastq/ERR%04d/ERR%07d_1.fastq.gz", i/1000, i)
 }
 
-// write writes a file with a line for each line of the manifest.
+// write writes a file with one line for each line of the manifest.
 func (m *longManifest) write(name, head string, line func(int) string) {
 	m.Helper()
 	f := must.Get(os.Create(filepath.Join(m.dir, name)))(m)
@@ -158,7 +158,7 @@ func (m *longManifest) serve(files map[string]string) {
 	m.host = testserver.New(m, &testserver.Options{Tree: files}).Addr()
 }
 
-// leaveFiles leaves the output directory that a complete run leaves. The files of a directory are links to one.
+// leaveFiles creates the output directory that a complete run leaves. All files of a directory are links to one file.
 func (m *longManifest) leaveFiles() {
 	m.host = "127.0.0.1"
 	out := filepath.Join(m.dir, "out")
@@ -188,14 +188,14 @@ type archive struct {
 	command string
 }
 
-// fetch runs the command and returns its exit code and what is there of each file.
+// fetch runs the command and returns its exit code, its messages and the contents of each file that is there.
 func (a *archive) fetch(dir string) (code int, stderr string, there map[string]string) {
 	a.Helper()
 	at := strings.NewReplacer("'", "", "report.tsv", "../report.tsv").Replace(regexp.MustCompile(`ftp://[a-z][a-z0-9.-]*`).ReplaceAllString(a.command, a.server.URL("")))
 	cmd, there := exec.CommandContext(testContext(a.T), a.binary, strings.Fields(at)[1:]...), make(map[string]string)
 	cmd.Dir = filepath.Join(a.dir, dir)
 	must.Do(a, os.MkdirAll(cmd.Dir, 0o755))
-	out, _ := cmd.CombinedOutput() // the exit code tells
+	out, _ := cmd.CombinedOutput() // the exit code is checked instead
 	must.Do(a, filepath.WalkDir(cmd.Dir, func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			there[e.Name()] = string(must.Get(os.ReadFile(name))(a))
@@ -205,8 +205,8 @@ func (a *archive) fetch(dir string) (code int, stderr string, there map[string]s
 	return cmd.ProcessState.ExitCode(), string(out), there
 }
 
-// TestArchives runs the commands of docs/archives.md on replicas, again after a file has changed, and after one is gone. A
-// file that is not the one of the list never gets its name.
+// TestArchives runs the commands of docs/archives.md on replicas, again after a file has changed, and after one has
+// been removed. A file that differs from the list must never get its name.
 func TestArchives(t *testing.T) {
 	page := string(must.Get(os.ReadFile("../../docs/archives.md"))(t))
 	sections := make(map[string]string)
@@ -234,7 +234,7 @@ func (a *archive) write(age time.Duration, lists bool) {
 	must.Do(a, a.replica.write(a.source, a.dir, age, lists))
 }
 
-// check checks one archive. digests says that it has some.
+// check checks one archive. digests says whether its lists have digests.
 func (a *archive) check(digests bool) {
 	a.Helper()
 	wants := func(when, dir string, codes string) {
@@ -254,7 +254,7 @@ func (a *archive) check(digests bool) {
 	wants("again", a.name, " 0 ")
 	first, last := a.data[0], a.data[len(a.data)-1]
 	if right := a.texts[first]; digests {
-		a.texts[first] = "X" + right[1:] // of the same size
+		a.texts[first] = "X" + right[1:] // with the same size
 		a.write(24*time.Hour, false)
 		a.texts[first] = ""
 		wants("damaged", a.name+"2", " 100 ")
@@ -267,7 +267,7 @@ func (a *archive) check(digests bool) {
 	codes := " 0 "
 	if strings.Contains(a.command, "--delete") {
 		a.texts[last] = ""
-	} else if strings.Contains(a.command, "--manifest") && (!digests || strings.Contains(a.command, "--verify")) { // which still names it
+	} else if strings.Contains(a.command, "--manifest") && (!digests || strings.Contains(a.command, "--verify")) { // still listed
 		codes = " 78 "
 	}
 	wants("one is gone", a.name, codes)

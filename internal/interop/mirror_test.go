@@ -20,7 +20,7 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// hostileNames are names that a shell, a listing, a local file system or the command's own files could stumble over.
+// hostileNames are names that could confuse a shell, a listing, a local file system or the command's own files.
 var hostileNames = []string{
 	" lead", "  two", "trail ", "in  ner", "-rf", "--help", "-", "*", "?", "[", "[a-z]*", "{a,b}", `"`, `""`, `a"b`, "'", "`id`", "$(id)",
 	"\\", backslashName, "\u00fcn\u00efcode \u2603", "e\u0301", "\u202ertl", latin1Name, "\xff\xfe", "\xc3", "tab\there", "esc\x1b[31m", "bell\a", "\x7f",
@@ -29,11 +29,11 @@ var hostileNames = []string{
 	"x.", "@", "@eaDir", "file.TMP", ".part", ".bad", strings.Repeat("n", 255), strings.Repeat("n", 250) + ".part", strings.Repeat("\u2603", 85),
 }
 
-// unserved reports whether a server leaves a name out of its listings, or cannot retrieve it.
+// unserved reports whether a server omits a name from its listings, or cannot retrieve it.
 func unserved(kind Kind, name string) bool {
 	control := strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f })
 	switch kind {
-	case PureFTPd: // anonymous users may not read names with a dot at the beginning
+	case PureFTPd: // anonymous users may not read names that begin with a dot
 		return control || strings.Contains(name, "\\") || name[0] == '.'
 	case Proftpd:
 		return name == "\xff\xfe"
@@ -47,11 +47,11 @@ type mirror struct {
 	server         *Server
 	source, binary string
 	dir            string            // the copy is in dir/out
-	planted        map[string]string // below source -> text, or directory
-	files          int               // of planted
+	planted        map[string]string // below source: name -> text, or directory
+	files          int               // number of planted files
 }
 
-// directory stands for one among the texts of files.
+// directory marks a directory among the texts of files.
 const directory = "\x00directory"
 
 func newMirror(t *testing.T, kind Kind, binary string) *mirror {
@@ -63,7 +63,7 @@ func newMirror(t *testing.T, kind Kind, binary string) *mirror {
 	return m
 }
 
-// plant makes a file, with the directories above it.
+// plant creates a file, and the directories above it.
 func (m *mirror) plant(path, text string) {
 	m.Helper()
 	must.Do(m, writeFile(m.source+"/"+path, text))
@@ -90,11 +90,12 @@ func (m *mirror) run(flags ...string) (code int, stderr string) {
 	cmd := exec.CommandContext(testContext(m.T), m.binary, append([]string{"-r", "-d", "out", m.server.URL("/")}, flags...)...)
 	var text strings.Builder
 	cmd.Dir, cmd.Stdout, cmd.Stderr = m.dir, &text, &text // the total of -I goes to standard output
-	_ = cmd.Run()                                         // the exit code tells
+	_ = cmd.Run()                                         // the exit code is checked instead
 	return cmd.ProcessState.ExitCode(), text.String()
 }
 
-// wants runs the command and compares the exit code and the last line. place is where the files are, in the last line.
+// wants runs the command and compares the exit code and the last line. place matches the directory of the files in that
+// line.
 var place = regexp.MustCompile(`complete in [^ ,:]*`)
 
 func (m *mirror) wants(code int, last string, flags ...string) (stderr string) {
@@ -106,7 +107,7 @@ func (m *mirror) wants(code int, last string, flags ...string) (stderr string) {
 	return stderr
 }
 
-// beginning returns the first bytes of a long text.
+// beginning returns at most the first 2,000 bytes of a text.
 func beginning(text string) string { return text[:min(len(text), 2000)] }
 
 func lastLine(text string) string {
@@ -114,7 +115,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// same compares the copy with the planted, byte for byte.
+// same compares the copy with planted, byte for byte.
 func (m *mirror) same(planted map[string]string) {
 	m.Helper()
 	got := map[string]string{}
@@ -156,8 +157,8 @@ func forEachMirror(t *testing.T, test func(m *mirror)) {
 	}
 }
 
-// TestMirror mirrors a tree of many entries with hostile names. A second run fetches nothing; with -N a third one fetches
-// what has changed, in size, in time or in both, also when the ledger has the file.
+// TestMirror mirrors a tree of many entries with hostile names. A second run must fetch nothing. With -N, a third must
+// fetch what has changed in size, in time or in both, even if the ledger has the file.
 func TestMirror(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		for i, name := range hostileNames {
@@ -195,8 +196,8 @@ func TestMirror(t *testing.T) {
 	})
 }
 
-// TestMirrorImpossible checks that what cannot be listed or saved is reported and makes the run fail, and that everything
-// else is there.
+// TestMirrorImpossible checks that the run reports what cannot be listed or saved and fails, and that everything else
+// is fetched.
 func TestMirrorImpossible(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a\nb", "a\rb", "g.ftpfetch.json", ".ftpfetch-ledger", ".ftpfetch-ledger-1-of-2"} {
@@ -206,7 +207,7 @@ func TestMirrorImpossible(t *testing.T) {
 				planted := maps.Clone(m.planted)
 				m.plant(name, "bad")
 				if m.server.Kind == PureFTPd && strings.ContainsAny(name, "\r\n") {
-					return // its listings leave such names out
+					return // the server's listings omit such names
 				}
 				code, stderr := m.run()
 				if code == 0 || !strings.Contains(stderr, "ftpfetch: "+m.server.URL("/")) {
@@ -218,7 +219,7 @@ func TestMirrorImpossible(t *testing.T) {
 	}
 }
 
-// TestMirrorDeletes checks that what is gone from the server is deleted, whatever its name, and nothing else.
+// TestMirrorDeletes checks that exactly those files are deleted that the server no longer has, whatever their names.
 func TestMirrorDeletes(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		for _, name := range hostileNames {
@@ -244,7 +245,8 @@ func TestMirrorDeletes(t *testing.T) {
 	})
 }
 
-// TestMirrorTold checks the total of a tree that is only told about, and of what patterns in each segment choose of it.
+// TestMirrorTold checks the total of a tree that is only listed, and which files patterns in each segment select from
+// it.
 func TestMirrorTold(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		m.plant("2023/a.gz", "aa")
@@ -262,7 +264,7 @@ func TestMirrorTold(t *testing.T) {
 }
 
 // TestMirrorDenied checks that directories that may not be listed make the run fail, whatever their names and those of
-// their parents, and that what is beside them is there.
+// their parents, and that everything beside them is fetched.
 func TestMirrorDenied(t *testing.T) {
 	forEachMirror(t, func(m *mirror) {
 		m.plant("a/file", "a")
@@ -277,18 +279,18 @@ func TestMirrorDenied(t *testing.T) {
 		planted := maps.Clone(m.planted)
 		for _, dir := range shut {
 			m.plant(dir+"/file", "secret")
-			if err := os.Chmod(m.source+"/"+dir, 0o711); err != nil { // CWD enters it
+			if err := os.Chmod(m.source+"/"+dir, 0o711); err != nil { // CWD can still enter it
 				m.Fatal(err)
 			}
 		}
-		code, stderr := m.run("-v") // which names all of them
+		code, stderr := m.run("-v") // -v names all of them
 		for i, dir := range shut {
 			url := m.server.URL("/" + strings.ReplaceAll(dir, " ", "%20") + "/")
 			if code == 0 || !strings.Contains(stderr, url) {
 				m.Errorf("%s: exit %d, %q", dir, code, stderr)
 			}
-			for j, args := range [][]string{{"-l", url}, {url}, {strings.TrimSuffix(url, "/") + ";type=d"}} { // the last two by NLST
-				if (i+i/3+j)%night.Or(3, 1) != 0 { // by day one of them for each
+			for j, args := range [][]string{{"-l", url}, {url}, {strings.TrimSuffix(url, "/") + ";type=d"}} { // NLST for the last two
+				if (i+i/3+j)%night.Or(3, 1) != 0 { // by day, one of them for each directory
 					continue
 				}
 				out, err := exec.CommandContext(testContext(m.T), m.binary, args...).CombinedOutput()
@@ -301,15 +303,15 @@ func TestMirrorDenied(t *testing.T) {
 	})
 }
 
-// TestOnePort lists a directory on a vsftpd that has one port for data and bears one connection. It knows no MLSD, and the
-// next listing would use the same port.
+// TestOnePort lists a directory on a vsftpd that has one port for data and allows one connection. The server has no
+// MLSD, and the next listing would use the same port.
 func TestOnePort(t *testing.T) {
 	t.Parallel()
 	s, ctx := New(t, Vsftpd, tree, Options{OnePort: true}), testContext(t)
 	for range 5 {
 		c := &ftpexec.Client{}
 		_, err := list(ctx, c, s.URL("/pub/"))
-		for err != nil && ctx.Err() == nil { // another connection still counts
+		for err != nil && ctx.Err() == nil { // the server still counts another connection
 			_, err = list(ctx, c, s.URL("/pub/"))
 		}
 		entries, lines, err := entriesOf(ctx, c, s.URL("/pub/"))
@@ -333,11 +335,11 @@ func TestMirrorLinks(t *testing.T) {
 		must.Do(m, writeFile(filepath.Join(filepath.Dir(m.source), "secret"), "outside"))
 		links := 7
 		if m.server.Kind == Proftpd {
-			links = 4 // its MLSD leaves out links that lead to nothing
+			links = 4 // its MLSD omits links to nothing
 		}
 		m.wants(0, fmt.Sprintf("1 of 1 complete, %d links not followed", links))
 		m.same(m.planted)
-		if m.server.Kind == Proftpd { // its MLSD does not tell where links lead to
+		if m.server.Kind == Proftpd { // its MLSD does not tell the targets of links
 			m.wants(0, "1 of 1 complete, 1 already there, 4 links not followed", "--follow-links")
 			return
 		}

@@ -21,20 +21,20 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// control is a control connection that sends what it is told to, one command at a time, and judges nothing: it shows what
-// a server does with commands that ftpexec would not send.
+// control is a control connection that sends given commands one at a time, and judges nothing: it shows how a server
+// handles commands that ftpexec would not send.
 type control struct {
 	*textproto.Conn
 	raw net.Conn
 }
 
-// answer is a reply, or what came in its place.
+// answer is a reply, or the error in its place.
 type answer struct {
-	code int // 0 if none came
+	code int // 0 without a reply
 	text string
 }
 
-// String returns the reply on one line, without what differs between runs.
+// String returns the reply on one line, without the parts that differ between runs.
 func (a answer) String() string {
 	if a.code == 0 {
 		return a.text
@@ -70,7 +70,7 @@ func (s *Server) enter(ctx context.Context) (*control, error) {
 	}
 	for _, command := range []string{"USER anonymous", "PASS ftpfetch@example.com", "TYPE I"} {
 		if strings.HasPrefix(command, "PASS") && a.code == 230 {
-			continue // USER was enough
+			continue // USER alone completed the login
 		}
 		if a = c.ask(command); a.code/100 > 3 || a.code == 0 {
 			return nil, errors.Join(fmt.Errorf("%s: %s", command, a), c.Close())
@@ -87,7 +87,7 @@ func (c *control) ask(command string) answer {
 	return c.read()
 }
 
-// read reads a reply. A code in a multi-line reply belongs to its text.
+// read reads a reply. A code in a multi-line reply is part of its text.
 func (c *control) read() answer {
 	code, text, err := c.ReadResponse(0)
 	switch {
@@ -106,8 +106,8 @@ func isReset(err error) bool {
 // passivePort is the port in the reply to PASV, which every server has.
 var passivePort = regexp.MustCompile(`\d+,\d+,\d+,\d+,(\d+),(\d+)`)
 
-// transfer returns what the server sends in reply to the last command, and its last reply. It opens the data connection
-// before it sends the first command.
+// transfer returns the data that the server sends for the last command, and its last reply. It opens the data
+// connection before it sends the first command.
 func (c *control) transfer(commands ...string) (string, answer) {
 	a := c.ask("PASV")
 	found := passivePort.FindStringSubmatch(a.text)
@@ -151,7 +151,7 @@ type probe struct {
 	tree    *Tree
 	plain   *Server
 	secure  *Server // with TLS; nil until a feature needs it
-	ends    *string // endsFile in ASCII type, or why it does not come; nil until a feature needs it
+	ends    *string // endsFile in ASCII type, or why it did not arrive; nil until a feature needs it
 }
 
 // start returns another server of the same kind, which ends with the test.
@@ -171,7 +171,7 @@ func (p *probe) session(s *Server) *control {
 	return c
 }
 
-// fetches says "yes" if ftpfetch retrieves pub/text.txt whole, and otherwise why not.
+// fetches returns "yes" if ftpfetch retrieves pub/text.txt whole, and otherwise the error.
 func (p *probe) fetches(c *ftpexec.Client, base string) string {
 	_, got, err := fetch(p.context(), c, base+"/pub/text.txt")
 	switch e := (*ftpexec.Error)(nil); {
@@ -192,8 +192,8 @@ const (
 	deepFile = "pub/a/b/c/file.txt"
 )
 
-// octets returns the octets that are a name by themselves: all but NUL, LF and CR, which no command can contain, "/", and
-// ".", which is a directory.
+// octets returns the octets that can be a name by themselves: all but NUL, LF and CR, which no command can contain,
+// "/", and ".", which is a directory.
 func octets() (names []string) {
 	for o := 1; o <= 0xff; o++ {
 		if !strings.ContainsRune("\r\n/.", rune(o)) {

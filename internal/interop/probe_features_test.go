@@ -15,7 +15,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// code says "yes" if the last command gets a positive reply, and otherwise its code.
+// code returns "yes" if the last command gets a positive reply, and otherwise the code of the reply.
 func (p *probe) code(commands ...string) string {
 	c := p.session(p.plain)
 	var a answer
@@ -35,12 +35,12 @@ func (p *probe) no(a answer) string {
 	return fmt.Sprint("no: ", a.code)
 }
 
-// lists says whether a listing has a line that ends in name.
+// lists returns whether a listing has a line that ends in name.
 func (p *probe) lists(command, name string) string {
 	return p.hasName(p.session(p.plain), command, name)
 }
 
-// listsIn is lists in the directory probe/listing.
+// listsIn does what lists does, in the directory probe/listing.
 func (p *probe) listsIn(command, name string) string {
 	c := p.session(p.plain)
 	c.ask("CWD probe/listing")
@@ -60,7 +60,7 @@ func (p *probe) hasName(c *control, command, name string) string {
 	return "no"
 }
 
-// nlstArgument says which names NLST gives for another directory.
+// nlstArgument says which names NLST returns for another directory.
 func (p *probe) nlstArgument() string {
 	got, a := p.session(p.plain).transfer("NLST probe/listing/dir")
 	switch got = strings.TrimSpace(got); {
@@ -74,7 +74,7 @@ func (p *probe) nlstArgument() string {
 	return fmt.Sprintf("%q", got)
 }
 
-// empty says how an empty listing of a directory comes.
+// empty says how the server sends an empty listing of a directory.
 func (p *probe) empty(dir string) string {
 	got, a := p.session(p.plain).transfer("NLST " + dir)
 	if a.ok() && got != "" {
@@ -105,7 +105,7 @@ func (p *probe) link() string {
 		return problem
 	}
 	kind, _, _ := strings.Cut(describe(e), " of ")
-	return strings.TrimSuffix(kind, " to ") // proftpd tells no target
+	return strings.TrimSuffix(kind, " to ") // proftpd does not tell the target
 }
 
 func (p *probe) precision() string {
@@ -119,7 +119,7 @@ func (p *probe) precision() string {
 	return fmt.Sprintf("%s, %s", strings.TrimSuffix(strings.TrimSuffix(e.Precision.String(), "0s"), "0m"), map[bool]string{true: "local", false: "UTC"}[e.Local])
 }
 
-// octets returns the octets for which the file at the pattern cannot be retrieved.
+// octets returns the octets for which the file named by the pattern cannot be retrieved.
 func (p *probe) octets(pattern string) string {
 	c := p.client()
 	c.MaxIdle = 1
@@ -143,7 +143,7 @@ func (p *probe) retrieve(c *ftpexec.Client, url string) (string, error) {
 	return readAll(r)
 }
 
-// unlistedOctets returns the octets whose file is not in the listing.
+// unlistedOctets returns the octets whose file is missing from the listing.
 func (p *probe) unlistedOctets() string {
 	c := p.client()
 	c.Timeout = hangTimeout
@@ -157,7 +157,7 @@ func (p *probe) unlistedOctets() string {
 	}))
 }
 
-// ranges names octets in hexadecimal, "-" for none.
+// ranges formats octets in hexadecimal, or "-" for none.
 func ranges(names []string) string {
 	var parts []string
 	for i := 0; i < len(names); {
@@ -181,17 +181,17 @@ func ranges(names []string) string {
 type feature struct {
 	name    string
 	measure func(*probe) string
-	copes   string // what ftpfetch does about it; "" if there is nothing to say
+	copes   string // what ftpfetch does about it; "" if nothing needs saying
 }
 
 // table is a table in docs/servers.md.
 type table struct {
 	title, text string
-	replies     bool // the values are long: a row for each server
+	replies     bool // the values are long, so each server gets a row
 	features    []feature
 }
 
-// none stands for what a server does not have.
+// none stands for a feature that a server does not have.
 const none = "-"
 
 const namesText = `Every byte is the whole name of a file, but for NUL, LF and CR, which no command
@@ -262,10 +262,10 @@ var tables = []table{
 	}},
 }
 
-// client returns a client that keeps no connection.
+// client returns a client that keeps no idle connection.
 func (p *probe) client() *ftpexec.Client { return &ftpexec.Client{MaxIdle: -1} }
 
-// actively says whether the server takes a port for data. Some connect at once.
+// actively says whether the server accepts a port for data. Some servers connect at once.
 func (p *probe) actively(command string) string {
 	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(p)
 	defer l.Close()
@@ -277,7 +277,7 @@ func (p *probe) ipv6() string {
 	return p.fetches(p.client(), p.start(Options{IPv6: true}).URL(""))
 }
 
-// explicit retrieves files under explicit TLS.
+// explicit retrieves files with explicit TLS.
 func (p *probe) explicit(version uint16) string {
 	return p.underTLS(&tls.Config{MaxVersion: version, MinVersion: version})
 }
@@ -293,7 +293,7 @@ func (p *probe) underTLS(config *tls.Config) string {
 	c := &ftpexec.Client{MaxIdle: 1, TLSConfig: config}
 	defer c.CloseIdleConnections()
 	config.RootCAs = p.secure.RootCAs
-	p.fetches(c, "ftpes://"+p.secure.Addr) // a ticket may come late
+	p.fetches(c, "ftpes://"+p.secure.Addr) // a session ticket may arrive late
 	return p.fetches(c, "ftpes://"+p.secure.Addr)
 }
 
@@ -319,7 +319,7 @@ func (p *probe) resumes(version uint16) string {
 	return got
 }
 
-// withoutSession retrieves a file by a data connection with a TLS session of its own.
+// withoutSession retrieves a file over a data connection with a new TLS session.
 func (p *probe) withoutSession() string {
 	switch got := p.underTLS(&tls.Config{SessionTicketsDisabled: true}); got {
 	case "yes":
@@ -329,7 +329,7 @@ func (p *probe) withoutSession() string {
 	}
 }
 
-// hostless hides the name of the machine and the served directories in a text.
+// hostless replaces the name of the machine and the served directories in a text.
 func (p *probe) hostless(text string) string {
 	name, _ := os.Hostname()
 	return strings.NewReplacer(p.tree.Public, "", p.tree.Home, "", " "+name+" ", " HOST ").Replace(text)

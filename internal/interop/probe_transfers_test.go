@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// resume retrieves a file from an offset on.
+// resume retrieves a file from an offset.
 func (p *probe) resume(offset int) string {
 	c := p.session(p.plain)
 	want := p.tree.Files["pub/big.bin"]
@@ -30,7 +30,7 @@ func (p *probe) resume(offset int) string {
 	return fmt.Sprintf("%d bytes", len(got))
 }
 
-// keepsOffset says whether the server remembers an offset over EPSV.
+// keepsOffset says whether the server remembers the offset of REST over EPSV.
 func (p *probe) keepsOffset() string {
 	c := p.session(p.plain)
 	if a := c.ask("REST 1"); a.code/100 != 3 {
@@ -44,7 +44,7 @@ func (p *probe) keepsOffset() string {
 	return "no"
 }
 
-// lineEnd says what comes between two letters of endsText in ASCII type.
+// lineEnd says what the server sends between two letters of endsText in ASCII type.
 func (p *probe) lineEnd(before, after string) string {
 	if p.ends == nil {
 		got, a := p.session(p.plain).transfer("TYPE A", "RETR "+endsFile)
@@ -54,7 +54,7 @@ func (p *probe) lineEnd(before, after string) string {
 	}
 	got := *p.ends
 	if !strings.Contains(got, before) || !strings.Contains(got, after) {
-		return got // why it has not come
+		return got // why endsText did not arrive
 	}
 	_, got, _ = strings.Cut(got, before)
 	got, _, _ = strings.Cut(got, after)
@@ -78,7 +78,8 @@ func (p *probe) digests() string {
 	return strings.Join(known, " ")
 }
 
-// ahead sends the commands before a transfer in one write, and compares the replies with those that come one by one.
+// ahead sends the commands before a transfer in one write, and compares the replies with those to commands sent one by
+// one.
 func (p *probe) ahead() string {
 	commands := []string{"USER anonymous", "PASS ftpfetch@example.com", "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
 	codes := func(together bool) (got []int) {
@@ -117,13 +118,13 @@ func (p *probe) ahead() string {
 	return "other replies"
 }
 
-// sent is what a client has sent.
+// sent counts what a client has sent.
 type sent struct {
-	flights int // on the connection
+	flights int // on one connection
 	verbs   map[string]int
 }
 
-// retrieves gets files on one connection, and counts what is sent for each.
+// retrieves gets files on one connection, and counts what the client sends for each.
 func (p *probe) retrieves(path string, files int, more bool) (counts []sent, err error) {
 	var mu sync.Mutex
 	now := sent{verbs: map[string]int{}}
@@ -156,7 +157,7 @@ func (p *probe) retrieves(path string, files int, more bool) (counts []sent, err
 	return counts, nil
 }
 
-// early says whether the server takes EPSV, or PASV where that is all it has, before its final reply to a transfer.
+// early says whether the server accepts EPSV, or PASV if it has no EPSV, before its final reply to a transfer.
 func (p *probe) early() string {
 	const files = 3
 	counts, err := p.retrieves("/pub/text.txt", files, true)
@@ -174,7 +175,7 @@ func (p *probe) early() string {
 	return "refused"
 }
 
-// flights counts the flights for the first file of a connection and for the next one from its directory.
+// flights counts the flights for the first file of a connection, and for the next file in the same directory.
 func (p *probe) flights() (first, next string) {
 	counts, err := p.retrieves("/"+deepFile, 2, false)
 	if err != nil {
@@ -183,7 +184,7 @@ func (p *probe) flights() (first, next string) {
 	return fmt.Sprint(counts[0].flights), fmt.Sprint(counts[1].flights - counts[0].flights)
 }
 
-// refusal returns the reply to a command, or the final one of a transfer.
+// refusal returns the reply to a command, or the final reply to a transfer.
 func (p *probe) refusal(command string) string {
 	c := p.session(p.plain)
 	if !strings.HasPrefix(command, "RETR") {
@@ -196,7 +197,7 @@ func (p *probe) refusal(command string) string {
 	return p.quote(a)
 }
 
-// changing are the parts of a reply that differ between runs.
+// changing matches the parts of a reply that differ between runs.
 var changing = regexp.MustCompile(`\d+\.\d+ seconds|\d{4,}`)
 
 // quote shows a reply in a table.

@@ -49,8 +49,9 @@ func get(t *testing.T, src download.Source, url string) (*ftpexec.Response, stri
 	return r, text, err
 }
 
-// Files arrive through squid, which refuses CONNECT, byte for byte, whatever their names are. Squid resumes wrongly, so
-// a file comes as a whole. Its listings are not asked for, and its answers to HEAD tell the size.
+// TestProxyGet checks that files arrive through squid, which refuses CONNECT, byte for byte, whatever their names are.
+// Squid resumes incorrectly, so the client must request whole files. It does not request squid's listings, and gets
+// sizes by HEAD.
 func TestProxyGet(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		src := newGateway(t, sharedProxy(t, Squid), 0)
@@ -94,7 +95,8 @@ func TestProxyGet(t *testing.T) {
 	})
 }
 
-// The named user's file comes with a password, which squid does not log.
+// TestProxyGetLogin checks that the named user's file arrives with a password, and that squid does not log the
+// password.
 func TestProxyGetLogin(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := sharedProxy(t, Squid)
@@ -116,7 +118,8 @@ func TestProxyGetLogin(t *testing.T) {
 	})
 }
 
-// A transfer that the server breaks off is not complete, whether squid knows the size of the file or not.
+// TestProxyGetCut checks that a transfer that the server breaks off is not complete, whether or not squid knows the
+// size of the file.
 func TestProxyGetCut(t *testing.T) {
 	t.Parallel()
 	for name, noSize := range map[string]bool{"size known": false, "size unknown": true} {
@@ -144,8 +147,9 @@ func TestProxyGetCut(t *testing.T) {
 	}
 }
 
-// Tinyproxy does not speak FTP: it sends the request to the server as HTTP, and answers that this went wrong, or waits.
-// The error names both refusals, and is that of a server that was never reached, which is not worth a retry.
+// TestProxyGetTinyproxy uses tinyproxy, which does not speak FTP: it sends the server an HTTP request, and reports that
+// this failed, or waits. The error must name both refusals, count as that of a server that was not reached, and not be
+// worth a retry.
 func TestProxyGetTinyproxy(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := sharedProxy(t, TinyproxyHTTPS)
@@ -163,7 +167,7 @@ func TestProxyGetTinyproxy(t *testing.T) {
 	})
 }
 
-// through makes every connection of c go through p. Any other fails the test.
+// through makes every connection of c go through p. Any other connection fails the test.
 func through(t *testing.T, c *ftpexec.Client, p *Server) {
 	t.Helper()
 	via := must.Get(proxy.Parse(proxyURL(p)))(t)
@@ -186,8 +190,8 @@ func forEachProxy(t *testing.T, test func(t *testing.T, p *Server)) {
 	}
 }
 
-// Files and listings arrive through both proxies from every server, with EPSV and with PASV, and the proxy resolves the
-// server's name.
+// TestProxy checks that files and listings arrive through both proxies from every server, with EPSV and with PASV, and
+// that the proxy resolves the server's name.
 func TestProxy(t *testing.T) {
 	forEachServer(t, func(t *testing.T, s *Server) {
 		_, port, _ := net.SplitHostPort(s.Addr)
@@ -206,7 +210,7 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-// Data connections resume the TLS session through a proxy too.
+// TestProxyTLS checks that data connections resume the TLS session through a proxy too.
 func TestProxyTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		forEachProxy(t, func(t *testing.T, p *Server) {
@@ -218,8 +222,8 @@ func TestProxyTLS(t *testing.T) {
 	})
 }
 
-// The proxies: SOCKS5 (RFC 1928), HTTP with CONNECT, and HTTP without CONNECT to
-// the ports of FTP servers. Of these squid fetches ftp URLs itself.
+// The proxies: SOCKS5 (RFC 1928), HTTP with CONNECT, and HTTP that refuses CONNECT to the ports of FTP servers. The
+// last one, squid, fetches ftp URLs itself.
 const (
 	Microsocks     Kind = "microsocks"
 	Tinyproxy      Kind = "tinyproxy"
@@ -230,7 +234,7 @@ const (
 // ProxyHost is a name for 127.0.0.1 that only the proxies know.
 const ProxyHost = "ftp.interop.test"
 
-// The login that the proxies ask for; tinyproxy takes no space or colon.
+// The login that the proxies require. tinyproxy accepts no space or colon.
 const proxyUser = "proxyuser"
 const proxyPassword = "proxy-secret"
 
@@ -278,8 +282,8 @@ func tinyproxyArgs(st *site, more ...string) []string {
 // proxyHash is proxyPassword as crypt(3) writes it (SHA-512, salt "interop").
 const proxyHash = "$6$interop$qNBZt67I0TlNOk5yUb7M6./r0OkEq0NcmpPixeWj0i6NVVZmlCV4Oq1QnEwhhWiu/xeyIUSw5dlyH1l5QJNnG1"
 
-// squidArgs configures a squid that fetches ftp URLs itself and refuses CONNECT, as many sites configure theirs. It works
-// as nobody, who may not look into the directory of the unpacked packages.
+// squidArgs configures a squid that fetches ftp URLs itself and refuses CONNECT, as many sites do. It runs as nobody,
+// who may not enter the directory of the unpacked packages.
 func squidArgs(st *site) []string {
 	dir := st.path("squid")
 	st.fails(os.Mkdir(dir, 0o700))

@@ -27,7 +27,7 @@ def main(host, port, public, user, password, home, cert, limit, idle):
     # connection: 13 of 360 transfers in active mode, six at a time, hung.
     server = ThreadedFTPServer((host, int(port)), handler)
     if int(limit):
-        server.max_cons = int(limit) - 1  # one more may come
+        server.max_cons = int(limit) - 1  # the server accepts one more
     server.serve_forever()
 
 

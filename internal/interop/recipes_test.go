@@ -30,7 +30,7 @@ import (
 type recipe struct {
 	script string // for bash, in an empty directory; $recipes and $base are set
 	files  string // where the files must be, with a verb for their names
-	mirror bool   // success prints nothing, and what has changed is fetched again
+	mirror bool   // success prints nothing, and a changed file is fetched again
 }
 
 var recipeTests = map[string]recipe{
@@ -51,15 +51,16 @@ for SLURM_ARRAY_TASK_ID in 1 2 3 4 5 6 7 8; do
 done
 exit $failed`
 
-// The commands of the crontab and of the service, run by sh on the embedded server.
+// nightly and the next constant extract the commands of the crontab and of the service, run by sh on the embedded
+// server.
 const (
 	nightly = `sed -n 's|^17 2 \* \* \* ||p' `
 	started = `sed -n 's|^ExecStart=/usr/local/bin/||p' `
 	here    = `sed "s|ftp://[^ ]*|$base/|" | sh`
 )
 
-// TestRecipes runs what needs only a shell and make. The first time the server refuses one file of three, and the recipe
-// must say so. The second time the same command must complete, and fetch only that file.
+// TestRecipes runs the recipes that need only a shell and make. First the server refuses one file of three, which the
+// recipe must report. Then the same command must complete, and fetch only that file.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	binary := build(t)

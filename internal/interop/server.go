@@ -45,15 +45,17 @@ type flavour struct {
 	noUser bool
 	// caps says that the server can limit the number of its connections.
 	caps bool
-	// noFacts says that the server has neither SIZE nor MDTM, noActive that it has neither EPRT nor PORT, noRest that it
-	// has no REST, noASCII that it does not transfer texts, and takesAUTH that it accepts AUTH TLS without having TLS.
+	// noFacts says that the server has neither SIZE nor MDTM, noActive that it has neither EPRT nor PORT, noRest that
+	// it has no REST, noASCII that it does not convert texts, and takesAUTH that it accepts AUTH TLS without having
+	// TLS.
 	noFacts, noActive, noRest, noASCII, takesAUTH bool
 	// breaksOff says that it breaks off the listing of a directory with a name that is not UTF-8.
 	breaksOff bool
-	// noSquid says that squid does not understand its replies: it wants a 331 (aioftp admits anonymous users without), a
-	// 550 for a missing file (globus says 500), and a refusal of a directory before the 150 (ftpserverlib).
+	// noSquid says that squid does not understand its replies: squid requires a 331 (aioftp omits it for anonymous
+	// users), a 550 for a missing file (globus sends 500), and that a directory is refused before the 150
+	// (ftpserverlib).
 	noSquid bool
-	// disorder says that the replies to commands sent ahead come in any order.
+	// disorder says that the replies to commands sent ahead may be out of order.
 	disorder bool
 	// refuses are the names of oddNames that the server cannot serve.
 	refuses []string
@@ -125,7 +127,7 @@ func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, erro
 	return start(ctx, f, tree, o)
 }
 
-// start tries again if another program has taken the port in the meantime.
+// start retries if another program has taken the port in the meantime.
 func start(ctx context.Context, f flavour, tree *Tree, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// configureInetutils returns a program for inetd: the harness accepts its connections. The server confines anonymous users
-// to the home of the account ftp, which the harness makes up. The named user is an account too, but is not confined,
-// because the server cannot do that.
+// configureInetutils returns a program for inetd, whose connections the harness accepts. The server confines anonymous
+// users to the home of the account ftp, which the harness makes up. The named user is an account too, but is not
+// confined, because the server cannot do that.
 func configureInetutils(st *site) program { return st.ftpd("usr/sbin/ftpd") }
 
-// configureNetkit returns the ftpd of Linux NetKit, a program for inetd like that of inetutils. It asks PAM about
-// anonymous users too, so it gets services of its own. It always accepts AUTH TLS, but a handshake with crypto/tls fails,
-// whatever its certificate.
+// configureNetkit returns the ftpd of Linux NetKit, which inetd starts like that of inetutils. It asks PAM about
+// anonymous users too, so it gets PAM services of its own. It always accepts AUTH TLS, but then the handshake with
+// crypto/tls fails, whatever the certificate.
 func configureNetkit(st *site) program {
 	p := st.ftpd("usr/sbin/in.ftpd")
 	st.pam(&p)
@@ -33,8 +33,8 @@ func (st *site) ftpd(file string) program {
 	return program{argv: argv, env: st.environment(st.accounts()...)}
 }
 
-// The directory of PAM's services is a string in its library. In the server's copy the string has the same length and is
-// relative to the working directory.
+// The directory of PAM's services is a string in PAM's library. The server's copy of the library has a relative path of
+// the same length instead.
 const (
 	systemServices = "/etc/pam.d"
 	ownServices    = "./../pam.d"

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// inetd does what the program of that name does: it listens, and makes every connection the standard input and output of a
-// new process.
+// inetd does what inetd(8) does: it listens, and makes every connection the standard input and output of a new process.
 type inetd struct {
 	listener *net.TCPListener
 	procs    *group

@@ -16,7 +16,7 @@ import (
 // libraryConf is the environment variable that makes the test binary run an ftpserverlib in place of the tests.
 const libraryConf = "FTPFETCH_INTEROP_LIBRARY"
 
-// configureLibrary returns the test binary again: as a process of its own, ftpserverlib starts and ends like the other
+// configureLibrary returns the test binary: in a process of its own, ftpserverlib starts and ends like the other
 // servers.
 func configureLibrary(st *site) program {
 	binary, err := os.Executable()

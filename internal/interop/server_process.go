@@ -47,7 +47,7 @@ func newGroup(logPath string) (*group, error) {
 	return g, nil
 }
 
-// start runs p in the group. If socket is not nil it becomes p's standard input and output; otherwise p is the only
+// start runs p in the group. If socket is not nil, it becomes p's standard input and output. Otherwise p is the only
 // program of the group, and listens. The caller must close socket.
 func (g *group) start(p program, socket *os.File) error {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
@@ -75,7 +75,7 @@ func (g *group) start(p program, socket *os.File) error {
 	return nil
 }
 
-// close kills the group and the processes that its servers put into groups of their own, and waits for the processes that
+// close kills the group, and the processes that its servers have put into other groups. It waits for the processes that
 // it started.
 func (g *group) close() error {
 	g.mu.Lock()
@@ -91,8 +91,8 @@ func (g *group) close() error {
 	return g.log.Close()
 }
 
-// descendants returns the current descendants of the given processes. vsftpd makes every session the leader of its own
-// process group.
+// descendants returns the current descendants of the given processes. The group does not contain all of them: vsftpd
+// makes every session the leader of its own process group.
 func descendants(pids []int) (all []int) {
 	for _, pid := range pids {
 		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well formed

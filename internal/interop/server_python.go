@@ -16,8 +16,8 @@ var aioftpServer string
 //go:embed twisted_server.py
 var twistedServer string
 
-// python returns the configuration of a program of a few lines that uses a library. It stays root: the libraries have
-// users and root directories of their own.
+// python returns the configuration of a short program that uses a library. It stays root: the libraries have users and
+// root directories of their own.
 func python(text string) func(st *site) program {
 	return func(st *site) program {
 		argv := []string{

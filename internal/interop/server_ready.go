@@ -20,8 +20,8 @@ import (
 // port, closes it and tells them its number: another program may take the port in between.
 const portAttempts = 5
 
-// readyInterval is the time between two tries to reach a server that does not greet yet: there is nothing to wait on but
-// its port.
+// readyInterval is the time between two attempts to reach a server that does not greet yet: there is nothing to wait
+// for but its port.
 const readyInterval = 20 * time.Millisecond
 
 // The harness chooses ports below those that systems assign to clients and data connections: Linux begins at 32768. So
@@ -31,7 +31,7 @@ const (
 	lastPort  = 32000
 )
 
-// ports remembers the ports given out, so that freePort returns none twice.
+// ports remembers the ports that freePort has returned, so that it returns none twice.
 var ports sync.Map
 
 // freePort returns an even port without a listener: the ftpds connect from the port below their own, which must be free.
@@ -60,7 +60,7 @@ func (s *Server) awaitGreeting(ctx context.Context) error {
 	})
 }
 
-// await calls look again and again until it returns nil. It gives up with an error when ctx ends, or when the process that
+// await calls look repeatedly until it returns nil. It gives up with an error when ctx ends, or when the process that
 // listens does: what look finds then belongs to another program.
 func (g *group) await(ctx context.Context, look func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -16,8 +16,8 @@ import (
 	"example.com/ftpfetch/internal/throwaway"
 )
 
-// site is everything that goes into the configuration of one server. What fails while it is written is remembered in err,
-// and makes the rest of no effect.
+// site has everything for the configuration of one server. It keeps the first error in err; later calls then have no
+// effect.
 type site struct {
 	Options
 	dir   string // the server's own directory
@@ -69,7 +69,7 @@ func (st *site) writeCertificate() {
 	st.roots, st.cert = id.Roots, st.write("server.pem", string(pem))
 }
 
-// fails remembers the first error.
+// fails records the first error.
 func (st *site) fails(err error) bool {
 	st.err = cmp.Or(st.err, err)
 	return err != nil
@@ -102,7 +102,7 @@ func installDir() (string, error) {
 	return filepath.Join(cache, "ftpfetch-interop"), err
 }
 
-// Version returns the upstream version of the package with a server. A Debian security update changes only what follows it.
+// Version returns the upstream version of a server's package. A Debian security update changes only what follows it.
 func Version(name string) (string, error) {
 	dir, err := installDir()
 	text, unread := os.ReadFile(dir + "/versions")
@@ -126,8 +126,8 @@ func (st *site) installed(file string) string {
 	return found[0]
 }
 
-// environment returns the whole environment of a server: where its libraries are, and nothing that would make its answers
-// differ between machines.
+// environment returns the whole environment of a server: where its libraries are, and nothing that would make its
+// replies differ between machines.
 func (st *site) environment(more ...string) []string {
 	return append([]string{
 		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "TZ=UTC",

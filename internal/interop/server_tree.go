@@ -29,7 +29,7 @@ const (
 // zone.
 var modTime = time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// oddNames are names that a URL or a server could stumble over.
+// oddNames are names that are hard for a URL or a server.
 var oddNames = []string{
 	"with space", `with "quotes"`, "it's", "semi;colon", "what?", "hash#mark",
 	"100%", "%41", "-dash", "tilde~", backslashName, "star*", "[range]", "plus+and&is=",

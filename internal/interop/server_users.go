@@ -18,7 +18,7 @@ const (
 // userHash is UserPassword as crypt(3) writes it (SHA-512, salt "interop").
 const userHash = "$6$interop$DXUpyq2Spg4PQeOerv.8hYhmTELaTUGwjmbM6ExOmKRDwtlebS4wUaOFkLrtOwOOOOtx50pHQfrQEYuoINQ/4."
 
-// nobody is the user and group that the servers run as after a login. Every Debian has them, and they own nothing.
+// nobody is the user and group that the servers run as after a login. Every Debian has them, and they own no files.
 const nobody = 65534
 
 // passwd returns an /etc/passwd for the servers. Anonymous logins use the account ftp.
@@ -39,7 +39,7 @@ func (st *site) groups() string {
 }
 
 // accounts returns an environment in which a server sees the accounts of passwd instead of the machine's: nss_wrapper
-// answers getpwnam(3) and its like. It is for servers that have no other kind of user.
+// answers getpwnam(3) and the like. It is for servers that have no other kind of user.
 func (st *site) accounts() []string {
 	return []string{
 		"LD_PRELOAD=" + st.installed("usr/lib/*-linux-gnu/libnss_wrapper.so"),

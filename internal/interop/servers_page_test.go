@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// note explains a value that was measured.
+// note explains a measured value.
 type note struct {
 	feature string
 	value   string // its beginning
@@ -69,7 +69,7 @@ func serversPage(t *testing.T, measured map[Kind]cells) []byte {
 		if table.text != "" {
 			fmt.Fprintf(b, "%s\n\n", table.text)
 		}
-		numbers := map[int]int{} // of the notes below this table
+		numbers := map[int]int{} // numbers of the notes below this table
 		cell := func(f feature, kind Kind) string { return annotated(f, kind, measured[kind][f.name], numbers) }
 		if table.replies {
 			writeReplies(b, table, cell)
@@ -90,7 +90,7 @@ func serversPage(t *testing.T, measured map[Kind]cells) []byte {
 	return b.Bytes()
 }
 
-// annotated returns a value with the number of the note about it.
+// annotated returns a value with the number of its note.
 func annotated(f feature, kind Kind, value string, numbers map[int]int) string {
 	for i, n := range notes {
 		if n.feature == f.name && strings.HasPrefix(value, n.value) && (n.kinds == nil || slices.Contains(n.kinds, kind)) {
@@ -143,7 +143,7 @@ func writeNotes(b *bytes.Buffer, numbers map[int]int) {
 	}
 }
 
-// notes explain what the tables show. A note about nothing that is measured fails the test.
+// notes explain the values in the tables. A note that applies to no measured value fails the test.
 var notes = []note{
 	{"IPv6", "no: 502", nil, "Over IPv6 there is only `EPSV`, which twisted does not support."},
 	{"implicit TLS", "no: 503", nil, "aioftp wants a login before `PROT P`; RFC 4217 does not, and ftpfetch does not log in without protection."},
@@ -176,7 +176,7 @@ var update = flag.Bool("update", false, "write docs/servers.md")
 
 const serversFile = "../../docs/servers.md"
 
-// TestServers measures every server, and checks that docs/servers.md says so.
+// TestServers measures every server, and checks that docs/servers.md has the same values.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	measured := measureAll(t)
@@ -194,7 +194,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// differences returns the lines that are in only one of two texts.
+// differences returns the lines that only one of two texts has.
 func differences(was, is string) string {
 	var b strings.Builder
 	old, now := strings.Split(was, "\n"), strings.Split(is, "\n")
@@ -208,10 +208,10 @@ func differences(was, is string) string {
 	return b.String()
 }
 
-// cells are the values of a server: feature -> value.
+// cells are the values of a server, by feature.
 type cells map[string]string
 
-// measureAll measures the servers in parallel, and for each the tables: some servers are silent for long.
+// measureAll measures the servers, and the tables of each, in parallel: some servers are silent for a long time.
 func measureAll(t *testing.T) map[Kind]cells {
 	tree := plantProbe(t)
 	var mu sync.Mutex

@@ -24,7 +24,7 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// transfers is how many files one session retrieves in a row: some servers give up on a TLS session after a few.
+// transfers is how many files one session retrieves in a row: some servers drop a TLS session after a few.
 const transfers = 8
 
 // inSession retrieves one url-path after another in one session.
@@ -41,8 +41,8 @@ func inSession(ctx context.Context, t *testing.T, c *ftpexec.Client, base string
 	}
 }
 
-// sessionPaths returns paths that go down, stay, go up and aside, so that the working directory of one file is wrong for
-// the next.
+// sessionPaths returns paths that go down, stay, go up and go aside, so that the working directory for one file is
+// wrong for the next.
 func sessionPaths() []string {
 	paths := []string{
 		"/pub/text.txt", "/pub/none.bin", "/pub/a/b/c/file.txt", "/pub/text.txt",
@@ -64,8 +64,8 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// logins returns how many connections a session needs: one more if the replies to what is sent ahead on the first are in
-// disorder.
+// logins returns how many connections a session needs: one more if the replies to commands sent ahead on the first
+// connection are in the wrong order.
 func (s *Server) logins(c *ftpexec.Client) int {
 	if s.flavour.disorder && !c.NoPipelining {
 		return 2
@@ -85,7 +85,7 @@ func countConnections(c *ftpexec.Client) *int {
 	return n
 }
 
-// keeper knows the named user's password and counts how often it is asked.
+// keeper knows the named user's password and counts how often it is asked for it.
 type keeper struct{ asked atomic.Int32 }
 
 func (k *keeper) supply(context.Context, string, string, string) (string, error) {
@@ -123,8 +123,9 @@ func wantNote(t *testing.T, c *ftpexec.Client, url string) {
 // versions are the TLS versions that a test may limit a client to.
 var versions = map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13}
 
-// vsftpd and proftpd refuse a data connection that does not resume the control connection's TLS session, after the 150
-// reply: such a client would see an empty file that ends cleanly, and a negative final reply.
+// TestTLS retrieves files with TLS. vsftpd and proftpd refuse a data connection that does not resume the control
+// connection's TLS session, after the 150 reply. A client without resumption would see an empty file that ends cleanly,
+// and a negative final reply.
 func TestTLS(t *testing.T) {
 	forEachTLSServer(t, func(t *testing.T, s *Server) {
 		for name, version := range versions {
@@ -157,12 +158,12 @@ func listUnderTLS(t *testing.T, c *ftpexec.Client, base string) {
 	}
 }
 
-// If a server has no TLS, it cannot serve an ftpes URL, and a session that tries TLS continues unencrypted on the same
-// connection, whatever the server's reply to AUTH.
+// TestTryTLSUnencrypted checks that a server without TLS cannot serve an ftpes URL, and that a session that only tries
+// TLS continues unencrypted on the same connection, whatever the reply to AUTH.
 func TestTryTLSUnencrypted(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		want := ftpexec.ErrRefused
-		if s.flavour.takesAUTH { // then nothing is sent unencrypted
+		if s.flavour.takesAUTH { // nothing may be sent unencrypted after that
 			want = ftpexec.ErrTLS
 		}
 		if _, _, err := fetch(testContext(t), c, "ftpes://"+s.Addr+"/pub/text.txt"); !errors.Is(err, want) {
@@ -232,7 +233,7 @@ func (s *Server) serves(path string) bool {
 // urlPath returns the url-path of a path of the tree.
 func urlPath(path string) string { return "/" + strings.ReplaceAll(Escape(path), "%2F", "/") }
 
-// Every file of the tree arrives, whatever its name and those of its directories.
+// TestRetrieve checks that every file of the tree arrives, whatever its name and those of its directories.
 func TestRetrieve(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		for path, text := range tree.Files {
@@ -255,13 +256,13 @@ func TestRetrieve(t *testing.T) {
 	})
 }
 
-// opensDirectories are the servers that tell the size of a directory, so it looks like a file that is there, or that say
-// that it is a directory, and what follows.
+// opensDirectories has the servers on which a directory first looks like a file, because they tell its size, or which
+// say that it is a directory, and the error that follows.
 var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrTruncated, PureFTPd: ftpexec.ErrIsDirectory}
 
-// TestOtherURLs retrieves files by other URLs than their paths, and what is no file. The root that %2F names (RFC 1738,
-// section 3.2.2) is the public tree for anonymous users. An empty segment is a CWD with a null argument, which some
-// servers refuse. vsftpd sends a text as it is on its disk, the others end its lines with CRLF.
+// TestOtherURLs retrieves files by URLs other than their paths, and requests what is not a file. The root that %2F
+// names (RFC 1738, section 3.2.2) is the public tree for anonymous users. An empty segment is a CWD with a null
+// argument, which some servers refuse. vsftpd sends a text as it is on its disk; the others end its lines with CRLF.
 func TestOtherURLs(t *testing.T) {
 	tests := []struct {
 		path, file string
@@ -298,7 +299,7 @@ func TestOtherURLs(t *testing.T) {
 	})
 }
 
-// Every kind of data connection delivers the same bytes.
+// TestDataConnections checks that every kind of data connection delivers the same bytes.
 func TestDataConnections(t *testing.T) {
 	ways := map[string]func(*ftpexec.Client){
 		"EPSV":   func(*ftpexec.Client) {},
@@ -325,16 +326,16 @@ func TestDataConnections(t *testing.T) {
 	})
 }
 
-// takesTelnet are the servers that read the control connection as Telnet, as RFC 959 section 3.1 says: two octets 0xFF
+// takesTelnet has the servers that read the control connection as Telnet, as RFC 959 section 3.1 says: two octets 0xFF
 // stand for one.
 var takesTelnet = map[Kind]bool{Proftpd: true, Inetutils: true, Netkit: true}
 
-// TestTelnetOctets finds out how each server takes a name with the octet 0xFF, which is IAC in Telnet, before every other
-// octet: %FF%FF names it on servers that read Telnet, and %FF on the others. Some servers serve no name that is not UTF-8.
+// TestTelnetOctets tests how each server reads a name with the octet 0xFF, which is IAC in Telnet, before every other
+// octet. %FF%FF names it on servers that read Telnet, and %FF on the others. Some servers serve only names in UTF-8.
 func TestTelnetOctets(t *testing.T) {
 	names := []string{"\xff", "x\xff", "x\xff\xff\xffy"}
 	for b := ' '; b <= 0xff; b += rune(night.Or(11, 1)) {
-		if !strings.ContainsRune("/\\\x7f", b) { // pure-ftpd does not take the last two
+		if !strings.ContainsRune("/\\\x7f", b) { // pure-ftpd does not accept the last two
 			names = append(names, "x\xff"+string([]byte{byte(b)})+"y")
 		}
 	}
@@ -360,7 +361,8 @@ func TestTelnetOctets(t *testing.T) {
 	})
 }
 
-// TestShared runs ten commands at once against servers that take three connections from an address. None is refused.
+// TestShared runs ten commands at once against servers that allow three connections from one address. None may be
+// refused.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	for kind, o := range map[Kind]Options{Vsftpd: {More: []string{"max_per_ip=3"}}, PureFTPd: {More: []string{"-C", "3"}, MaxClients: 50}} {

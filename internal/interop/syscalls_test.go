@@ -23,7 +23,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// callsEvery 1 injects into all combinations; a larger value takes a sample.
+// callsEvery selects the combinations: 1 selects all, and a larger value a sample.
 var callsEvery = flag.Int("calls.every", night.Or(120, 5), "TestSystemCalls injects into every `n`th combination of a command, a system call and an injection")
 
 // fileCalls are the system calls with which the command works on files.
@@ -32,13 +32,14 @@ var fileCalls = []string{
 	"ftruncate", "close", "linkat", "renameat", "renameat2", "unlinkat", "fchmodat", "utimensat", "fsync",
 }
 
-// injections are a kill before the call returns, and errors from the call.
+// injections are a kill before the call returns, and errors of the call.
 var injections = []string{"signal=SIGKILL", "error=EIO", "error=ENOSPC", "error=EACCES"}
 
-// maxCalls bounds how often one thread makes one call.
+// maxCalls bounds how many times one thread makes one call.
 const maxCalls = 60
 
-// TestSystemCalls kills the command at each system call, or makes that fail. Again, it must succeed and leave nothing behind.
+// TestSystemCalls kills the command at each system call, or makes the call fail. Run again, the command must succeed
+// and leave nothing behind.
 func TestSystemCalls(t *testing.T) {
 	t.Parallel()
 	whole := bytes.Repeat([]byte("0123456789abcdef"), 200_000)
@@ -58,7 +59,7 @@ func TestSystemCalls(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(c.scenes)) {
 		for _, call := range fileCalls {
 			for _, injection := range injections {
-				// Without a lock a run takes nothing from an earlier one.
+				// Without a lock, a run uses nothing from an earlier one.
 				if pair++; pair%*callsEvery != 0 || name == "resume" && call == "flock" && injection != injections[0] {
 					continue
 				}
@@ -77,7 +78,7 @@ func TestSystemCalls(t *testing.T) {
 	}
 }
 
-// callTest is what the runs share; dir belongs to one run.
+// callTest has what the runs share; dir belongs to one run.
 type callTest struct {
 	*testing.T
 	binary, url, dir string
@@ -93,7 +94,7 @@ type callScene struct {
 
 func (c *callTest) path(name string) string { return filepath.Join(c.dir, name) }
 
-// write makes a file. A short one is older than the server's.
+// write creates a file. A short file is older than the server's.
 func (c *callTest) write(name string, text []byte) {
 	must.Do(c, os.WriteFile(c.path(name), text, 0o644))
 	if len(text) > 3 {
@@ -102,7 +103,7 @@ func (c *callTest) write(name string, text []byte) {
 	must.Do(c, os.Chtimes(c.path(name), time.Time{}, time.Unix(1000, 0)))
 }
 
-// leave interrupts a run once its journal claims something.
+// leave interrupts a run once its journal has entries.
 func (c *callTest) leave() {
 	cmd := c.command(nil, []string{"--limit-rate", "2M"})
 	must.Do(c, cmd.Start())
@@ -121,7 +122,7 @@ func (c *callTest) exists(name string) bool {
 	return err == nil
 }
 
-// command returns the command with flags; lead comes before it.
+// command returns the command with flags; the words in lead come before it.
 func (c *callTest) command(lead, flags []string) *exec.Cmd {
 	words := append(append(slices.Clone(lead), c.binary, "-q", "-o", c.path("f")), flags...)
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
@@ -131,7 +132,7 @@ func (c *callTest) command(lead, flags []string) *exec.Cmd {
 	return cmd
 }
 
-// inject runs the command with one injection, and then once more without. It reports whether the injection took place.
+// inject runs the command with one injection, and then without. It reports whether the injection took place.
 func (c *callTest) inject(s callScene, injection string) bool {
 	c.dir = c.TempDir()
 	if s.before != nil {
@@ -189,17 +190,17 @@ func (c *callTest) names() []string {
 	return all
 }
 
-// exitCase is a failure, and how curl and ftpfetch are asked for it. SERVER is the
-// server's address, CLOSED one where none listens.
+// exitCase is a failure, and the arguments that cause it with curl and ftpfetch. SERVER stands for the server's
+// address, CLOSED for an address where no server listens.
 type exitCase struct {
 	what string
 	o    testserver.Options
-	curl string // its arguments; those of ftpfetch if empty
+	curl string // curl's arguments; ftpfetch's if empty
 	args string
 	code int
 }
 
-// at makes the server do something about a command.
+// at returns options with which the server does something at a command.
 func at(verb string, action testserver.Action) testserver.Options {
 	return testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == verb {
@@ -232,7 +233,7 @@ var exitCases = []exitCase{
 func TestExitCodesOfCurl(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
-	taken, err := net.Dial("tcp", testserver.New(t, nil).Addr()) // nobody listens on its port, and nobody else gets it
+	taken, err := net.Dial("tcp", testserver.New(t, nil).Addr()) // nobody listens on its port, or can get it
 	must.Do(t, err)
 	t.Cleanup(func() { taken.Close() })
 	for _, c := range exitCases {
@@ -265,7 +266,7 @@ func TestExitCodesOfCurl(t *testing.T) {
 	}
 }
 
-// TestListingLimit asks a pure-ftpd for a directory with more names than it lists.
+// TestListingLimit asks pure-ftpd for a directory with more names than it lists.
 func TestListingLimit(t *testing.T) {
 	t.Parallel()
 	s := New(t, PureFTPd, tree, Options{MaxListing: 4})

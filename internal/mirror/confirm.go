@@ -18,23 +18,23 @@ import (
 )
 
 // rounds is how often the server must deny that it has a file, each time on new connections. To ask again on the same
-// connection proves little: a server that confirms a CWD without doing it answers from another directory from then on, and
-// what it says there about the names of this one is true.
+// connection proves little: if a server confirms a CWD but does not execute it, it truthfully denies the files in that
+// directory from then on.
 const rounds = 3
 
 // inquiry asks the server whether it still has files.
 type inquiry struct {
 	*Source
 	empty bool // a tree may have become empty
-	// there are files that did not come from the login directory that the server has now
+	// strange is the error that a file was not fetched from the present login directory; nil if there is none.
 	strange error
 }
 
-// confirm returns the files that the server denies in every round.
+// confirm returns the files of lost that the server denies in every round.
 func (q *inquiry) confirm(ctx context.Context, lost []missing) ([]missing, error) {
 	for range rounds {
 		q.CloseIdleConnections()
-		// by the directory that lacks them, and by what it lacks
+		// by the directory that lacks the files, and by whether it lacks a file or a directory
 		places := make(map[string][]missing)
 		for _, m := range lost {
 			place := m.in.Key() + string(m.kind())
@@ -52,8 +52,8 @@ func (q *inquiry) confirm(ctx context.Context, lost []missing) ([]missing, error
 	return lost, nil
 }
 
-// ask lists one directory again and returns the files that the server denies, of those that the first listing lacks. Then
-// the server must still tell of a file that it has.
+// ask lists one directory again and returns the files of lost that the server denies. Then the server must still report
+// the size of a file that it has.
 func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err error) {
 	in := lost[0].in
 	names := make(map[string]string) // by their local keys
@@ -72,7 +72,7 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 	if err == nil && witness != nil {
 		err = q.testify(ctx, witness)
 	}
-	// no URL leads from the login directory
+	// the URL does not depend on the login directory
 	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/")
 	for _, m := range lost {
 		switch {
@@ -88,8 +88,8 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 	return gone, err
 }
 
-// again lists a directory, which must still lack the names. It returns the directory after the login, and a file that is
-// there, or nil.
+// again lists a directory, which must still lack the names. It returns the login directory, and a file that is in the
+// listing, or nil.
 func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
 	names map[string]string) (login string, file *urlparse.URL, err error) {
 	heard := func(dir string) { login = dir }
@@ -109,7 +109,7 @@ func (q *inquiry) again(ctx context.Context, in *urlparse.URL,
 	return login, file, nil
 }
 
-// testify returns an error if the server does not tell of a file that it has.
+// testify returns an error if the server does not report the size of a file that it has.
 func (q *inquiry) testify(ctx context.Context, witness *urlparse.URL) error {
 	e, err := q.Stat(ctx, witness)
 	if err == nil && e.Size < 0 {
@@ -118,8 +118,9 @@ func (q *inquiry) testify(ctx context.Context, witness *urlparse.URL) error {
 	return err
 }
 
-// denied returns the names in a directory, all of files or all of directories, about which the server says, word for word,
-// what it says about a name that nobody has: a server has many reasons for a 550, and few have words of their own for each.
+// denied returns the names for which the server's reply is, word for word, its reply for a random name that surely does
+// not exist. The text is compared because a server has many reasons for a 550. The names are all files or all
+// directories of in.
 func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Typecode,
 	names []string) (map[string]bool, error) {
 	nobody := rand.Text()
@@ -145,7 +146,7 @@ func (q *inquiry) denied(ctx context.Context, in *urlparse.URL, kind urlparse.Ty
 	return denied, nil
 }
 
-// stats asks about files, many in one round trip, or about directories.
+// stats asks about files, many in one round trip, or about directories one by one.
 func (q *inquiry) stats(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
 	if !urls[0].IsDir() {
 		return q.StatAll(ctx, urls)
@@ -159,7 +160,7 @@ func (q *inquiry) stats(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftp
 	}
 }
 
-// refusal returns what the server said of a name that is not there, or "" if it may be there. err is the result of a Stat.
+// refusal returns the server's reply for a missing name, or "" if the name may exist. err is the error of a Stat.
 func refusal(err error) (string, error) {
 	var e *ftpexec.Error
 	switch {

@@ -22,7 +22,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// hiding is a tree whose listings lack a name, for so many listings.
+// hiding is a tree whose next listings lack a name.
 type hiding struct {
 	afero.Fs
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ func (h *hiding) hide(name string, n int) {
 	h.name, h.left = name, n
 }
 
-// hides returns whether h hides a name by now, and how many listings still lack it.
+// hides returns whether h hides a name, and how many more listings will lack it.
 func (h *hiding) hides() (name bool, left int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (l lacking) Readdir(n int) ([]fs.FileInfo, error) {
 	}), err
 }
 
-// terse is a tree whose server says the same of every name that nobody has.
+// terse is a tree whose server sends the same reply for every missing name.
 type terse struct{ afero.Fs }
 
 func (t terse) Open(name string) (afero.File, error) {
@@ -87,7 +87,8 @@ func (terse) worded(err error) error {
 	return nil
 }
 
-// newHiding fetches what the server keeps from a terse server in memory, whose listings then lack a name for ever.
+// newHiding returns a stand with a terse server that has the files of kept. It fetches the tree, and then hides a name
+// from all listings.
 func newHiding(t *testing.T, name string) *stand {
 	h := &hiding{Fs: terse{afero.NewMemMapFs()}}
 	s := &stand{T: t, files: h, fetched: t.TempDir(), network: ftptest.NewNetwork()}
@@ -103,10 +104,10 @@ func newHiding(t *testing.T, name string) *stand {
 	return s
 }
 
-// TestDeleteAsksAnew lets a server confirm a CWD without doing it on some of its connections. What it says there is about
-// another directory and true, and it denies the files of this one. A file is deleted only if that happens in every round.
+// TestDeleteAsksAnew makes a server confirm a CWD without executing it, on some of its connections. From another
+// directory it then truthfully denies the files of this one. A file may be deleted only if that happens in every round.
 func TestDeleteAsksAnew(t *testing.T) {
-	const first, rounds = 0b0001, 0b1110 // the connection that lists the tree, and those that ask
+	const first, rounds = 0b0001, 0b1110 // the connection that lists the tree, and the connections that ask
 	for _, name := range []string{"2", "b"} {
 		s := newHiding(t, name)
 		for deceived := range first + rounds + 1 {
@@ -127,8 +128,8 @@ func TestDeleteAsksAnew(t *testing.T) {
 	}
 }
 
-// TestDeleteTwoLies has two lies at any two commands, beside listings that lack a name. Each reply is a confirmation without
-// effect, or says of a name what the server says of nobody's. No file is ever deleted.
+// TestDeleteTwoLies makes a server lie at any two commands, while its listings lack a name. A lie is a confirmation
+// without effect, or the reply for a missing name. No file may be deleted.
 func TestDeleteTwoLies(t *testing.T) {
 	lies := []testserver.Action{testserver.Reply("250 Done."), testserver.Reply(refusals[0])}
 	runs := 0
@@ -150,7 +151,7 @@ func TestDeleteTwoLies(t *testing.T) {
 			commands := attack(nil)
 			step := night.Or(5, 1)
 			for i := 1; i <= commands; i += step {
-				for j := i + 1; j <= commands+20; j += step { // after the first lie there may be more commands
+				for j := i + 1; j <= commands+20; j += step { // the first lie may cause more commands
 					for k := range len(lies) * len(lies) {
 						attack(map[int]testserver.Action{i: lies[k%2], j: lies[k/2]})
 					}
@@ -161,9 +162,10 @@ func TestDeleteTwoLies(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// TestDeleteNeedsBoth takes one of the two witnesses away from a file or a directory that the server has. Either the
-// listings lack it for ever, and the server refuses what is asked about it with each reply, but has other words for what is
-// missing, or the same for all; or only the first listing lacks it, and the server says that it is missing. It is never deleted.
+// TestDeleteNeedsBoth gives only one of the two proofs that a name is missing, though the server has it. Either all
+// listings lack the name, and the server refuses each question about it, but by another reply than for a missing name,
+// or by the same reply for all names. Or the server replies that the name is missing, but only the first listing lacks
+// it. The file must not be deleted.
 func TestDeleteNeedsBoth(t *testing.T) {
 	asks, missing := []string{"SIZE", "MDTM", "MLST", "CWD"}, "550 No such file."
 	for _, name := range []string{"2", "b"} {
@@ -183,9 +185,9 @@ func TestDeleteNeedsBoth(t *testing.T) {
 						return testserver.Reply("500 What?")
 					case hiding && c.Arg == name && text != "" && slices.Contains(asks, c.Verb) && (text != missing || left == 0):
 						return testserver.Reply(text)
-					case hiding && text == "" && slices.Contains(asks[:3], c.Verb): // it says so of every file
+					case hiding && text == "" && slices.Contains(asks[:3], c.Verb): // this reply for every file
 						return testserver.Reply(missing)
-					case len(c.Arg) == 26 && err != nil && slices.Contains(asks, c.Verb): // nobody's
+					case len(c.Arg) == 26 && err != nil && slices.Contains(asks, c.Verb): // the random name
 						return testserver.Reply(missing)
 					}
 					return nil

@@ -22,36 +22,37 @@ import (
 // Deletion says how to delete.
 type Deletion struct {
 	Root     *os.Root   // the output directory
-	Most     int        // how many files may be deleted; math.MaxInt: any number, also if the server has no file left
-	Backup   bool       // they are moved to a new directory in .ftpfetch-trash instead
-	Dry      bool       // nothing is deleted, only told
-	Excluded bool       // files are deleted too that the filters leave out, although the server may have them
-	Tell     func(Gone) // is called for each file
+	Most     int        // how many files may be deleted; math.MaxInt: any number, even if the server has no file left
+	Backup   bool       // move files to a new directory in .ftpfetch-trash instead
+	Dry      bool       // only report files, delete none
+	Excluded bool       // also delete files that the filters leave out, although the server may have them
+	Tell     func(Gone) // called for each deleted file
 }
 
-// Gone is a file that is deleted.
+// Gone is a deleted file.
 type Gone struct {
 	Path string        // below the output directory
-	URL  *urlparse.URL // that it had
-	Size int64         // in bytes, here
-	Why  string        // in words for people
+	URL  *urlparse.URL // the URL that the file came from
+	Size int64         // size of the local file, in bytes
+	Why  string        // the reason, for the user
 }
 
-// Delete deletes files of the Trees that the server no longer has. All trees must have been listed whole. It is the one
-// place that decides. A file is deleted if
-//   - a ledger says that it came from below a tree, from the same login directory, and it is still as it was then;
+// Delete deletes the files of Trees that the server no longer has. All trees must have been listed whole. No other code
+// decides what to delete. Delete deletes a file if
+//   - a ledger says that it came from a tree, from the same login directory, and it has not changed since;
 //   - no tree of the run has a file of its path;
 //   - the filters do not leave it out;
 //   - a whole listing lacks it or a directory above it;
-//   - then, three times, each time on a new connection, another listing lacks it too, the server says of it, word for word,
-//     what it says of a name that nobody has, and still tells of another file of the same tree.
+//   - and then, in each of three rounds on new connections, another listing lacks it too, the server's reply about it is,
+//     word for word, its reply about a random name, and the server still reports the size of another file of the tree.
 //
-// What contradicts that is an error, and nothing is deleted, of any tree. With Excluded, files that the filters leave out are
-// deleted too, without a question: nobody wants them, whether the server has them or not.
+// If a reply contradicts a listing, Delete returns an error and deletes nothing, of any tree. With Excluded, Delete
+// also deletes the files that the filters leave out, without asking the server: they are unwanted, whether the server
+// has them or not.
 func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	name := ledger.Name
 	if d.Dry {
-		name += "-none" // which is not there: nothing is added to any
+		name += "-none" // this ledger does not exist, so nothing is added to any
 	}
 	l, err := ledger.Open(d.Root, name)
 	if err != nil {
@@ -76,10 +77,10 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	return cmp.Or(d.carryOut(l, lost), q.strange)
 }
 
-// candidates returns the files that the ledger knows, by path: those that the listings lack, and with Excluded those that the
-// filters leave out.
+// candidates returns the files of the ledger that may be deleted, sorted by path: in lost the files that the listings
+// lack, and in left, with Excluded, the files that the filters leave out.
 func (s *Source) candidates(d Deletion, l *ledger.Ledger) (lost, left []missing, err error) {
-	all := make(map[string]missing) // by path
+	all := make(map[string]missing) // keyed by path
 	err = l.Each(func(r ledger.Record) {
 		if m := s.missing(r, d.Excluded); m.path != "" && m.find(d.Root, l) {
 			all[m.path] = m
@@ -97,11 +98,11 @@ func (s *Source) candidates(d Deletion, l *ledger.Ledger) (lost, left []missing,
 
 func byPath(a, b missing) int { return cmp.Compare(a.path, b.path) }
 
-// carryOut deletes the files that are still as the ledger says.
+// carryOut deletes the files that still match the ledger.
 func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 	trash := ""
 	if d.Backup {
-		// no other run has it
+		// no other run uses this directory
 		trash = ".ftpfetch-trash/" + time.Now().UTC().Format("2006-01-02T150405.000000000Z")
 	}
 	var dirs disk.Dirs // of the backups
@@ -120,7 +121,7 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 	return dirs.Close()
 }
 
-// why says why the file is deleted.
+// why returns the reason why the file is deleted.
 func (m *missing) why() string {
 	if m.left {
 		return "left out by the filters"
@@ -128,7 +129,8 @@ func (m *missing) why() string {
 	return "no longer on the server"
 }
 
-// remove deletes the file or moves it to trash, and deletes the directories that go with it and are empty.
+// remove deletes the file or moves it to trash. It also deletes those of the m.dirs directories above it that are
+// empty.
 func (m *missing) remove(root *os.Root, trash string, dirs *disk.Dirs) error {
 	if err := m.discard(root, trash, dirs); err != nil {
 		return err

@@ -29,18 +29,19 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// flaky is a server whose listings lack names at random, and whose replies are now and then those to something else. Its
-// faults are independent of each other, so it can deceive any rule with some luck; the rule must leave it next to none. What
-// deceives most easily is a CWD that gets a 2yz and is not done: that is one command in 190 where a tenth of the commands
-// fail. Without rounds on new connections it lost a file in one of a few hundred runs that came to their end; now all three
-// rounds must have that fault in the same directory, or one as rare, which is one run in millions. A night has 12,000.
+// flaky is a server whose listings lack names at random, and which sometimes sends the reply to another command. Its
+// faults are independent, so with some luck they can defeat any rule; the rule must make that very rare. The most
+// dangerous fault is a CWD that gets a 2yz reply and is not executed. If a tenth of the commands fail, that is one
+// command in 190. Without rounds on new connections, one in a few hundred complete runs lost a file. Now all three
+// rounds must have that fault, or one as rare, in the same directory, which happens in one run in millions. A night has
+// 12,000 runs.
 type flaky struct {
 	afero.Fs
 	mu      sync.Mutex
 	rand    *rand.Rand
-	drops   float64             // how many of the names
-	fails   float64             // how many of the commands
-	unknown map[string]struct{} // commands
+	drops   float64             // fraction of names that a listing lacks
+	fails   float64             // fraction of commands that fail
+	unknown map[string]struct{} // commands that the server does not know
 	tree    map[string]string
 }
 
@@ -84,7 +85,7 @@ func (f *flaky) fault(c *testserver.Conn) testserver.Action {
 	return testserver.Cut(f.rand.Int64N(60), testserver.Closed)
 }
 
-// newFlaky returns a server with a tree at random. It has no fault before it is told so.
+// newFlaky returns a server with a random tree. It has no faults until the test sets them.
 func newFlaky(seed uint64) *flaky {
 	r := rand.New(rand.NewPCG(seed, 1))
 	f := &flaky{Fs: afero.NewMemMapFs(), rand: r, unknown: make(map[string]struct{}), tree: make(map[string]string)}
@@ -106,10 +107,10 @@ func newFlaky(seed uint64) *flaky {
 	return f
 }
 
-// TestDeleteFlaky mirrors trees again and again beside a server that loses names from its listings at random, and does
-// other things wrong. No file is ever deleted: the server has them all.
+// TestDeleteFlaky mirrors trees again and again from a server whose listings lack names at random, and which makes
+// other mistakes. The server has all files, so none may be deleted.
 func TestDeleteFlaky(t *testing.T) {
-	const shards = 4 // at once, because they wait for the disk
+	const shards = 4 // run in parallel, because they wait for the disk
 	trees := uint64(night.Or(40, 4000))
 	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
@@ -126,7 +127,7 @@ func TestDeleteFlaky(t *testing.T) {
 
 const flakyRuns = 3
 
-// mirrorFlaky fetches a tree, and mirrors it while the server has faults. It returns how many runs came to their end.
+// mirrorFlaky fetches a tree, and mirrors it while the server has faults. It returns how many runs completed.
 func mirrorFlaky(t *testing.T, seed uint64) (whole int) {
 	f, network, dir := newFlaky(seed), ftptest.NewNetwork(), t.TempDir()
 	s := testserver.New(t, &testserver.Options{FS: f, Tree: f.tree, ModTime: time.Unix(1e9, 0), Listen: network.Listen, Fault: f.fault})

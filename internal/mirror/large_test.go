@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestFiltersOfLargeDirectory lists a directory with more entries than package batch waits for before it begins to fetch. A
-// Source must keep it from fetching the files that its Filter rules out. Without one the files are all fetched.
+// TestFiltersOfLargeDirectory lists a directory so large that package batch fetches files before the listing is
+// complete. With a Filter, the unwanted files must not be fetched; without one, all files must be.
 func TestFiltersOfLargeDirectory(t *testing.T) {
 	const files = 1030
 	now := time.Now()

@@ -1,4 +1,5 @@
-// Package mirror keeps a directory as the tree of a server is: it knows files by age, and deletes those that are gone.
+// Package mirror keeps a local directory equal to a tree on a server. It selects files by age and size, and deletes
+// files that the server no longer has.
 package mirror
 
 import (
@@ -19,7 +20,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Client lists and answers questions: an [*ftpexec.Client], or what stands before one.
+// Client is an [*ftpexec.Client], or a type that wraps one.
 type Client interface {
 	download.Source
 	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
@@ -28,12 +29,12 @@ type Client interface {
 	CloseIdleConnections()
 }
 
-// Filter says which files of trees are wanted, by what listings say of them. The zero value wants all. A field is the flag
-// of its name, which the command sets: --min-age is MinAge.
+// Filter says which files of trees are wanted, by their ages and sizes. The zero value wants all. The command sets each
+// field by the flag of the same name: --min-age is MinAge.
 type Filter struct {
 	MinAge    time.Duration // 0 means any age
-	NewerThan time.Time     // files that have not changed since are not wanted; zero means any time
-	MaxSize   int64         // in bytes; 0 means any size. A file whose size is not told is wanted
+	NewerThan time.Time     // only files changed since then are wanted; zero means any time
+	MaxSize   int64         // in bytes; 0 means any size. A file of unknown size is wanted
 }
 
 // aged reports whether the age of files matters.
@@ -44,29 +45,29 @@ func (f Filter) large(e ftpexec.Entry) bool {
 	return f.MaxSize > 0 && e.Mode.IsRegular() && e.Size > f.MaxSize
 }
 
-// Source is a Client that leaves the files out of its listings that its Filter does not want, and remembers what is in them.
+// Source is a Client that omits unwanted files from its listings, and remembers the entries of all listings.
 type Source struct {
 	Client
 	Filter
-	Trees []batch.Task // of which files may be deleted
+	Trees []batch.Task // trees whose files may be deleted
 
-	left atomic.Int64 // files that are not wanted
+	left atomic.Int64 // number of unwanted files
 	mu   sync.Mutex
-	// the keys of all entries, and with the name "." of the directories that were listed whole
+	// seen has the keys of all entries, and, with the name ".", of the directories that were listed whole.
 	seen    map[uint64]struct{}
-	witness map[int]*urlparse.URL // of each of Trees, a file that is there
+	witness map[int]*urlparse.URL // for each of Trees, a file that the server has
 }
 
-// LeftOut returns how many files the listings so far have left out.
+// LeftOut returns how many files s has left out of its listings so far.
 func (s *Source) LeftOut() int64 { return s.left.Load() }
 
-// Entries is EntriesEarly, and tells nothing early.
+// Entries is EntriesEarly without the callbacks.
 func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
 	return s.EntriesEarly(ctx, dir, nil, nil)
 }
 
-// EntriesEarly lists a directory. It asks for the times that the listing tells too roughly to decide. With a Filter it
-// tells no entry early.
+// EntriesEarly lists a directory. It asks the server for the times that are too rough in the listing to decide. With a
+// Filter, it passes no entry to entry.
 func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func(ftpexec.Entry),
 	login func(string)) iter.Seq2[ftpexec.Entry, error] {
 	if s.Filter != (Filter{}) {
@@ -103,7 +104,7 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func
 	}
 }
 
-// sharpen yields the entries that are wanted by the times that the server tells when asked.
+// sharpen asks the server for the times of the entries, and yields the wanted entries.
 func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry,
 	yield func(ftpexec.Entry, error) bool) {
 	urls := make([]*urlparse.URL, len(rough))
@@ -127,14 +128,15 @@ func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry,
 	}
 }
 
-// unsure reports whether the time of an entry is told too roughly to decide: the clocks of two places may be a day apart.
+// unsure reports whether the time of an entry is too rough to decide. The time zones of server and client may be a day
+// apart.
 func (s *Source) unsure(e ftpexec.Entry) bool {
 	near := func(t time.Time) bool { return e.ModTime.Sub(t).Abs() < 48*time.Hour }
 	return e.ModTime.IsZero() || (e.Local || e.Precision > time.Second) &&
 		(near(s.NewerThan) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
 }
 
-// wants reports whether a file is old and new enough. One of which no time is known may still be in the making.
+// wants reports whether a file is old and new enough. A file of unknown time may still be being written.
 func (s *Source) wants(e ftpexec.Entry) bool {
 	t := e.ModTime
 	young := s.MinAge > 0 && (t.IsZero() || time.Since(t) < s.MinAge)
@@ -145,7 +147,7 @@ func (s *Source) wants(e ftpexec.Entry) bool {
 	return !young && !old
 }
 
-// see remembers an entry of the directory that has the key in.
+// see remembers an entry of the directory whose key is in.
 func (s *Source) see(in, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +157,7 @@ func (s *Source) see(in, name string) {
 	s.seen[key(in, name)] = struct{}{}
 }
 
-// listed remembers a directory that was listed whole, and one of the files in it if there is any.
+// listed remembers a directory that was listed whole, and as a witness one of its files, if it has any.
 func (s *Source) listed(in string, file *urlparse.URL) {
 	s.see(in, ".")
 	s.mu.Lock()
@@ -172,5 +174,6 @@ func top(t batch.Task) *urlparse.URL { return t.URLs[0].Child("", "") }
 
 var seed = maphash.MakeSeed()
 
-// key returns the same key for names of the same local file in the directory that has the key in.
+// key returns the key of a name in the directory whose key is in. Names that mean the same local file have the same
+// key.
 func key(in, name string) uint64 { return maphash.String(seed, localfile.Key(in+name)) }

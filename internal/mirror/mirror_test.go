@@ -29,20 +29,20 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// stand is a tree that was fetched, and of which the server has lost some since.
+// stand is a tree that was fetched, and some of whose files the server has lost since.
 type stand struct {
 	*testing.T
 	server     *testserver.Server
 	files      afero.Fs
 	top        string                              // the path of the tree on the server; "" is /t/
-	typed      func(name string) urlparse.Typecode // of its files; nil for the usual
-	regardless bool                                // of errors of the run before Delete
-	fetched    string                              // the directory with all of it
+	typed      func(name string) urlparse.Typecode // Tree.Type; may be nil
+	regardless bool                                // call Delete even if the run before it failed
+	fetched    string                              // local directory with the fetched tree
 	network    *ftptest.Network
 	fault      atomic.Pointer[func(*testserver.Conn) testserver.Action]
 }
 
-// kept are the files that the server keeps, lost those that it loses.
+// kept are the files that the server keeps, and lost the files that it loses.
 var kept, lost = []string{"1", "a/2", "a/b/3", "a/b/-l", "c/4"}, []string{"5", "a/sp ace", "a/d/6", "a/d/e/7"}
 
 func newStand(t *testing.T) *stand {
@@ -61,7 +61,7 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
-// attack is what the server does wrong at present.
+// attack is the server's Fault: it calls the current fault of s.
 func (s *stand) attack(c *testserver.Conn) testserver.Action {
 	if fault := s.fault.Load(); fault != nil {
 		return (*fault)(c)
@@ -69,7 +69,7 @@ func (s *stand) attack(c *testserver.Conn) testserver.Action {
 	return nil
 }
 
-// mirror fetches the tree into dir, and deletes there what is gone. It returns the names that it deletes.
+// mirror fetches the tree into dir, and deletes from dir the files that the server lost. It returns their names.
 func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (deleted []string, err error) {
 	d.Root = must.Get(os.OpenRoot(dir))(s)
 	defer d.Root.Close()
@@ -86,7 +86,7 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	return deleted, err
 }
 
-// again returns a new directory with what was fetched.
+// again returns a new copy of the directory with the fetched tree.
 func (s *stand) again() string {
 	dir := s.TempDir()
 	must.Do(s, filepath.WalkDir(s.fetched, func(name string, e fs.DirEntry, err error) error {
@@ -113,7 +113,7 @@ func there(dir string, names []string) (n int) {
 	return n
 }
 
-// TestDelete checks what is deleted and what is not.
+// TestDelete checks which files are deleted and which are kept.
 func TestDelete(t *testing.T) {
 	s := newStand(t)
 	all := []string{"5", "a/d/6", "a/d/e/7", "a/sp ace"}
@@ -130,7 +130,7 @@ func TestDelete(t *testing.T) {
 		{name: "moved", d: mirror.Deletion{Most: 4, Backup: true}, deleted: all},
 		{name: "changed here", d: mirror.Deletion{Most: 9}, deleted: all[1:], change: func(dir string) {
 			must.Do(t, os.Remove(filepath.Join(dir, "5")))
-			must.Do(t, os.WriteFile(filepath.Join(dir, "5"), []byte("contents of 5"), 0o644)) // of another time
+			must.Do(t, os.WriteFile(filepath.Join(dir, "5"), []byte("contents of 5"), 0o644)) // has another time
 		}},
 		{name: "not fetched", d: mirror.Deletion{Most: 9}, deleted: all, change: func(dir string) {
 			must.Do(t, os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644))
@@ -176,7 +176,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestDeleteLast deletes the last file of a directory, and a file of the login directory: other files of the tree are there.
+// TestDeleteLast deletes the last file of a directory, and a file of the login directory, while the tree has other
+// files.
 func TestDeleteLast(t *testing.T) {
 	s := newStand(t)
 	must.Do(t, s.files.Remove("/t/c/4"))
@@ -190,7 +191,7 @@ func TestDeleteLast(t *testing.T) {
 		t.Errorf("a directory that the server still has: %v", err)
 	}
 	s.top = "/"
-	must.Do(t, afero.WriteFile(s.files, "/0", nil, 0o644)) // an empty file proves as much as another
+	must.Do(t, afero.WriteFile(s.files, "/0", nil, 0o644)) // an empty file is a witness too
 	must.Do(t, afero.WriteFile(s.files, "/z", nil, 0o644))
 	dir = t.TempDir()
 	for _, want := range [][]string{nil, {"z"}} {
@@ -202,14 +203,14 @@ func TestDeleteLast(t *testing.T) {
 	}
 }
 
-// refusals are replies in place of others.
+// refusals are replies that replace the right ones.
 var refusals = []string{
 	"550 No such file or directory.", "550 Permission denied.", "550 Failed to open file.", "450 No files found", "550 No members found", "501 Syntax error.", "502 Command not implemented.",
 	"530 Please log in.", "200 OK", "226 Done.", "250 Done.", "213 0", "553 Not allowed.", "425 No data connection.", "451 Local error.",
 }
 
-// TestDeleteAttacked breaks everything that a server says: each reply becomes each refusal, alone and with all after it;
-// each listing ends after each byte; the connection ends at each command. No file that the server has is ever deleted.
+// TestDeleteAttacked replaces each reply by each refusal, alone and with all later replies, ends each listing after
+// each byte, and closes the connection at each command. No file that the server has may be deleted.
 func TestDeleteAttacked(t *testing.T) { synctest.Test(t, deleteAttacked) }
 
 func deleteAttacked(t *testing.T) {
@@ -258,7 +259,7 @@ func deleteAttacked(t *testing.T) {
 				attack(fmt.Sprintf("%s: the connection ends at command %d", known, n), at(n, n, testserver.End(end)))
 			}
 		}
-		for octets := int64(0); octets < 400; octets += int64(night.Or(70, 1)) { // more than a listing has
+		for octets := int64(0); octets < 400; octets += int64(night.Or(70, 1)) { // longer than a listing
 			for listing := range 5 {
 				attack(fmt.Sprintf("%s: listing %d ends at %d", known, listing, octets), func(n int, c *testserver.Conn) testserver.Action {
 					if c.Verb == known && c.Transfer == listing {
@@ -281,8 +282,8 @@ func deleteAttacked(t *testing.T) {
 	t.Logf("%d runs, %d files deleted", runs, deletions)
 }
 
-// TestAges lists files of several ages. A server without MLSD tells their times to the minute in a zone of its own: it is
-// asked for those that could be on either side.
+// TestAges lists files of several ages. A server without MLSD lists their times to the minute, in its own time zone.
+// The Source must ask it for the times that may lie on either side of a limit.
 func TestAges(t *testing.T) {
 	now := time.Now()
 	ages := map[string]time.Duration{"now": 0, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "year": 400 * 24 * time.Hour}
@@ -294,7 +295,7 @@ func TestAges(t *testing.T) {
 	tests := []struct {
 		minAge, newer time.Duration
 		want          string
-		asked         int // for their times, of the server without MLSD
+		asked         int // files whose times are asked for without MLSD
 	}{
 		{0, 0, "day hour minute now week year", 0},
 		{30 * time.Minute, 0, "day hour week year", 4},
@@ -303,7 +304,7 @@ func TestAges(t *testing.T) {
 		{30 * time.Second, 10 * 24 * time.Hour, "day hour minute week", 4},
 		{1000 * 24 * time.Hour, 0, "", 0},
 	}
-	for _, silent := range []string{"nothing", "MLSD", "MDTM"} { // what the server does not know
+	for _, silent := range []string{"nothing", "MLSD", "MDTM"} { // the command that the server does not know
 		for _, tt := range tests {
 			t.Run(fmt.Sprint(silent, tt.minAge, tt.newer), func(t *testing.T) {
 				s := testserver.New(t, &testserver.Options{FS: files, Fault: func(c *testserver.Conn) testserver.Action {
@@ -328,7 +329,7 @@ func TestAges(t *testing.T) {
 				switch silent {
 				case "nothing":
 					asked = 0
-				case "MDTM": // what may still be written is left out, what may be new is not
+				case "MDTM": // a file of unknown time counts as new: MinAge excludes it, NewerThan does not
 					want = map[string]string{"30m0s": "week year", "30s": "week"}[tt.minAge.String()]
 					if tt.minAge == 0 {
 						want = map[string]string{"1h30m0s": "day hour minute now"}[tt.newer.String()]

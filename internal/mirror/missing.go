@@ -14,18 +14,18 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// missing is a file here that a whole listing lacks, by its own name or by that of a directory above it, or that the
-// filters leave out.
+// missing is a local file that the filters leave out, or whose name, or the name of a directory above it, is missing
+// from a whole listing.
 type missing struct {
-	path    string        // below the output directory; "" if nothing is missing
+	path    string        // relative to the output directory; "" if nothing is missing
 	url     *urlparse.URL // of the file
-	left    bool          // the filters leave it out: the server may have it
+	left    bool          // the filters leave the file out, so the server may have it
 	in      *urlparse.URL // the directory that was listed; nil if no listing lacks the file
-	name    string        // what its listing lacks
-	dirs    int           // directories above it that go with it
+	name    string        // the name that this listing lacks
+	dirs    int           // number of directories above it to delete with it
 	witness *urlparse.URL // another file of the tree; nil if the server has none
-	size    int64         // of the file here
-	login   string        // the directory after the login from which it came; "" if unknown
+	size    int64         // size of the local file
+	login   string        // login directory when it was fetched; "" if unknown
 }
 
 // kind returns TypeDir if the listing lacks a directory above the file.
@@ -36,8 +36,8 @@ func (m *missing) kind() urlparse.Typecode {
 	return ""
 }
 
-// missing returns the file that r is about, if it is one of a tree, and no tree has it: the listings lack it or, if excluded
-// says so, the filters leave it out. Otherwise what the filters leave out is not missing.
+// missing returns the file of the record r if it belongs to a tree, but no tree has it: the listings lack it or, if
+// excluded is set, the filters leave it out. If excluded is not set, a file that the filters leave out is not missing.
 func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 	for i, t := range s.Trees {
 		below, covers := strings.CutPrefix(r.Local(),
@@ -50,7 +50,7 @@ func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 		case left && excluded:
 			at.left = true
 			at.dirs = leftAbove(t.Tree, below)
-		case left, at.in == nil: // it is not asked about, or this tree may have it
+		case left, at.in == nil: // the filters leave it out, or this tree may have it
 			return missing{}
 		default:
 			at.dirs = len(at.url.Dirs) - len(at.in.Dirs)
@@ -64,13 +64,13 @@ func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 	return m
 }
 
-// leaves reports whether the filters leave out a file of this size at a path of a tree. Ages are no filters here: what is
-// too young or too old for this run may be there.
+// leaves reports whether the filters leave out a file of this size at a path of a tree. It ignores ages, because a file
+// that is too new or too old for this run may have been fetched by another.
 func (s *Source) leaves(t *batch.Tree, below string, size int64) bool {
 	return !t.Includes(below, false) || s.MaxSize > 0 && size > s.MaxSize
 }
 
-// leftAbove returns how many directories above a path of a tree, from the last on, its filters leave out.
+// leftAbove returns how many directories directly above a path of a tree the filters leave out.
 func leftAbove(t *batch.Tree, below string) (n int) {
 	for dir := path.Dir(below); dir != "." && !t.Includes(dir, true); dir = path.Dir(dir) {
 		n++
@@ -81,7 +81,7 @@ func leftAbove(t *batch.Tree, below string) (n int) {
 // lookUp looks up a path in the listings of a tree.
 func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
 	m.url = top(t)
-	whole := true // the listings up to here
+	whole := true // all listings so far are whole
 	for i, name := range names {
 		in := m.url
 		kind := urlparse.TypeDir
@@ -105,9 +105,9 @@ func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
 	return m
 }
 
-// find reports whether the file is here as the ledger says, and notes from which login directory it came.
+// find reports whether the local file matches the ledger. It sets the size and the login directory.
 func (m *missing) find(root *os.Root, l *ledger.Ledger) bool {
-	// below a link is another file, which the server may have
+	// a path through a link leads to another file, which the server may have
 	for dir := path.Dir(m.path); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
 			return false

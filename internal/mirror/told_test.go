@@ -19,11 +19,11 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// teller is a Client that lists one entry, and tells more about it when it is asked.
+// teller is a Client that lists one entry, and reports another time or size for it when asked.
 type teller struct {
-	mirror.Client // nil: the tests ask for nothing else
+	mirror.Client // nil: the tests call no other method
 	lists, tells  ftpexec.Entry
-	err           error // of what it tells
+	err           error // error of the answer
 	asked         int
 }
 
@@ -40,8 +40,9 @@ func (s *teller) StatAll(_ context.Context, urls []*urlparse.URL) iter.Seq2[ftpe
 	}
 }
 
-// TestTimesThatAreAskedFor lists a file whose time is not told, or only roughly. The server is asked for it only if a Filter
-// needs it; then the entry has all of the time that the server tells, and an error of the question is one of the listing.
+// TestTimesThatAreAskedFor lists a file with no time or a rough one. The Source must ask the server for the time only
+// if a Filter needs it. Then the entry must have the server's time, and an error of the question must be an error of
+// the listing.
 func TestTimesThatAreAskedFor(t *testing.T) {
 	at := time.Unix(1e9, 0).UTC()
 	u := must.Get(urlparse.Parse("ftp://h/d/f"))(t)
@@ -54,7 +55,7 @@ func TestTimesThatAreAskedFor(t *testing.T) {
 	for what, tt := range map[string]struct {
 		filter mirror.Filter
 		lists  ftpexec.Entry
-		err    error // of the answer
+		err    error // error of the answer
 		want   []ftpexec.Entry
 		fails  error
 		asked  int
@@ -89,8 +90,8 @@ func TestTimesThatAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestDeleteAsksAboutDirectories hides a directory from all listings of a server without MLST. It says of the directory's
-// size and time what it says of a name that nobody has, and only CWD shows that it is there. Nothing is deleted.
+// TestDeleteAsksAboutDirectories hides a directory from all listings of a server without MLST. Its replies to SIZE and
+// MDTM are those for a missing name, and only CWD shows that the directory exists. No file may be deleted.
 func TestDeleteAsksAboutDirectories(t *testing.T) {
 	s := newHiding(t, "b")
 	fault := func(c *testserver.Conn) testserver.Action {
@@ -110,7 +111,8 @@ func TestDeleteAsksAboutDirectories(t *testing.T) {
 	}
 }
 
-// TestDeleteNeedsAFile has a server that tells the size of no file: it proves nothing about those that its listing lacks.
+// TestDeleteNeedsAFile checks that nothing is deleted if the server reports the size of no file, because it then proves
+// nothing about files that its listing lacks.
 func TestDeleteNeedsAFile(t *testing.T) {
 	s := newStand(t)
 	fault := func(c *testserver.Conn) testserver.Action {
@@ -127,7 +129,7 @@ func TestDeleteNeedsAFile(t *testing.T) {
 	}
 }
 
-// TestDeleteTyped deletes a file that was fetched in ASCII type, by the same flags.
+// TestDeleteTyped checks that a file that was fetched in ASCII type is deleted by a run with the same flags.
 func TestDeleteTyped(t *testing.T) {
 	s := newStand(t)
 	s.typed = func(string) urlparse.Typecode { return urlparse.TypeASCII }
@@ -141,7 +143,8 @@ func TestDeleteTyped(t *testing.T) {
 	}
 }
 
-// TestDeleteChangedHere changes what is here of files that the server has lost: only what is still as it was fetched is deleted.
+// TestDeleteChangedHere changes local files that the server has lost. Only the files that are still as they were
+// fetched may be deleted.
 func TestDeleteChangedHere(t *testing.T) {
 	s := newStand(t)
 	for what, change := range map[string]func(name string) error{
@@ -162,8 +165,8 @@ func TestDeleteChangedHere(t *testing.T) {
 	}
 }
 
-// TestDeleteUnreadableLine has a line that nothing reads in the first listing of a directory, which then is not whole: what it
-// lacks may be in that line. The server denies the file all the same, and it stays.
+// TestDeleteUnreadableLine puts a line that cannot be parsed into the first listing of a directory. The listing is then
+// not whole, because the line may be about the missing file. The file must stay although the server denies it.
 func TestDeleteUnreadableLine(t *testing.T) {
 	s := newStand(t)
 	s.regardless = true

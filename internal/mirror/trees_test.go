@@ -24,7 +24,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// forest are trees of several servers, logins and directories in one run.
+// forest has trees of several servers, logins and directories for one run.
 type forest struct {
 	*testing.T
 	servers []*testserver.Server
@@ -33,8 +33,8 @@ type forest struct {
 	dir     string
 }
 
-// newForest starts two servers with the same tree, and takes the directories /a/ and /b/ of two users of the one, and /a/ of
-// the other. Each tree has a directory of its own here.
+// newForest starts two servers with the same tree. Its trees are /a/ and /b/, of two users, on the first server, and
+// /a/ on the second. Each tree has its own local directory.
 func newForest(t *testing.T) *forest {
 	f := &forest{T: t, dir: t.TempDir()}
 	for range 2 {
@@ -78,8 +78,8 @@ func (f *forest) mirror(d mirror.Deletion, trees ...batch.Task) (deleted []strin
 	return deleted, err
 }
 
-// TestWitness empties each tree in turn, and others of the run lose a file or none. What the others have is no witness: no
-// file is deleted, unless the flag says that a tree may be empty.
+// TestWitness empties each tree in turn, while another tree loses a file or none. A file of another tree must not count
+// as a witness: nothing may be deleted unless Most allows an empty tree.
 func TestWitness(t *testing.T) {
 	f := newForest(t)
 	if deleted, err := f.mirror(mirror.Deletion{}, f.trees...); err != nil || deleted != nil {
@@ -87,7 +87,7 @@ func TestWitness(t *testing.T) {
 	}
 	other := 0
 	for i, at := range where {
-		for _, bare := range []bool{false, true} { // nothing at all, or directories without files
+		for _, bare := range []bool{false, true} { // an empty tree, or directories without files
 			kept := must.Get(afero.ReadDir(f.files[at.server], at.dir))(t)
 			must.Do(t, f.files[at.server].Rename(at.dir, "/kept"))
 			must.Do(t, f.files[at.server].MkdirAll(at.dir, 0o755))
@@ -95,7 +95,7 @@ func TestWitness(t *testing.T) {
 				must.Do(t, f.files[at.server].MkdirAll(at.dir+"/s", 0o755))
 			}
 			for n := range 2 {
-				if n == 1 { // another tree lacks a file, which must stay too: the run is a failure
+				if n == 1 { // another tree lacks a file, which must stay too, because the run fails
 					other = (i + 1) % len(where)
 					must.Do(t, f.files[where[other].server].Rename(where[other].dir+"/f0", "/moved"))
 				}
@@ -122,7 +122,8 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// TestTwoTreesHere mirrors two trees into one directory. What one of them has is not deleted when the other loses it.
+// TestTwoTreesHere mirrors two trees into one local directory. A file that one tree loses must stay if the other tree
+// has it.
 func TestTwoTreesHere(t *testing.T) {
 	f := newForest(t)
 	one, two := f.trees[0], f.trees[2]
@@ -133,7 +134,7 @@ func TestTwoTreesHere(t *testing.T) {
 	if deleted, err := f.mirror(mirror.Deletion{}, one, two); err != nil || deleted != nil {
 		t.Fatal(deleted, err)
 	}
-	for _, name := range []string{"/a/f0", "/a/s/g0"} { // of which the second server gets one
+	for _, name := range []string{"/a/f0", "/a/s/g0"} { // the second server gets the first of these
 		must.Do(t, f.files[0].Remove(name))
 	}
 	must.Do(t, afero.WriteFile(f.files[1], "/a/f0", []byte("/a0"), 0o644))
@@ -143,8 +144,9 @@ func TestTwoTreesHere(t *testing.T) {
 	}
 }
 
-// TestLoginDirectory moves the directory after the login, where the server has another tree of the same name. None of what
-// came from the first is deleted; what came from the second is, and a URL from the root does not mind.
+// TestLoginDirectory changes the login directory to one that has another tree of the same name. Files from the first
+// login directory must not be deleted, but files from the second may be. A URL from the root does not depend on the
+// login directory.
 func TestLoginDirectory(t *testing.T) {
 	for _, path := range []string{"/a/", "/%2Fa/"} {
 		home := "/"

@@ -1,3 +1,3 @@
-// Package release has tests of what a release consists of. They run with the build tag release and need git; see
+// Package release tests the contents of a release. The tests run with the build tag release and need git; see
 // docs/releasing.md.
 package release

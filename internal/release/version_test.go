@@ -18,7 +18,7 @@ const module = "example.com/ftpfetch"
 const commitTime = "2026-01-02T03:04:05Z"
 const tag = "v1.2.3"
 
-// TestVersion builds the command in each way that people build it, and compares what --version prints.
+// TestVersion builds the command in each way that people do, and compares the output of --version.
 func TestVersion(t *testing.T) {
 	checkout := newCheckout(t)
 	first := head(t, checkout)
@@ -42,7 +42,7 @@ func TestVersion(t *testing.T) {
 	compareVersion(t, "after a tag", build(t, checkout), "v1.2.4-0.20260102030405-"+second[:12])
 }
 
-// compareVersion runs the command.
+// compareVersion runs the command and compares its version.
 func compareVersion(t *testing.T, name, command, version string) {
 	t.Helper()
 	want := fmt.Sprintf("ftpfetch %s\nbuilt by %s for %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -67,7 +67,7 @@ func newCheckout(t *testing.T) string {
 	return dir
 }
 
-// exported returns the tag's source as an archive has it, without version control.
+// exported returns the tag's source as in an archive, without version control data.
 func exported(t *testing.T, checkout string) string {
 	dir := filepath.Join(t.TempDir(), "source")
 	run(t, checkout, "git", "worktree", "add", "-q", dir, tag)
@@ -87,7 +87,7 @@ func build(t *testing.T, dir string, flags ...string) string {
 	return command
 }
 
-// install returns the command as go install installs the tag, from a directory that stands for the module proxy. The
+// install returns the command as go install builds it from the tag. A directory stands in for the module proxy. The
 // modules that it needs come from this machine's cache.
 func install(t *testing.T, checkout string) string {
 	proxy, bin := t.TempDir(), t.TempDir()
@@ -96,10 +96,10 @@ func install(t *testing.T, checkout string) string {
 	write(t, filepath.Join(versions, tag+".info"), fmt.Sprintf(`{"Version":%q,"Time":%q}`, tag, commitTime))
 	write(t, filepath.Join(versions, tag+".mod"), run(t, checkout, "git", "show", tag+":go.mod"))
 	run(t, checkout, "git", "archive", "--prefix="+module+"@"+tag+"/", "-o", filepath.Join(versions, tag+".zip"), tag,
-		"--", ".", ":!internal/bench", ":!cmd/ftpfetch-fleet") // modules of their own
+		"--", ".", ":!internal/bench", ":!cmd/ftpfetch-fleet") // separate modules
 	cache := strings.TrimSpace(run(t, ".", "go", "env", "GOMODCACHE"))
 	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(cache)+"/cache/download")
-	t.Setenv("GOMODCACHE", t.TempDir()) // else the tag would stay in this machine's cache
+	t.Setenv("GOMODCACHE", t.TempDir()) // otherwise the tag would stay in this machine's cache
 	t.Setenv("GOBIN", bin)
 	run(t, bin, "go", "install", "-modcacherw", module+"/cmd/ftpfetch@"+tag)
 	return filepath.Join(bin, "ftpfetch")

@@ -11,10 +11,10 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestDocumentsNameWhatExists checks that the tests that SECURITY.md names and the files that ARCHITECTURE.md names exist.
+// TestDocumentsNameWhatExists checks that the tests named in SECURITY.md and the files named in ARCHITECTURE.md exist.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	var files []string
-	tests := make(map[string][]string) // the directories that have a test of this name
+	tests := make(map[string][]string) // the directories with a test of this name
 	declaration := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	must.Do(t, filepath.WalkDir(root, func(name string, _ os.DirEntry, err error) error {
 		if filepath.Ext(name) != ".go" {

@@ -15,15 +15,15 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// streams says which functions may name the standard output of the process, or that of a run as the caller gave it.
+// streams says which functions may name the standard output of the process, or the one that a caller gave a run.
 var streams = map[string][]string{
 	"os.Stdout": {"internal/cli.Standard", "internal/cli.standard"},
 	"stdio.Out": {"internal/cli.newRun"},
 	"r.Out":     {"internal/cli.saysWhere"},
 }
 
-// TestStandardOutput checks that whatever the command prints goes through show.Printer, which remembers what was lost:
-// nothing prints past it, and its stream is written to by Print, or else by a function that is given it as a writer.
+// TestStandardOutput checks that everything the command prints goes through show.Printer, which remembers lost output.
+// Nothing may bypass it. Only Print may write to its stream, or a function that gets the stream as a writer.
 func TestStandardOutput(t *testing.T) {
 	t.Chdir(root)
 	files := 0
@@ -51,7 +51,7 @@ func TestStandardOutput(t *testing.T) {
 	}
 }
 
-// prints returns what in decl may print to standard output so that an error is lost.
+// prints returns the nodes in decl that may print to standard output and lose an error.
 func prints(dir string, decl ast.Decl) (wrong []ast.Node) {
 	name := dir
 	if f, ok := decl.(*ast.FuncDecl); ok {
@@ -68,7 +68,7 @@ func prints(dir string, decl ast.Decl) (wrong []ast.Node) {
 			if writes(n) && dir != "internal/cli/show" {
 				wrong = append(wrong, n)
 			}
-		case *ast.ExprStmt: // a Flush says what all writes before it have lost
+		case *ast.ExprStmt: // a Flush returns the error of all writes before it
 			if call, ok := n.X.(*ast.CallExpr); ok && strings.HasSuffix(words(call.Fun), ".Flush") {
 				wrong = append(wrong, n)
 			}
@@ -78,7 +78,7 @@ func prints(dir string, decl ast.Decl) (wrong []ast.Node) {
 	return wrong
 }
 
-// writes reports whether a call is print or println, or one that writes to a field Out itself.
+// writes reports whether a call is print or println, or writes to a field Out itself.
 func writes(call *ast.CallExpr) bool {
 	fun := words(call.Fun)
 	to := ""
@@ -89,7 +89,7 @@ func writes(call *ast.CallExpr) bool {
 	return fun == "print" || fun == "println" || strings.HasSuffix(fun, ".Out.Write") || formats && strings.HasSuffix(to, ".Out")
 }
 
-// words returns a name such as a.b.c, or the end of one.
+// words returns a name such as a.b.c, or the end of such a name.
 func words(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -100,7 +100,7 @@ func words(e ast.Expr) string {
 	return ""
 }
 
-// TestStandardOutputFails checks that the rule finds every form of what it forbids.
+// TestStandardOutputFails checks that the rule finds every form that it forbids.
 func TestStandardOutputFails(t *testing.T) {
 	for _, text := range []string{
 		`fmt.Println("x")`, `fmt.Print()`, `fmt.Printf("x")`, `println()`, `print("x")`, `os.Stdout.Write(b)`, `f(os.Stdout)`, `_, err = fmt.Fprintln(r.print.Out, "x")`,
@@ -116,7 +116,8 @@ func TestStandardOutputFails(t *testing.T) {
 // flagged finds a flag of a command in a text.
 var flagged = regexp.MustCompile(`^--[a-z]|[ (:]--?[a-zA-Z]`)
 
-// TestErrorsNameNoFlags says that the library speaks of its own options. The command puts flags in their place (show.OneLine).
+// TestErrorsNameNoFlags checks that the library's errors name its own options. The command replaces them by flags
+// (show.OneLine).
 func TestErrorsNameNoFlags(t *testing.T) {
 	theirs := []string{"ls -l", "--location", "write curl -L ftp://host/path -o NAME, or a list of URLs alone"} // other programs' flags
 	for _, dir := range []string{"urlparse", "ftpexec", "download", "testserver"} {

@@ -1,3 +1,3 @@
-// Package rules has no code. Its tests enforce rules of the repository: which imports are allowed, what no file may say,
-// what the public packages export, and that the program of README.md work.
+// Package rules has no code. Its tests enforce rules of the repository: which imports are allowed, what files must not
+// contain, what the public packages export, and that the programs of README.md work.
 package rules

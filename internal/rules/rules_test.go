@@ -32,7 +32,8 @@ const module = "example.com/ftpfetch/"
 // root is the top of the repository.
 const root = "../.."
 
-// mayImport says which packages of this repository a package's code may import, and which other modules it must not.
+// mayImport says which packages of this repository a package's code may import, and which other packages it must not
+// import.
 var mayImport = map[string]struct{ own, not []string }{
 	"urlparse":                    {own: []string{"internal/printable"}, not: []string{"net", "os"}},
 	"internal/urls":               {own: []string{"urlparse"}, not: []string{"net", "os"}},
@@ -70,12 +71,13 @@ var mayImport = map[string]struct{ own, not []string }{
 	"internal/network/proxy":      {},
 	"internal/network/tcp":        {},
 	"internal/network/gateway":    {own: []string{"urlparse", "ftpexec", "internal/printable", "internal/network/proxy", "internal/urls"}, not: []string{"github.com/spf13/pflag"}},
-	"examples/fetch":              {own: []string{"ftpexec"}}, // the examples use what their readers can
+	"examples/fetch":              {own: []string{"ftpexec"}}, // the examples import only what readers can
 	"examples/go-getter":          {own: []string{"urlparse", "ftpexec", "download", "download/batch", "download/manifest", "testserver"}},
 	"testserver":                  {own: []string{"internal/throwaway"}, not: []string{"github.com/spf13/pflag", "github.com/jlaffaye/ftp"}},
 }
 
-// cmd -> download -> ftpexec -> urlparse, and ftpexec -> wire; never the other way.
+// TestImportsRunOneWay checks that imports go cmd -> download -> ftpexec -> urlparse and ftpexec -> wire, and never
+// back.
 func TestImportsRunOneWay(t *testing.T) {
 	t.Chdir(root)
 	for dir, may := range mayImport {
@@ -106,11 +108,11 @@ func imports(t *testing.T, file string) (paths []string) {
 	return paths
 }
 
-// public are the packages that docs/api.md promises.
+// public are the packages whose compatibility docs/api.md promises.
 var public = []string{"urlparse", "ftpexec", "ftpexec/ftpfs", "ftpexec/ftphttp", "download", "download/digest", "download/manifest", "download/batch", "testserver"}
 
-// loader returns an importer of the public packages, and of all that they and their tests import, as the go command
-// compiles them.
+// loader returns an importer of the public packages and their dependencies, including those of their tests, as compiled
+// by the go command.
 func loader(t *testing.T) types.Importer {
 	t.Helper()
 	args := []string{"go", "list", "-export", "-deps", "-test", "-f", "{{.ImportPath}}\t{{.Export}}"}
@@ -127,14 +129,14 @@ func loader(t *testing.T) types.Importer {
 	})
 }
 
-// What no file of these directories may say, and no file below them.
+// TestForbidden checks what the files in these directories and below must not contain.
 func TestForbidden(t *testing.T) {
 	t.Chdir(root)
 	all := []string{"ftpexec", "download", "internal/cli", "internal/network/gateway", "internal/cli/netrc", "internal/network/proxy"}
 	for _, rule := range []struct {
 		why   string
 		dirs  []string
-		tests bool // in tests, or else in what is no test
+		tests bool // in tests; otherwise in all other files
 		words *regexp.Regexp
 	}{
 		{"compile a regular expression when it is first used, not when the command starts", all, false, regexp.MustCompile(`= regexp\.MustCompile\(`)},
@@ -223,7 +225,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// names returns the names of all surfaces in order, those of a type's methods beside the type.
+// names returns the names of all surfaces, sorted. The methods of *T stand beside those of T.
 func names(surfaces ...surface) []string {
 	all := map[string]bool{}
 	for _, s := range surfaces {
@@ -243,12 +245,13 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// readmeProgram and readmeCommands find the programs and the commands of README.md.
+// readmeProgram and readmeCommands match the programs and the commands of README.md.
 var readmeProgram = regexp.MustCompile(`(?m)^    package main\n(?:\n|    .*\n)+`)
 var readmeCommands = regexp.MustCompile(`(?m)^    (go mod .*)$`)
 
-// TestReadmePrograms builds the programs of README.md in a new module, by the commands that README.md gives, and runs them.
-// The network is not used: "go mod tidy" may miss modules that only tests of other modules need (-e); the build may not.
+// TestReadmePrograms builds the programs of README.md in a new module, with the commands that README.md gives, and runs
+// them. It uses no network: "go mod tidy" may miss modules that only tests of other modules need (-e), but the build
+// may not.
 func TestReadmePrograms(t *testing.T) {
 	_, _, _ = download.Options{}, ftphttp.Transport{}, ftpfs.FS{} // so that their modules are in the cache
 	checkout := must.Get(filepath.Abs(root))(t)

@@ -15,33 +15,33 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// shape is how code is written, in numbers of places that a reviewer would stop at.
+// shape counts the places in the code at which a reviewer would stop.
 type shape struct {
-	tangled int // functions of a cyclomatic complexity over 15
+	tangled int // functions with a cyclomatic complexity over 15
 	long    int // functions of more than 60 lines
 	idle    int // if X; cond where cond does not use what X assigns
-	mapped  int // literal maps that are indexed where they stand, as an if and else
+	mapped  int // literal maps that are indexed where they stand, in place of if and else
 	bare    int // types without a comment
 	wide    int // lines of code over 120 columns
 
-	lines     int // lines of code: neither empty nor a comment alone
+	lines     int // lines of code: neither empty nor only a comment
 	over100   int // lines of code over 100 columns
 	functions int
 	ways      int // the cyclomatic complexity of all functions together
 }
 
-// most is the shape that the product may have: it has no such place.
+// most is the shape that the product may have at most: none of these places.
 var most = shape{}
 
 const (
-	mostOver100 = 0.015 // of the lines of code
-	mostWays    = 4.3   // of a function, in the mean
+	mostOver100 = 0.015 // of all lines of code
+	mostWays    = 4.3   // on average per function
 )
 
-// outside matches what is no part of the product.
+// outside matches the files that are not part of the product.
 var outside = regexp.MustCompile(`^internal/(bench|interop|release|rules|throwaway)|proxytest|^cmd/ftpfetch-|_test\.go$`)
 
-// TestShape holds that the product has no more such places than before.
+// TestShape checks that the product has no such places.
 func TestShape(t *testing.T) {
 	t.Chdir(root)
 	var got shape
@@ -70,7 +70,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// measure counts the columns of the lines of code, in bytes. A tab has four.
+// measure counts the lines of code and their columns, in bytes. A tab counts as four columns.
 func (s *shape) measure(text string) {
 	for line := range strings.Lines(text) {
 		code := strings.TrimSpace(line)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// surface maps each exported thing of a package, by its name as docs/api.txt writes it, to what it is.
+// surface maps each exported name of the packages, as docs/api.txt writes it, to its declaration.
 type surface map[string]string
 
-// add adds the exported things of p under dir.
+// add adds the exported names of p, which is in dir.
 func (s surface) add(dir string, p *types.Package) {
 	w := writer{s, p}
 	for _, name := range p.Scope().Names() {
@@ -29,7 +29,7 @@ func (s surface) add(dir string, p *types.Package) {
 	}
 }
 
-// writer writes the things of a package.
+// writer writes the names of a package.
 type writer struct {
 	surface
 	own *types.Package
@@ -60,8 +60,8 @@ func (w writer) typeName(dir string, o *types.TypeName) {
 	}
 }
 
-// fields adds the exported fields, and those that an unexported embedded struct lends. It reports whether there are no
-// others: only then do callers make values of their own and compare them.
+// fields adds the exported fields, including those promoted from unexported embedded structs. It reports whether there
+// are no others: only then do callers write values of the type and compare them.
 func (w writer) fields(name string, s *types.Struct) (all bool) {
 	all = true
 	for f := range s.Fields() {
@@ -81,8 +81,8 @@ func (w writer) fields(name string, s *types.Struct) (all bool) {
 	return all
 }
 
-// interfaceMethods adds the methods of an interface. One with unexported methods cannot be implemented elsewhere, so that
-// it may get more.
+// interfaceMethods adds the methods of an interface. An interface with unexported methods cannot be implemented
+// elsewhere, so methods may be added to it later.
 func (w writer) interfaceMethods(name string, i *types.Interface) (closed string) {
 	if !i.IsMethodSet() {
 		closed = " " + w.text(i)
@@ -102,7 +102,7 @@ func (w writer) interfaceMethods(name string, i *types.Interface) (closed string
 	return closed
 }
 
-// methods adds the methods of T and *T, with those that an unexported embedded type lends.
+// methods adds the methods of T and *T, including those promoted from unexported embedded types.
 func (w writer) methods(dir, name string, t types.Type) {
 	values := types.NewMethodSet(t)
 	for m := range types.NewMethodSet(types.NewPointer(t)).Methods() {

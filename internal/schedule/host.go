@@ -6,36 +6,38 @@ import (
 	"time"
 )
 
-// host is what is known about a server, and the jobs that wait for it.
+// host has what the run knows about a server, and the queued jobs for it.
 type host[T any] struct {
 	name          string
 	jobs, finders []Job[T] // queued
 	tokens        int      // in use
-	known         bool     // it has served a job
+	known         bool     // the host has served a job
 
-	ceiling int           // connections that it bears; 0 means unknown
-	probe   time.Time     // when to try one more than the ceiling
-	probing bool          // the ceiling was raised to try that
-	patient time.Duration // from one probe to the next
-	pause   time.Time     // start no job before
-	alone   int           // how often in a row it refused the only connection
-	unused  int           // how many jobs in a row it did not serve
-	givenUp error         // why no job may connect to it any more
+	ceiling int           // connections that it accepts; 0 means unknown
+	probe   time.Time     // when to try one connection above the ceiling
+	probing bool          // the ceiling was raised for that probe
+	patient time.Duration // time between probes
+	pause   time.Time     // start no job before this time
+	alone   int           // refusals of the only connection in a row
+	unused  int           // jobs in a row that it did not serve
+	givenUp error         // why no job may connect to it; nil if they may
 }
 
 const (
-	// firstProbe and lastProbe bound the time until one connection above the ceiling is tried. It doubles if that is refused.
+	// firstProbe and lastProbe bound the time until the run tries one connection above the ceiling. The time doubles
+	// when the server refuses that connection.
 	firstProbe = 30 * time.Second
 	lastProbe  = 10 * time.Minute
-	// longestPause bounds the pause after the server has refused the only connection. The pauses double from one second.
+	// longestPause bounds the pause after the server has refused the only connection. Pauses start at one second and
+	// double.
 	longestPause = time.Minute
-	// mostMissed is how many jobs in a row a host may fail to serve.
+	// mostMissed is how many jobs in a row a host may fail to serve before the run gives it up.
 	mostMissed = 3
-	// manyJobs is how many queued jobs make those wait that find more.
+	// manyJobs is the number of queued jobs above which jobs that find others must wait.
 	manyJobs = 1024
 )
 
-// room returns how many more tokens h has. It raises the ceiling if it is time to try that.
+// room returns how many more tokens h has. It raises the ceiling if a probe is due.
 func (h *host[T]) room(perHost int, now time.Time) int {
 	most := cmp.Or(perHost, math.MaxInt32)
 	if h.ceiling == 0 || h.ceiling >= most {
@@ -49,7 +51,8 @@ func (h *host[T]) room(perHost int, now time.Time) int {
 	return h.ceiling - h.tokens
 }
 
-// full records that the server refused one of the connections in use. It returns the new ceiling, 0 if that was the only one.
+// full records that the server refused one of the connections in use. It returns the new ceiling, or 0 if there was
+// only that connection.
 func (h *host[T]) full(err error, patience int) int {
 	now := time.Now()
 	h.patient = max(h.patient, firstProbe)
@@ -95,14 +98,14 @@ func (h *host[T]) take() Job[T] {
 // Turn is one run of a job.
 type Turn[T any] struct {
 	Job[T]
-	// GivenUp is why the run has given up the host: the job must not connect to it. It is nil for all other jobs.
+	// GivenUp, if not nil, is why the run has given up the host. The job must then not connect to it.
 	GivenUp error
 
 	s      *scheduler[T]
 	h      *host[T]
 	tokens int
 	begun  time.Time
-	alone  int // what scheduler.starts was when t was launched, if no other job ran; or else 0
+	alone  int // scheduler.starts at the launch of t, if no other job ran; else 0
 }
 
 func (t *Turn[T]) take(n int) {
@@ -123,21 +126,23 @@ func (t *Turn[T]) Follows() bool {
 	return len(t.h.jobs) > 0 && t.s.ctx.Err() == nil
 }
 
-// Alone reports whether no other job has run since t began, and t has one token at most.
+// Alone reports whether no other job has run since t began, and t has at most one token.
 func (t *Turn[T]) Alone() bool {
 	defer t.s.lock()()
 	return t.alone == t.s.starts && t.tokens <= 1
 }
 
-// Release gives back the tokens of t: the host has served its job, which may go on with other work until it ends.
+// Release gives back the tokens of t. It means that the host has served the job, which may continue with work that does
+// not need the host.
 func (t *Turn[T]) Release() {
 	defer t.s.change()()
 	t.h.served()
 	t.take(-t.tokens)
 }
 
-// MayBeFull reports whether the host may have refused a connection without a word because it has too many: others to it
-// are in use; or it is known to accept connections, and has refused the only one just a few times, or fewer than times.
+// MayBeFull reports whether the host may have refused a connection, without giving a reason, because it has too many.
+// That may be so if other connections to it are in use, or if it has refused the only connection fewer than times in a
+// row. A host that is known to accept connections may refuse a few times more.
 func (t *Turn[T]) MayBeFull(times int) bool {
 	defer t.s.lock()()
 	h := t.h
@@ -147,7 +152,8 @@ func (t *Turn[T]) MayBeFull(times int) bool {
 	return h.tokens > t.tokens || h.alone < times
 }
 
-// Spare takes up to n more tokens of the host that no queued job needs, and returns how many. t keeps them until it ends.
+// Spare takes up to n more tokens of the host, if no queued job needs them, and returns how many it took. t keeps them
+// until it ends.
 func (t *Turn[T]) Spare(n int) int {
 	defer t.s.lock()()
 	if t.s.queued > 0 || t.s.feeding || t.GivenUp != nil {

@@ -16,8 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hostModel says what a host may do: it knows the ceiling that the last refusal told, and when one more connection may be
-// tried.
+// hostModel is a model of what a host may do. It knows the ceiling since the last refusal, and when a probe may follow.
 type hostModel struct {
 	*rapid.T
 	h       host[int]
@@ -59,8 +58,8 @@ func (m *hostModel) refuse() {
 	m.known, m.at, m.h.tokens = got, time.Now(), live
 }
 
-// TestHostModel lets connections start, end and be refused in random order: never are there more than the ceiling known at
-// that time, except for one that tries whether there may be more, a while after the last refusal.
+// TestHostModel starts, ends and refuses connections in random order. There must never be more than the known ceiling,
+// except one probe, some time after the last refusal.
 func TestHostModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		perHost := rapid.IntRange(0, 6).Draw(r, "per host")
@@ -90,8 +89,8 @@ func TestHostModel(t *testing.T) {
 	})
 }
 
-// TestHostWaits checks the times that docs/many.md names: when one more connection is tried if the server refuses each of
-// them, and how long the pauses are after it has refused the only one, and how many if it does not say why.
+// TestHostWaits checks the times that docs/many.md names: the times of probes if the server refuses each, the lengths
+// of the pauses after it has refused the only connection, and their number if it gives no reason.
 func TestHostWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := host[int]{tokens: 2}
@@ -128,7 +127,7 @@ func TestHostWaits(t *testing.T) {
 	})
 }
 
-// TestAlarmStops checks that no timer is left when a run has ended, or was interrupted in a pause.
+// TestAlarmStops checks that no timer runs after a run has ended, or was interrupted in a pause.
 func TestAlarmStops(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"ended": math.MaxInt64, "interrupted": 1500 * time.Millisecond} {
 		for jobs := range 3 { // 0 means that the search runs too
@@ -154,8 +153,8 @@ func TestAlarmStops(t *testing.T) {
 	}
 }
 
-// TestShort checks that jobs which need more open files than there are run in smaller numbers, each until it ends,
-// whatever else ends meanwhile.
+// TestShort checks that fewer jobs run at a time if they need more open files than there are, and that each job still
+// runs to its end.
 func TestShort(t *testing.T) {
 	for jobs := range 17 { // 0 means that the search runs too
 		for bears := 1; bears < 9; bears++ {
@@ -191,7 +190,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// TestFinders checks that jobs that find others come first, but not while many are queued.
+// TestFinders checks that jobs that find others run first, but not while many jobs are queued.
 func TestFinders(t *testing.T) {
 	var order []string
 	finder := func(name string, n int) Job[task] {
@@ -224,7 +223,8 @@ func TestFinders(t *testing.T) {
 	}
 }
 
-// TestSearchBegins checks how many connections are tried after the first: twice as many, or fewer where files are large.
+// TestSearchBegins checks the number of connections that the search tries second: twice the first number, or less if
+// files are large.
 func TestSearchBegins(t *testing.T) {
 	for _, tt := range []struct {
 		far        bool
@@ -250,12 +250,12 @@ func TestSearchBegins(t *testing.T) {
 	}
 }
 
-// TestSearchRests checks when the search tries another number after it has found one: in the eighth period, or when what
-// comes in has changed clearly, but never in the first; and which number that is.
+// TestSearchRests checks when the search tries another number after it has found one, and which: in the eighth period,
+// or when the reward has changed clearly, but never in the first period.
 func TestSearchRests(t *testing.T) {
 	const reward = 1e6
 	for _, tt := range []struct {
-		base, from int // from is how many periods it has rested
+		base, from int // from is the number of periods rested
 		gain       float64
 		step       int
 	}{

@@ -18,10 +18,10 @@ import (
 type road struct {
 	name         string
 	rtt          time.Duration
-	shared, each float64 // bytes per second of all connections, and of one
-	bears        int     // connections; 0: any number
-	noise        float64 // how much of its rate a file and a second may lose by chance
-	worse        float64 // how much of shared each connection above eight takes away
+	shared, each float64 // bytes per second of all connections together, and of one
+	bears        int     // connections that the server accepts; 0: any number
+	noise        float64 // fraction of the rate that a file, or a second, may lose at random
+	worse        float64 // fraction of shared lost by each connection above eight
 }
 
 // ride is a run on a road.
@@ -29,14 +29,14 @@ type ride struct {
 	road
 	mu       sync.Mutex
 	rand     *rand.Rand
-	idle     int // connections that are logged in
+	idle     int // idle connections that are logged in
 	open     int
-	active   int // transfers
+	active   int // active transfers
 	received int64
 	most     int
 }
 
-// rate returns what one of the active transfers gets at this moment.
+// rate returns the current rate of one active transfer.
 func (r *ride) rate(luck float64) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,8 +44,8 @@ func (r *ride) rate(luck float64) float64 {
 	return min(r.each*luck, shared/float64(r.active))
 }
 
-// file fetches one: a connection takes seven round trips to log in, a file three, and its rate doubles with each until it
-// is what the road bears. The counter moves as that of a transfer without buffers does.
+// file simulates the download of a file. The login takes seven round trips and a file three. The rate of a transfer
+// doubles with each round trip up to the limit of the road. The byte counter moves as for a transfer without buffers.
 func (r *ride) file(ctx context.Context, size float64) bool {
 	r.mu.Lock()
 	trips := 3
@@ -94,8 +94,8 @@ func (r *ride) file(ctx context.Context, size float64) bool {
 	return true
 }
 
-// fetch fetches n files with a number of connections, until ctx ends; 0 connections means that the search finds the number.
-// It returns how long that took, how many files came whole, and the most connections.
+// fetch fetches n files over jobs connections, for at most limit. If jobs is 0, the search finds the number of
+// connections. fetch returns the time taken, the number of complete files and the most connections.
 func (r road) fetch(t *testing.T, seed, jobs, n int, size float64, limit time.Duration) (took time.Duration, whole, most int) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -119,12 +119,13 @@ func (r road) fetch(t *testing.T, seed, jobs, n int, size float64, limit time.Du
 	return took, whole, most
 }
 
-// TestRoads compares the search with the best fixed number, which fetches for ten seconds or longer.
+// TestRoads compares the search with the best fixed number of connections, in runs that take that number ten seconds or
+// longer.
 func TestRoads(t *testing.T) {
 	const mb, ms = 1e6, time.Millisecond
 	roads := []struct {
 		road
-		bound float64 // of the ratio of the times
+		bound float64 // upper bound of the ratio of the times
 	}{
 		{road{name: "LAN", rtt: ms / 2, shared: 110 * mb, each: 110 * mb}, 1.1},
 		{road{name: "fast", rtt: 20 * ms, shared: 120 * mb, each: 10 * mb, noise: 0.3}, 1.3},
@@ -136,7 +137,7 @@ func TestRoads(t *testing.T) {
 		{road{name: "a crowd harms", rtt: 51 * ms, shared: 6 * mb, each: 3 * mb, worse: 0.08}, 1.3},
 		{road{name: "loss", rtt: 51 * ms, shared: 12 * mb, each: 0.4 * mb, noise: 0.7}, 1.3},
 		{road{name: "DSL", rtt: 150 * ms, shared: mb, each: mb, noise: 0.2}, 1.3},
-		{road{name: "around the world", rtt: 300 * ms, shared: 5 * mb, each: mb / 10, noise: 0.5}, 1.3}, // ten seconds are eleven files
+		{road{name: "around the world", rtt: 300 * ms, shared: 5 * mb, each: mb / 10, noise: 0.5}, 1.3}, // eleven files take ten seconds
 	}
 	for i := 0; i < len(roads); i += night.Or(3, 1) {
 		r := roads[i]
@@ -165,7 +166,7 @@ func TestRoads(t *testing.T) {
 	}
 }
 
-// TestSearchLeavesOne checks, on a simulated clock, that the search goes down where one connection fills the link.
+// TestSearchLeavesOne checks, on a simulated clock, that the search goes down if one connection fills the link.
 func TestSearchLeavesOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := simulate(t, 20<<20, 40<<20)
@@ -179,10 +180,10 @@ func TestSearchLeavesOne(t *testing.T) {
 	})
 }
 
-// simulate fetches files of size over a link of rate bytes per second, and a quarter of a second more for each. It returns how
-// many connections were in use, second by second.
+// simulate fetches files of size bytes over a link of rate bytes per second, with a quarter of a second extra for each
+// file. It returns the number of connections in use in each second.
 func simulate(t *testing.T, rate, size float64) (used []int) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // in a shorter time the mean depends on chance
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // over a shorter time the mean would depend on chance
 	defer cancel()
 	var now atomic.Int64
 	var received atomic.Int64
@@ -214,7 +215,7 @@ func simulate(t *testing.T, rate, size float64) (used []int) {
 	return used
 }
 
-// TestSearchSettles feeds the search with utilities directly, and checks that it ends within ten percent of the best.
+// TestSearchSettles feeds utilities to the search directly, and checks that it settles within ten percent of the best.
 func TestSearchSettles(t *testing.T) {
 	for knee := 1; knee <= most; knee++ {
 		t.Run(fmt.Sprint(knee), func(t *testing.T) {
@@ -239,11 +240,11 @@ func TestSearchSettles(t *testing.T) {
 	}
 }
 
-// TestSearchPrice checks the numbers that docs/many.md names: where the search begins and ends, and what a connection must
-// add to stay.
+// TestSearchPrice checks the numbers that docs/many.md names: the bounds of the search, and how much a connection must
+// add to be kept.
 func TestSearchPrice(t *testing.T) {
 	for _, tt := range []struct {
-		each float64 // what one more connection multiplies the rate by
+		each float64 // factor by which each connection changes the rate
 		want int
 	}{{1, 1}, {1.018, 1}, {1.1, 32}} {
 		var s Search

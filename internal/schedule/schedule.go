@@ -1,9 +1,9 @@
-// Package schedule runs many jobs at once, each on a server, and finds out how many connections each server and the
-// network bear.
+// Package schedule runs many jobs at the same time, each on a server, and finds out how many connections each server
+// accepts and the network can use.
 //
-// A job holds one token of its server for as long as it runs, which stands for one connection. No job ever waits while it
-// holds a token, so that no order of events can lock the run up: a job that the server has no room for gives its token
-// back and returns to the queue.
+// A running job holds one token of its server, which stands for one connection. No job waits for a token while it holds
+// one, so the run cannot deadlock: a job whose connection the server refuses gives its token back and returns to the
+// queue.
 package schedule
 
 import (
@@ -18,16 +18,17 @@ import (
 
 // Options limits a run.
 type Options struct {
-	// tokens in use at once, of all hosts together; 0 means that [Search] finds the number
+	// Jobs is the most tokens in use at a time, of all hosts together; 0 means that [Search] finds the number.
 	Jobs    int
-	PerHost int // tokens in use at once for each host; 0 means no limit
-	// how many times in a row a host may refuse every connection before the run gives it up
+	PerHost int // the most tokens in use at a time for each host; 0 means no limit
+	// Patience is how many times in a row a host may refuse the only connection before the run gives it up.
 	Patience int
-	// the most jobs that need no token, because their host was given up, or because they have given theirs back
+	// Without is the most running jobs without a token, because their host was given up or they gave theirs back.
 	Without  int
-	Received func() int64 // how many bytes have come in so far; needed only if Jobs is 0
-	// Full, if not nil, is called when a host has refused a connection and is not given up, with the number that it is
-	// believed to bear; 0 means that it refused the only one, and that the run pauses. It must not call the scheduler.
+	Received func() int64 // returns how many bytes have arrived so far; needed only if Jobs is 0
+	// Full, if not nil, is called when a host has refused a connection and is not given up. ceiling is how many
+	// connections the host seems to accept; 0 means that it refused the only one, and that the run pauses. Full must
+	// not call the scheduler.
 	Full func(host string, ceiling int)
 }
 
@@ -35,17 +36,17 @@ type Options struct {
 type Job[T any] struct {
 	Host  string
 	Value T
-	// Finds means that the job may add others. Such jobs run first while few others are queued for the host, because they
-	// show how much there is to do.
+	// Finds means that the job may add other jobs. Such jobs run first while few jobs are queued for the host, because
+	// they show how much there is to do.
 	Finds bool
-	// Last means that the source has no other, so that this one may take what is to spare.
+	// Last means that the source has no more jobs, so that this one may take spare tokens.
 	Last bool
 }
 
-// ErrLate is the cause with which a context of a job ends when the time for it has passed.
+// ErrLate is the cause of a job's context that ends because the time for the job is over.
 var ErrLate = fmt.Errorf("not done in time: %w", context.DeadlineExceeded)
 
-// GivenUp is why no job may connect to a host any more.
+// GivenUp is the reason why the run has given up a host, so that no job may connect to it.
 type GivenUp struct{ error }
 
 func (e *GivenUp) Unwrap() error { return e.error }
@@ -68,27 +69,29 @@ const (
 	short
 )
 
-// Done means that the job is over and that the server has answered, with or without success.
+// Done means that the job is over and that the server has served it, whether the job succeeded or not.
 var Done = Verdict{}
 
-// Untouched means that the job is over, and that it did not need the server.
+// Untouched means that the job is over and did not need the server.
 var Untouched = Verdict{kind: untouched}
 
-// Short means that this process has too little of something, such as open files, for all jobs that run. The job returns
-// to the front of its queue, and from now on fewer tokens are in use. One that is [Turn.Alone] must not say so for ever.
+// Short means that this process lacks a resource, such as open files, for all running jobs. The job returns to the
+// front of its queue, and the run uses fewer tokens from then on. A job that is [Turn.Alone] must not return Short for
+// ever.
 var Short = Verdict{kind: short}
 
 // Full means that the server has too many connections, as err says. The job returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 
-// Unusable means that the job is over because the host let nobody in or did not serve it. After a few in a row, the host is given up.
+// Unusable means that the job is over because the host refused it entry or did not serve it. After a few such jobs in a
+// row, the run gives up the host.
 func Unusable(err error) Verdict { return Verdict{kind: unusable, err: err} }
 
-// Then means that the job is not over after all: it must run again, on host.
+// Then returns v changed to mean that the job is not over, but must run again, on host.
 func (v Verdict) Then(host string) Verdict { v.next = host; return v }
 
-// Run runs the jobs of source, and those that they add, until there are no more or ctx ends; then it waits for those that
-// are running. It reads source only a bounded number of jobs ahead.
+// Run runs the jobs of source, and the jobs that they add, until there are no more or ctx ends. Then it waits for the
+// running jobs. It reads source only a bounded number of jobs ahead.
 func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]],
 	do func(context.Context, *Turn[T]) Verdict) {
 	ctx, end := context.WithCancel(ctx)
@@ -123,42 +126,42 @@ func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]],
 	}
 	s.alarm.Stop()
 	end()
-	close(s.launched) // start starts nothing any more
+	close(s.launched) // start no longer starts jobs
 }
 
-// tick is how often the scheduler looks whether a pause is over, a probe is due, or the search knows more.
+// tick is how often the scheduler checks whether a pause is over, a probe is due, or the search has a new result.
 const tick = time.Second / 10
 
-// window bounds the jobs that are read from the source in advance.
+// window bounds the number of queued jobs up to which Run reads the source.
 const window = 4096
 
-// scheduler holds the state of a run. Every change of it ends in start.
+// scheduler holds the state of a run. Every change of the state ends with a call of start.
 type scheduler[T any] struct {
 	Options
 	ctx      context.Context
 	do       func(context.Context, *Turn[T]) Verdict
-	launched chan *Turn[T] // for the goroutine that has done another
+	launched chan *Turn[T] // for a goroutine that has finished its job
 
 	mu      sync.Mutex
 	changed sync.Cond
 	hosts   map[string]*host[T]
-	ring    []*host[T] // those with queued jobs; the first one is next
+	ring    []*host[T] // hosts with queued jobs; the first one is next
 	feeding bool       // the source may have more
 	queued  int
 	running int
-	starts  int         // jobs launched so far
-	short   bool        // a job was short of something: none runs without a token any more
-	tokens  int         // in use
-	files   int         // jobs that ended well
-	alarm   *time.Timer // the next tick
+	starts  int         // number of jobs launched so far
+	short   bool        // a job returned Short, so no job may run without a token
+	tokens  int         // tokens in use
+	files   int         // number of jobs that ended with Done
+	alarm   *time.Timer // for the next tick
 
 	search Search
-	limit  int           // of tokens: what the search says
-	silent time.Duration // until the first file or byte came in
-	spent  time.Duration // by the files, together
-	begun  time.Time     // since when as many tokens are in use
-	from   mark          // the beginning of the window
-	heard  bool          // something has come in since begun
+	limit  int           // limit of tokens that the search has chosen
+	silent time.Duration // time until the first file or byte arrived
+	spent  time.Duration // sum of the durations of these jobs
+	begun  time.Time     // time at which the number of tokens in use became limit
+	from   mark          // start of the window
+	heard  bool          // a file or byte has arrived since begun
 }
 
 func (s *scheduler[T]) lock() (unlock func()) {
@@ -166,7 +169,7 @@ func (s *scheduler[T]) lock() (unlock func()) {
 	return s.mu.Unlock
 }
 
-// change is lock for a change of the state, after which more jobs may start.
+// change locks s for a change of the state. The returned function starts the jobs that may now start, and unlocks s.
 func (s *scheduler[T]) change() (done func()) {
 	s.mu.Lock()
 	return func() {
@@ -175,7 +178,7 @@ func (s *scheduler[T]) change() (done func()) {
 	}
 }
 
-// look looks at the state again, which time or ctx has changed.
+// look handles changes by time or by the end of ctx.
 func (s *scheduler[T]) look() {
 	defer s.change()()
 	if s.ctx.Err() == nil {
@@ -186,7 +189,7 @@ func (s *scheduler[T]) look() {
 	}
 }
 
-// push queues a job, as the last or the first of its host.
+// push queues a job at the front or the end of its host's queue.
 func (s *scheduler[T]) push(job Job[T], front bool) {
 	h := s.hosts[job.Host]
 	if h == nil {
@@ -261,15 +264,15 @@ func (s *scheduler[T]) launch(h *host[T]) {
 	}
 }
 
-// work does t and then what is launched, because the stack of a new goroutine is copied again and again as it grows, which
-// takes a tenth of a small file's processor time.
+// work runs t and then further launched jobs. It reuses the goroutine because the growing stack of a new one is copied
+// several times, which takes a tenth of the processor time of a small file.
 func (s *scheduler[T]) work(t *Turn[T]) {
 	for ok := true; ok; t, ok = <-s.launched {
 		s.ended(t, s.do(s.ctx, t))
 	}
 }
 
-// ended takes back a job's tokens and judges how it ended.
+// ended takes back the tokens of a job and acts on its Verdict.
 func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	defer s.lock()()
 	switch v.kind {
@@ -299,7 +302,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	}
 	t.take(-t.tokens)
 	s.running--
-	if v.kind != short || s.running == 0 { // else the end of another job gives room
+	if v.kind != short || s.running == 0 { // else wait until another job ends and frees resources
 		s.start()
 	}
 }

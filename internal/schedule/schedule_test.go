@@ -15,19 +15,19 @@ import (
 
 var errTooMany = errors.New("421 too many")
 
-// world is a simulation of servers that bear a number of connections each.
+// world simulates servers that each accept a number of connections.
 type world struct {
 	o     Options
 	bears map[string]int // 0: the server refuses every connection
 
 	mu    sync.Mutex
-	open  map[string]int // connections
-	most  map[string]int // the most that were open at once, per host
+	open  map[string]int // open connections per host
+	most  map[string]int // the most open at a time, per host
 	total int
-	over  int // the most that were open at once, of all hosts
+	over  int // the most open at a time, of all hosts
 	ended map[string]int
 	gone  map[string]int // jobs of hosts that were given up
-	full  int            // refusals
+	full  int            // number of refusals
 }
 
 func newWorld(o Options, bears map[string]int) *world {
@@ -39,7 +39,7 @@ type task struct {
 	name  string
 	takes time.Duration
 	finds []task
-	moves string // the host where it must run after the first one
+	moves string // the host on which it must run next
 	spare int
 }
 
@@ -115,7 +115,7 @@ func (w *world) run(ctx context.Context, jobs []Job[task]) {
 	Run(ctx, w.o, slices.Values(jobs), w.do)
 }
 
-// names returns the names of all tasks, also of those that others find.
+// names returns the names of all tasks, including those that tasks find.
 func names(tasks []task) (all []string) {
 	for _, t := range tasks {
 		all = append(append(all, t.name), names(t.finds)...)
@@ -144,7 +144,7 @@ func TestEveryJobEndsOnce(t *testing.T) {
 				x.moves = rapid.SampledFrom(hosts).Draw(r, "to")
 			}
 			for range rapid.IntRange(0, depth).Draw(r, "finds") {
-				x.moves = "" // else it would find them twice
+				x.moves = "" // a task that moves would find them twice
 				x.finds = append(x.finds, draw(depth-1))
 			}
 			return x
@@ -185,8 +185,8 @@ func many(host string, n int, takes time.Duration) (jobs []Job[task]) {
 	return jobs
 }
 
-// TestCeiling checks that a server that bears three connections refuses few, that it is used fully, and that more are
-// tried again when it bears more.
+// TestCeiling checks that a run uses all three connections that a server accepts, that few are refused, and that the
+// run uses more when the server accepts more.
 func TestCeiling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(Options{Jobs: 8, Patience: 5}, map[string]int{"h": 3})
@@ -198,7 +198,8 @@ func TestCeiling(t *testing.T) {
 		if took := time.Since(start); took > 105*time.Second {
 			t.Errorf("%v, with 3 connections it takes 100 s", took)
 		}
-		// Five at the start; later one each time that more are tried: after 30 s, and then after a doubled time.
+		// There are five refusals at the start, and later one for each probe: after 30 s, and then after twice the
+		// time.
 		if w.full < 5 || w.full > 8 {
 			t.Errorf("the server refused %d connections", w.full)
 		}
@@ -213,8 +214,8 @@ func TestCeiling(t *testing.T) {
 	})
 }
 
-// TestFull checks what Full is told: the number that a server bears, 0 while it refuses the only connection, and nothing
-// when it is given up.
+// TestFull checks the calls of Full: with the number that a server accepts, with 0 while it refuses the only
+// connection, and none when it is given up.
 func TestFull(t *testing.T) {
 	for _, tt := range []struct {
 		jobs, bears int
@@ -231,8 +232,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestGivenUp checks that a server that always refuses is given up after Patience, that pauses grow meanwhile, and that
-// other servers' jobs go on.
+// TestGivenUp checks that a run gives up a server that always refuses, after Patience refusals and growing pauses, and
+// that jobs on other servers continue.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(Options{Jobs: 4, PerHost: 2, Patience: 5}, map[string]int{"no": 0, "yes": 2})
@@ -247,7 +248,7 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestFair checks that a host with few jobs does not wait for one with many.
+// TestFair checks that the jobs of a host with few jobs do not wait for those of a host with many.
 func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(Options{Jobs: 2}, map[string]int{"many": 9, "few": 9})
@@ -267,7 +268,7 @@ func TestFair(t *testing.T) {
 	})
 }
 
-// TestCancelled checks that nothing starts after the end of the context, and that Run waits for what runs.
+// TestCancelled checks that no job starts after the end of the context, and that Run waits for running jobs.
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
@@ -284,7 +285,7 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestAhead checks that only a bounded number of jobs is read in advance.
+// TestAhead checks that Run reads only a bounded number of jobs in advance.
 func TestAhead(t *testing.T) {
 	read, behind := 0, 0
 	source := func(yield func(Job[task]) bool) {
@@ -301,8 +302,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestRelease checks that a job that has given its token back leaves room for the next, that not too many go on without
-// one, and that the server counts as one that accepts connections.
+// TestRelease checks that a job that released its token makes room for the next, that the number of jobs without a
+// token is bounded, and that the server counts as one that accepts connections.
 func TestRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -336,7 +337,7 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// TestLast asks for what is to spare before the source has ended.
+// TestLast checks that the last job gets spare tokens although the source has not ended yet.
 func TestLast(t *testing.T) {
 	ended := make(chan int, 1)
 	Run(t.Context(), Options{Jobs: 4}, func(yield func(Job[int]) bool) {
@@ -347,8 +348,8 @@ func TestLast(t *testing.T) {
 	}, func(_ context.Context, turn *Turn[int]) Verdict { ended <- turn.Spare(3); return Done })
 }
 
-// TestInARow checks that a host is given up only for failures in a row: a job that it serves ends the row, and a refusal
-// because it is full ends that of jobs that it does not serve.
+// TestInARow checks that a run gives up a host only after failures in a row. A served job ends each row, and a refusal
+// because the host is full ends the row of jobs that it did not serve.
 func TestInARow(t *testing.T) {
 	full := Full(errTooMany)
 	bad := Unusable(errTooMany)

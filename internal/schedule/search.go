@@ -6,36 +6,41 @@ import (
 	"time"
 )
 
-// Search finds the number of connections at which more of them are no longer worth it. It compares what different numbers
-// bring by their utility: what came in, divided by price^n, so that a connection that adds little loses. It climbs by
-// steps that double while they help and halve when they do not, first up, then down. The zero value begins with eight.
+// Search finds the number of connections above which more connections add too little. It compares numbers n by their
+// utility, which is the throughput divided by price^n, so that a connection that adds little does not pay. Search moves
+// by steps that double while they help and halve when they do not, first up, then down. The zero value begins with
+// eight connections.
 type Search struct {
-	base    int     // the best number so far; 0 until something has come in
-	utility float64 // of base, as a logarithm
-	step    int     // from base to the number being tried; 0: none
-	rested  int     // periods without a step
+	base    int     // the best number so far; 0 until a file or byte has arrived
+	utility float64 // the logarithm of the utility of base
+	step    int     // from base to the number being tried; 0 if none is
+	rested  int     // number of periods without a step
 }
 
 const (
 	price = 1.02
-	// band is the relative change of the utility that counts as none, and clear one that needs no whole period to show.
+	// band is the relative change of the utility that counts as none. clear is a change that counts even before a whole
+	// period is over.
 	band, clear = 0.03, 0.2
-	// perFile is what a file is worth beyond its bytes, in bytes: most of the time of a small file is not spent on them.
+	// perFile is what a file counts in addition to its bytes, in bytes, because most of the time of a small file is not
+	// spent on its data.
 	perFile = 64 << 10
-	// first and most bound the search when it climbs; it may go below first.
+	// The search starts at first and climbs to at most most. It may go below first.
 	first, most = 8, 32
-	// rests is how many periods pass before the search tries other numbers again.
+	// rests is how many periods the search rests before it tries another number.
 	rests = 8
 )
 
 // Connections returns how many connections to use now.
 func (s *Search) Connections() int { return cmp.Or(s.base, first) + s.step }
 
-// Far takes that nothing has come in for a while: the round trips are long, so that connections mostly wait.
+// Far tells the search that nothing has arrived for a while. So round trips are long and connections mostly wait, and
+// the search doubles their number.
 func (s *Search) Far() { s.step = first }
 
-// Begin takes what came in first: per second, and how many files and bytes. Nothing shows yet whether more connections
-// help. Twice as many are tried, but fewer if files are large, because a connection stays until its file has ended.
+// Begin tells the search what arrived first: reward per second, files and bytes. It is not known yet whether more
+// connections help. Begin tries twice as many, but fewer if files are large, because a connection stays in use until
+// its file is complete.
 func (s *Search) Begin(reward float64, files int, bytes int64) {
 	far := s.step > 0
 	n := s.Connections()
@@ -54,8 +59,8 @@ func (s *Search) Begin(reward float64, files int, bytes int64) {
 
 func utility(reward float64, n int) float64 { return math.Log(reward) - float64(n)*math.Log(price) }
 
-// Observe takes what came in, per second. It reports whether that is enough: before a whole period only what is clear
-// counts: a gain, or, if the window is long enough to be sure, a loss.
+// Observe tells the search the reward per second. It reports whether the search has used it. Before a whole period is
+// over, the search uses only a clear gain or, if sure says that the window is long enough, a clear loss.
 func (s *Search) Observe(reward float64, sure, whole bool) bool {
 	if reward <= 0 {
 		return whole
@@ -72,7 +77,7 @@ func (s *Search) Observe(reward float64, sure, whole bool) bool {
 	case s.step == 0:
 		s.utility = worth
 		s.rest(gain)
-	case gain > band, s.step < 0 && gain > -band: // with equal utility the smaller number wins
+	case gain > band, s.step < 0 && gain > -band: // at equal utility the smaller number wins
 		s.base = n
 		s.utility = max(worth, s.utility)
 		s.step *= 2
@@ -86,8 +91,8 @@ func (s *Search) Observe(reward float64, sure, whole bool) bool {
 	return true
 }
 
-// rest counts a period without a step. The next step follows after some of them, or when what comes in has changed: but not
-// after the first, because the window in which base was judged may have been short.
+// rest counts a period without a step. The next step follows after several periods, or when the reward has changed
+// clearly. It never follows after the first period, because the window in which base was measured may have been short.
 func (s *Search) rest(gain float64) {
 	s.rested++
 	if s.rested == 1 || s.rested < rests && math.Abs(gain) <= 4*band {
@@ -100,7 +105,7 @@ func (s *Search) rest(gain float64) {
 	}
 }
 
-// turnBack makes the next step smaller, or one down after the smallest one up.
+// turnBack halves the step. After the smallest step up it turns down.
 func (s *Search) turnBack(harms bool) {
 	up := s.step > 0
 	s.step /= 2
@@ -113,16 +118,16 @@ func (s *Search) turnBack(harms bool) {
 }
 
 const (
-	// period is how long the search watches a number of connections, unless it is clear earlier what they bring.
+	// period is how long the search measures a number of connections, unless the result is clear earlier.
 	period   = 4 * time.Second
 	settling = time.Second
-	// A short window ends when there were as many files as connections, or so many bytes for each of them. Bytes are counted
-	// in steps, so they show nothing in less than shortest.
+	// A window may end early if as many files as connections have ended, or if enough bytes have arrived for each
+	// connection. Bytes are counted in steps, so they say nothing in less than shortest.
 	enough   = 256 << 10
 	shortest = time.Second / 2
 )
 
-// mark is what had come in at a moment.
+// mark is what had arrived at a point in time.
 type mark struct {
 	at    time.Time
 	files int
@@ -130,8 +135,8 @@ type mark struct {
 	spent time.Duration // on the files, together
 }
 
-// since returns what came in after from, per second, over n connections. Files that began together end together, so that
-// their ends may come more often in a short window than they do in the long run: it counts as long as they took.
+// since returns the reward per second since from, over n connections. Files that began together end together, so a
+// short window may have more ends of files than the average. Such a window counts as long as its files took.
 func (m mark) since(from mark, n int) float64 {
 	window := m.at.Sub(from.at)
 	if window < period {
@@ -140,16 +145,16 @@ func (m mark) since(from mark, n int) float64 {
 	return float64(perFile*int64(m.files-from.files)+m.bytes-from.bytes) / window.Seconds()
 }
 
-// enough reports whether a short window shows something: there were so many files since from, or so many bytes for each of
-// n connections.
+// enough reports whether a short window is significant: at least files files have ended since from, or enough bytes
+// have arrived for each of n connections.
 func (m mark) enough(from mark, n, files int) bool {
 	return m.files-from.files >= files || m.bytes-from.bytes >= int64(n)*enough &&
 		m.at.Sub(from.at) >= shortest
 }
 
-// observe gives the search what has come in. After a smaller number, files that had more connections must end first, and
-// after a larger one the new connections must have begun, which takes as long as for the first: until then nothing is
-// known about the number. A window begins when something comes in.
+// observe tells the search what has arrived. After the number of connections was reduced, surplus jobs must end first;
+// after it was raised, the new connections need as long to begin as the first ones did. Only then a window can begin,
+// when the next file or byte arrives.
 func (s *scheduler[T]) observe() {
 	now := mark{at: time.Now(), files: s.files, spent: s.spent}
 	if s.Received != nil {
@@ -181,7 +186,7 @@ func (s *scheduler[T]) observe() {
 	s.heard = false
 }
 
-// judge gives the search what has come in since the window began. It returns false if that is too little.
+// judge tells the search what has arrived since the window began. It returns false if that is too little.
 func (s *scheduler[T]) judge(now mark) bool {
 	n := s.limit
 	window := now.at.Sub(s.from.at)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestAddStarts checks that a job which another one adds starts at once, and so does one for which that gives a token back.
+// TestAddStarts checks that a job starts at once when another job adds it, or when that job gives back a token.
 func TestAddStarts(t *testing.T) {
 	for _, spare := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestAddStarts(t *testing.T) {
 				added := time.Now()
 				turn.Add(Job[bool]{Host: "g"})
 				if spare > 0 {
-					wait(t.Context(), 5*tick+tick/2) // not at a tick, which starts jobs too
+					wait(t.Context(), 5*tick+tick/2) // avoid a tick, which starts jobs too
 					added = time.Now()
 					turn.Refused(errTooMany)
 				}
@@ -40,7 +40,7 @@ func TestAddStarts(t *testing.T) {
 	}
 }
 
-// TestReleaseAtOnce checks that the tokens that a job gives back go to another at once, and that the job keeps none.
+// TestReleaseAtOnce checks that the tokens that a job releases go to another job at once, and that the job keeps none.
 func TestReleaseAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began []time.Time
@@ -66,7 +66,7 @@ func TestReleaseAtOnce(t *testing.T) {
 	})
 }
 
-// TestRefusedKeepsOne checks that a job never gives back its last token for a refusal.
+// TestRefusedKeepsOne checks that Refused never takes a job's last token.
 func TestRefusedKeepsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		jobs := slices.Values([]Job[int]{{Host: "h"}})
@@ -80,7 +80,7 @@ func TestRefusedKeepsOne(t *testing.T) {
 	})
 }
 
-// TestSpare checks who gets more tokens: only a job that runs when none is queued, and none can come from the source.
+// TestSpare checks that a job gets spare tokens only if no job is queued and none can come from the source.
 func TestSpare(t *testing.T) {
 	for what, tt := range map[string]struct {
 		jobs []Job[int]
@@ -140,7 +140,7 @@ func TestGivenUpForOneReason(t *testing.T) {
 	})
 }
 
-// TestSpareOfGivenUp checks that a job whose host is given up gets no token.
+// TestSpareOfGivenUp checks that a job of a host that was given up gets no token.
 func TestSpareOfGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spare := -1
@@ -159,7 +159,8 @@ func TestSpareOfGivenUp(t *testing.T) {
 	})
 }
 
-// TestMayBeFull checks when a connection that was refused without a word may have been refused because of others.
+// TestMayBeFull checks when a host may have refused a connection, without giving a reason, because of other
+// connections.
 func TestMayBeFull(t *testing.T) {
 	for _, tt := range []struct {
 		h        host[int]
@@ -188,14 +189,14 @@ func TestMayBeFull(t *testing.T) {
 	}
 }
 
-// TestFollowsAndAlone checks what a job is told about others: whether one of its host is queued, and whether it alone runs.
+// TestFollowsAndAlone checks whether a job learns that another job of its host is queued, and that no other job runs.
 func TestFollowsAndAlone(t *testing.T) {
 	for _, tt := range []struct {
 		jobs    int
 		hosts   []string
 		spare   int
 		end     bool // the run ends meanwhile
-		follows bool // for the first job, as alone
+		follows bool // for the first job, like alone
 		alone   bool
 	}{
 		{jobs: 1, hosts: []string{"h"}, alone: true},

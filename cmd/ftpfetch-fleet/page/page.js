@@ -1,5 +1,5 @@
 "use strict";
-// Everything is set as text: names and messages come from servers and lists.
+// Everything is set as text, because names and messages come from servers and lists.
 const size = n => {
   let unit = 0;
   for (; n >= 1024 && unit < 5; unit++) n /= 1024;

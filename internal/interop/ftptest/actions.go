@@ -45,7 +45,7 @@ func endless(w io.Writer, text func(i int) string) error {
 	}
 }
 
-// does is an Action that cannot fail.
+// does returns an Action that cannot fail.
 func does(what func(c *testserver.Conn)) testserver.Action {
 	return func(c *testserver.Conn) error {
 		what(c)

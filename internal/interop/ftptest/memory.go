@@ -31,7 +31,7 @@ type Network struct {
 	mu        sync.Mutex
 	changed   *sync.Cond // any change of the network, its listeners and connections
 	listeners map[int]*memoryListener
-	ports     int // the last port given out
+	ports     int // the last port that was used
 }
 
 // NewNetwork returns a network without listeners.
@@ -62,7 +62,8 @@ func (n *Network) newAddr() *net.TCPAddr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: n.ports}
 }
 
-// Dial connects to the listener on address's port, whatever the host. It has the signature of [net.Dialer.DialContext].
+// Dial connects to the listener on the port of address, whatever the host. It has the signature of
+// [net.Dialer.DialContext].
 func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
@@ -90,7 +91,7 @@ func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return near, nil
 }
 
-// memoryListener is a port of a Network.
+// memoryListener is a listener on a port of a Network.
 type memoryListener struct {
 	network *Network
 	addr    *net.TCPAddr

@@ -15,7 +15,7 @@ type memoryConn struct {
 	peer          *memoryConn
 
 	// Guarded by network.mu.
-	received    []byte // and not yet read
+	received    []byte // received data that was not read yet
 	ended       bool   // the peer sends no more (FIN)
 	broken      bool   // the peer has reset the connection (RST)
 	closed      bool
@@ -23,7 +23,7 @@ type memoryConn struct {
 	read, write deadline
 }
 
-// bufferSize is how many bytes a connection holds that were not read.
+// bufferSize is the number of unread bytes that a connection holds.
 const bufferSize = 64 << 10
 
 var _ net.Conn = (*memoryConn)(nil)
@@ -70,7 +70,7 @@ func (c *memoryConn) Write(p []byte) (n int, err error) {
 		room := min(len(p)-n, bufferSize-len(c.peer.received))
 		c.peer.received = append(c.peer.received, p[n:n+room]...)
 		n += room
-		if room > 0 { // or two waiting writers would wake each other forever
+		if room > 0 { // otherwise two waiting writers would wake each other forever
 			c.network.changed.Broadcast()
 		}
 		if n == len(p) {

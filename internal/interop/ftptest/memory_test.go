@@ -28,7 +28,7 @@ func connectInMemory(t *testing.T) (near, far net.Conn) {
 	return near, far
 }
 
-// A connection in memory passes the standard library's test of connections.
+// TestMemoryConn checks that a connection in memory passes the standard library's test of connections.
 func TestMemoryConn(t *testing.T) {
 	nettest.TestConn(t, func() (near, far net.Conn, stop func(), err error) {
 		near, far = connectInMemory(t)
@@ -36,7 +36,7 @@ func TestMemoryConn(t *testing.T) {
 	})
 }
 
-// A connection in memory ends with the errors of TCP.
+// TestMemoryConnEnds checks that a connection in memory ends with the errors of TCP.
 func TestMemoryConnEnds(t *testing.T) {
 	tests := []struct {
 		name        string
@@ -63,7 +63,8 @@ func TestMemoryConnEnds(t *testing.T) {
 	}
 }
 
-// In a bubble a deadline expires at its exact moment, also for a Write that fills the buffer.
+// TestMemoryDeadlines checks that in a bubble a deadline expires at its exact moment, even for a Write that fills the
+// buffer.
 func TestMemoryDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := connectInMemory(t)
@@ -102,7 +103,8 @@ func TestMemoryDial(t *testing.T) {
 	}
 }
 
-// TestMemoryWritersWait: two writers that wait for readers do not wake each other, so the bubble's clock advances.
+// TestMemoryWritersWait checks that two writers that wait for readers do not wake each other: then the bubble's clock
+// advances.
 func TestMemoryWritersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 2 {

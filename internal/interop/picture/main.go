@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command picture draws docs/terminal.svg: what a terminal shows in the end after the command has run on it.
+// Command picture draws docs/terminal.svg: the contents of a terminal after the command has run on it.
 //
 //	go run ./internal/interop/picture >docs/terminal.svg
 package main
@@ -21,7 +21,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// commands are what is typed. Each ends by itself, or is killed when the terminal shows until; the last one is drawn then.
+// commands are the typed lines. Each ends by itself, or is killed once the terminal shows until; the last one is then
+// drawn.
 var commands = []struct{ line, until string }{
 	{"ftpfetch --limit-rate 8M ftp://ftp.example.org/pub/genome.fa.gz", ` 4\d %`},
 	{"ftpfetch ftp://ftp.example.org/pub/genome.fa.gz", ""},
@@ -56,7 +57,7 @@ func main() {
 		}
 	}
 	rows := strings.Split(s.String(), "\n")
-	rows = rows[:len(rows)-2] // the last command is still at work
+	rows = rows[:len(rows)-2] // the last command is still running
 	fmt.Print(strings.ReplaceAll(draw(rows), server.Addr(), "ftp.example.org"))
 }
 
@@ -67,7 +68,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// run runs a command line on a terminal of its own, and reports whether it was killed.
+// run runs a command line on its own terminal, and reports whether it was killed.
 func run(s *screen.Screen, dir, line, until string) (killed bool) {
 	keyboard, terminal, err := screen.Open(width, 30)
 	_ = must(0, err)
@@ -92,7 +93,8 @@ func run(s *screen.Screen, dir, line, until string) (killed bool) {
 	return until != ""
 }
 
-// draw returns the rows of a screen as a picture, on a ground of its own: it looks the same on light and dark pages.
+// draw returns the rows of a screen as a picture with its own background, so that it looks the same on light and dark
+// pages.
 func draw(rows []string) string {
 	const letter, line, margin = 8.4, 20, 18
 	var b strings.Builder

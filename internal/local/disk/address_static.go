@@ -2,6 +2,6 @@
 
 package disk
 
-// addressSpace is how many bytes the process must be allowed. The runtime reserves it in steps: it does with 1,000 MiB, not
-// with 1,200, and with anything from 1,400 on.
+// addressSpace is how many bytes of address space the process needs. The runtime reserves it in steps: 1,000 MiB
+// suffice, 1,200 do not, and from 1,400 on every size suffices.
 const addressSpace = 1400 << 20

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestRenameNew moves a file to a name that is taken, and to one that is free, with hard links and without.
+// TestRenameNew renames a file to a name that is taken and to one that is free, with and without hard links.
 func TestRenameNew(t *testing.T) {
 	defer func() { Fault = nil }()
 	for _, links := range []error{nil, syscall.EPERM} {

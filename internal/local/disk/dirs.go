@@ -14,23 +14,24 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// Dirs are the open directories, which all their users share. It is safe for concurrent use.
+// Dirs keeps directories open, so that users of the same directory share it. It is safe for concurrent use.
 type Dirs struct {
-	Keep int // how many stay open without a user
+	Keep int // how many directories may stay open without a user
 
 	mu    sync.Mutex
 	open  map[string]*Dir
 	fresh []fresh
-	err   error // why files are not where they are said to be
+	err   error // the first error of Named
 }
 
-// fresh is a directory with new ones in it, below root or anywhere if that is nil.
+// fresh is a directory that may have new directories in it, below root, or anywhere if root is nil.
 type fresh struct {
 	root *os.Root
 	path string
 }
 
-// Enter opens a directory, below root or anywhere if that is nil, or shares it. The caller must call Leave.
+// Enter returns a directory, below root, or anywhere if root is nil. It opens the directory unless it is open already.
+// The caller must call Leave.
 func (s *Dirs) Enter(root *os.Root, path string) (*Dir, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +52,7 @@ func (s *Dirs) Enter(root *os.Root, path string) (*Dir, error) {
 	return d, nil
 }
 
-// Leave ends the use of a directory. gone means that another may have its name by now.
+// Leave ends the use of a directory. gone means that its name may refer to another directory now.
 func (s *Dirs) Leave(d *Dir, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,7 @@ func (s *Dirs) Leave(d *Dir, gone bool) {
 	s.trim(s.Keep)
 }
 
-// trim closes directories without a user until there are at most n.
+// trim closes directories without a user until at most n directories are open.
 func (s *Dirs) trim(n int) {
 	for path, d := range s.open {
 		if len(s.open) > max(0, n) && d.users == 0 {
@@ -78,8 +79,8 @@ func (s *Dirs) trim(n int) {
 	}
 }
 
-// Close flushes the names of new directories and closes all. The error is also about directories whose names do not lead to
-// what was found in them.
+// Close flushes the names of new directories and closes all directories. It also returns an error if the name of a
+// directory with reported files no longer refers to it.
 func (s *Dirs) Close() error {
 	err := s.FlushNew()
 	s.mu.Lock()
@@ -88,14 +89,14 @@ func (s *Dirs) Close() error {
 	return cmp.Or(s.err, err)
 }
 
-// Fresh says that there may be new directories in one, whose names are not on the disk before FlushNew.
+// Fresh records that a directory may have new directories in it. FlushNew flushes their names.
 func (s *Dirs) Fresh(root *os.Root, path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fresh = append(s.fresh, fresh{root, path})
 }
 
-// FlushNew flushes the names of new directories. Directories that are gone need no flush.
+// FlushNew flushes the names of new directories. It skips directories that no longer exist.
 func (s *Dirs) FlushNew() (err error) {
 	s.mu.Lock()
 	all := s.fresh
@@ -115,8 +116,8 @@ func (s *Dirs) FlushNew() (err error) {
 	return err
 }
 
-// Make makes a directory, and what is missing between it and the root. FlushNew flushes their names. It returns the
-// directories that it has made, also with an error. That is ErrMoved if another run has removed a directory meanwhile.
+// Make makes a directory below root and its missing parents. FlushNew flushes their names. Make returns the directories
+// that it made, even with an error. The error is ErrMoved if another run has removed a directory meanwhile.
 func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 	parent := "."
 	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
@@ -128,7 +129,7 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 			made = append(made, dir)
 		case errors.Is(err, fs.ErrExist):
 			err = whatIsThere(root, dir)
-		// With "." the root itself has been removed.
+		// If the parent is ".", the root itself was removed.
 		case errors.Is(err, fs.ErrNotExist) && parent != ".":
 			err = ErrMoved
 		default:
@@ -142,7 +143,8 @@ func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
 	return made, err
 }
 
-// whatIsThere returns nil for a directory that another run has made, and else an error: for a file, or a link to nowhere.
+// whatIsThere returns nil if dir is a directory that another run made. It returns an error for a file or a link to
+// nothing.
 func whatIsThere(root *os.Root, dir string) error {
 	stat := func() (fs.FileInfo, error) { return root.Stat(dir) }
 	info, err := Call("stat", Below(root, dir), stat)
@@ -155,7 +157,7 @@ func whatIsThere(root *os.Root, dir string) error {
 	return NoDirectory(Below(root, dir), err)
 }
 
-// Unmake removes directories that Make has made, as far as they are empty.
+// Unmake removes the directories that Make made and that are empty.
 func Unmake(root *os.Root, made []string) {
 	for _, dir := range slices.Backward(made) {
 		info, err := root.Lstat(dir)
@@ -168,7 +170,7 @@ func Unmake(root *os.Root, made []string) {
 	}
 }
 
-// Below returns a path below root, or anywhere if that is nil, as messages show it.
+// Below returns a path below root, or anywhere if root is nil, as messages show it.
 func Below(root *os.Root, path string) string {
 	if root == nil {
 		return path
@@ -176,7 +178,7 @@ func Below(root *os.Root, path string) string {
 	return filepath.Join(root.Name(), path)
 }
 
-// NoDirectory says what is wrong with a directory, or returns nil for nil.
+// NoDirectory returns the error about a directory that cannot be opened, or nil if err is nil.
 func NoDirectory(path string, err error) error {
 	path = filepath.Clean(path)
 	switch {

@@ -1,5 +1,5 @@
-// Package disk makes the calls to the local disk for files that must be whole. Each is named after its system call, so that
-// a test can make each of them fail. A [Dir] is an open directory, in which no call follows a symbolic link.
+// Package disk makes the system calls for files that must be whole. Each call has a name, so that a test can make it
+// fail. A [Dir] is an open directory; its methods follow no symbolic link.
 package disk
 
 import (
@@ -19,13 +19,13 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// ErrMoved means that a name stands for another file than a moment ago.
+// ErrMoved means that a name refers to another file than a moment ago.
 var ErrMoved = errors.New("changed while it was examined")
 
-// ErrNotRegular means that a name stands for something else than a regular file.
+// ErrNotRegular means that a name refers to something other than a regular file.
 var ErrNotRegular = errors.New("is not a regular file")
 
-// Fault, if a test sets it, is called before each call and returns its error.
+// Fault, if a test sets it, is called before each call. If it returns an error, the call fails with it.
 var Fault func(call, path string) error
 
 func faulty(call, path string) error {
@@ -38,7 +38,7 @@ func faulty(call, path string) error {
 	return nil
 }
 
-// Call makes a call that returns something besides an error, and Do one that does not.
+// Call makes a call that returns a result and an error. Do makes a call that returns only an error.
 func Call[T any](name, path string, f func() (T, error)) (result T, err error) {
 	if err := faulty(name, path); err != nil {
 		return result, err
@@ -46,7 +46,7 @@ func Call[T any](name, path string, f func() (T, error)) (result T, err error) {
 	return f()
 }
 
-// Do makes a call.
+// Do makes a call that returns only an error.
 func Do(name, path string, f func() error) error {
 	_, err := Call(name, path, func() (struct{}, error) { return struct{}{}, f() })
 	return err
@@ -55,10 +55,10 @@ func Do(name, path string, f func() error) error {
 // Stat examines an open file.
 func Stat(f *os.File) (fs.FileInfo, error) { return Call("fstat", f.Name(), f.Stat) }
 
-// mostThreads bounds the threads that wait for the disk at once.
+// mostThreads bounds the threads that wait for the disk at the same time.
 const mostThreads = 32
 
-// Flush waits until files are on the disk, many at a time. It returns an error for each, or nil.
+// Flush flushes files to the disk, many at the same time. It returns an error or nil for each.
 func Flush(files ...*os.File) []error {
 	errs := make([]error, len(files))
 	var threads errgroup.Group
@@ -83,7 +83,8 @@ func Chmod(f *os.File, mode fs.FileMode) error {
 	return Do("chmod", f.Name(), func() error { return f.Chmod(mode) })
 }
 
-// Lock locks f for this process. taken means that another has the lock, and locked is false where there are none.
+// Lock tries to lock f for this process. taken means that another process has the lock, and locked that this one has it
+// now. Both are false if the file system has no locks.
 func Lock(f *os.File) (taken, locked bool) {
 	if faulty("flock", f.Name()) != nil {
 		return false, false
@@ -91,7 +92,7 @@ func Lock(f *os.File) (taken, locked bool) {
 	return held(f, false)
 }
 
-// Share locks f for this process and others that share it. taken means that another has it for itself.
+// Share tries to lock f for this process and others that call Share. taken means that another process has called Lock.
 func Share(f *os.File) (taken bool) {
 	taken, _ = held(f, true)
 	return taken
@@ -103,7 +104,7 @@ type Reader struct {
 	F   *os.File
 }
 
-// Ready returns an error if nothing more may be read: the cause of the context's end.
+// Ready returns the cause of the context's end, or nil while reading may continue.
 func (r Reader) Ready() error {
 	if r.Ctx.Err() != nil {
 		return context.Cause(r.Ctx)
@@ -122,18 +123,19 @@ func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
 // Dir is an open directory.
 type Dir struct {
 	root    *os.Root
-	self    *os.File // for what a Root lacks
+	self    *os.File // for calls that os.Root lacks
 	path    string
 	users   int
-	relied  atomic.Bool  // the run has said that files are in it
-	lost    atomic.Bool  // its name leads elsewhere since
-	flushed atomic.Int64 // names from before this time are on the disk (Unix, ns)
+	relied  atomic.Bool  // the run has reported files in it as complete
+	lost    atomic.Bool  // its name no longer refers to it
+	flushed atomic.Int64 // names older than this time are on the disk (Unix, ns)
 }
 
-// written is more than the time after which a system writes names to the disk without a flush, which is about a minute.
+// written is a time after which names are surely on the disk. Without a flush a system writes them after about a
+// minute.
 const written = time.Hour
 
-// open opens a directory: below root, or anywhere if that is nil.
+// open opens a directory: below root, or anywhere if root is nil.
 func open(root *os.Root, path string) (d *Dir, err error) {
 	d = &Dir{path: path}
 	d.flushed.Store(time.Now().Add(-written).UnixNano())
@@ -164,23 +166,23 @@ func (d *Dir) close() {
 
 func (d *Dir) shown(name string) string { return filepath.Join(d.root.Name(), name) }
 
-// do makes a call about a name in the directory.
+// do makes a call for a name in the directory.
 func (d *Dir) do(call, name string, f func(string) error) error {
 	return Do(call, d.shown(name), func() error { return f(name) })
 }
 
-// Lstat examines what has a name.
+// Lstat examines a file without following links.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	lstat := func() (fs.FileInfo, error) { return d.root.Lstat(name) }
 	info, err := Call("lstat", d.shown(name), lstat)
 	if err == nil {
-		// Windows finds out which file it is only now, and later another may have the name.
+		// On Windows SameFile opens the file by its name at the first call. Later, another file may have the name.
 		os.SameFile(info, info)
 	}
 	return info, err
 }
 
-// Create makes a file, which must not exist.
+// Create creates a file, which must not exist.
 func (d *Dir) Create(name string, flag int, mode fs.FileMode) (*os.File, error) {
 	return d.open(name, flag|os.O_CREATE|os.O_EXCL, mode)
 }
@@ -191,8 +193,8 @@ func (d *Dir) open(name string, flag int, mode fs.FileMode) (*os.File, error) {
 	})
 }
 
-// Write makes a file that holds b and is on the disk, in place of one that a killed run may have left. If that fails there
-// is none.
+// Write creates a file with the contents b and flushes it to the disk. It replaces a file that a killed run may have
+// left. After an error there is no file.
 func (d *Dir) Write(name string, b []byte) error {
 	err := d.RemoveIfThere(name)
 	if err != nil {
@@ -217,7 +219,7 @@ func (d *Dir) Write(name string, b []byte) error {
 	return err
 }
 
-// Open opens a regular file. It does not follow a symbolic link, as an [os.Root] would, if only to a file inside.
+// Open opens a regular file. It follows no symbolic link, whereas an [os.Root] would follow one to a file inside.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	info, err := d.Lstat(name)
 	if err != nil {
@@ -252,13 +254,14 @@ func (d *Dir) RemoveIfThere(name string) error {
 	return nil
 }
 
-// Rename gives a file a name, which may be another's.
+// Rename renames a file. It replaces a file that has the new name.
 func (d *Dir) Rename(from, to string) error {
 	return d.do("rename", from, func(string) error { return d.root.Rename(from, to) })
 }
 
-// RenameNew gives a file a name that is free. The error is fs.ErrExist if the name is taken: renameat2 and link find that
-// out. moved reports whether the file has the new name; with an error it then has the old one too.
+// RenameNew renames a file. The error is fs.ErrExist if a file has the new name, which renameat2 and link check
+// atomically. moved reports whether the file has the new name; if there is also an error, it still has the old name
+// too.
 func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 	err = d.do("renameat2", from, func(string) error { return d.renameNew(from, to) })
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -270,7 +273,7 @@ func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 	if _, lerr := d.Lstat(to); lerr == nil {
 		return false, fs.ErrExist
 	}
-	err = d.Rename(from, to) // there are no hard links (FAT): a file that appears meanwhile is lost
+	err = d.Rename(from, to) // without hard links (FAT), a file that appears meanwhile is lost
 	return err == nil, err
 }
 
@@ -279,9 +282,9 @@ func (d *Dir) SetTime(name string, modTime time.Time) error {
 	return d.do("utimes", name, func(string) error { return d.setTime(name, modTime) })
 }
 
-// Flush waits until the names in the directory are on the disk, for which Windows has no call.
+// Flush flushes the names in the directory to the disk. It does nothing on Windows, which has no call for that.
 func (d *Dir) Flush() error {
-	const tick = 10 * time.Millisecond // a new name has the time of the system's last tick
+	const tick = 10 * time.Millisecond // a directory's time is that of the system's last tick
 	begun := time.Now().Add(-tick).UnixNano()
 	if runtime.GOOS != "windows" {
 		err := Flush(d.self)[0]
@@ -293,8 +296,8 @@ func (d *Dir) Flush() error {
 	return nil
 }
 
-// FlushRecent flushes the names of files that were there before, if the names may be new: the run that gave them may have
-// been killed just then, or its flush may have failed.
+// FlushRecent flushes the names of existing files unless they are old. The run that created them may have been killed
+// before its flush, or the flush may have failed.
 func (d *Dir) FlushRecent() error {
 	d.relied.Store(true)
 	info, err := Stat(d.self)
@@ -304,7 +307,8 @@ func (d *Dir) FlushRecent() error {
 	return d.Flush()
 }
 
-// Named returns an error if the directory's name no longer leads to it: its files are not where they are said to be.
+// Named returns an error if the directory's name no longer refers to it, so that its files are not at their reported
+// paths.
 func (d *Dir) Named() error {
 	path := d.shown("")
 	now, err := Call("stat", path, func() (fs.FileInfo, error) { return os.Stat(path) })

@@ -16,7 +16,7 @@ func (d *Dir) renameNew(from, to string) error {
 	return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
 }
 
-// setTime sets a file's time. A Root would first look whether the file is a link.
+// setTime sets a file's time. It avoids os.Root, which would first examine whether the file is a link.
 func (d *Dir) setTime(name string, modTime time.Time) error {
 	at, err := unix.TimeToTimespec(modTime)
 	if err != nil {
@@ -26,8 +26,8 @@ func (d *Dir) setTime(name string, modTime time.Time) error {
 	return unix.UtimesNanoAt(int(d.self.Fd()), name, both, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// Room returns an error if the system's limits leave too little room for the runtime, which would end the process: for its
-// address space, or for the files with which it waits for others. It opens these.
+// Room returns an error if the system's limits are too low for the Go runtime, which would then end the process. It
+// checks the limit on address space, and opens the files that the runtime needs for polling.
 func Room() error {
 	space := unix.Rlimit{Cur: unix.RLIM_INFINITY}
 	_ = unix.Getrlimit(unix.RLIMIT_AS, &space)

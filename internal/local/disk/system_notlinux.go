@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// On Linux these do more.
+// Only Linux has better versions of these.
 func (d *Dir) renameNew(string, string) error { return errors.ErrUnsupported }
 func OpenFiles() int                          { return 256 }
 func Room() error                             { return nil }

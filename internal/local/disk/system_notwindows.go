@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// noFollow makes open refuse a symbolic link, not wait for a FIFO's other end, and not try to poll a file, which takes four
-// calls.
+// noFollow makes open refuse a symbolic link and not wait for the other end of a FIFO. It also keeps package os from
+// trying to poll the file, which takes four calls.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// held locks f and reports whether another run has already locked it, or else whether it is locked now: not all file
-// systems have locks.
+// held tries to lock f. taken means that another run has the lock, and locked that this run has it now. Both are false
+// on a file system without locks.
 func held(f *os.File, shared bool) (taken, locked bool) {
 	how := syscall.LOCK_EX
 	if shared {
@@ -24,7 +24,8 @@ func held(f *os.File, shared bool) (taken, locked bool) {
 	return errors.Is(err, syscall.EWOULDBLOCK), err == nil
 }
 
-// Unlock ends the lock. The kernel may keep a file that it has flushed for a moment after Close, and its lock.
+// Unlock ends the lock. Close alone is not enough, because the kernel may keep a file that it has flushed, and its
+// lock, for a moment.
 func Unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // Links returns how many names a file has.
@@ -35,10 +36,11 @@ func Links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// NoWait makes open not wait for a FIFO's other end.
+// NoWait makes open not wait for the other end of a FIFO.
 const NoWait = syscall.O_NONBLOCK
 
-// Ours reports whether a file belongs to this user. In a directory that others can write to, anyone may have put it there.
+// Ours reports whether a file belongs to this user. In a directory that others can write to, any user may have created
+// it.
 func Ours(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || int(stat.Uid) == os.Geteuid()

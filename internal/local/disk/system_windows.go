@@ -11,18 +11,18 @@ import (
 
 const noFollow, NoWait = 0, 0
 
-// Ours and Alone return true: the owner is unknown here.
+// Ours and Alone return true, because the owner is unknown on Windows.
 func Ours(fs.FileInfo) bool  { return true }
 func Alone(fs.FileInfo) bool { return true }
 
-// Unlock does nothing: Close ends a lock.
+// Unlock does nothing, because Close ends a lock.
 func Unlock(*os.File) {}
 
-// Links returns 1: the number is unknown here.
+// Links returns 1, because the number is unknown on Windows.
 func Links(fs.FileInfo) uint64 { return 1 }
 
-// held locks f, and reports whether another run has it locked already, or else whether it is locked now. The lock is on
-// one byte that no file reaches, because it keeps other handles from that byte.
+// held tries to lock f. taken means that another run has the lock, and locked that this run has it now. The lock covers
+// one byte far beyond the end of any file, because it denies other handles access to the locked bytes.
 func held(f *os.File, shared bool) (taken, locked bool) {
 	at := windows.Overlapped{Offset: math.MaxUint32, OffsetHigh: math.MaxInt32}
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)

@@ -1,5 +1,5 @@
-// Package fence lets a process write only where it is to write, and read only what it needs to connect, as far as the
-// system has a way: on Linux Landlock.
+// Package fence restricts what a process can write, and limits what it can read to what it needs to connect. It uses
+// Landlock on Linux, and does nothing on other systems.
 package fence
 
 import (
@@ -12,31 +12,31 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// What the fence allows below a directory.
+// These are the rights that the fence grants below a directory.
 const (
 	toRead  landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSReadDir
 	toWrite                      = toRead | toFile | ll.AccessFSMakeReg | ll.AccessFSMakeDir |
 		ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSRefer
-	// also to a file itself
+	// toFile is also granted on a single file.
 	toFile landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
 )
 
-// needed are the directories that the resolver, crypto/x509 and package time read while the program runs. In /etc files are
-// replaced, so a rule for each file would not do. /lib and /usr hold the modules of the C library, and links in /etc lead to
-// /nix and /gnu.
+// needed are the directories that the resolver, crypto/x509 and package time read while the program runs. Files in /etc
+// may be replaced, so rules for single files would not suffice. The modules of the C library are in /lib and /usr, and
+// links in /etc lead to /nix and /gnu.
 var needed = []string{
 	"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificates", "/nix/store", "/gnu/store",
 }
 
-// Confine fences the process. From then on it can write below dirs, write to devices and FIFOs among files, and remove
-// directories in parents. All else that it reads must be open already. Confine returns a note about what it has done, or ""
-// on a system without a fence.
+// Confine fences the process. From then on the process can write below dirs, write to the devices and FIFOs among
+// files, and remove directories in parents. Other files that it reads must be open already. Confine returns a note
+// about the fence, or "" on a system without one.
 func Confine(dirs, files, parents []string) (note string) {
 	if runtime.GOOS != "linux" {
 		return ""
 	}
 	var rules []landlock.Rule
-	allow := func(access landlock.AccessFSSet, paths ...string) { // as far as they exist
+	allow := func(access landlock.AccessFSSet, paths ...string) { // paths that exist
 		for _, path := range paths {
 			if info, err := os.Stat(path); err == nil {
 				may := toFile

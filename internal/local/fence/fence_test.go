@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain is the fenced process too: a fence cannot be taken down again.
+// TestMain also runs the fenced process, which must be another process because a fence cannot be removed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("FENCE_TEST"); dir != "" {
 		fenced(dir)
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fenced fences itself and prints what it may do then, a line each.
+// fenced fences the process and prints what it can still do, one line for each.
 func fenced(dir string) {
 	note, _, _ := strings.Cut(Confine([]string{filepath.Join(dir, "in")}, nil, []string{filepath.Join(dir, "parent")}), ":")
 	os.Stdout.WriteString("confine " + note + "\n")
@@ -36,7 +36,7 @@ func fenced(dir string) {
 	tell("remove a file of a parent", os.Remove(filepath.Join(dir, "parent/file")))
 }
 
-// TestConfine checks what a fenced process may do, and what a process that the kernel cannot fence says.
+// TestConfine checks what a fenced process can do, and the note if the kernel has no fence.
 func TestConfine(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"in", "parent/empty"} {

@@ -13,7 +13,7 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestHostileLines has ledgers that are full of what is no record, between two records that count.
+// TestHostileLines reads ledgers full of lines that are not records, between two records that must count.
 func TestHostileLines(t *testing.T) {
 	size := night.Or(1, 256) << 18
 	for _, piece := range []string{"\n", "{\n", "{}\n", "[", `{"path":`, `{"path":"a"`, `"`, "x", "\x00\n", "null\n", `{"path":["a"]}` + "\n", `{"path":"b","size":-1}` + "\n", `{"path":"b","size":1e400}` + "\n",
@@ -39,7 +39,7 @@ func TestHostileLines(t *testing.T) {
 	}
 }
 
-// TestNumbers has records with every kind of size and time. Only the one that is that of the file counts.
+// TestNumbers reads records with every kind of size and time. Only the record with the size and time of the file counts.
 func TestNumbers(t *testing.T) {
 	r := newRoom(t)
 	item := r.item("a")

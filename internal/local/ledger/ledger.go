@@ -1,4 +1,4 @@
-// Package ledger remembers the verified files of an output directory, so that a later run fetches only the rest.
+// Package ledger records the verified files of an output directory, so that a later run fetches only the rest.
 package ledger
 
 import (
@@ -26,20 +26,21 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Name begins the name of every ledger in the output directory. A shard's ledger has the shard's number added to it.
+// Name is the beginning of the name of every ledger in the output directory. The number of the shard follows in the
+// name of a shard's ledger.
 const Name = ".ftpfetch-ledger"
 
-// Record is what a ledger says about a file: that these bytes were verified. It is one line of JSON.
+// Record says that a file with these bytes was verified. It is one line of JSON in a ledger.
 type Record struct {
-	Path     string    `json:"path"`               // below the output directory
+	Path     string    `json:"path"`               // relative to the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
-	URL      string    `json:"url"`                // urls.KeyOf makes a key of it
+	URL      string    `json:"url"`                // the source; urls.KeyOf returns its key
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
 	Verified string    `json:"verified,omitempty"` // what the digest was compared with
-	Checked  time.Time `json:"checked,omitzero"`   // when
-	// of a tree: the directory after the login, by PWD; "" if unknown
+	Checked  time.Time `json:"checked,omitzero"`   // when it was compared
+	// Login is the login directory, by PWD, for a file of a tree; "" if unknown.
 	Login string `json:"login,omitempty"`
 }
 
@@ -55,7 +56,7 @@ func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
 	return out
 }
 
-// Local returns the path as it was given.
+// Local returns the path of the item, byte for byte.
 func (r Record) Local() string {
 	if r.Raw != nil {
 		return string(r.Raw)
@@ -63,7 +64,8 @@ func (r Record) Local() string {
 	return r.Path
 }
 
-// about reports whether r is about the file that item names and info describes, and is not older than newest.
+// about reports whether r matches the file that item names and info describes, and whether its time is not before
+// newest.
 func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
 	same := r.Size == info.Size() && localfile.SameTime(r.Modified, info.ModTime())
 	if r.Local() != item.Path || !same {
@@ -77,33 +79,34 @@ func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 		(item.Size == nil || *item.Size == r.Size) && !newest.After(r.Modified)
 }
 
-// Ledger remembers the verified files of an output directory. The record of a file is on the disk before the file has its
-// name, so that a run that is killed leaves no file without a record. A record counts only while the file has the size and
-// time that the record names. Records are only added; the last one of a path counts.
+// Ledger records the verified files of an output directory. The record of a file is on the disk before the file gets
+// its name, so that a killed run leaves no file without a record. A record counts only while the file has the recorded
+// size and time. Records are only added; the last record of a path counts.
 //
-// Several runs may add to the ledgers of one directory at the same time, each to its own or all to the same; every run
-// reads all of them when it starts. A ledger is safe for concurrent use.
+// Several runs may add to the ledgers of one directory at the same time, each to its own ledger or all to the same.
+// Each run reads all ledgers when it starts. A Ledger is safe for concurrent use.
 type Ledger struct {
 	root    *os.Root
-	names   []string // of the ledger to which the run adds: the second if the first is not believed
-	Ignored []string // names of ledgers that are not believed
+	names   []string // names for the run's own ledger: the second is used if the first is not trusted
+	Ignored []string // names of ledgers that are not trusted
 
 	mu    sync.Mutex
-	files []*os.File        // all ledgers, to read
-	own   *os.File          // the ledger to which the run adds; nil: none so far
-	mine  int               // its place in files
-	added []byte            // lines for it that are not written yet
-	end   int64             // how far it was read
-	last  map[uint64]uint64 // where the last record of a path is, by the hash of the path: see load
+	files []*os.File        // all ledgers, for reading
+	own   *os.File          // the ledger that the run adds to; nil if there is none yet
+	mine  int               // index of own in files
+	added []byte            // lines to write to own
+	end   int64             // how far own has been read
+	last  map[uint64]uint64 // position of the last record of each path, by the hash of the path: see load
 }
 
-// offsetBits is how many bits of a place in last are the offset in a file. The others are the place of the file in files.
+// offsetBits is how many low bits of a position in last are the offset in a file. The other bits are the index of the
+// file in files.
 const offsetBits = 48
 
 const maxRecord = 256 << 10
 
-// Open opens all ledgers under root. It believes only ledgers that this user owns and no other may write. The one called
-// name appears with its first record. The caller closes the ledger.
+// Open opens all ledgers in root. It trusts only ledgers that this user owns and no other user may write to. The ledger
+// called name is created with its first record. The caller must call Close.
 func Open(root *os.Root, name string) (*Ledger, error) {
 	l := &Ledger{root: root, last: make(map[uint64]uint64)}
 	l.names = []string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}
@@ -122,7 +125,7 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 	return l, localfile.Failure(name, "the ledger cannot be used", err)
 }
 
-// use opens and reads one of the ledgers. If it is the one of this run, the run adds to it.
+// use opens and reads a ledger. If it has a name of the run's own ledger, it becomes that.
 func (l *Ledger) use(name string) error {
 	flag := os.O_RDONLY
 	mine := l.own == nil && slices.Contains(l.names, name)
@@ -140,7 +143,7 @@ func (l *Ledger) use(name string) error {
 		return err
 	}
 	info, serr := f.Stat()
-	if err == nil && serr == nil && info.Size() > end { // a killed run left a line unfinished
+	if err == nil && serr == nil && info.Size() > end { // a killed run left an unfinished line
 		_, err = f.WriteString("\n")
 		if err == nil {
 			end, err = l.load(n, end, nil)
@@ -152,7 +155,8 @@ func (l *Ledger) use(name string) error {
 	return err
 }
 
-// begin opens the ledger to which the run adds, or makes it. If others own all of its names, nothing is remembered.
+// begin opens the run's own ledger, or creates it if create is set. If other users own files of both names, the run
+// records nothing.
 func (l *Ledger) begin(create bool) error {
 	for _, name := range l.names {
 		if l.own != nil {
@@ -173,7 +177,7 @@ func (l *Ledger) begin(create bool) error {
 	return nil
 }
 
-// touch makes an empty file, unless there is one.
+// touch creates an empty file unless the file exists.
 func touch(root *os.Root, name string) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {
@@ -187,7 +191,8 @@ func touch(root *os.Root, name string) error {
 
 var errForeign = errors.New("not believed")
 
-// open opens a regular file that this user owns and no other may write. For anything else the error is errForeign.
+// open opens a regular file that this user owns and no other user may write to. For any other file the error is
+// errForeign.
 func open(root *os.Root, name string, flag int) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err == nil && (!info.Mode().IsRegular() || !disk.Alone(info)) {
@@ -207,8 +212,9 @@ func open(root *os.Root, name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// load reads l.files[n] from at on, and returns where its last line ends. It remembers where the records are, or calls f
-// with them if that is not nil. Lines that are not records, such as an unfinished last one, do not count.
+// load reads l.files[n] from offset at on, and returns the offset of the end of its last line. It sets the positions of
+// the records in last or, if f is not nil, calls f with each record. It ignores lines that are not records, such as an
+// unfinished last line.
 func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
 	for {
@@ -231,7 +237,7 @@ func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
 	}
 }
 
-// Each calls f with all records that were there when the ledger was opened, older ones of the same path too.
+// Each calls f with each record of the ledgers that Open found, including older records of the same path.
 func (l *Ledger) Each(f func(Record)) error {
 	for n := range l.files {
 		if _, err := l.load(n, 0, f); err != nil {
@@ -241,7 +247,7 @@ func (l *Ledger) Each(f func(Record)) error {
 	return nil
 }
 
-// Refresh reads what has been added to the ledger since, by any run.
+// Refresh reads the records that any run has added to the run's own ledger since it was read.
 func (l *Ledger) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -256,7 +262,7 @@ var seed = maphash.MakeSeed()
 
 func key(path string) uint64 { return maphash.String(seed, path) }
 
-// Find returns the record of a file that is there, if it is not older than newest.
+// Find returns the record of the existing file that info describes, unless its time is before newest.
 func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +278,7 @@ func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 	return r, r.about(item, newest, info) && disk.Ours(info)
 }
 
-// Add adds a record. It counts once Flush has put it on the disk.
+// Add adds a record. It is on the disk only after Flush.
 func (l *Ledger) Add(r Record) error {
 	line := printable.JSON(r)
 	l.mu.Lock()
@@ -281,7 +287,7 @@ func (l *Ledger) Add(r Record) error {
 	return l.begin(true)
 }
 
-// Flush puts the records on the disk, all of them or, with an error, any.
+// Flush writes the added records and flushes them to the disk. After an error any of them may be on the disk.
 func (l *Ledger) Flush() error {
 	l.mu.Lock()
 	own := l.own
@@ -292,7 +298,7 @@ func (l *Ledger) Flush() error {
 		return nil
 	}
 	_, err := own.Write(lines)
-	if err != nil { // perhaps in the middle of a line
+	if err != nil { // the error may have come in the middle of a line
 		l.added = []byte("\n")
 	}
 	l.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 
 var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// file is an fs.FileInfo.
+// file is an fs.FileInfo with a size and a time.
 type file struct {
 	fs.FileInfo
 	size int64
@@ -46,7 +46,7 @@ func sum(t *testing.T, text string) digest.Sum {
 	return s
 }
 
-// TestAbout checks of which files a record speaks.
+// TestAbout checks which files a record matches.
 func TestAbout(t *testing.T) {
 	const md5, other = "md5:d41d8cd98f00b204e9800998ecf8427e", "md5:00000000000000000000000000000000"
 	const crc = "crc32:00000000"
@@ -138,7 +138,7 @@ func (r *room) add(l *Ledger, path string, size int64) {
 	}
 }
 
-// has checks whether the ledger speaks for a file of this size.
+// has checks whether the ledger has a record for a file of this size.
 func (r *room) has(l *Ledger, path string, size int64, want bool) {
 	r.Helper()
 	if _, got := l.Find(r.item(path), time.Time{}, file{size: size, time: modified}); got != want {
@@ -152,7 +152,7 @@ func (r *room) text(name string) string {
 	return string(text)
 }
 
-// TestLedger checks that the next run finds what one has added, the last record of each path, in the ledgers of all
+// TestLedger checks that a run finds the last record of each path that earlier runs added, in the ledgers of all
 // shards, and that no password is on the disk.
 func TestLedger(t *testing.T) {
 	r := newRoom(t)
@@ -177,7 +177,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestLedgerForeignLines checks that lines that are not records count for nothing, and harm none of the others.
+// TestLedgerForeignLines checks that lines that are not records are ignored and do not affect the others.
 func TestLedgerForeignLines(t *testing.T) {
 	r := newRoom(t)
 	r.add(r.open(Name), "a", 1)
@@ -197,8 +197,8 @@ func TestLedgerForeignLines(t *testing.T) {
 	}
 }
 
-// TestLedgerTorn cuts the ledger at every byte, as a crash may, and checks that what was whole counts and that the next
-// record is not spoiled.
+// TestLedgerTorn cuts the ledger at every byte, as a crash may, and checks that complete records count and that the
+// next record is intact.
 func TestLedgerTorn(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(Name)
@@ -209,7 +209,7 @@ func TestLedgerTorn(t *testing.T) {
 	for n := range len(whole) + 1 {
 		must.Do(t, os.WriteFile(filepath.Join(r.dir, Name), []byte(whole[:n]), 0o666))
 		l := r.open(Name)
-		r.has(l, "a", 1, n >= first-1) // the line end is there now
+		r.has(l, "a", 1, n >= first-1) // the line end has been added
 		r.has(l, "b", 2, n >= len(whole)-1)
 		r.add(l, "c", 3)
 		l = r.open(Name)
@@ -248,7 +248,7 @@ func TestLedgerTogether(t *testing.T) {
 	}
 }
 
-// TestLedgerFull lets a record be cut off, as on a full disk: the next one stands on its own line.
+// TestLedgerFull cuts a record off, as on a full disk, and checks that the next record is on a line of its own.
 func TestLedgerFull(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(Name)
@@ -271,7 +271,7 @@ func TestLedgerFull(t *testing.T) {
 	r.has(next, "c", 1, true)
 }
 
-// TestLedgerUnwritable checks a ledger that cannot be opened, and one that cannot be written any more.
+// TestLedgerUnwritable checks a ledger that cannot be opened, and one that can no longer be written.
 func TestLedgerUnwritable(t *testing.T) {
 	r := newRoom(t)
 	l := r.open(Name)
@@ -282,7 +282,7 @@ func TestLedgerUnwritable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if os.Geteuid() == 0 {
-		return // root may write everything
+		return // root may write to any file
 	}
 	must.Do(t, os.Chmod(filepath.Join(r.dir, Name), 0o444))
 	if _, err := Open(r.root, Name); !errors.Is(err, fs.ErrPermission) {

@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/internal/rules/night"
 )
 
-// TestLedgerFlushed checks that a record counts only once it has been flushed to the disk: a pipe takes the record, but
-// cannot be flushed.
+// TestLedgerFlushed checks that Flush fails if the disk cannot be flushed. It writes to a pipe, which takes the record
+// but cannot be flushed.
 func TestLedgerFlushed(t *testing.T) {
 	r, w, err := os.Pipe()
 	must.Do(t, err)
@@ -30,8 +30,8 @@ func TestLedgerFlushed(t *testing.T) {
 	}
 }
 
-// TestLedgerForeign plants a ledger of every kind, mode and owner, under the run's own name and under others. It is
-// believed only if nobody else can have written it, and the runs remember their files all the same.
+// TestLedgerForeign plants ledgers of every kind, mode and owner, under the run's own name and under others. A run must
+// trust a ledger only if no other user can have written it, and must still record its own files.
 func TestLedgerForeign(t *testing.T) {
 	regular := func(mode fs.FileMode, uid int) func(string, []byte) error {
 		return func(path string, text []byte) error {
@@ -88,7 +88,7 @@ func TestLedgerForeign(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// TestLedgerForeignFile checks that no ledger speaks for another user's file.
+// TestLedgerForeignFile checks that no record counts for another user's file.
 func TestLedgerForeignFile(t *testing.T) {
 	r := newRoom(t)
 	r.add(r.open(Name), "f", 0)
@@ -96,7 +96,7 @@ func TestLedgerForeignFile(t *testing.T) {
 	must.Do(t, errors.Join(os.WriteFile(path, nil, 0o666), os.Chtimes(path, modified, modified)))
 	for _, uid := range []int{os.Geteuid(), 12345} {
 		if err := os.Chown(path, uid, -1); err != nil {
-			return // only root may give files away
+			return // only root may change the owner of a file
 		}
 		info := must.Get(r.root.Lstat("f"))(t)
 		if _, ok := r.open(Name).Find(r.item("f"), time.Time{}, info); ok != (uid == os.Geteuid()) {

@@ -1,4 +1,4 @@
-// Package localfile knows what names local files may have, and says what has failed with them.
+// Package localfile has the rules for names of local files, and the errors about local files.
 package localfile
 
 import (
@@ -21,18 +21,18 @@ import (
 	"example.com/ftpfetch/internal/lazy"
 )
 
-var goos = runtime.GOOS // but for tests
+var goos = runtime.GOOS // tests change it
 
-// own matches the names that this program alone gives, wherever it writes: nothing else is saved under them. What it keeps
-// in a directory begins with ".ftpfetch-": ledgers, the trash, slots, lists; what is beside a file ends as here. Windows
-// gives the first kind short names too. Some file systems drop dots and spaces at the end.
+// own matches the names that this program reserves for its own files. No download gets such a name. Files of a
+// directory, such as ledgers, the trash, slots and lists, begin with ".ftpfetch-"; files beside a target end in one of
+// the suffixes. Windows also gives the former short names, and some file systems drop dots and spaces at the end.
 var own = lazy.Regexp(`(?i)^\.ftpfetch-|^ftpfet~|\.ftpfetch\.(part|json~?|bad)[. ]*$`)
 
-// device matches the names of devices on Windows, which have superscript digits too and any extension.
+// device matches the names of devices on Windows, which may have superscript digits and any extension.
 var device = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
 
-// Own says that a component of path has a name that this program gives its own files, or returns "". Some file systems of
-// macOS overlook characters that have no shape.
+// Own returns why a component of path has a name that this program reserves, or "". It ignores invisible characters,
+// because some file systems of macOS do.
 func Own(path string) string {
 	shown := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -40,7 +40,7 @@ func Own(path string) string {
 		}
 		return r
 	}, filepath.ToSlash(path))
-	// Nearly no name has what all of these have.
+	// All reserved names contain this text, and few others do.
 	if strings.Contains(strings.ToLower(shown), "ftpfet") &&
 		slices.ContainsFunc(strings.Split(shown, "/"), own().MatchString) {
 		return "has a name that ftpfetch gives its own files"
@@ -48,17 +48,17 @@ func Own(path string) string {
 	return ""
 }
 
-// Slack is how much of a second some file systems lose. Two times that differ by no more are the same.
+// Slack is how much of a second some file systems drop. Two times that differ by at most Slack count as the same.
 const Slack = time.Second - 1
 
-// SameTime reports whether two times of a file are the same, but for what a file system loses.
+// SameTime reports whether two times of a file are the same, except for what a file system drops.
 func SameTime(a, b time.Time) bool { return a.Sub(b).Abs() <= Slack }
 
-// attempt is the key of a context's attempt.
+// attempt is the context key for the name of an attempt.
 type attempt struct{}
 
-// WithAttempt returns a context for one of several attempts at the same files at once. Their parts have its name in their
-// names.
+// WithAttempt returns a context for one of several concurrent attempts at the same files. The names of its parts
+// contain the name of the attempt.
 func WithAttempt(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, attempt{}, name)
 }
@@ -69,10 +69,10 @@ func Attempt(ctx context.Context) string {
 	return name
 }
 
-// report is the key of a context's report.
+// report is the context key for the report of a run.
 type report struct{}
 
-// WithReport returns a context for a run that writes a report to a file meanwhile.
+// WithReport returns a context for a run that writes its report to file.
 func WithReport(ctx context.Context, file fs.FileInfo) context.Context {
 	return context.WithValue(ctx, report{}, file)
 }
@@ -85,10 +85,12 @@ func IsReport(ctx context.Context, path string, info fs.FileInfo) error {
 	return &Error{Path: path, Reason: "is the report of this run: write another name for --report"}
 }
 
-// mostName is how many bytes a name may have. Systems allow 255 bytes or UTF-16 units, of which no name has more.
+// mostName is how many bytes a name may have so that the longest suffix still fits. Systems allow names of 255 bytes or
+// UTF-16 code units, and no name has more code units than bytes.
 const mostName = 255 - len(".ftpfetch.json~")
 
-// Beside returns what comes before ".ftpfetch" in the names beside a file: its name and who, or the start and a hash.
+// Beside returns the stem of the names beside a file, before ".ftpfetch": its name and who or, if that is too long, its
+// start and a hash.
 func Beside(name, who string) string {
 	stem := name
 	if who != "" {
@@ -101,12 +103,13 @@ func Beside(name, who string) string {
 	hash := "~" + hex.EncodeToString(sum[:8])
 	stem = stem[:mostName-len(hash)]
 	if utf8.ValidString(name) {
-		stem = strings.ToValidUTF8(stem, "") // without half a letter at its end
+		stem = strings.ToValidUTF8(stem, "") // drop an incomplete character at the end
 	}
 	return stem + hash
 }
 
-// Key returns the same key for paths of the same file. The file systems of Windows and macOS usually ignore case.
+// Key returns a key that is the same for all paths of a file. The file systems of Windows and macOS usually ignore
+// case.
 func Key(path string) string {
 	if goos == "windows" || goos == "darwin" || goos == "ios" {
 		return strings.ToLower(strings.ToUpper(path))
@@ -114,7 +117,7 @@ func Key(path string) string {
 	return path
 }
 
-// Unusable says why name cannot be the name of a local file, or "".
+// Unusable returns why name cannot be the name of a local file, or "".
 func Unusable(name string) string {
 	switch {
 	case name == "":
@@ -129,7 +132,7 @@ func Unusable(name string) string {
 		return Own(name)
 	case goos != "windows":
 		return ""
-	// Windows would take the name for a device, a stream or another directory, or silently change it
+	// Windows would take such a name for a device, a stream or another directory, or silently change it.
 	case strings.ContainsFunc(name, barred):
 		return "holds a character that Windows does not allow in a name"
 	case strings.HasSuffix(name, "."), strings.HasSuffix(name, " "):
@@ -140,10 +143,11 @@ func Unusable(name string) string {
 	return ""
 }
 
-// barred reports whether Windows allows no such character in a name.
+// barred reports whether Windows forbids a character in names.
 func barred(r rune) bool { return r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
 
-// CheckPath checks a path from outside. It stays below its directory as long as no symbolic link leads out of it.
+// CheckPath checks a path from a list or a server. An accepted path stays below its directory as long as no symbolic
+// link leads out of it.
 func CheckPath(path string) error {
 	if strings.HasPrefix(path, "/") {
 		return errors.New("is absolute: write it relative to the output directory")
@@ -162,7 +166,8 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// Cause returns the system's own error inside err, without a system call's name: a full disk is no failure of splice(2).
+// Cause returns the system's error inside err, without the name of the system call, which would mislead: a full disk is
+// not a failure of splice(2).
 func Cause(err error) error {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return number
@@ -173,8 +178,8 @@ func Cause(err error) error {
 	return err
 }
 
-// Failed reports whether err came from this machine, not from the network or the server: it has too little of something,
-// or does not have the address to connect from. Where connect(2) finds no free port, one may be free soon.
+// Failed reports whether this machine caused err, not the network or the server: it lacks a resource, or the address to
+// connect from. It is false if connect(2) finds no free port, because one may be free soon.
 func Failed(err error) bool {
 	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "bind" {
 		return true
@@ -182,23 +187,23 @@ func Failed(err error) bool {
 	return slices.ContainsFunc(Shortages, func(s error) bool { return errors.Is(err, s) })
 }
 
-// Shortages are the errors of a system call for which this process or this system has too little of something.
+// Shortages are the errors of a system call for which this process or this system lacks a resource.
 var Shortages = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 	syscall.Errno(10024), syscall.Errno(10055), // WSAEMFILE and WSAENOBUFS of Windows
 }
 
-// ErrLocal is every [Error] of the local side. The others distinguish causes.
+// Every [Error] about the local side matches ErrLocal. The others distinguish causes.
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
-	// ErrTaken means a path that another file of the run has.
+	// ErrTaken means that another file of the run has the path.
 	ErrTaken = errors.New("another file of the run has the path")
-	// ErrOther means a file that is not the one to retrieve; the Reason says what to do.
+	// ErrOther means that the existing file is not the file to retrieve. The Reason says what to do.
 	ErrOther = fmt.Errorf("%w", fs.ErrExist)
 )
 
-// Error says why something failed, unless the transfer itself failed.
+// Error is a failure of anything but the transfer itself.
 type Error struct {
 	Path      string // the file or directory; "" if there is none
 	Reason    string // one line, unless a file name in it has line ends
@@ -217,11 +222,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports that e is an [ErrLocal], if the local side is at fault.
+// Is makes e match [ErrLocal] if the local side is at fault.
 func (e *Error) Is(target error) bool { return target == ErrLocal && !e.Elsewhere }
 
-// Failure wraps a system error in an [Error] about path: its Reason is what, such as "cannot be written", and why, without
-// the path and the operation in the system's own text. It returns nil for nil, and an [Error] as it is.
+// Failure wraps a system error in an [Error] about path. The Reason is what, such as "cannot be written", followed by
+// the system's text without path and operation. Failure returns nil for nil, and an [Error] unchanged.
 func Failure(path, what string, err error) error {
 	if err == nil {
 		return nil
@@ -232,8 +237,8 @@ func Failure(path, what string, err error) error {
 	return &Error{Path: path, Reason: what + ": " + Cause(err).Error(), Err: err}
 }
 
-// Segment returns the segment of a URL for a name from a listing. Servers take a "~" at its beginning for a home directory,
-// which a tree must not lead to.
+// Segment returns the segment of a URL for a name from a listing. It hides a leading "~", which servers would take for
+// a home directory outside the tree.
 func Segment(name string) string {
 	if strings.HasPrefix(name, "~") {
 		return "./" + name

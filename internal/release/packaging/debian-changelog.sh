@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what Debian's policy (12.7, 4.4) wants beside the project's own changelog:
+# Prints what Debian's policy (12.7, 4.4) requires besides the project's own changelog:
 #
 #   MAINTAINER='Name <address>' internal/release/packaging/debian-changelog.sh VERSION TIME
 #

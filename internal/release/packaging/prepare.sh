@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes in .release what the archives, packages and recipes have beside the binary.
-# It runs on the machine that builds, whatever system the binaries are for.
+# Creates in .release what the archives, packages and recipes contain besides the binary.
+# It runs on the build machine, whatever system the binaries are for.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 export LC_ALL=C
@@ -13,11 +13,11 @@ go build -buildvcs=false -o .release/host ./cmd/ftpfetch
 .release/host --help=fish >.release/ftpfetch.fish
 rm .release/host
 
-# Debian's policy (12.1, 12.7) wants these compressed; -n leaves the time out.
+# Debian's policy (12.1, 12.7) requires these to be compressed; -n leaves out the time.
 gzip -9nc docs/ftpfetch.1 >.release/ftpfetch.1.gz
 gzip -9nc CHANGELOG.md >.release/changelog.gz
 
-# modules prints the module and the directory of all that is in a binary.
+# modules prints the path and the directory of each module in a binary.
 modules() {
 	local system
 	for system in linux darwin windows freebsd; do
@@ -25,14 +25,14 @@ modules() {
 	done | sort -u
 }
 
-# The licences of the modules in the binaries ask to come along.
+# The licences of the modules in the binaries require their text to be included.
 {
 	cat LICENSE
 	printf '\n======== The Go standard library\n\n'
 	cat "$(go env GOROOT)/LICENSE"
 	modules | while read -r module dir; do
 		printf '\n======== %s\n\n' "$module"
-		if [ -e "$dir/License" ]; then # psx: the BSD terms; those of the GPL are an alternative
+		if [ -e "$dir/License" ]; then # psx: the BSD terms; the GPL is an alternative
 			sed '1,/^BSD 3-clause:/d; /^GPL v2.0:/,$d' "$dir/License"
 		else
 			cat "$dir"/LICENSE*

@@ -1,4 +1,4 @@
-// Package must ends a test at an error that is not what it tests.
+// Package must ends a test at an error that the test is not about.
 package must
 
 import "testing"

@@ -1,4 +1,4 @@
-// Package screen is as much of a terminal as the command needs: what it shows can be waited for, and drawn.
+// Package screen implements as much of a terminal as the command needs. Tests can wait for its contents, and draw them.
 package screen
 
 import (
@@ -15,21 +15,21 @@ type Screen struct {
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	rows    []string // those that have scrolled away too
+	rows    []string // including those that have scrolled away
 	row     int
 	column  int
 	escape  string
-	over    bool // nothing more comes
+	over    bool // no more input comes
 }
 
-// New returns an empty screen of a width in characters.
+// New returns an empty screen with a width in characters.
 func New(width int) *Screen {
 	s := &Screen{width: width, rows: []string{""}}
 	s.changed = sync.NewCond(&s.mu)
 	return s
 }
 
-// Show shows what comes from r, until that ends.
+// Show shows the data from r until its end.
 func (s *Screen) Show(r io.Reader) {
 	_, _ = io.Copy(s, r)
 	s.mu.Lock()
@@ -97,8 +97,8 @@ func (s *Screen) String() string {
 	return strings.Join(s.rows, "\n")
 }
 
-// Wait waits until the screen shows what enough wants, or nothing more comes, or a minute has passed, and returns what it
-// shows then.
+// Wait waits until enough returns true for the text on the screen, until no more input comes, or for a minute. It
+// returns the text.
 func (s *Screen) Wait(enough func(text string) bool) string {
 	late := false
 	defer time.AfterFunc(time.Minute, func() {

@@ -1,4 +1,4 @@
-// Package table reads the tables of tests from files in testdata, where they need no Go around them.
+// Package table reads the tables of tests from files in testdata, so that the rows need no Go syntax.
 package table
 
 import (
@@ -13,9 +13,9 @@ import (
 // field is a word, or text in quotation marks or back quotes; a word may come before a quotation mark, as in name="a b".
 var field = regexp.MustCompile("[^\\s\"`]*\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`|\\S+")
 
-// Rows returns the rows of a section of testdata/name: the lines after "[section]", up to the next one. A row consists of
-// fields with white space between them. A field that begins with a quotation mark or a back quote is a string of Go.
-// Empty lines and those that begin with "#" are for the reader.
+// Rows returns the rows of a section of testdata/name: the lines after "[section]", up to the next section. A row
+// consists of fields separated by white space. A field that begins with a quotation mark or a back quote is a Go
+// string. Rows skips empty lines and lines that begin with "#".
 func Rows(t testing.TB, name, section string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
