@@ -50,8 +50,9 @@ var (
 	ErrUnverified = fetch.ErrUnverified // Options.Verify
 )
 
-// Existing says what happens to a target that exists. The zero value leaves the target as it is, and reports success if
-// it has the size and time of the server's file, or the digest in Options.Sum, and else [fs.ErrExist].
+// Existing says what happens to a target that exists. The zero value leaves the target as it is. That is a success if
+// the target has the size and time of the server's file, or the digest in Options.Sum, and otherwise the error is
+// [fs.ErrExist].
 type Existing string
 
 const (
@@ -60,7 +61,7 @@ const (
 	// Overwrite replaces the target once the new file is whole. It replaces a symbolic link itself, not the file that
 	// the link points to.
 	Overwrite = Existing(decide.Overwrite)
-	// Newer replaces the target if the server's file is newer or has another size. Else it leaves the target and
+	// Newer replaces the target if the server's file is newer or has another size. Otherwise it leaves the target and
 	// reports success.
 	Newer = Existing(decide.Newer)
 	// Continue uses the target as the start of the file and retrieves the rest. It compares only the target's size,
@@ -100,13 +101,14 @@ type Options struct {
 	// Sum is the digest that the file must have; the zero value means any.
 	Sum digest.Sum
 	// Verify looks on the server for a digest that the file must have: in lists beside it, then by HASH and similar
-	// commands. If there is none the error is [ErrUnverified]. If Sum is set, only Sum counts.
+	// commands, then in lists of the two directories above. If there is none, the error is [ErrUnverified]. If Sum is
+	// set, only Sum counts.
 	Verify bool
 
 	// Limit limits the bytes per second of all downloads that share it; nil means no limit. A [rate.Limiter] is one.
 	// The download calls WaitN before it writes n bytes. WaitN waits until the limit allows them; its error ends the
-	// download. If Limit has a method Burst() int, as [rate.Limiter] has, n is at most the result of Burst, and else at
-	// most 32 KiB.
+	// download. If Limit has a method Burst() int, as [rate.Limiter] has, n is at most the result of Burst, and
+	// otherwise at most 32 KiB.
 	//
 	// [rate.Limiter]: https://pkg.go.dev/golang.org/x/time/rate#Limiter
 	Limit interface {
@@ -160,7 +162,7 @@ type Event struct {
 type Result struct {
 	Size int64 // bytes of the file
 	// ModTime is the time of the server's file, in UTC. If the server reported none, or if the local file cannot get
-	// it, ModTime is the time of the local file if Commit is set, and else zero.
+	// it, ModTime is the time of the local file if Commit is set, and otherwise zero.
 	ModTime  time.Time
 	Left     string     // why the target was left alone, such as "already there"; "" if it was not
 	Resumed  int64      // bytes from earlier runs

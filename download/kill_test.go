@@ -389,7 +389,7 @@ func TestOwnLimit(t *testing.T) {
 	}
 }
 
-// limitOf returns an empty limiter of so many bytes a second.
+// limitOf returns an empty limiter of n bytes per second.
 func limitOf(n int64) *rate.Limiter {
 	burst := int(max(n/8, 512))
 	l := rate.NewLimiter(rate.Limit(n), burst)

@@ -242,7 +242,7 @@ func alike() string {
 func TestIgnoredREST(t *testing.T) {
 	at, runs, named := 0, 0, 0
 	for what, text := range map[string]string{"noise": noise(4<<20, 8), "alike": alike()} {
-		wrong := text[:1<<20] + text[lapSize:1<<20+lapSize] // resumed at 1 MiB, where the server began again
+		wrong := text[:1<<20] + text[lapSize:1<<20+lapSize] // a resume at 1 MiB if the server ignores REST
 		for before, part := range map[string]string{"nothing": "", "a part": text[:1<<20], "a wrong part": wrong, "a target": text[:1<<20]} {
 			for _, segments := range []int{1, 2, 4} {
 				for _, cut := range []int64{0, 1, 1 << 20, 1<<20 + lapSize, 3 << 20} {

@@ -184,8 +184,8 @@ func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 		ftpexec.ErrChanged)
 }
 
-// teller is a Source that is told the entries of files. Run asks the server for an entry that the listings do not have,
-// and retrieves no files.
+// teller is a Source that wants the entries of files, not the files. Run calls Tell with each entry from the listings,
+// or asks the server for entries that the listings lack.
 type teller interface {
 	Tell(u *urlparse.URL, e ftpexec.Entry)
 }

@@ -132,7 +132,7 @@ func kept(e ftpexec.Entry) ftpexec.Entry {
 	return e
 }
 
-// rough reports whether the time of an entry is only a hint, or unknown.
+// rough reports whether the time of an entry is unknown, in an unknown time zone, or not exact to the second.
 func rough(e ftpexec.Entry) bool { return e.Local || e.Precision == 0 || e.Precision > time.Second }
 
 // urlOf returns the URL of an entry of the directory dir, with the name written as the server takes it.

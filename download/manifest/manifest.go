@@ -45,7 +45,7 @@ type Options struct {
 	Shard [2]int
 }
 
-// Item is one file of many: where it comes from, where it goes, and what is known about it in advance.
+// Item is one file of many: its URLs, where to save it, and what is known about it in advance.
 type Item struct {
 	URLs []*urlparse.URL // URLs of the same file, in the order to try them; at least one
 	// Path is where to save the file, relative to the output directory, with "/" between its components.
@@ -218,13 +218,13 @@ const mostIdle = 16 << 20
 var errIdle = fmt.Errorf("there is no file in %d bytes: leave out comments and empty lines",
 	mostIdle)
 
-// reader is the state of one reading.
+// reader is the state of one call of Read or Check.
 type reader struct {
 	Options
 	in    *lines
 	maps  []mapping // the parsed Map; nil if the header decides
 	yield func(Item, error) bool
-	done  bool // the caller wants no more
+	done  bool // the caller has stopped reading
 	noted bool // errLeftOut was reported
 }
 

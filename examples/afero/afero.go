@@ -1,6 +1,6 @@
-// Package ftpafero makes a directory of an FTP server a file system of github.com/spf13/afero, for programs that use that in
-// place of package os. Nothing above the directory can be reached, and nothing can be written: put a file system of yours on
-// top where a program writes.
+// Package ftpafero presents a directory of an FTP server as a file system of github.com/spf13/afero, for programs that
+// use afero in place of package os. Programs cannot reach anything above the directory, and cannot write. For a program
+// that writes, put a writable file system on top:
 //
 //	remote, err := ftpafero.New(ctx, &client, "ftp://ftp.example.org/pub/")
 //	both := afero.NewCopyOnWriteFs(remote, afero.NewMemMapFs())
@@ -19,7 +19,8 @@ import (
 	"example.com/ftpfetch/ftpexec/ftpfs"
 )
 
-// New returns the directory at rawURL. All uses of it end with ctx; the idle connections of c are left to the caller.
+// New returns the directory at rawURL as a file system. All operations on it end with ctx. The caller closes the idle
+// connections of c.
 func New(ctx context.Context, c *ftpexec.Client, rawURL string) (afero.Fs, error) {
 	fsys, err := ftpfs.New(ctx, c, rawURL)
 	if err != nil {
@@ -28,7 +29,7 @@ func New(ctx context.Context, c *ftpexec.Client, rawURL string) (afero.Fs, error
 	return remote{afero.FromIOFS{FS: fsys}}, nil
 }
 
-// remote takes the names that package os takes, such as "/a" and "a/", where io/fs takes only "a".
+// remote accepts names as package os does, such as "/a" and "a/", whereas io/fs accepts only "a".
 type remote struct{ afero.FromIOFS }
 
 func name(s string) string {
@@ -44,7 +45,7 @@ func (r remote) Open(s string) (afero.File, error) { return r.FromIOFS.Open(name
 
 func (r remote) Stat(s string) (fs.FileInfo, error) { return r.FromIOFS.Stat(name(s)) }
 
-// LstatIfPossible is what afero.Walk calls.
+// LstatIfPossible is called by afero.Walk.
 func (r remote) LstatIfPossible(s string) (fs.FileInfo, bool, error) {
 	info, err := r.FromIOFS.FS.(*ftpfs.FS).Lstat(name(s))
 	return info, true, err

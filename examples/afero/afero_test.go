@@ -38,7 +38,7 @@ func start(t *testing.T) afero.Fs {
 	return fsys
 }
 
-// What programs do with afero works, with names as package os takes them.
+// TestReads checks that programs can use afero as usual, with names as package os takes them.
 func TestReads(t *testing.T) {
 	fsys := start(t)
 	for _, name := range []string{"sub/a b", "/sub/a b", "sub//a b", "./sub/../sub/a b"} {
@@ -71,7 +71,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// A file can be read from anywhere.
+// TestSeek checks that a file can be read from any offset.
 func TestSeek(t *testing.T) {
 	f, err := start(t).Open("big")
 	if err != nil {
@@ -90,7 +90,8 @@ func TestSeek(t *testing.T) {
 	}
 }
 
-// Nothing is written, nothing above the directory is there, and what is on top is read and written.
+// TestOnTop checks that nothing is written, that names above the directory do not exist, and that a file system on top
+// is read and written.
 func TestOnTop(t *testing.T) {
 	fsys := start(t)
 	_, createErr := fsys.Create("new")

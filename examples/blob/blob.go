@@ -1,10 +1,10 @@
-// Package ftpblob makes a directory of an FTP server a bucket of gocloud.dev/blob, from which programs read as they do from
-// S3, Google Cloud Storage or Azure:
+// Package ftpblob presents a directory of an FTP server as a bucket of gocloud.dev/blob, which programs read like a
+// bucket of S3, Google Cloud Storage or Azure:
 //
 //	b, err := blob.OpenBucket(ctx, "ftp://ftp.example.org/pub/genomes/")
 //
-// A key is a path below the directory; nothing above it can be reached. Lists leave out links to directories, whose files
-// can be read all the same. Nothing can be written.
+// A key is a path below the directory. Programs cannot reach anything above the directory, and cannot write. Lists omit
+// links to directories, but files in those can still be read.
 package ftpblob
 
 import (
@@ -40,7 +40,7 @@ func (opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, erro
 	return OpenBucket(ctx, new(ftpexec.Client), u.String())
 }
 
-// OpenBucket opens the directory at rawURL. Close of the bucket ends the idle connections of c.
+// OpenBucket opens the directory at rawURL. Closing the bucket closes the idle connections of c.
 func OpenBucket(ctx context.Context, c *ftpexec.Client, rawURL string) (*blob.Bucket, error) {
 	fsys, err := ftpfs.New(ctx, c, rawURL)
 	if err != nil {
@@ -62,10 +62,10 @@ func (b *bucket) Close() error {
 
 func (b *bucket) As(any) bool { return false }
 
-// ErrorAs finds an *ftpexec.Error, say.
+// ErrorAs finds, for example, an *ftpexec.Error.
 func (b *bucket) ErrorAs(err error, i any) bool { return errors.As(err, i) }
 
-// codes has the code of each error; fs.ErrInvalid is that of a key such as "a//b" or "../a", which names nothing.
+// codes has the code of each error. fs.ErrInvalid is the error for a key such as "a//b" or "../a", which cannot exist.
 var codes = []struct {
 	is   error
 	code gcerrors.ErrorCode
@@ -97,7 +97,7 @@ func (b *bucket) Attributes(ctx context.Context, key string) (*driver.Attributes
 	return &driver.Attributes{ContentType: typeOf(key), ModTime: info.ModTime(), Size: info.Size()}, nil
 }
 
-// reader is a part of a file.
+// reader reads a range of a file.
 type reader struct {
 	io.Reader
 	io.Closer
@@ -152,12 +152,12 @@ type lister struct {
 	*driver.ListOptions
 	fs    *ftpfs.FS
 	most  int
-	after string // the last key of the page before
+	after string // the last key of the previous page
 	page  driver.ListPage
 }
 
-// list adds what is in a directory, whose name ends in "/" or is "". Its keys come in the order of their octets, in which
-// "a.b" is before "a/b". It fails if it cannot name an entry, because an object would be missing.
+// list adds the objects of a directory, whose name ends in "/" or is "". The keys are in the order of their bytes, in
+// which "a.b" is before "a/b". list fails if an entry has no usable name, because an object would be missing.
 func (l *lister) list(dir string) error {
 	entries, err := l.fs.ReadDir(cmp.Or(strings.TrimSuffix(dir, "/"), "."))
 	if err != nil {
@@ -188,12 +188,12 @@ func (l *lister) add(key string, e fs.DirEntry) error {
 	}
 	object := &driver.ListObject{Key: key, IsDir: e.IsDir()}
 	if !object.IsDir {
-		info, err := e.Info() // asks the server only for what the listing does not say
+		info, err := e.Info() // asks the server only if the listing lacks a fact
 		if e.Type() == fs.ModeSymlink {
 			info, err = l.fs.Stat(key)
 		}
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			return nil // deleted since, or a link to nothing or to a directory
+			return nil // deleted meanwhile, or a link to nothing or to a directory
 		}
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (l *lister) add(key string, e fs.DirEntry) error {
 	return nil
 }
 
-// errReadOnly is the error of what would change a bucket.
+// errReadOnly is the error of operations that would change a bucket.
 var errReadOnly = fmt.Errorf("a bucket on an FTP server is read only: %w", errors.ErrUnsupported)
 
 func (b *bucket) NewTypedWriter(context.Context, string, string, *driver.WriterOptions) (driver.Writer, error) {

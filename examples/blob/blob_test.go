@@ -25,7 +25,7 @@ var (
 	contents = strings.Repeat("0123456789abcdef", 1<<15)
 )
 
-// all are the keys of the bucket, in their order.
+// all are the keys of the bucket, in order.
 var all = []string{"a.b", "a/1", "a/2/deep.txt", "a0", "big", "odd name?#%", "z/last"}
 
 func start(t *testing.T, fault func(*testserver.Conn) testserver.Action) (*testserver.Server, *blob.Bucket) {
@@ -44,7 +44,7 @@ func start(t *testing.T, fault func(*testserver.Conn) testserver.Action) (*tests
 	return s, b
 }
 
-// list returns the keys that a list has, page by page.
+// list returns the keys of a list, which it reads page by page.
 func list(t *testing.T, b *blob.Bucket, size int, o *blob.ListOptions) (keys []string) {
 	t.Helper()
 	token := blob.FirstPageToken
@@ -64,7 +64,7 @@ func list(t *testing.T, b *blob.Bucket, size int, o *blob.ListOptions) (keys []s
 	return keys
 }
 
-// Lists have all keys once, in their order, whatever the size of a page.
+// TestList checks that a list has each key once, in order, whatever the size of a page.
 func TestList(t *testing.T) {
 	_, b := start(t, nil)
 	for size := 1; size <= len(all)+1; size++ {
@@ -89,7 +89,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Objects are read whole and in ranges.
+// TestRead reads objects whole and in ranges.
 func TestRead(t *testing.T) {
 	_, b := start(t, nil)
 	for _, key := range all {
@@ -123,7 +123,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Errors have the codes that programs ask for, and the error of this server behind them.
+// TestErrors checks that errors have the codes of package gcerrors, and wrap the error of the FTP client.
 func TestErrors(t *testing.T) {
 	s, b := start(t, nil)
 	for _, key := range []string{"none", "none/x", "a", "a//1", "../secret", "/secret", "a/../../secret", "big/x"} {
@@ -158,7 +158,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A transfer that fails at its end is no whole object, and a listing that breaks is no shorter list.
+// TestBroken checks that a transfer that fails at its end is not a whole object, and that a broken listing is not a
+// shorter list.
 func TestBroken(t *testing.T) {
 	for _, verb := range []string{"RETR", "MLSD"} {
 		_, b := start(t, func(c *testserver.Conn) testserver.Action {

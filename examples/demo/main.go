@@ -1,8 +1,9 @@
-// Command demo shows ftpfetch at work without a network: it starts a server in its own process and runs the command on it.
+// Command demo shows ftpfetch without a network. It starts a server in its own process and runs the command ftpfetch
+// against it.
 //
 //	go run ./examples/demo
 //
-// It ends by itself, with exit code 0 only if every step did what it shows.
+// It ends by itself, with exit code 0 only if every step had the expected result.
 package main
 
 import (
@@ -23,7 +24,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// asCommand is the variable that makes this program the command ftpfetch.
+// asCommand is the environment variable that makes this program act as the command ftpfetch.
 const asCommand = "FTPFETCH_DEMO"
 
 func main() {
@@ -41,7 +42,7 @@ func main() {
 	}
 }
 
-// tree is what the server serves: a file of 4 MiB, two files of a list, and a directory.
+// tree returns the files of the server: a file of 4 MiB, two files for a list, and a directory.
 func tree() map[string]string {
 	genome := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(genome)
@@ -51,7 +52,8 @@ func tree() map[string]string {
 	}
 }
 
-// run starts a server with o, shows the steps on w, and cleans up. It ends at the first one that does not do what it should.
+// run starts a server with o, shows the steps on w, and cleans up. It stops at the first step without the expected
+// result.
 func run(ctx context.Context, w io.Writer, o *testserver.Options) (err error) {
 	server, err := testserver.Start(o)
 	if err != nil {
@@ -79,13 +81,13 @@ func run(ctx context.Context, w io.Writer, o *testserver.Options) (err error) {
 
 // step is a command line and its expected result.
 type step struct {
-	headline string // of this step and those after it that have none
+	headline string // headline of this step and of the following ones without a headline
 	args     []string
-	killed   bool // in the middle
+	killed   bool // kill the command in the middle
 	code     int
-	says     string // somewhere
-	then     string // what the exit code means here
-	file     string // that is there then, with these contents
+	says     string // text expected in the output
+	then     string // what the exit code means, for the reader
+	file     string // expected file, with these contents
 	contents string
 }
 
@@ -109,7 +111,7 @@ func steps(server *testserver.Server) []step {
 	}}
 }
 
-// run runs the command in dir, shows its output on w and compares.
+// run runs the command in dir, shows its output on w, and compares the result with the expected one.
 func (s step) run(ctx context.Context, w io.Writer, dir string) error {
 	if s.headline != "" {
 		fmt.Fprintf(w, "\n%s\n\n", s.headline)
@@ -157,7 +159,7 @@ func (s step) run(ctx context.Context, w io.Writer, dir string) error {
 	return nil
 }
 
-// claimed reports whether the journal in dir says that bytes are on the disk.
+// claimed reports whether a journal in dir claims any bytes.
 func claimed(dir string) bool {
 	journals, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, name := range journals {

@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestMain makes the test program the command, too.
+// TestMain lets the test program act as the command.
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
@@ -33,7 +33,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunFails: a step that does not do what it shows is an error. A small file is there before the command can be killed.
+// TestRunFails checks that run fails if a step does not have the expected result. A small file, for example, is
+// complete before the command can be killed.
 func TestRunFails(t *testing.T) {
 	for missing, want := range map[string]string{"": "--limit-rate 2M ftp://", "/pub/reads_1.fq": "--manifest ", "/pub/project/README": "-r "} {
 		t.Setenv("TMPDIR", t.TempDir())

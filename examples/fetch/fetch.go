@@ -1,4 +1,4 @@
-// Package fetch is an example of code that needs an FTP server, and its test of how to test such code: with package
+// Package fetch is an example of code that needs an FTP server. Its test shows how to test such code with package
 // testserver, without a network.
 package fetch
 
@@ -12,7 +12,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 )
 
-// maxMotd is how many bytes of a message of the day are of interest.
+// maxMotd is how many bytes of a message of the day are read.
 const maxMotd = 1000
 
 // Motd returns the first line of the message of the day at rawURL.

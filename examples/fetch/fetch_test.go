@@ -14,10 +14,10 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// The servers leave no goroutine running, so a leak is one of the code under test.
+// TestMain checks for goroutine leaks. The servers leave no goroutine running, so a leak is in the code under test.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestMotd asks an honest server. It closes itself when the test ends.
+// TestMotd uses an honest server, which closes itself when the test ends.
 func TestMotd(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{
 		"/pub/motd": "hello\nand more\n", "/pub/empty": "", "/pub/one line": "hello"}})
@@ -29,14 +29,14 @@ func TestMotd(t *testing.T) {
 	}
 }
 
-// TestCommands: what was sent after the login, command for command.
+// TestCommands checks each command that the client sends after the login.
 func TestCommands(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello"}})
 	c := ftpexec.Client{MaxIdle: -1}
 	if _, err := Motd(t.Context(), &c, s.URL("me:secret@/motd")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WaitCommand(t.Context(), "QUIT"); err != nil { // its reply is not waited for
+	if err := s.WaitCommand(t.Context(), "QUIT"); err != nil { // the client does not wait for the reply to QUIT
 		t.Fatal(err)
 	}
 	want := []string{"TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd", "QUIT"}
@@ -46,7 +46,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestFailures asks servers that say or do what an honest one does not.
+// TestFailures uses servers that misbehave.
 func TestFailures(t *testing.T) {
 	tests := []struct {
 		name string
@@ -66,7 +66,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTranscript: the whole dialogue, as one text that is the same in each run.
+// TestTranscript checks the whole dialogue, as one text that is the same in each run.
 func TestTranscript(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/motd": "hello"}, ModTime: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 	c := ftpexec.Client{MaxIdle: -1}
@@ -79,7 +79,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestTimeout: a silent server is waited for no longer than Timeout.
+// TestTimeout checks that the client waits no longer than Timeout for a silent server.
 func TestTimeout(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("hello").With("RETR", testserver.End(testserver.Stalled)))
 	c := ftpexec.Client{MaxIdle: -1, Timeout: 100 * time.Millisecond}

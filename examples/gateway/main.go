@@ -32,7 +32,7 @@ func link(name string) string { return (&url.URL{Path: "./" + name}).String() }
 func main() {
 	flag.Parse()
 	tree, err := ftpfs.New(context.Background(), &ftpexec.Client{MaxConns: 8, MaxIdle: 8}, flag.Arg(0))
-	l, refused := net.Listen("tcp", cmp.Or(flag.Arg(1), "127.0.0.1:8021")) // for this machine alone
+	l, refused := net.Listen("tcp", cmp.Or(flag.Arg(1), "127.0.0.1:8021")) // only for this machine
 	if err = errors.Join(err, refused); err != nil {
 		log.Fatal("usage: gateway ftp://HOST/DIRECTORY/ [ADDRESS]: ", err)
 	}
@@ -40,7 +40,7 @@ func main() {
 	log.Fatal(http.Serve(l, gateway(tree)))
 }
 
-// gateway answers requests for the files and directories of a tree, and for nothing above it: a name with ".." is none.
+// gateway serves the files and directories of a tree, and nothing above it, because a name with ".." is invalid.
 func gateway(tree *ftpfs.FS) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f, err := tree.WithContext(r.Context()).Open(cmp.Or(strings.Trim(r.URL.Path, "/"), "."))
@@ -56,7 +56,7 @@ func gateway(tree *ftpfs.FS) http.HandlerFunc {
 	}
 }
 
-// serve answers with a file, or a range of it, or with a page that lists a directory.
+// serve sends a file, or a range of it, or a page that lists a directory.
 func serve(w http.ResponseWriter, r *http.Request, f fs.File) error {
 	info, err := f.Stat()
 	switch {
@@ -69,20 +69,20 @@ func serve(w http.ResponseWriter, r *http.Request, f fs.File) error {
 		w.WriteHeader(http.StatusFound)
 		return nil
 	}
-	w.Header().Set("Content-Security-Policy", "sandbox") // a page from there is no page of this site
+	w.Header().Set("Content-Security-Policy", "sandbox") // a page from the server must not act as one of this site
 	w.Header().Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(info.Name())), "application/octet-stream"))
 	if info.Size() >= 0 {
 		http.ServeContent(w, r, "", info.ModTime(), f.(io.ReadSeeker))
 	} else if _, err := io.Copy(w, f); err != nil {
-		panic(http.ErrAbortHandler) // so that nobody takes what came for all of it
+		panic(http.ErrAbortHandler) // so that the client does not take a part for the whole file
 	}
 	return nil
 }
 
-// list answers with a page, in the order that the query asks for, or else in that of the names.
+// list sends a page in the order that the query asks for, by default sorted by name.
 func list(w http.ResponseWriter, r *http.Request, dir fs.ReadDirFile) error {
 	entries, err := dir.ReadDir(-1)
-	if err != nil && !errors.Is(err, ftpexec.ErrLine) { // one that cannot be shown
+	if err != nil && !errors.Is(err, ftpexec.ErrLine) { // ErrLine is about one entry, which cannot be shown
 		return err
 	}
 	var infos []fs.FileInfo

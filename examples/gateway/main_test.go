@@ -20,10 +20,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// contents is a file that takes several reads.
+// contents is a file so long that it takes several reads.
 var contents = strings.Repeat("0123456789abcdef", 20000)
 
-// serveTree starts an FTP server, whose /secret is above what a gateway serves, and returns the address of that.
+// serveTree starts an FTP server and a gateway to its /pub/, and returns the server and the address of the gateway.
+// /secret is above the gateway's directory.
 func serveTree(t *testing.T, fault func(*testserver.Conn) testserver.Action) (s *testserver.Server, address string) {
 	s = testserver.New(t, &testserver.Options{Fault: fault, ModTime: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Tree: map[string]string{
 		"/secret": "secret", "/pub/big": contents, "/pub/small.txt": "small", "/pub/index.html": "<p>own page", "/pub/a?b#c%20d": "odd", "/pub/sub/<b>": "deep", "/pub/empty": "",
@@ -38,7 +39,7 @@ func serveTree(t *testing.T, fault func(*testserver.Conn) testserver.Action) (s 
 	return s, web.URL
 }
 
-// get sends a GET with fields of the form "Name: value", and returns the answer and its contents.
+// get sends a GET with fields of the form "Name: value", and returns the response and its contents.
 func get(t *testing.T, url string, fields ...string) (*http.Response, string, error) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -61,7 +62,8 @@ func get(t *testing.T, url string, fields ...string) (*http.Response, string, er
 
 var cell = regexp.MustCompile(`(?m)^<tr><td><a href="(.*?)">(.*?)</a><td>(.*?)<td>(.*?)$`)
 
-// A page lists names, sizes and times, in the order that is asked for, and its links lead to the files.
+// TestPage checks that a page lists names, sizes and times in the requested order, and that its links lead to the
+// files.
 func TestPage(t *testing.T) {
 	_, address := serveTree(t, nil)
 	for query, first := range map[string]string{"": "a?b#c%20d", "name": "a?b#c%20d", "size": "big", "time": "sub/", "other": "a?b#c%20d"} {
@@ -88,7 +90,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Files come whole or in part, are resumed, and are not sent again if they have not changed.
+// TestFiles checks that files are sent whole or in part, and are not sent again if they have not changed.
 func TestFiles(t *testing.T) {
 	_, address := serveTree(t, nil)
 	const modified = "Fri, 02 Jan 2026 03:04:05 GMT"
@@ -115,7 +117,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Twenty clients at once get the same bytes, over at most eight connections.
+// TestManyClients checks that twenty concurrent clients get the same bytes, over at most eight connections.
 func TestManyClients(t *testing.T) {
 	s, address := serveTree(t, nil)
 	var clients sync.WaitGroup
@@ -132,7 +134,7 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// No client takes a transfer that failed for a whole file, whether the size is known or not.
+// TestFailures checks that no client takes a failed transfer for a whole file, whether the size is known or not.
 func TestFailures(t *testing.T) {
 	for _, unknown := range []string{"", "SIZE MLST"} {
 		_, address := serveTree(t, func(c *testserver.Conn) testserver.Action {

@@ -1,9 +1,9 @@
-// Package ftpgetter lets github.com/hashicorp/go-getter/v2 get ftp URLs: files, and directories with all that is in them.
+// Package ftpgetter lets github.com/hashicorp/go-getter/v2 get ftp URLs, both files and whole directories.
 //
 //	client := getter.Client{Getters: []getter.Getter{&ftpgetter.Getter{Client: &ftpexec.Client{}}}} // and getter.Getters, for other schemes
 //	_, err := client.Get(ctx, &getter.Request{Src: "ftp://ftp.example.org/pub/", Dst: "/tmp/pub", GetMode: getter.ModeDir})
 //
-// It is a module of its own, so that ftpfetch needs none of go-getter's modules. Copy getter.go.
+// The package is a module of its own, so that ftpfetch does not depend on go-getter. Copy getter.go into your program.
 package ftpgetter
 
 import (
@@ -25,7 +25,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Getter is a [getter.Getter] for the schemes ftp, ftps and ftpes. It has to come before others that take any URL.
+// Getter is a [getter.Getter] for the schemes ftp, ftps and ftpes. It must come before getters that accept any URL.
 type Getter struct {
 	Client *ftpexec.Client
 }
@@ -41,7 +41,7 @@ func (g *Getter) Detect(r *getter.Request) (bool, error) {
 	return ok && slices.Contains([]string{"ftp", "ftps", "ftpes"}, scheme), nil
 }
 
-// Mode returns ModeDir for a URL that names a directory, as RFC 1738 tells them apart.
+// Mode returns ModeDir for a URL that names a directory according to RFC 1738.
 func (g *Getter) Mode(_ context.Context, from *url.URL) (getter.Mode, error) {
 	u, err := parse(from)
 	if err != nil {
@@ -53,7 +53,7 @@ func (g *Getter) Mode(_ context.Context, from *url.URL) (getter.Mode, error) {
 	return getter.ModeFile, nil
 }
 
-// GetFile saves a file, whole or not at all. It resumes what an earlier call has left.
+// GetFile saves a file, whole or not at all. It resumes a part that an earlier call left.
 func (g *Getter) GetFile(ctx context.Context, r *getter.Request) error {
 	u, err := parse(r.URL())
 	if err != nil {
@@ -66,14 +66,14 @@ func (g *Getter) GetFile(ctx context.Context, r *getter.Request) error {
 	return err
 }
 
-// Get saves a directory with all that is in it, below r.Dst.
+// Get saves a directory with all that it contains, below r.Dst.
 func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	u, err := parse(r.URL())
 	if err != nil {
 		return err
 	}
 	if !u.IsDir() {
-		u = u.Child("", "") // the client knows that it is one
+		u = u.Child("", "") // the caller knows that it is a directory
 	}
 	if err := os.MkdirAll(r.Dst, r.Mode(0o755)); err != nil {
 		return err
@@ -99,10 +99,10 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// parse reads the URL again. Package net/url takes "?" for the start of a query, and go-getter its own parameters
-// (checksum, archive, filename) from there. What is left of it would belong to the name, but go-getter has sorted and
-// encoded it anew ("why?" has become "why?=" for example), so it is refused. go-getter also takes "//" for the start of a
-// part of the tree: write %2F for the root, as RFC 1738 says.
+// parse parses the URL as an ftp URL. Package net/url takes "?" for the start of a query, and go-getter takes its own
+// parameters (checksum, archive, filename) from the query. The rest of the query would belong to the name, but
+// go-getter has sorted and encoded it again ("why?" became "why?=", for example), so parse refuses it. go-getter also
+// takes "//" for the start of a subdirectory: write %2F for the root, as RFC 1738 says.
 func parse(from *url.URL) (*urlparse.URL, error) {
 	if from.Fragment != "" {
 		return nil, fmt.Errorf("%s: # cannot stand unencoded in a path: write %%23", from.Redacted())

@@ -20,14 +20,14 @@ import (
 const sum = "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03" // of "hello\n"
 const wrong = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
-// TestGet: what go-getter makes of a source, in each of its modes.
+// TestGet checks what go-getter saves for a source, in each of its modes.
 func TestGet(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{
 		"/pub/motd": "hello\n", "/pub/why?": "a question\n", "/pub/a/b": "below\n", "/pub/SHA256SUMS": strings.TrimPrefix(sum, "sha256:") + "  motd\n"}})
 	tests := []struct {
 		name, path string
 		mode       getter.Mode
-		file, want string // in the destination; "" for the destination itself
+		file, want string // file in the destination; "" for the destination itself
 		err        string
 	}{
 		{"file", "/pub/motd", getter.ModeFile, "", "hello\n", ""},
@@ -72,7 +72,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestErrors: what a Getter returns is told apart as ever.
+// TestErrors checks that the errors of a Getter match the usual causes.
 func TestErrors(t *testing.T) {
 	s := testserver.New(t, nil)
 	c := ftpexec.Client{MaxIdle: -1}
@@ -102,7 +102,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// FuzzParse: a URL that went through net/url is the same one, if net/url takes it at all and it has no query.
+// FuzzParse checks that a URL stays the same through net/url, if net/url accepts it and it has no query.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"ftp://h/a%2Fb/c;type=i", "ftp://u:p%3A@h:2121//x", "ftp://[::1]/%3F%23", "ftp://h/~a%7E", "ftp://h", "ftp://@h/"} {
 		f.Add(seed)

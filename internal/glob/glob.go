@@ -1,4 +1,4 @@
-// Package glob matches names with patterns of a shell, and finds what a pattern that matches nothing was meant to be.
+// Package glob matches names against shell patterns, and guesses the intended pattern when one matches nothing.
 package glob
 
 import (
@@ -25,9 +25,10 @@ func Check(p string) error {
 	return nil
 }
 
-// Match reports whether one of the patterns matches a path below the top of a tree, which is a directory's if dir is true.
-// A pattern without "/" is compared with the name. One that has "/" at its beginning or within is compared with the path, in
-// which "**" stands for any number of directories. One that ends in "/" matches directories, and all that is in them.
+// Match reports whether one of the patterns matches a path, relative to the top of a tree. dir means that it is the
+// path of a directory. A pattern without "/" is compared with the name. A pattern that begins with "/" or has one
+// inside is compared with the path; "**" in it matches any number of directories. A pattern that ends in "/" matches
+// directories and all that they contain.
 func Match(patterns []string, file string, dir bool) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		of, within := strings.CutSuffix(p, "/")
@@ -50,7 +51,8 @@ func matches(pattern, file string) bool {
 	return ok
 }
 
-// Level returns the part of a pattern for what is so many directories down, or "", and whether it is the last one.
+// Level returns the part of a pattern for entries that are depth directories down, or "", and whether it is the last
+// part.
 func Level(pattern string, depth int) (part string, last bool) {
 	rest := pattern
 	more := pattern != ""
@@ -63,17 +65,17 @@ func Level(pattern string, depth int) (part string, last bool) {
 	return part, !more
 }
 
-// Guesses are patterns that somebody may have meant by others, the likeliest first.
+// Guesses are patterns that a user may have meant by another pattern, likeliest first.
 type Guesses []guess
 
-// guess is a pattern, and how many files it matches.
+// guess is a pattern and the number of files that it matches.
 type guess struct {
 	pattern string
 	files   int64
 }
 
-// Guess returns what a pattern may mean elsewhere: the end or a part of a name, a directory, a path from the root or from
-// further down, a regexp, or any case.
+// Guess returns what a pattern might mean in another program: the end or a part of a name, a directory, a path from the
+// root or from further down, a regular expression, or a pattern that ignores case.
 func Guess(p string) Guesses {
 	all := Guesses{}
 	plain := strings.NewReplacer(".*", "*", `\.`, ".", "^", "", "$", "").Replace(p)
@@ -91,7 +93,7 @@ func Guess(p string) Guesses {
 	return all
 }
 
-// elsewhere returns what a path means further down in a tree, or from a directory on that it names.
+// elsewhere returns patterns for the path p further down in the tree, and for the path below each directory in p.
 func elsewhere(p string) (paths []string) {
 	if strings.Contains(strings.Trim(p, "/"), "/") {
 		paths = []string{"**/" + strings.TrimPrefix(p, "/")}
@@ -105,7 +107,7 @@ func elsewhere(p string) (paths []string) {
 	return append(paths, strings.TrimSuffix(p, "/"))
 }
 
-// Add tries the guesses with one more file, or directory if dir is true.
+// Add counts the guesses that match a file, or a directory if dir is true.
 func (g Guesses) Add(file string, dir bool) {
 	for i := range g {
 		if Match([]string{g[i].pattern}, file, dir) {
@@ -114,7 +116,7 @@ func (g Guesses) Add(file string, dir bool) {
 	}
 }
 
-// From says from where the path in a pattern counts, or returns "" for a pattern of names.
+// From returns a note about what the path in a pattern is relative to, or "" for a pattern without a path.
 func From(p string) string {
 	if !strings.Contains(strings.TrimSuffix(p, "/"), "/") {
 		return ""
@@ -122,7 +124,7 @@ func From(p string) string {
 	return ": its path counts from the directory of the URL"
 }
 
-// Advice says what to write instead, in parentheses, or returns "".
+// Advice returns what to write instead, in parentheses, or "".
 func (g Guesses) Advice() string {
 	for _, q := range g {
 		if q.files > 0 {
@@ -132,19 +134,20 @@ func (g Guesses) Advice() string {
 	return ""
 }
 
-// Choice is something that a URL with patterns in its path stands for.
+// Choice is one of the results of expanding a URL with patterns in its path.
 type Choice struct {
-	URL string // of a file; or of the directory in which Pattern chooses
-	// of a path below the directory, decoded: each of its segments is a pattern of names; "" for the URL itself
+	URL string // of a file, or of the directory that Pattern is relative to
+	// Pattern is a pattern for paths below the directory, decoded, with a pattern for names in each segment; "" means
+	// URL itself.
 	Pattern string
-	Dirs    int // how many of the last directories of URL are the work of patterns
+	Dirs    int // how many of the last directories of URL come from lists
 }
 
 const mostChoices = 100_000
 
-// Choices returns what a URL stands for. A list, which is {a,b}, [1-20] or [01-09:2], is written out as curl does it: all
-// that it names must exist. From the first segment on that has *, ? or a set such as [a-z], the path is a Pattern, in which
-// lists are alternatives: the servers say what matches it. What is percent-encoded stands for itself.
+// Choices expands a URL. A list, such as {a,b}, [1-20] or [01-09:2], is expanded as curl does it, into URLs that must
+// all exist. From the first segment with *, ? or a set such as [a-z] on, the path becomes Pattern, in which lists are
+// alternatives; the server's listings show what matches. Percent-encoded characters stand for themselves.
 func Choices(text string) (choices []Choice, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, rest, found := strings.Cut(rest, "/")
@@ -162,7 +165,7 @@ func Choices(text string) (choices []Choice, err error) {
 		}
 		segments = append(segments[:n], "")
 		dirs = n
-	} else if segments[last] == "" { // the end of a directory's URL
+	} else if segments[last] == "" { // the URL of a directory ends in "/"
 		dirs--
 	}
 	paths, err := written(strings.Join(segments, "/"))
@@ -180,19 +183,19 @@ func Choices(text string) (choices []Choice, err error) {
 var list = lazy.Regexp(`\{([^{}/]*)\}|\[(\d+)-(\d+)(?::(\d+))?\]`)
 var percent = lazy.Regexp(`%([0-9A-Fa-f]{2})?`)
 
-// wild reports whether servers must be asked what a segment names.
+// wild reports whether only a listing shows what a segment matches.
 func wild(segment string) bool {
 	return strings.ContainsAny(segment, "*?[{") &&
 		strings.ContainsAny(list().ReplaceAllString(segment, ""), "*?[{")
 }
 
-// isSeveral reports whether a segment stands for more than one name.
+// isSeveral reports whether a segment expands to more than one name.
 func isSeveral(segment string) bool {
 	names, err := written(segment)
 	return err == nil && len(names) > 1
 }
 
-// written returns what a text with lists stands for.
+// written returns the expansions of a text with lists.
 func written(text string) ([]string, error) {
 	at := list().FindStringSubmatchIndex(text)
 	if at == nil {
@@ -217,7 +220,7 @@ func tooMany(s string) error {
 		mostChoices)
 }
 
-// members returns what a list stands for. The numbers of a range have as many digits as its first one.
+// members returns the members of a list. The numbers of a range have as many digits as the first one.
 func members(text string) (all []string, err error) {
 	part := list().FindStringSubmatch(text)
 	if from, to, dots := strings.Cut(part[1], ".."); dots && !strings.Contains(part[1], ",") {
@@ -229,7 +232,7 @@ func members(text string) (all []string, err error) {
 	return numbers(text, part[2], part[3], cmp.Or(part[4], "1"))
 }
 
-// numbers returns the numbers of a range, which text shows.
+// numbers returns the numbers of a range. text is the range for messages.
 func numbers(text, from, to, by string) (all []string, err error) {
 	first, err := strconv.Atoi(from)
 	last, lerr := strconv.Atoi(to)
@@ -246,9 +249,9 @@ func numbers(text, from, to, by string) (all []string, err error) {
 	return all, nil
 }
 
-// decoded returns the pattern of segments of a URL.
+// decoded returns the pattern for segments of a URL.
 func decoded(segments []string) (string, error) {
-	// Without the last slash the directories match too.
+	// Without the last slash, the pattern matches the directories too.
 	if last := len(segments) - 1; last > 0 && segments[last] == "" {
 		segments = segments[:last]
 	}
@@ -263,7 +266,7 @@ func decoded(segments []string) (string, error) {
 	return strings.Join(patterns, "/"), nil
 }
 
-// decodedSegment returns the pattern of a segment of a URL.
+// decodedSegment returns the pattern for a segment of a URL.
 func decodedSegment(segment string) (string, error) {
 	segment, wrong := alternatives(segment)
 	pattern, err := unescape(segment)
@@ -282,7 +285,7 @@ func decodedSegment(segment string) (string, error) {
 	return pattern, nil
 }
 
-// alternatives returns a segment in which the ranges of more than single digits are alternatives.
+// alternatives rewrites the ranges in a segment as alternatives, except ranges of single digits.
 func alternatives(segment string) (_ string, err error) {
 	segment = list().ReplaceAllStringFunc(segment, func(text string) string {
 		all, bad := members(text)
@@ -295,7 +298,8 @@ func alternatives(segment string) (_ string, err error) {
 	return segment, err
 }
 
-// unescape decodes what is percent-encoded in a segment, so that it stands for itself in the pattern.
+// unescape decodes the percent-encoded characters in a segment, and escapes them so that they stand for themselves in a
+// pattern.
 func unescape(segment string) (_ string, err error) {
 	pattern := percent().ReplaceAllStringFunc(segment, func(code string) string {
 		b, _ := hex.DecodeString(code[1:])

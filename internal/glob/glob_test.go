@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAdvice checks what is advised to users of other programs, and that a guess matches what it says.
+// TestAdvice checks the advice for patterns of other programs, and that the advised pattern matches.
 func TestAdvice(t *testing.T) {
 	names := strings.Fields("a.txt b.TXT sub/c.gz sub/d.gz fastq/SRR1_1.fastq.gz README")
 	for pattern, want := range map[string]string{
@@ -27,7 +27,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestFrom checks that only a pattern with a path is said to count from somewhere.
+// TestFrom checks that From returns a note only for a pattern with a path.
 func TestFrom(t *testing.T) {
 	for pattern, path := range map[string]bool{"*.gz": false, "sub/": false, "/sub": true, "/sub/": true, "a/b": true, "**/b": true, "": false} {
 		if got := From(pattern); (got != "") != path {
@@ -36,7 +36,7 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// TestChoices checks what URLs stand for: "URL pattern dirs" each, where a pattern follows a space.
+// TestChoices checks the expansion of URLs. Each choice is written "URL pattern dirs".
 func TestChoices(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.gz": "a.gz 0", "d/a{b,c}.gz": "d/ab.gz 0|d/ac.gz 0", "{b,c}": "b 0|c 0", "x[8-10]": "x8 0|x9 0|x10 0", "x[08-10:2]y": "x08y 0|x10y 0", "x[7-8]{a,b}": "x7a 0|x7b 0|x8a 0|x8b 0",

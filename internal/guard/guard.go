@@ -1,6 +1,6 @@
-// Package guard keeps a panic in a goroutine of the library from ending the program that the library is part of: nobody else
-// can recover there. A panic in the caller's own goroutine goes to the caller, as everywhere in Go. It also has the error for
-// a context that has ended.
+// Package guard keeps a panic in a goroutine of the library from ending the program, because the program cannot recover
+// there. A panic in the caller's own goroutine goes to the caller, as usual in Go. The package also has the error for a
+// context that has ended.
 package guard
 
 import (
@@ -13,7 +13,7 @@ import (
 // ErrPanic is wrapped by the error for a panic.
 var ErrPanic = errors.New("internal error, please report it")
 
-// Do calls f and returns its error, or its panic as an error in one line, with the place where it was.
+// Do calls f and returns its error. If f panics, Do returns an error of one line, with the place of the panic.
 func Do(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

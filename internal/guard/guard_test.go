@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A panic is an error in one line that names the file in which it was; an error stays what it is.
+// TestDo checks that a panic becomes an error of one line that names the file, and that an error stays the same.
 func TestDo(t *testing.T) {
 	var none []int
 	var nowhere *struct{ n int }

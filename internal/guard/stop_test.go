@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The error of an ended context has the text of its cause, and is both.
+// TestStop checks that the error for an ended context has the text of the cause, and matches the cause and the
+// context's error.
 func TestStop(t *testing.T) {
 	why := errors.New("why")
 	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now(), why)
@@ -18,7 +19,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// The end of one context is the reason for the end of another, and no other reason comes to it.
+// TestStopOfStop checks that if the end of one context ends another, both have the same error.
 func TestStopOfStop(t *testing.T) {
 	first, cancel := context.WithDeadlineCause(t.Context(), time.Now(), errors.New("why"))
 	defer cancel()
@@ -29,7 +30,8 @@ func TestStopOfStop(t *testing.T) {
 	}
 }
 
-// An error that is the cause of the end of a context gets the context's error. Any other stays what it is.
+// TestEnded checks that an error that is the cause of the end of a context also matches the context's error, and that
+// any other error stays the same.
 func TestEnded(t *testing.T) {
 	why := errors.New("why")
 	ctx, cancel := context.WithCancelCause(t.Context())

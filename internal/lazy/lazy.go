@@ -1,4 +1,4 @@
-// Package lazy makes values when they are first used.
+// Package lazy computes values when they are first used.
 package lazy
 
 import (
@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Regexp compiles a regular expression when it is first used. There are dozens of them, which take milliseconds, and a run
-// needs few.
+// Regexp compiles a regular expression when it is first used. To compile the dozens in this program takes milliseconds,
+// and a run needs only a few.
 func Regexp(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -43,8 +43,9 @@ type Gone struct {
 //   - no tree of the run has a file of its path;
 //   - the filters do not leave it out;
 //   - a whole listing lacks it or a directory above it;
-//   - and then, in each of three rounds on new connections, another listing lacks it too, the server's reply about it is,
-//     word for word, its reply about a random name, and the server still reports the size of another file of the tree.
+//   - and then, in each of three rounds on new connections, another listing lacks it too, the server's reply about it
+//     is, word for word, its reply about a random name, and the server still reports the size of another file of the
+//     tree.
 //
 // If a reply contradicts a listing, Delete returns an error and deletes nothing, of any tree. With Excluded, Delete
 // also deletes the files that the filters leave out, without asking the server: they are unwanted, whether the server

@@ -57,7 +57,7 @@ func newForest(t *testing.T) *forest {
 	return f
 }
 
-// where are the directories of the trees on their servers.
+// where has the server and the directory of each tree.
 var where = []struct {
 	server int
 	dir    string

@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s as one line. ASCII control characters and bytes that are not UTF-8 become \xNN, other control characters,
-// and those that change the order or look of others (bidirectional overrides, tags, line separators), \uNNNN or \UNNNNNNNN.
+// Line returns s as one line. ASCII control characters and bytes that are not UTF-8 become \xNN. Other control
+// characters, and characters that change the order or look of others (bidirectional overrides, tags, line separators),
+// become \uNNNN or \UNNNNNNNN.
 func Line(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -33,14 +34,15 @@ func Line(s string) string {
 	return b.String()
 }
 
-// steers reports whether r does more on a terminal than show itself. The joiners do not: some languages need them.
+// steers reports whether r may control the terminal or change the look of other characters. The zero-width joiners do
+// not count, because some languages need them.
 func steers(r rune) bool {
-	shown := ' ' <= r && r <= '~' || r == '\u200c' || r == '\u200d' // nearly all are
+	shown := ' ' <= r && r <= '~' || r == '\u200c' || r == '\u200d' // true of nearly all characters
 	return !shown && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// JSON returns v, whose encoding must not fail, as a line of JSON. It escapes what steers a terminal; a program that
-// decodes the line gets the same value.
+// JSON returns v as a line of JSON. The encoding of v must not fail. JSON escapes the characters that steers reports; a
+// program that decodes the line gets the same value.
 func JSON(v any) []byte {
 	var line, b bytes.Buffer
 	enc := json.NewEncoder(&line)

@@ -30,7 +30,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestOctets: the result identifies every byte.
+// TestOctets checks that the result identifies every byte.
 func TestOctets(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "CWD a b~": "CWD a b~", `a\b`: `a\\b`, "a\r\n\x00\x7f": `a\x0d\x0a\x00\x7f`, "é\xff": `\xc3\xa9\xff`, "\u202e": `\xe2\x80\xae`,
@@ -41,7 +41,7 @@ func TestOctets(t *testing.T) {
 	}
 }
 
-// TestJSON: JSON escapes what steers a terminal, and keeps the line end.
+// TestJSON checks that JSON escapes the characters that control a terminal, and keeps the line end.
 func TestJSON(t *testing.T) {
 	in := map[string]string{"a": "<x\u009b\u202e\U000e0041\u200c"}
 	if got, want := string(JSON(in)), `{"a":"<x\u009b\u202e\udb40\udc41`+"\u200c\"}\n"; got != want {

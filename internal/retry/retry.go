@@ -1,4 +1,4 @@
-// Package retry decides whether and when something on an FTP server is tried again.
+// Package retry decides whether and when to retry a request to an FTP server.
 package retry
 
 import (
@@ -14,18 +14,18 @@ import (
 	"example.com/ftpfetch/internal/local/localfile"
 )
 
-// Policy says what is retried.
+// Policy says what to retry.
 type Policy struct {
-	// Retries is the most retries in a row without progress; see Count. If it is not 0, a server that was never reached is
-	// tried again too.
+	// Retries is the maximum number of retries in a row without progress; see Count. If it is more than 0, a server
+	// that was never reached is retried too.
 	Retries int
-	// ReturnCrowded returns an [ftpexec.ErrTooMany] at once, for a caller that has other things to do.
+	// ReturnCrowded returns [ftpexec.ErrTooMany] at once, for a caller that can do other work meanwhile.
 	ReturnCrowded bool
-	// Tell is called, if not nil, before each wait.
+	// Tell, if not nil, is called before each wait.
 	Tell func(err error, try int, wait time.Duration)
 }
 
-// Count returns what a number of retries means: 0 is five, and less than 0 none.
+// Count returns the number of retries that n means: 0 means five, and less than 0 none.
 func Count(n int) int {
 	if n == 0 {
 		return 5
@@ -36,16 +36,16 @@ func Count(n int) int {
 // Retrier counts the failures of one job. It is safe for concurrent use.
 type Retrier struct {
 	Policy
-	Reached atomic.Bool // the server has answered
+	Reached atomic.Bool // the server was reached
 
 	mu     sync.Mutex
 	failed int       // tries in a row without progress
 	begun  time.Time // when the current period began
-	bytes  int64     // that have come in it
+	bytes  int64     // bytes that arrived in it
 }
 
-// Fewer bytes than this in a period are no progress. Without that rule, a server that sends a few bytes and fails, again and
-// again, would hold a job for ever. [ftpexec.Client.MinRate] asks the same of a connection.
+// Fewer than leastBytes in leastTime are no progress. Without this rule, a server that sends a few bytes and fails,
+// again and again, would hold a job for ever. [ftpexec.Client.MinRate] requires the same rate of a connection.
 const (
 	leastBytes = 17 * 600
 	leastTime  = 10 * time.Minute
@@ -56,7 +56,7 @@ func New(p Policy) *Retrier {
 	return &Retrier{Policy: p, begun: time.Now()}
 }
 
-// fail counts a failure after n bytes. It returns how many there were in a row without progress.
+// fail counts a failure after n bytes. It returns the number of failures in a row without progress.
 func (r *Retrier) fail(n int64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,10 +77,10 @@ func (r *Retrier) fail(n int64) int {
 // Wait waits before a retry. A test replaces it.
 var Wait = Sleep
 
-// Again waits and returns nil if err, before which the last try brought n bytes, is worth another try; else it returns err.
-// If ctx ends, an [ftpexec.Error] keeps all but its reason, which is the end of ctx.
-// Progress resets the count. The wait is about 1 s, twice as long each time, at most about 60 s. It varies by half, so
-// that many clients do not return at the same moment.
+// Again decides whether to retry after err. If so, it waits and returns nil; else it returns err. n is how many bytes
+// the last try brought; progress resets the count of failures. If ctx ends, Again returns err with the end of ctx as
+// the reason. The wait is about 1 s at first, doubles each time, and is at most about 60 s. It varies by half, so that
+// many clients do not return at the same moment.
 func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	if !r.temporary(err) {
 		return err
@@ -115,7 +115,7 @@ func ended(ctx context.Context, err error) error {
 	return &e
 }
 
-// Known marks an error as one that may pass, or may not, whatever the error says.
+// Known says whether an error may pass, whatever the error itself says.
 type Known struct {
 	Err    error
 	Passes bool
@@ -124,12 +124,12 @@ type Known struct {
 func (e *Known) Error() string { return e.Err.Error() }
 func (e *Known) Unwrap() error { return e.Err }
 
-// Retryable is what [ftpexec.Retryable] reports.
+// Retryable makes [ftpexec.Retryable] report Passes.
 func (e *Known) Retryable() bool { return e.Passes }
 
-// temporary reports whether a retry may succeed after err. If no server was ever reached, the address is probably wrong; see
-// Policy.Retries. A server that closes the connection before its greeting has been reached. It may have too many
-// connections, so with ReturnCrowded that is not retried either.
+// temporary reports whether a retry may succeed after err. If the server was never reached, the address is probably
+// wrong; see Policy.Retries. A server that closes the connection before its greeting was reached. It may have too many
+// connections, so with ReturnCrowded temporary returns false for it too.
 func (r *Retrier) temporary(err error) bool {
 	if known, ok := errors.AsType[*Known](err); ok {
 		return known.Passes
@@ -147,7 +147,7 @@ func (r *Retrier) temporary(err error) bool {
 	return reached || !r.ReturnCrowded && errors.Is(err, ftpexec.ErrLost)
 }
 
-// Do calls f until it succeeds or fails for good.
+// Do calls f until it succeeds or must not be retried.
 func (r *Retrier) Do(ctx context.Context, f func() error) error {
 	for err := f(); err != nil; err = f() {
 		if err := r.Again(ctx, err, 0); err != nil {
@@ -158,8 +158,8 @@ func (r *Retrier) Do(ctx context.Context, f func() error) error {
 	return nil
 }
 
-// NoService reports whether err is about the server rather than about one file: it cannot be reached, refuses the login, or
-// fails to answer or to send data. A run gives up a server after a few such errors in a row.
+// NoService reports whether err is about the server rather than about one file: the server cannot be reached, refuses
+// the login, or does not reply or send data. A run gives up a server after a few such errors in a row.
 func NoService(err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || localfile.Failed(err) {
@@ -183,14 +183,15 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Every calls f at each interval, and starts no goroutine before the first interval has passed. stop ends that, and waits
-// for f to return. If f panics, stop panics: f may be a function of the caller, and stop is in the caller's goroutine.
+// Every calls f at each interval. It starts no goroutine before the first interval has passed. stop ends the calls and
+// waits for f to return. If f panics, stop panics, so that the panic is in the caller's goroutine, where the caller can
+// recover.
 func Every(interval time.Duration, f func()) (stop func()) {
 	var calling sync.Mutex
 	var timer *time.Timer
 	var failed error
 	ended := false
-	calling.Lock() // until there is a timer
+	calling.Lock() // until timer is set
 	defer calling.Unlock()
 	timer = time.AfterFunc(interval, func() {
 		calling.Lock()

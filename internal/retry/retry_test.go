@@ -14,13 +14,13 @@ import (
 	"example.com/ftpfetch/internal/guard"
 )
 
-// failure returns an error of the server at a stage.
+// failure returns an ftpexec.Error at a stage, wrapped.
 func failure(stage ftpexec.Stage, code int, err error) error {
 	return fmt.Errorf("wrapped: %w", &ftpexec.Error{Stage: stage, Code: code, Err: err})
 }
 
-// TestTemporary checks which errors are tried again: for a server that has answered before, for one that has not, with
-// Connect, and with ReturnCrowded.
+// TestTemporary checks which errors are retried: if the server was reached before, if it was not, with Retries set, and
+// with ReturnCrowded.
 func TestTemporary(t *testing.T) {
 	for _, tt := range []struct {
 		err                               error
@@ -58,7 +58,7 @@ func TestTemporary(t *testing.T) {
 
 var lost = failure("transfer", 426, ftpexec.ErrLost)
 
-// TestAgain counts the tries and the waits: they double up to a minute and vary by half, and bytes reset both.
+// TestAgain checks the tries and the waits: waits double up to a minute and vary by half, and bytes reset both.
 func TestAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries []int
@@ -85,12 +85,13 @@ func TestAgain(t *testing.T) {
 	})
 }
 
-// TestNoProgress lets a server bring a few bytes before each failure: that is progress for ten minutes, and then no more.
+// TestNoProgress makes a server send a few bytes before each failure. They must count as progress for ten minutes, and
+// then no longer.
 func TestNoProgress(t *testing.T) {
 	for _, tt := range []struct {
 		bytes int64
 		after time.Duration
-		want  int // failures in a row at the last one
+		want  int // failures in a row in the end
 	}{
 		{1, leastTime - 2*time.Second, 1},
 		{1, leastTime, 2},
@@ -124,8 +125,8 @@ func TestNoProgress(t *testing.T) {
 	})
 }
 
-// TestEnded checks that the reason why a context has ended counts, before and during a wait, and that the rest of the last
-// error stays.
+// TestEnded checks that the cause of the end of a context becomes the reason of the error, before and during a wait,
+// and that the rest of the error stays.
 func TestEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("why")
@@ -148,7 +149,7 @@ func TestEnded(t *testing.T) {
 	})
 }
 
-// TestDo checks how often a function is called, for each way to write the number of retries.
+// TestDo checks how often Do calls the function, for each kind of Retries.
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for retries, want := range map[int]int{-1: 1, 0: 6, 2: 3} {
@@ -188,7 +189,7 @@ func TestNoService(t *testing.T) {
 	}
 }
 
-// TestEvery checks when the function is called, and that stop ends that and passes on a panic.
+// TestEvery checks when Every calls the function, and that stop ends the calls and passes on a panic.
 func TestEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

@@ -32,7 +32,7 @@ type Options struct {
 	Full func(host string, ceiling int)
 }
 
-// Job is one thing to do on a host.
+// Job is a unit of work on a host.
 type Job[T any] struct {
 	Host  string
 	Value T
@@ -80,7 +80,7 @@ var Untouched = Verdict{kind: untouched}
 // ever.
 var Short = Verdict{kind: short}
 
-// Full means that the server has too many connections, as err says. The job returns to the front of its queue.
+// Full means that the server has too many connections; err is its refusal. The job returns to the front of its queue.
 func Full(err error) Verdict { return Verdict{kind: full, err: err} }
 
 // Unusable means that the job is over because the host refused it entry or did not serve it. After a few such jobs in a

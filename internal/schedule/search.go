@@ -132,7 +132,7 @@ type mark struct {
 	at    time.Time
 	files int
 	bytes int64
-	spent time.Duration // on the files, together
+	spent time.Duration // total duration of the files
 }
 
 // since returns the reward per second since from, over n connections. Files that began together end together, so a

@@ -108,7 +108,7 @@ func TestSpare(t *testing.T) {
 				}
 			}
 			Run(t.Context(), tt.o, source, func(_ context.Context, turn *Turn[int]) Verdict {
-				wait(t.Context(), time.Minute) // the source is read
+				wait(t.Context(), time.Minute) // let Run read the source
 				if turn.Value > 0 {
 					wait(t.Context(), time.Minute)
 					return Done
@@ -147,7 +147,7 @@ func TestSpareOfGivenUp(t *testing.T) {
 		jobs := slices.Values(slices.Repeat([]Job[int]{{Host: "h"}}, mostMissed+1))
 		Run(t.Context(), Options{Jobs: 1, Without: 1}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
 			if turn.GivenUp != nil {
-				wait(t.Context(), time.Second) // the source is read
+				wait(t.Context(), time.Second) // let Run read the source
 				spare = turn.Spare(1)
 				return Untouched
 			}
@@ -214,7 +214,7 @@ func TestFollowsAndAlone(t *testing.T) {
 				jobs = append(jobs, Job[int]{Host: host, Value: i, Last: i == len(tt.hosts)-1})
 			}
 			Run(ctx, Options{Jobs: tt.jobs}, slices.Values(jobs), func(_ context.Context, turn *Turn[int]) Verdict {
-				wait(t.Context(), time.Millisecond) // the source is read
+				wait(t.Context(), time.Millisecond) // let Run read the source
 				if turn.Value > 0 {
 					wait(t.Context(), time.Second)
 					return Done

@@ -47,7 +47,8 @@ func TestSameLogin(t *testing.T) {
 	}
 }
 
-// TestWithoutPassword: a URL without its password still names the file, and shows no more of the password than Redacted does.
+// TestWithoutPassword checks that a URL without its password still names the same file, and shows no more of the
+// password than Redacted does.
 func TestWithoutPassword(t *testing.T) {
 	t.Chdir("../../urlparse")
 	for _, c := range table.Rows(t, "redacted.txt", "redacted") {
@@ -65,7 +66,7 @@ func TestWithoutPassword(t *testing.T) {
 	}
 }
 
-// TestKeyOfEarlierVersions reads what versions before keys have stored.
+// TestKeyOfEarlierVersions checks the keys of texts that earlier versions stored.
 func TestKeyOfEarlierVersions(t *testing.T) {
 	for stored, of := range map[string]string{
 		"ftp://h/a":                "ftp://h/a",

@@ -35,7 +35,7 @@ func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, 
 const Same = "belongs to %s, which has another URL, size or digest"
 
 // Add claims a path for a file. If the path conflicts with that of an earlier file, Add returns the earlier file, and
-// in clash how the two conflict, with "%s" for the earlier file. Else clash is "".
+// in clash how the two conflict, with "%s" for the earlier file. Otherwise clash is "".
 func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -205,8 +205,8 @@ func (p *Part) Health() error {
 	return p.failed
 }
 
-// Leave closes the part. It keeps the part and its journal if a later run can resume from them, and else removes them,
-// as it does if the part is worthless. If the part has become a file, Leave only closes it. It returns how many bytes
+// Leave closes the part. It keeps the part and its journal if a later run can resume from them and the part is not
+// worthless. Otherwise it removes them. If the part has become a file, Leave only closes it. It returns how many bytes
 // the next run can resume from.
 func (p *Part) Leave(worthless bool) (kept int64) {
 	defer p.Close()

@@ -1,5 +1,5 @@
-// Command fetchlist saves the files of a list, with their digests where it has them, and on the next call those that are
-// missing.
+// Command fetchlist saves the files of a list and verifies them by their digests. A second call saves only the missing
+// files.
 //
 //	fetchlist SHA256SUMS ftp://ftp.example.org/pub/ DIRECTORY
 package main
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// save saves what list names, relative to the directory at base, below dir, and reports to w.
+// save saves the files that list names below dir, and reports to w. The names are relative to the directory at base.
 func save(ctx context.Context, list io.Reader, base, dir string, w io.Writer) error {
 	u, err := urlparse.Parse(base)
 	if err != nil {
@@ -60,17 +60,17 @@ func save(ctx context.Context, list io.Reader, base, dir string, w io.Writer) er
 	tasks := batch.Tasks(manifest.Read(list, &manifest.Options{Base: u, KeepDirs: true}))
 	totals, err := batch.Run(ctx, &c, tasks, &batch.Options{
 		Jobs: 8,
-		// What is verified is remembered, and not read again.
+		// The ledger records verified files, so that later runs do not read them again.
 		Ledger: ".ftpfetch-ledger",
 		// Newer replaces files that have changed on the server.
 		Each:   download.Options{Root: root, Existing: download.Newer, Verify: true},
 		Events: func(e batch.Event) { show(w, e) },
 	})
 	fmt.Fprintf(w, "%d of %d files complete\n", totals.Complete, totals.Files)
-	return err // nil only if all of them are
+	return err // nil only if all files are complete
 }
 
-// show writes a line for each file that has ended, and for each retry.
+// show writes a line for each finished file and for each retry.
 func show(w io.Writer, e batch.Event) {
 	switch {
 	case e.Kind == download.Ended && e.Err != nil:

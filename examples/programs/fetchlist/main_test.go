@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sums is the list that sha256sum prints.
+// sums returns a list of digests, as sha256sum prints it.
 func sums(files map[string]string) string {
 	var b strings.Builder
 	for path, contents := range files {
@@ -46,7 +46,7 @@ func checked(t *testing.T, dir string) {
 	}
 }
 
-// A second call transfers nothing, a third only what is missing.
+// TestAgain checks that a second call transfers nothing, and a third only a missing file.
 func TestAgain(t *testing.T) {
 	s, dir := start(t, nil), filepath.Join(t.TempDir(), "new")
 	for i, want := range []int{3, 0, 1} {
@@ -66,7 +66,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// One damaged file, one missing one and one bad line cost the others nothing.
+// TestSome checks that a damaged file, a missing file and a bad line do not affect the others.
 func TestSome(t *testing.T) {
 	s, dir := start(t, nil), t.TempDir()
 	list := sums(files) + sums(map[string]string{"none": "none"}) + "no digest\n"
@@ -81,7 +81,8 @@ func TestSome(t *testing.T) {
 	}
 }
 
-// What breaks goes on; a path of the list does not lead out of the directory; a context ends all of it.
+// TestHard checks that broken transfers resume, that a path of the list does not lead out of the directory, and that
+// the end of the context ends the run.
 func TestHard(t *testing.T) {
 	s := start(t, func(c *testserver.Conn) testserver.Action {
 		if c.Transfer == 1 {

@@ -1,5 +1,4 @@
-// Command fileserver serves a directory of an FTP server over HTTP, to browsers, curl and anything else, and nothing above
-// that directory.
+// Command fileserver serves a directory of an FTP server over HTTP. Clients cannot reach anything above that directory.
 //
 //	fileserver ftp://ftp.example.org/pub/ 127.0.0.1:8080
 package main
@@ -32,7 +31,7 @@ func main() {
 
 // serve serves the directory at rawURL until ctx ends.
 func serve(ctx context.Context, rawURL, address string) error {
-	c := ftpexec.Client{MaxConns: 8, MaxIdle: 8} // further requests wait for one of the eight
+	c := ftpexec.Client{MaxConns: 8, MaxIdle: 8} // more requests wait for one of the eight
 	defer c.CloseIdleConnections()
 	h, err := handler(ctx, &c, rawURL)
 	if err != nil {
@@ -54,8 +53,8 @@ func handler(ctx context.Context, c *ftpexec.Client, rawURL string) (http.Handle
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "sandbox") // a page from there is no page of this site
-		// The transfer ends when the client leaves.
+		w.Header().Set("Content-Security-Policy", "sandbox") // a page from the server must not act as one of this site
+		// The transfer ends when the client disconnects.
 		http.FileServerFS(fsys.WithContext(r.Context())).ServeHTTP(w, r)
 	}), nil
 }

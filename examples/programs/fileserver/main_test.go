@@ -39,7 +39,8 @@ func start(t *testing.T, fault func(*testserver.Conn) testserver.Action) (s *tes
 	return s, web.Listener.Addr().String()
 }
 
-// get sends a GET for a path exactly as it is written, which package net/http would clean, with fields "Name: value".
+// get sends a GET for a path exactly as it is written, because package net/http would clean it. Each field is "Name:
+// value".
 func get(t *testing.T, host, path string, fields ...string) (*http.Response, string) {
 	conn, err := net.Dial("tcp", host)
 	if err != nil {
@@ -60,7 +61,7 @@ func get(t *testing.T, host, path string, fields ...string) (*http.Response, str
 	return r, string(text)
 }
 
-// Pages, files, ranges and conditions are those of any file server.
+// TestAnswers checks that pages, files, ranges and conditions work as on any file server.
 func TestAnswers(t *testing.T) {
 	_, host := start(t, nil)
 	for _, tt := range []struct {
@@ -84,7 +85,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// No path leads out of the directory, however it is written.
+// TestPaths checks that no path leads out of the directory, however it is written.
 func TestPaths(t *testing.T) {
 	s, host := start(t, nil)
 	for _, path := range []string{"/../secret", "/..%2Fsecret", "/%2e%2e/secret", "/%2Fsecret", "//secret", "/sub/../../secret", "/sub%2F..%2F..%2Fsecret", "/%2Fpub%2Ff;type=a/../../../secret", "/..;type=d"} {
@@ -100,7 +101,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Twenty clients at once share eight connections, and each gets the whole file.
+// TestClients checks that twenty concurrent clients share eight connections, and that each gets the whole file.
 func TestClients(t *testing.T) {
 	s, host := start(t, nil)
 	var clients sync.WaitGroup
@@ -117,7 +118,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// A transfer that fails after the last byte is no whole file for anybody.
+// TestFails checks that no client takes a transfer that fails after the last byte for a whole file.
 func TestFails(t *testing.T) {
 	_, host := start(t, func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
@@ -130,7 +131,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// The file system alone passes the tests of the standard library.
+// TestFS checks that the file system passes the tests of the standard library.
 func TestFS(t *testing.T) {
 	s, _ := start(t, nil)
 	var c ftpexec.Client
@@ -144,7 +145,7 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// Serve ends when its context does.
+// TestServe checks that serve ends when its context does.
 func TestServe(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,8 +1,8 @@
-// Command gunzip prints what a compressed file on a server contains, while it arrives.
+// Command gunzip prints the contents of a compressed file on a server while it arrives.
 //
 //	gunzip ftp://ftp.example.org/pub/genomes.fa.gz | head
 //
-// A transfer that breaks goes on where it stopped, without anything printed twice.
+// A broken transfer resumes where it stopped, and nothing is printed twice.
 package main
 
 import (
@@ -31,7 +31,8 @@ func main() {
 	}
 }
 
-// gunzip writes the contents of the compressed file at rawURL to w. With an error, w has only the start of them.
+// gunzip writes the contents of the compressed file at rawURL to w. After an error, w may have only the start of the
+// contents.
 func gunzip(ctx context.Context, rawURL string, w io.Writer) error {
 	u, err := urlparse.Parse(rawURL)
 	if err != nil {
@@ -44,13 +45,13 @@ func gunzip(ctx context.Context, rawURL string, w io.Writer) error {
 	retrieved := make(chan error)
 	go func() {
 		_, err := download.To(ctx, &c, u, to, nil)
-		to.CloseWithError(err) // the reader sees it in place of the end
+		to.CloseWithError(err) // the reader gets err in place of the end
 		retrieved <- err
 	}()
 	err = decompress(w, from)
-	from.CloseWithError(err) // nobody reads any more: To ends
+	from.CloseWithError(err) // nothing reads from the pipe any more, so To ends
 	if failed := <-retrieved; failed != nil {
-		return failed // err follows from it, or is in it
+		return failed // err is its consequence or its cause
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// text is a megabyte, compressed about half of that.
+// text is a megabyte, and compressed is about half as long.
 var text, compressed = texts()
 
 func texts() (plain, packed string) {
@@ -38,7 +38,7 @@ func serve(t *testing.T, contents string, fault func(*testserver.Conn) testserve
 	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/f.gz": contents}, Fault: fault})
 }
 
-// A transfer that breaks goes on, and nobody who reads the output notices.
+// TestBroken checks that a broken transfer resumes, and that the output does not show it.
 func TestBroken(t *testing.T) {
 	s := serve(t, compressed, func(c *testserver.Conn) testserver.Action {
 		if c.Transfer == 1 {
@@ -55,7 +55,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// What is damaged, cut or missing is an error, whatever was printed before.
+// TestNotWhole checks that a damaged, cut or missing file is an error, whatever was printed before.
 func TestNotWhole(t *testing.T) {
 	damaged := compressed[:1000] + "\xff\x00\xff" + compressed[1003:]
 	for name, contents := range map[string]string{"cut": compressed[:len(compressed)-4], "empty": "", "damaged": damaged, "not compressed": "text"} {
@@ -70,7 +70,7 @@ func TestNotWhole(t *testing.T) {
 	}
 }
 
-// full is an output that takes a little, as a pipe into head does.
+// full is an output that fails after some bytes, like a pipe into head.
 type full struct{ left int }
 
 func (w *full) Write(b []byte) (int, error) {
@@ -80,7 +80,7 @@ func (w *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// An output that takes no more, and a context that ends, end the transfer.
+// TestEnds checks that a failing output and the end of the context end the transfer.
 func TestEnds(t *testing.T) {
 	s := serve(t, compressed, nil)
 	if err := gunzip(t.Context(), s.URL("/pub/f.gz"), &full{100000}); !errors.Is(err, io.ErrShortWrite) {

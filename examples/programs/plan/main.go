@@ -1,4 +1,4 @@
-// Command plan prints the commands that FTP URLs mean, without a network.
+// Command plan prints the FTP commands that URLs mean, without a network.
 //
 //	plan 'ftp://user:secret@ftp.example.org/%2Fetc/motd;type=a'
 package main
@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// plan prints each URL, without its password, and then its commands.
+// plan prints each URL, without its password, followed by its commands.
 func plan(w io.Writer, rawURLs ...string) error {
 	for _, raw := range rawURLs {
 		u, err := urlparse.Parse(raw)

@@ -51,7 +51,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The dialogue with a server is a golden file too: it names no port that changes.
+// TestDialogue compares the dialogue with a server with a golden file. The dialogue shows no port, which would change.
 func TestDialogue(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{ModTime: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Tree: map[string]string{"/a/b c": "contents\n"}})
 	var c ftpexec.Client
@@ -66,7 +66,7 @@ func TestDialogue(t *testing.T) {
 	c.CloseIdleConnections()
 	golden(t, "dialogue.txt", s.Transcript())
 
-	// The commands of the plan are sent in its order, among others.
+	// The client sends the commands of the plan, in the same order, among others.
 	u, err := urlparse.Parse(s.URL("/a/b%20c"))
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestDialogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := s.Commands()
-	for _, c := range commands[1:] { // after the connection
+	for _, c := range commands[1:] { // skip the connection
 		for len(rest) > 0 && strings.Fields(rest[0])[0] != c.Verb {
 			rest = rest[1:]
 		}

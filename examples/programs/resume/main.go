@@ -1,4 +1,4 @@
-// Command resume downloads a file, and shows how far it is. After Ctrl-C or a failure the next call goes on from where the
+// Command resume downloads a file and shows its progress. After Ctrl-C or a failure, the next call resumes where the
 // last one stopped.
 //
 //	resume ftp://ftp.example.org/pub/debian.iso [FILE]
@@ -35,7 +35,8 @@ func main() {
 	}
 }
 
-// save downloads the file at rawURL into path, or under its own name into the working directory, and reports to w.
+// save downloads the file at rawURL to path or, if path is "", to the working directory under its own name. It reports
+// to w.
 func save(ctx context.Context, rawURL, path string, w io.Writer) error {
 	u, err := urlparse.Parse(rawURL)
 	if err != nil {
@@ -43,7 +44,7 @@ func save(ctx context.Context, rawURL, path string, w io.Writer) error {
 	}
 	o := download.Options{Events: func(e download.Event) { show(w, e) }}
 	if path == "" {
-		// A name on a server may be "../x" or "/etc/x". None leads out of a Root.
+		// A name on a server may be "../x" or "/etc/x". With a Root, no name leads out of the directory.
 		if o.Root, err = os.OpenRoot("."); err != nil {
 			return err
 		}

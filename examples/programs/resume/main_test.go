@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var contents = strings.Repeat("0123456789abcdef", 1<<16)
 
-// start starts a server whose first transfer ends after 400000 bytes with the reply.
+// start starts a server. If reply is not "", the first transfer ends after 400000 bytes with reply.
 func start(t *testing.T, reply string) *testserver.Server {
 	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/f.iso": contents}, Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Transfer == 1 && reply != "" {
@@ -28,7 +28,7 @@ func start(t *testing.T, reply string) *testserver.Server {
 	}})
 }
 
-// A failure that may pass is tried again from where the transfer stopped.
+// TestRetry checks that save retries after a failure that may pass, from where the transfer stopped.
 func TestRetry(t *testing.T) {
 	s := start(t, "426 Connection lost")
 	path := filepath.Join(t.TempDir(), "f")
@@ -49,7 +49,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// interrupter is an output that ends a context once it shows a retry.
+// interrupter is an output that cancels a context once it shows a retry.
 type interrupter struct {
 	bytes.Buffer
 	stop context.CancelFunc
@@ -62,7 +62,7 @@ func (w *interrupter) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-// After Ctrl-C the next call goes on, and the one after that finds the file.
+// TestNextCall checks that the next call after Ctrl-C resumes, and that the call after that finds the file complete.
 func TestNextCall(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := start(t, "426 Connection lost")
@@ -84,7 +84,7 @@ func TestNextCall(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a transfer that hangs.
+// TestInterrupt checks that Ctrl-C ends a transfer that hangs.
 func TestInterrupt(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest(contents).With("RETR", testserver.Reply("150 Here"), testserver.Data(contents[:1000], testserver.Stalled)))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -97,7 +97,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A name from a server does not lead out of the directory.
+// TestNames checks that a name from a server does not lead out of the directory.
 func TestNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := start(t, "")

@@ -1,5 +1,5 @@
-// Command secure prints a file over TLS: from a server whose certificate is signed by an authority of your own, which may want
-// to see a certificate too, and from an address of this machine of your choice.
+// Command secure prints a file that it retrieves over TLS. You choose the authority that signs the server's
+// certificate, a client certificate if the server requires one, and the local address to connect from.
 //
 //	secure -cacert ca.pem -cert me.pem -from 192.0.2.7 ftpes://ftp.example.org/pub/motd
 package main
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// configure reads files of certificates; "" stands for none.
+// configure reads the files of certificates; "" means none.
 func configure(cacert, cert string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if cacert != "" {
@@ -60,10 +60,10 @@ func configure(cacert, cert string) (*tls.Config, error) {
 	return config, nil
 }
 
-// dial opens connections; both those for control and those for data.
+// dial opens connections, for control and for data.
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialFrom opens them from an address of this machine.
+// dialFrom returns a dial that connects from an address of this machine.
 func dialFrom(address string) dial {
 	var d net.Dialer
 	if ip := net.ParseIP(address); ip != nil {
@@ -72,7 +72,7 @@ func dialFrom(address string) dial {
 	return d.DialContext
 }
 
-// show writes the file at rawURL to w, and refuses what is not encrypted.
+// show writes the file at rawURL to w. It refuses an unencrypted connection.
 func show(ctx context.Context, rawURL string, config *tls.Config, d dial, w io.Writer) error {
 	u, err := urlparse.Parse(rawURL)
 	switch {
@@ -85,9 +85,9 @@ func show(ctx context.Context, rawURL string, config *tls.Config, d dial, w io.W
 	defer c.CloseIdleConnections()
 	r, err := c.Do(ctx, &ftpexec.Request{URL: u})
 	if err != nil {
-		return err // an ftpexec.ErrTLS if one side does not trust the other
+		return err // matches ftpexec.ErrTLS if one side does not trust the other
 	}
 	defer r.Body.Close()
-	_, err = io.Copy(w, r.Body) // fails unless all of the file came
+	_, err = io.Copy(w, r.Body) // fails unless the whole file arrived
 	return err
 }

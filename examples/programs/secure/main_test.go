@@ -41,7 +41,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign makes a certificate for localhost, and returns it with its key and the name of a PEM file of both.
+// sign makes a certificate for localhost. It returns the certificate, its key, and the name of a PEM file with both.
 func (a *authority) sign(t *testing.T, name string) (*x509.Certificate, ed25519.PrivateKey, string) {
 	t.Helper()
 	public, key, err := ed25519.GenerateKey(rand.Reader)
@@ -77,7 +77,7 @@ func (a *authority) sign(t *testing.T, name string) (*x509.Certificate, ed25519.
 	return cert, key, file
 }
 
-// serve starts a server with a certificate of a, which wants to see one too.
+// serve starts a server with a certificate signed by a. The server requires a certificate of the client too.
 func (a *authority) serve(t *testing.T, scheme string) *testserver.Server {
 	t.Helper()
 	_, _, file := a.sign(t, "server")
@@ -92,7 +92,7 @@ func (a *authority) serve(t *testing.T, scheme string) *testserver.Server {
 	}})
 }
 
-// Each side trusts the other through the authority, with both kinds of URL; without it neither does.
+// TestCertificates checks, with both kinds of URL, that each side trusts a certificate of the authority, and no other.
 func TestCertificates(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	_, _, me := a.sign(t, "me")
@@ -123,7 +123,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// What is not encrypted is refused, by the URL or by the server, before a login.
+// TestPlain checks that show refuses an ftp URL, and a server without TLS, before the login.
 func TestPlain(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/motd": contents}})
 	config, err := configure("", "")
@@ -143,7 +143,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A tunnel of SSH, whose connections know no deadlines, carries both connections.
+// TestTunnel checks that an SSH tunnel carries both connections, although its connections have no deadlines.
 func TestTunnel(t *testing.T) {
 	a := newAuthority(t)
 	_, _, me := a.sign(t, "me")
@@ -159,7 +159,7 @@ func TestTunnel(t *testing.T) {
 	}
 }
 
-// sshTo starts an SSH server that opens connections for its clients, and returns one of them.
+// sshTo starts an SSH server that opens connections for its clients, and returns a client.
 func sshTo(t *testing.T, key ed25519.PrivateKey) *ssh.Client {
 	signer, err := ssh.NewSignerFromKey(key)
 	if err != nil {
@@ -194,7 +194,7 @@ func sshTo(t *testing.T, key ed25519.PrivateKey) *ssh.Client {
 	return client
 }
 
-// forward carries one connection (RFC 4254 section 7.2).
+// forward serves one forwarded connection (RFC 4254 section 7.2).
 func forward(c ssh.NewChannel) {
 	var to struct {
 		Host     string

@@ -1,4 +1,4 @@
-// Command viaproxy prints a file through a proxy, whichever of the two usual kinds it is.
+// Command viaproxy prints a file that it retrieves through a SOCKS5 or HTTP proxy.
 //
 //	viaproxy socks5://user:password@proxy.example.org:1080 ftp://ftp.example.org/pub/motd
 //	viaproxy http://proxy.example.org:3128 ftp://ftp.example.org/pub/motd
@@ -48,15 +48,15 @@ func show(ctx context.Context, through, rawURL string, w io.Writer) error {
 		return err
 	}
 	defer r.Body.Close()
-	_, err = io.Copy(w, r.Body) // fails unless all of the file came
+	_, err = io.Copy(w, r.Body) // fails unless the whole file arrived
 	return err
 }
 
-// dialer returns what opens connections through a proxy, which resolves the names of hosts.
+// dialer returns a function that opens connections through a proxy. The proxy resolves the names of hosts.
 func dialer(through string) (func(ctx context.Context, network, address string) (net.Conn, error), error) {
 	p, err := url.Parse(through)
 	if err != nil {
-		return nil, fmt.Errorf("the proxy is no URL") // err quotes it, and so its password
+		return nil, fmt.Errorf("the proxy is no URL") // err quotes the URL with its password
 	}
 	switch p.Scheme {
 	case "socks5":
@@ -71,7 +71,7 @@ func dialer(through string) (func(ctx context.Context, network, address string) 
 	return nil, fmt.Errorf("%s is no proxy: write socks5:// or http://", p.Redacted())
 }
 
-// connect is an HTTP proxy that takes CONNECT (RFC 9110 section 9.3.6).
+// connect is an HTTP proxy that accepts CONNECT (RFC 9110 section 9.3.6).
 type connect struct{ *url.URL }
 
 func (p *connect) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -90,7 +90,7 @@ func (p *connect) dial(ctx context.Context, network, address string) (net.Conn, 
 	return &tunnel{conn, r}, nil
 }
 
-// ask sends CONNECT, and returns what to read the bytes of the tunnel from.
+// ask sends CONNECT, and returns a reader for the bytes of the tunnel.
 func (p *connect) ask(conn net.Conn, address string) (io.Reader, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n", address)
@@ -112,7 +112,7 @@ func (p *connect) ask(conn net.Conn, address string) (io.Reader, error) {
 	return r, nil
 }
 
-// tunnel is a connection whose first bytes may have come with the answer of the proxy.
+// tunnel is a connection whose first bytes may have arrived with the proxy's answer.
 type tunnel struct {
 	net.Conn
 	r io.Reader

@@ -33,7 +33,7 @@ func relay(a, b net.Conn) {
 	b.Close()
 }
 
-// stand is a file behind a server whose name only the proxies know.
+// stand has a server whose name only the proxies can resolve.
 type stand struct {
 	server  *testserver.Server
 	url     string
@@ -49,7 +49,7 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
-// dial is how both proxies reach the server.
+// dial connects a proxy to the server.
 func (s *stand) dial(address string) (net.Conn, error) {
 	host, port, _ := net.SplitHostPort(address)
 	if host != "inside.invalid" {
@@ -59,7 +59,7 @@ func (s *stand) dial(address string) (net.Conn, error) {
 	return net.Dial("tcp", "127.0.0.1:"+port)
 }
 
-// http starts a proxy that takes CONNECT, and returns its URL with a login.
+// http starts an HTTP proxy that accepts CONNECT, and returns its URL with a login.
 func (s *stand) http(t *testing.T) string {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth(); user != "me" || password != "S3CRET" {
@@ -79,7 +79,7 @@ func (s *stand) http(t *testing.T) string {
 	return "http://me:S3CRET@" + web.Listener.Addr().String()
 }
 
-// socks starts a proxy that takes CONNECT of SOCKS version 5 (RFC 1928), and returns its URL.
+// socks starts a SOCKS5 proxy (RFC 1928) that accepts CONNECT, and returns its URL.
 func (s *stand) socks(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,9 +105,9 @@ func (s *stand) socksConn(conn net.Conn) {
 		io.ReadFull(conn, b)
 		return b
 	}
-	read(int(read(2)[1])) // the ways to log in
+	read(int(read(2)[1])) // authentication methods
 	conn.Write([]byte{5, 0})
-	head := read(5) // version, CONNECT, 0, a name, its length
+	head := read(5) // version, CONNECT, 0, address type (a name), length of the name
 	host, port := string(read(int(head[4]))), binary.BigEndian.Uint16(read(2))
 	to, err := s.dial(net.JoinHostPort(host, itoa(port)))
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *stand) socksConn(conn net.Conn) {
 
 func itoa(n uint16) string { return (&net.TCPAddr{Port: int(n)}).String()[1:] }
 
-// Both kinds carry the control and the data connection, and resolve the name.
+// TestProxies checks that both kinds of proxy carry the control and the data connection, and resolve the name.
 func TestProxies(t *testing.T) {
 	s := newStand(t)
 	for kind, through := range map[string]string{"CONNECT": s.http(t), "SOCKS": s.socks(t)} {
@@ -140,7 +140,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// What is no proxy, or refuses, is an error without the password.
+// TestRefused checks that a refusal, or a URL of no proxy, is an error that does not show the password.
 func TestRefused(t *testing.T) {
 	s := newStand(t)
 	wrong := strings.Replace(s.http(t), "S3CRET", "S3CRET2", 1)
@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A proxy that says nothing does not outlive the context.
+// TestSilent checks that the wait for a silent proxy ends with the context.
 func TestSilent(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -165,7 +165,7 @@ func TestSilent(t *testing.T) {
 	go func() {
 		conn, err := l.Accept()
 		if err == nil {
-			conn.Read(make([]byte, 8)) // the request has come
+			conn.Read(make([]byte, 8)) // wait for the request
 			cancel()
 			conn.Read(make([]byte, 1000))
 			conn.Close()

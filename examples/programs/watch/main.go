@@ -1,4 +1,4 @@
-// Command watch prints which files of a directory have come, changed or gone, every minute.
+// Command watch prints every minute which files of a directory are new, changed or gone.
 //
 //	watch ftp://ftp.example.org/pub/radar/
 package main
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// watch prints to w what differs at each tick, until ctx ends or the ticks do, and failures that may pass to problems.
+// watch prints the differences at each tick to w, and failures that may pass to problems, until ctx or ticks end.
 func watch(ctx context.Context, rawURL string, ticks <-chan time.Time, w, problems io.Writer) error {
 	u, err := urlparse.Parse(rawURL)
 	if err != nil {
@@ -66,12 +66,13 @@ func watch(ctx context.Context, rawURL string, ticks <-chan time.Time, w, proble
 	}
 }
 
-// list returns all entries of a directory by name, or an error: half a listing would look as if files had gone.
+// list returns all entries of a directory by name. It returns an error for an incomplete listing, because files would
+// seem to be gone.
 func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (map[string]ftpexec.Entry, error) {
 	entries := make(map[string]ftpexec.Entry)
 	for e, err := range c.Entries(ctx, u) {
 		switch {
-		case errors.Is(err, ftpexec.ErrLine): // one entry that cannot be read; the others follow
+		case errors.Is(err, ftpexec.ErrLine): // one line that cannot be parsed; others follow
 			continue
 		case err != nil:
 			return nil, err
@@ -81,7 +82,7 @@ func list(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (map[string]f
 	return entries, nil
 }
 
-// compare prints each difference on a line, in the order of the names.
+// compare prints each difference on a line, sorted by name.
 func compare(w io.Writer, before, now map[string]ftpexec.Entry) {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		old, known := before[name]

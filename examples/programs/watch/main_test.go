@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A stand watches a directory that a test changes between the ticks.
+// stand has a directory that a test changes between ticks.
 type stand struct {
 	fs     afero.Fs
 	server *testserver.Server
@@ -46,16 +46,17 @@ func (s *stand) write(t *testing.T, name, contents string) {
 	}
 }
 
-// Each tick shows what has changed since the one before, and a listing that breaks shows nothing as gone.
+// TestWatch checks that each tick shows the changes since the tick before, and that a broken listing does not show
+// files as gone.
 func TestWatch(t *testing.T) {
 	s := newStand(t)
 	ticks, done := make(chan time.Time), make(chan error)
 	var shown, problems bytes.Buffer
 	go func() { done <- watch(t.Context(), s.server.URL("/pub/"), ticks, &shown, &problems) }()
-	tick := func() { ticks <- time.Time{} } // is taken when the listing before it is done
+	tick := func() { ticks <- time.Time{} } // returns when the previous listing is complete
 
-	tick() // nothing has changed
-	tick() // the first one's listing is done
+	tick() // nothing changed
+	tick() // the listing of the first tick is complete
 	if shown.Len() > 0 {
 		t.Errorf("nothing changed, but %s", &shown)
 	}
@@ -81,7 +82,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What does not pass, and the end of the context, end the watch.
+// TestEnds checks that a permanent failure and the end of the context end the watch.
 func TestEnds(t *testing.T) {
 	s := newStand(t)
 	for url, want := range map[string]error{s.server.URL("/none/"): ftpexec.ErrRefused, "ftp://user:wrong@" + s.server.Addr() + "/": ftpexec.ErrLogin} {

@@ -10,7 +10,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// TestRoom allows this process little address space for a moment.
+// TestRoom checks Room with a low limit on address space.
 func TestRoom(t *testing.T) {
 	var was unix.Rlimit
 	must.Do(t, unix.Getrlimit(unix.RLIMIT_AS, &was))

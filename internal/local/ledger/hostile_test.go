@@ -39,7 +39,7 @@ func TestHostileLines(t *testing.T) {
 	}
 }
 
-// TestNumbers reads records with every kind of size and time. Only the record with the size and time of the file counts.
+// TestNumbers reads records with every kind of size and time. Only the record with the file's size and time may count.
 func TestNumbers(t *testing.T) {
 	r := newRoom(t)
 	item := r.item("a")

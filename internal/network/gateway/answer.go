@@ -17,14 +17,14 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// verdict is what an answer without the file means.
+// verdict is the meaning of an answer.
 type verdict struct {
 	stage   ftpexec.Stage
 	reason  string
-	meaning error // nil: it holds the file
+	meaning error // nil: the answer has the file
 }
 
-// verdicts are the verdicts on statuses that have one of their own.
+// verdicts has the statuses with a meaning of their own.
 var verdicts = func() map[int]verdict {
 	noFTP := verdict{ftpexec.StageConnect, "it does not fetch ftp URLs itself", proxy.ErrRefused}
 	gone := verdict{ftpexec.StageTransfer, "not found", ftpexec.ErrNotFound}
@@ -55,7 +55,7 @@ func judge(a *http.Response) verdict {
 	return failed("its answer makes no sense", ftpexec.ErrProtocol)
 }
 
-// judgeFile is judge for the status 200. squid marks its pages.
+// judgeFile is judge for status 200, which may also come with a page of the proxy's own. squid marks such pages.
 func judgeFile(a *http.Response) verdict {
 	switch {
 	case isListing(a) || a.Header.Get("X-Squid-Error") != "":
@@ -68,12 +68,12 @@ func judgeFile(a *http.Response) verdict {
 	return verdict{}
 }
 
-// failed is the verdict on an answer without the file, for a reason in the transfer.
+// failed returns the verdict on an answer without the file, because the transfer failed.
 func failed(reason string, meaning error) verdict {
 	return verdict{ftpexec.StageTransfer, reason, meaning}
 }
 
-// isListing reports whether an answer is a page that a proxy made of a directory.
+// isListing reports whether an answer is a directory listing that the proxy turned into a page.
 func isListing(a *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	name := strings.TrimSuffix(a.Request.URL.Opaque, ";type=i")
@@ -84,16 +84,16 @@ func isListing(a *http.Response) bool {
 
 // body is the Body of a Response. One goroutine reads it; any may close it.
 type body struct {
-	io.ReadCloser // ends with io.EOF only where the proxy said that it would
+	io.ReadCloser // returns io.EOF only at the announced end
 	source        *Source
 	ctx           context.Context
 	url           *urlparse.URL
-	leave         func() // the proxy needs its connection to the server no more
-	n             int64  // bytes that came
+	leave         func() // the proxy no longer needs its connection to the server
+	n             int64  // bytes read so far
 	err           error  // how reading ended: io.EOF or an *ftpexec.Error
 
-	// Of the default Client.MinRate, 10200 bytes in ten minutes; a higher one does not hold for GET. The time begins
-	// again whenever so many have come.
+	// enough and waited enforce the default Client.MinRate, 10200 bytes in ten minutes. GET ignores a higher one. The
+	// time starts again whenever that many bytes have arrived.
 	enough int64
 	waited time.Duration
 }
@@ -134,7 +134,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	return n, b.err
 }
 
-// count adds n bytes that came after a wait.
+// count adds n bytes that arrived after a wait.
 func (b *body) count(n int, wait time.Duration) {
 	b.n += int64(n)
 	b.waited += wait

@@ -1,8 +1,8 @@
 // Package gateway retrieves files through HTTP proxies that speak FTP themselves: it sends GET with the URL of the
 // file (RFC 9112 section 3.2.2), and the proxy logs in to the server. Many sites allow nothing else.
 //
-// The proxy decides which FTP commands it sends, so the path and the type are not as certain as with FTP. A file is
-// complete by its Content-Length or the end of its chunks; a page that the proxy wrote is not taken for a file.
+// The proxy chooses the FTP commands that it sends, so path and type are less certain than with FTP. The Content-Length
+// or the last chunk shows that a file is complete. A page that the proxy generated does not count as a file.
 package gateway
 
 import (
@@ -27,32 +27,32 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Errors for what cannot go by GET. They are in the chain of an [*ftpexec.Error].
+// These are the errors for requests that cannot use GET. An [*ftpexec.Error] wraps them.
 var (
-	// ErrFilesOnly means a URL for which a proxy that fetches files itself is no use.
+	// ErrFilesOnly means that a proxy that fetches files itself cannot serve the URL.
 	ErrFilesOnly = errors.New("the proxy fetches only files, as they are: " +
 		"write the URL of a file, without ;type=a, and %2F for the root")
-	// ErrWithheld means that the proxy would have to be given the password, which only Source.Always allows.
+	// ErrWithheld means that the proxy would need the password for the server, which only Source.Always lets it have.
 	ErrWithheld = errors.New("the proxy may fetch the file itself, " +
 		"but would need the user and password for the server")
 )
 
-// Source retrieves files as its Client does, until its HTTP proxy refuses CONNECT to a server; from then on it asks the
-// proxy for the files. With TryTLS, which no GET could honour, it does not. Listings never go by GET. The exported
-// fields must not be changed after first use.
+// Source retrieves files as its Client does, until its HTTP proxy refuses CONNECT to a server. From then on it requests
+// the files from the proxy by GET. It never uses GET with TryTLS, because the proxy could not use TLS to the server,
+// nor for listings. The exported fields must not be changed after first use.
 type Source struct {
-	// Client reaches servers through the proxy. Its Timeout, Credentials and Trace hold for GET too.
+	// Client connects to servers through the proxy. Its Timeout, Credentials and Trace apply to GET too.
 	*ftpexec.Client
-	Always bool   // send GET at once, and give the proxy the passwords for servers
+	Always bool   // use GET at once, and give the proxy the passwords for servers
 	Notice func() // called, if not nil, when the proxy serves its first file
 
 	via     *proxy.Proxy
 	http    *http.Transport             // follows no redirect and decodes no body
-	refusal atomic.Pointer[proxy.Error] // of CONNECT; nil if there was none
+	refusal atomic.Pointer[proxy.Error] // the refusal of CONNECT; nil if there was none
 	noticed sync.Once
 }
 
-// New returns a Source for an HTTP proxy, to which forward connects; nil means a net.Dialer.
+// New returns a Source for an HTTP proxy. forward connects to the proxy; nil means a net.Dialer.
 func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 	return &Source{Client: c, via: via, http: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -68,7 +68,7 @@ func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 	}}
 }
 
-// try calls get if u is to go by GET, and else ftp, until that finds that the proxy refuses CONNECT.
+// try calls get if s uses GET for u. Otherwise it calls ftp, and then get if the proxy refused CONNECT.
 func try[T any](
 	ctx context.Context, s *Source, u *urlparse.URL, ftp, get func() (T, error),
 ) (v T, err error) {
@@ -86,13 +86,14 @@ func try[T any](
 	return get()
 }
 
-// isPlainFile reports whether a proxy can fetch what u names as it is. Proxies pass over an empty segment.
+// isPlainFile reports whether a proxy can fetch the file that u names unchanged. Proxies ignore empty segments, so
+// there must be none.
 func isPlainFile(u *urlparse.URL) bool {
 	return !u.IsDir() && u.Type != urlparse.TypeASCII && !slices.Contains(u.Dirs, "")
 }
 
-// Do is as [ftpexec.Client.Do]. By GET it always fails with [ftpexec.ErrNoRestart] if there is an offset: squid answers
-// with the right header, and then passes over the offset twice.
+// Do is like [ftpexec.Client.Do]. By GET, an offset is always [ftpexec.ErrNoRestart], because squid answers with the
+// right header but skips the offset twice.
 func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	if req == nil {
 		return s.Client.Do(ctx, req)
@@ -106,13 +107,13 @@ func (s *Source) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 		})
 }
 
-// Stat is as [ftpexec.Client.Stat]. By GET, a file that is not there is an error.
+// Stat is like [ftpexec.Client.Stat]. By GET, a missing file is an error.
 func (s *Source) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
 	return try(ctx, s, u, func() (ftpexec.Entry, error) { return s.Client.Stat(ctx, u) },
 		func() (ftpexec.Entry, error) { return s.stat(ctx, u) })
 }
 
-// stat is Stat by HEAD, or by GET if the proxy refuses HEAD or seems not to have looked.
+// stat is Stat by HEAD. It uses GET if the proxy refuses HEAD, or answers with neither size nor time.
 func (s *Source) stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
 	r, err := s.request(ctx, http.MethodHead, u)
 	if err == nil {
@@ -130,7 +131,7 @@ func (s *Source) stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 
 var errNoDigest = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
 
-// Hash is as [ftpexec.Client.Hash]. No proxy offers digests.
+// Hash is like [ftpexec.Client.Hash]. By GET it always fails, because proxies offer no digests.
 func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
 	return try(ctx, s, u, func() ([]byte, error) { return s.Client.Hash(ctx, u, algorithm) },
 		func() ([]byte, error) {
@@ -138,7 +139,7 @@ func (s *Source) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([
 		})
 }
 
-// StatAll is as [ftpexec.Client.StatAll].
+// StatAll is like [ftpexec.Client.StatAll].
 func (s *Source) StatAll(
 	ctx context.Context, urls []*urlparse.URL,
 ) iter.Seq2[ftpexec.Entry, error] {
@@ -156,7 +157,7 @@ func (s *Source) StatAll(
 			}
 		}
 		for _, u := range rest {
-			if !s.byGet(urls[0]) { // an error of FTP has ended it
+			if !s.byGet(urls[0]) { // an error of FTP ended StatAll
 				return
 			}
 			e, err := s.statAs(ctx, urls[0], u)
@@ -167,7 +168,7 @@ func (s *Source) StatAll(
 	}
 }
 
-// statAs asks about u if it has the server and login of first.
+// statAs is Stat, but fails if u does not have the server and login of first.
 func (s *Source) statAs(ctx context.Context, first, u *urlparse.URL) (ftpexec.Entry, error) {
 	if u == nil || !urls.SameLogin(first, u) {
 		return ftpexec.Entry{}, s.fail(ctx, u, "", errOther)
@@ -185,7 +186,8 @@ func (s *Source) byGet(u *urlparse.URL) bool {
 	return s.mayGet(u) && (s.Always || s.refusal.Load() != nil)
 }
 
-// learn reports whether err, for u, means that the proxy refuses CONNECT but may fetch files itself, and remembers it.
+// learn reports whether err, for u, means that the proxy refuses CONNECT but may fetch files itself. If so, it
+// remembers the refusal.
 func (s *Source) learn(u *urlparse.URL, err error) bool {
 	e, ok := errors.AsType[*proxy.Error](err)
 	if !ok || e.Status != http.StatusForbidden && e.Status != http.StatusMethodNotAllowed {
@@ -211,8 +213,8 @@ func (s *Source) CloseIdleConnections() {
 	s.http.CloseIdleConnections()
 }
 
-// request sends a request for the file that u names. The caller must close the Body. Until then, or the end of the Body, the
-// proxy may have a connection to the server, which counts among those that Client.Admit bounds.
+// request sends a request for the file that u names. The caller must close the Body. Until the Body is closed or read
+// to its end, the proxy may have a connection to the server, so Client.Admit counts one.
 func (s *Source) request(
 	ctx context.Context, method string, u *urlparse.URL,
 ) (*ftpexec.Response, error) {
@@ -232,7 +234,8 @@ func (s *Source) request(
 
 // newRequest returns a request for the file that u names, without a login for the server.
 func (s *Source) newRequest(method string, u *urlparse.URL) *http.Request {
-	// Proxies choose a type by the name otherwise: squid fetches names such as "x.txt" in ASCII type, which changes bytes.
+	// Without a type, proxies choose one by the name. squid fetches names such as "x.txt" in ASCII type, which changes
+	// bytes.
 	v := *u
 	v.User = nil
 	v.Type = urlparse.TypeImage
@@ -240,17 +243,17 @@ func (s *Source) newRequest(method string, u *urlparse.URL) *http.Request {
 	host, _, _ := strings.Cut(strings.TrimPrefix(target, "ftp://"), "/")
 	r := &http.Request{
 		Method: method,
-		// The transport writes Opaque as it is. DialContext sees to TLS, so the scheme is always http.
+		// The transport writes Opaque unchanged. DialContext starts TLS, so the scheme is always http.
 		URL:    &url.URL{Scheme: "http", Host: "proxy", Opaque: target},
 		Host:   host,
 		Header: s.via.Header(),
 	}
-	// A copy in the proxy's cache is not what the server has now.
+	// A copy in the proxy's cache may be older than the server's file.
 	r.Header.Set("Cache-Control", "no-cache")
 	return r
 }
 
-// send sends a request and judges the answer. The end of the Body calls leave.
+// send sends a request and judges the answer. The Body calls leave at its end.
 func (s *Source) send(
 	ctx context.Context, method string, u *urlparse.URL, leave func(),
 ) (*ftpexec.Response, error) {
@@ -275,7 +278,7 @@ func (s *Source) send(
 	if method == http.MethodGet && s.Notice != nil {
 		s.noticed.Do(s.Notice)
 	}
-	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // or zero
+	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // zero if missing
 	return &ftpexec.Response{
 		Body:    &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u, leave: leave},
 		Size:    a.ContentLength,
@@ -283,7 +286,8 @@ func (s *Source) send(
 	}, nil
 }
 
-// authorize adds the login for the server, unless it is anonymous. It is not in the URL, which proxies log.
+// authorize adds the login for the server, unless it is anonymous. It does not put the login into the URL, because
+// proxies log URLs.
 func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL) (err error) {
 	user := u.User.Username()
 	password, ok := u.User.Password()
@@ -301,16 +305,16 @@ func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL
 	return err
 }
 
-// trace shows no text of the proxy.
+// trace reports an event. text must not contain text from the proxy.
 func (s *Source) trace(mark ftpexec.Mark, text string) {
 	if s.Trace != nil {
 		s.Trace(ftpexec.Event{Mark: mark, Text: text})
 	}
 }
 
-// fail returns err as an *ftpexec.Error of a request for u. If ctx has ended, that is the cause. If the proxy refused
-// CONNECT, and its answer to GET may mean that it fetches no files itself, the server was not reached: tinyproxy, which
-// knows no FTP, answers with 500 or 503, or not at all.
+// fail returns err as an *ftpexec.Error of a request for u. If ctx has ended, its cause replaces err. If the proxy
+// refused CONNECT, and its answer to GET may mean that it does not speak FTP, the error says that the server was not
+// reached. tinyproxy, which does not speak FTP, answers with 500 or 503, or not at all.
 func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage ftpexec.Stage, err error) error {
 	e := &ftpexec.Error{Stage: stage, Op: "GET", Err: err}
 	if u != nil {
@@ -339,13 +343,13 @@ func (s *Source) fail(ctx context.Context, u *urlparse.URL, stage ftpexec.Stage,
 	return e
 }
 
-// knowsNoFTP reports whether an answer to GET may mean that the proxy fetches no files itself.
+// knowsNoFTP reports whether an answer to GET may mean that the proxy does not speak FTP.
 func knowsNoFTP(answer *proxy.Error) bool {
 	return answer.Status == 0 || answer.Status == 403 || answer.Status/100 == 5 ||
 		errors.Is(answer, proxy.ErrRefused)
 }
 
-// unanswered returns the error for a request without an answer. err may quote the proxy.
+// unanswered returns the error for a request without an answer. It does not show err, which may quote the proxy.
 func (s *Source) unanswered(ctx context.Context, u *urlparse.URL, err error) error {
 	known, _ := errors.AsType[*proxy.Error](err)
 	op, _ := errors.AsType[*net.OpError](err)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var modified = time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// kit is a Source that reaches servers only through a proxy, which refuses CONNECT.
+// kit is a Source with a proxy that refuses CONNECT.
 type kit struct {
 	*gateway.Source
 	proxy *proxytest.Proxy
@@ -52,7 +52,7 @@ func newKit(t *testing.T, o proxytest.Options, serve http.HandlerFunc) *kit {
 	return k
 }
 
-// through makes a new Source, which knows nothing about the proxy yet.
+// through gives k a new Source, which has not learned anything about the proxy.
 func (k *kit) through(t *testing.T, via string) {
 	t.Helper()
 	p := must.Get(proxy.Parse(via))(t)
@@ -101,7 +101,8 @@ func serving(contents string) http.HandlerFunc {
 	}
 }
 
-// TestRequests checks what a proxy is asked for: every byte encoded, the type, and no login in the URL or the dialogue.
+// TestRequests checks the requests to a proxy: bytes are encoded, the type is set, and neither the URL nor the trace
+// shows the login.
 func TestRequests(t *testing.T) {
 	for _, tt := range []struct{ url, want, host string }{
 		{"ftp://h/f", "ftp://h/f;type=i", "h"},
@@ -138,7 +139,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestVia checks what the proxy's own login and a proxy that is not there mean.
+// TestVia checks the errors of a wrong login for the proxy and of a missing proxy.
 func TestVia(t *testing.T) {
 	k := newKit(t, proxytest.Options{User: "me", Password: "proxypw"}, serving("contents"))
 	for via, want := range map[string]error{
@@ -157,14 +158,14 @@ func TestVia(t *testing.T) {
 	}
 }
 
-// TestStatuses checks what each answer means, to the first GET and to one after a refused CONNECT.
+// TestStatuses checks the error for each status, for a GET at once and for a GET after a refused CONNECT.
 func TestStatuses(t *testing.T) {
 	for _, tt := range []struct {
 		status    []int
 		want      error
 		stage     string
 		temporary bool
-		refused   bool // CONNECT was refused, and GET was no help
+		refused   bool // CONNECT was refused, and GET does not help
 	}{
 		{[]int{204, 206, 418}, ftpexec.ErrProtocol, "transfer", false, false},
 		{[]int{301, 302}, ftpexec.ErrRefused, "transfer", false, false},
@@ -187,7 +188,7 @@ func TestStatuses(t *testing.T) {
 			switch {
 			case !always && tt.refused:
 				want, stage = proxy.ErrRefused, "connect"
-			case !always && status >= 500: // as if the server had not been reached
+			case !always && status >= 500: // the server counts as not reached
 				stage = "connect"
 			}
 			_, _, err := k.read(t, "ftp://h/f")
@@ -199,13 +200,13 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestNotByGet checks what a proxy is not asked for, and what the error says.
+// TestNotByGet checks which URLs are not requested from a proxy, and the errors.
 func TestNotByGet(t *testing.T) {
 	for _, tt := range []struct {
 		url      string
-		always   error  // with Always; nil: it goes by GET
-		auto     error  // after CONNECT was refused
-		contains string // in the error
+		always   error  // the error with Always; nil: the Source uses GET
+		auto     error  // the error after a refused CONNECT
+		contains string // text in the error
 	}{
 		{"ftp://h/f;type=a", gateway.ErrFilesOnly, gateway.ErrFilesOnly, "without ;type=a"},
 		{"ftp://h/d/", gateway.ErrFilesOnly, ftpexec.ErrIsDirectory, ""},
@@ -220,7 +221,7 @@ func TestNotByGet(t *testing.T) {
 		for always, want := range map[bool]error{true: tt.always, false: tt.auto} {
 			k := newKit(t, proxytest.Options{}, serving("contents"))
 			k.Always = always
-			for range 2 { // the second time the proxy is known to refuse CONNECT
+			for range 2 { // the second time, the Source knows that the proxy refuses CONNECT
 				_, _, err := k.read(t, tt.url)
 				text, got := fmt.Sprint(err), k.asked()
 				byProxy := always || want == ftpexec.ErrIsDirectory || errors.Is(err, proxy.ErrRefused)
@@ -232,8 +233,8 @@ func TestNotByGet(t *testing.T) {
 	}
 }
 
-// TestOtherRefusals checks that only a proxy that refuses CONNECT, and nothing else, is asked for files; and that GET
-// does not take the place of TLS that was asked for, even if only tried.
+// TestOtherRefusals checks that the Source uses GET only after a refusal of CONNECT and not after other failures, and
+// never with TLS or TryTLS.
 func TestOtherRefusals(t *testing.T) {
 	for status, fetches := range map[int]bool{400: false, 401: false, 403: true, 404: false, 405: true, 407: false, 429: false, 500: false, 501: false, 502: false, 503: false, 504: false} {
 		for _, tls := range []bool{false, true} {
@@ -248,7 +249,7 @@ func TestOtherRefusals(t *testing.T) {
 	}
 }
 
-// TestNeverByGet checks that the proxy is not asked for listings, digests and the rest of a file.
+// TestNeverByGet checks that the Source does not use GET for listings, digests and the rest of a file.
 func TestNeverByGet(t *testing.T) {
 	k := newKit(t, proxytest.Options{}, serving("contents"))
 	f, d := urlOf(t, "ftp://h/f"), urlOf(t, "ftp://h/d/")
@@ -268,7 +269,7 @@ func TestNeverByGet(t *testing.T) {
 	}
 }
 
-// TestAdmitted bounds what the proxy fetches at once: each request stays admitted until its file has come or is given up.
+// TestAdmitted checks that each request is admitted until its file has arrived or is given up.
 func TestAdmitted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		serve http.HandlerFunc

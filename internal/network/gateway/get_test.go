@@ -27,7 +27,7 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// speaking returns a kit whose proxy is what speaks at the other end of each connection. It is only asked for files.
+// speaking returns a kit whose proxy calls speak for each connection. The Source uses GET at once.
 func speaking(t *testing.T, speak func(net.Conn)) *kit {
 	p := must.Get(proxy.Parse("http://proxy.test"))(t)
 	s := gateway.New(&ftpexec.Client{}, p, func(context.Context, string, string) (net.Conn, error) {
@@ -69,7 +69,7 @@ func TestEnds(t *testing.T) {
 		{"file in HTML", ok + "Content-Type: text/html\r\nLast-Modified: Thu, 04 Mar 2021 05:06:07 GMT\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"no answer", "", "", ftpexec.ErrLost, true},
 		{"half a header", "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n", "", ftpexec.ErrLost, true},
-		{"not HTTP", "220 hidden\r\n\r\n", "", proxy.ErrRefused, false}, // which is no refusal of one file, and not shown
+		{"not HTTP", "220 hidden\r\n\r\n", "", proxy.ErrRefused, false}, // not about one file, and not shown
 		{"not HTTP: status", "HTTP/1.1 2000 hidden\r\n\r\n", "", proxy.ErrRefused, false},
 		{"not HTTP: length", ok + "Content-Length: hidden\r\n\r\n", "", proxy.ErrRefused, false},
 		{"not HTTP: long", ok + "X: " + strings.Repeat("hidden", 1<<14), "", proxy.ErrRefused, false},
@@ -132,7 +132,7 @@ func TestStat(t *testing.T) {
 	}
 }
 
-// TestStatAll asks for three files after a refused CONNECT, and ends after a failure that is no refusal of CONNECT.
+// TestStatAll asks about three files after a refused CONNECT. Any other failure must end StatAll.
 func TestStatAll(t *testing.T) {
 	urls := []*urlparse.URL{urlOf(t, "ftp://h/f"), urlOf(t, "ftp://h/none"), urlOf(t, "ftp://h/g")}
 	for status, want := range map[int]string{403: "f 8, none -1, g 8, f 8, none -1, g 8, ", 500: "f -1, f -1, "} {
@@ -160,8 +160,8 @@ func TestStatAll(t *testing.T) {
 	}
 }
 
-// TestStatAllErrors: each URL that is asked about has an entry or an error that names it, after the end of the context and
-// for another server too.
+// TestStatAllErrors checks that each URL gets an entry or an error that names it, even after the end of the context and
+// for another server.
 func TestStatAllErrors(t *testing.T) {
 	k := newKit(t, proxytest.Options{}, serving("contents"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -193,7 +193,8 @@ func TestStatAllErrors(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends the context while the header or the body is on its way, or closes the body while it is read.
+// TestInterrupted ends the context while the client waits for the header or the body, or closes the body while it is
+// being read.
 func TestInterrupted(t *testing.T) {
 	enough := errors.New("enough")
 	for _, when := range []string{"header", "body", "close"} {
@@ -228,7 +229,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// slowly answers a request on conn with header and then n bytes, each after a pause, and waits for the client to hang up.
+// slowly answers a request on conn with header and n bytes, each after a pause, and waits until the client closes the
+// connection.
 func slowly(conn net.Conn, header string, n int, pause time.Duration) {
 	defer conn.Close()
 	r := bufio.NewReader(conn)
@@ -243,7 +245,7 @@ func slowly(conn net.Conn, header string, n int, pause time.Duration) {
 	_, _ = io.Copy(io.Discard, r)
 }
 
-// TestWaits checks how long a proxy may take for the header and for each byte of 100, and for too few of them.
+// TestWaits checks how long a proxy may take to send the header and each byte, and that too low a rate is an error.
 func TestWaits(t *testing.T) {
 	const header = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 	for _, tt := range []struct {
@@ -290,13 +292,13 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestDownload saves a file whose first transfer is cut off: by one connection and by several, in one run and in two. A
-// list beside the file verifies it; lists that are missing do not end the search.
+// TestDownload saves a file whose first transfer is cut off, over one connection and over several, in one run and in
+// two. A list of digests beside the file verifies it, although other lists are missing.
 func TestDownload(t *testing.T) {
-	// longer than the buffers between a proxy and a file, so that the start of a cut file arrives
+	// The file is longer than the buffers between proxy and disk, so that the start of a cut file arrives.
 	large := strings.Repeat("01234567", 1<<18)
 	sum := fmt.Sprintf("%x  f\n", md5.Sum([]byte(large)))
-	for segments, most := range map[int]int{1: 2, 4: 1} { // segments take over from one that was cut off
+	for segments, most := range map[int]int{1: 2, 4: 1} { // other connections take over from one that was cut off
 		for runs := 1; runs <= most; runs++ {
 			cut := false
 			k := newKit(t, proxytest.Options{}, func(w http.ResponseWriter, r *http.Request) {

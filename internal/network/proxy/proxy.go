@@ -1,7 +1,7 @@
 // Package proxy opens TCP connections through a proxy: SOCKS5 (RFC 1928, RFC 1929) or HTTP CONNECT (RFC 9110 section 9.3.6).
 //
-// The proxy resolves the names of hosts; this package looks up only the name of the proxy. No error and no
-// String of this package holds the proxy's password, or any text that the proxy sent.
+// The proxy resolves the names of hosts; this package looks up only the name of the proxy. Errors and Strings of this
+// package contain neither the proxy's password nor text that the proxy sent.
 package proxy
 
 import (
@@ -23,8 +23,8 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// Callers compare errors with these by errors.Is. If the proxy cannot be reached, the error is a
-// *[net.OpError] whose Op is "dial", as for any other host.
+// Callers distinguish these causes with errors.Is. If the proxy cannot be reached, the error is a *[net.OpError] whose
+// Op is "dial", as for any other host.
 var (
 	// ErrURL means that the text is not the URL of a proxy.
 	ErrURL = errors.New("malformed proxy URL")
@@ -36,10 +36,10 @@ var (
 
 // Error is a failure of the proxy, not of the host to dial.
 type Error struct {
-	Proxy  string // as [Proxy.String] shows it; "" if its URL is malformed
+	Proxy  string // as [Proxy.String] returns it; "" if its URL is malformed
 	Reason string
-	Status int // of the proxy's HTTP answer; 0 if there is none
-	// what it means: one of the sentinels of this package, or another's if the proxy was to do more than connect
+	Status int // status of the proxy's HTTP answer; 0 if there is none
+	// Err is one of the errors above, or another package's if the proxy was asked to do more than connect.
 	Err error
 }
 
@@ -57,11 +57,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // Proxy is a proxy server. It is safe for concurrent use; RootCAs must not change after first use.
 type Proxy struct {
 	url     *url.URL                         // with a port, and no path
-	hosts   func(*url.URL) (*url.URL, error) // from NO_PROXY; nil: the proxy is for every host
+	hosts   func(*url.URL) (*url.URL, error) // by NO_PROXY; nil: the proxy is for every host
 	RootCAs *x509.CertPool                   // for https proxies; nil means the system's
 }
 
-// defaultPorts has the schemes and the port of each if the URL has none.
+// defaultPorts has the default port of each scheme.
 var defaultPorts = map[string]string{
 	"socks5":  "1080",
 	"socks5h": "1080",
@@ -78,7 +78,7 @@ func Parse(text string) (*Proxy, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		// err quotes the text, which may hold a password.
+		// Do not wrap err: it quotes the text, which may contain a password.
 		return nil, malformed("write socks5://host:port or http://host:port, " +
 			"and bytes such as / : @ in a password as %2F %3A %40")
 	}
@@ -119,9 +119,9 @@ func (p *Proxy) checkLogin() error {
 
 func malformed(reason string) error { return &Error{Reason: reason, Err: ErrURL} }
 
-// FromEnvironment returns the proxy that the variables ftp_proxy, FTP_PROXY, all_proxy or ALL_PROXY name (the first that is
-// not empty counts), or nil. The variables no_proxy or NO_PROXY list the hosts to dial directly, in the form that net/http
-// knows. Loopback addresses and "localhost" are always dialled directly. The error is an *[Error] that names the variable.
+// FromEnvironment returns the proxy that the first non-empty variable of ftp_proxy, FTP_PROXY, all_proxy and ALL_PROXY
+// names, or nil. The variable no_proxy or NO_PROXY lists hosts to dial directly, in the form of net/http. Loopback
+// addresses and "localhost" are always dialled directly. The error is an *[Error] that names the variable.
 func FromEnvironment(getenv func(string) string) (*Proxy, error) {
 	for _, name := range []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"} {
 		text := getenv(name)
@@ -140,7 +140,7 @@ func FromEnvironment(getenv func(string) string) (*Proxy, error) {
 	return nil, nil
 }
 
-// For reports whether address ("host:port") is to be reached through p. It is not if p is nil.
+// For reports whether to connect to address ("host:port") through p. It returns false if p is nil.
 func (p *Proxy) For(address string) bool {
 	if p == nil || p.hosts == nil {
 		return p != nil
@@ -152,7 +152,7 @@ func (p *Proxy) For(address string) bool {
 // HTTP reports whether p is an HTTP proxy, which may serve requests itself.
 func (p *Proxy) HTTP() bool { return !strings.HasPrefix(p.url.Scheme, "socks") }
 
-// HasPassword reports whether the URL held a password.
+// HasPassword reports whether the URL has a password.
 func (p *Proxy) HasPassword() bool {
 	password, _ := p.url.User.Password()
 	return password != ""
@@ -161,7 +161,7 @@ func (p *Proxy) HasPassword() bool {
 // String returns the proxy's URL without user and password.
 func (p *Proxy) String() string { return p.url.Scheme + "://" + p.url.Host }
 
-// Refusal returns the error for an answer with a status, or for none if the status is 0.
+// Refusal returns the error for an answer with this status, or for a missing answer if status is 0.
 func (p *Proxy) Refusal(status int, reason string, meaning error) *Error {
 	if status == http.StatusProxyAuthRequired {
 		reason = "it wants a user and password"
@@ -179,8 +179,8 @@ func (p *Proxy) Refusal(status int, reason string, meaning error) *Error {
 // DialFunc opens a connection, as [net.Dialer.DialContext] does.
 type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dialer returns a function that opens connections through p. It calls forward to connect to p itself, on the
-// network that it is called with; a nil forward means a [net.Dialer].
+// Dialer returns a function that opens connections through p. The function calls forward to connect to p itself, with
+// its own network argument; a nil forward means a [net.Dialer].
 func (p *Proxy) Dialer(forward DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := p.Reach(ctx, forward, network)
@@ -231,7 +231,7 @@ func (p *Proxy) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	}
 	conn.Close()
 	reason := innermost(err).Error()
-	// Its text has the names in the certificate.
+	// Do not show its text, which has the names in the certificate.
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		reason = "its certificate is not trusted, or for another host"
 	}
@@ -246,7 +246,8 @@ func (p *Proxy) askSOCKS(conn net.Conn, network, address string) error {
 		login = &proxy.Auth{User: p.url.User.Username(), Password: password}
 	}
 	client, _ := proxy.SOCKS5(network, p.url.Host, login, nil) // never fails
-	// DialContext would wrap conn, and copying from a plain TCP connection is faster. Dialer watches over the time.
+	// DialContext would wrap conn, and copying from a plain TCP connection is faster. Dialer handles the end of its
+	// context.
 	_, err := client.(interface {
 		DialWithConn(context.Context, net.Conn, string, string) (net.Addr, error)
 	}).DialWithConn(context.Background(), conn, network, address)
@@ -277,7 +278,7 @@ func (p *Proxy) askHTTP(conn net.Conn, _, address string) error {
 	return nil
 }
 
-// Header returns the header that every request to an HTTP proxy has.
+// Header returns the header for requests to an HTTP proxy.
 func (p *Proxy) Header() http.Header {
 	h := http.Header{"User-Agent": {"ftpfetch"}}
 	if u := p.url.User; u != nil {
@@ -288,10 +289,11 @@ func (p *Proxy) Header() http.Header {
 	return h
 }
 
-// MaxHeader is the largest header of a proxy's answer, in bytes, with all 1xx answers before it.
+// MaxHeader is the maximum size of the header of a proxy's answer, in bytes, including all 1xx answers before it.
 const MaxHeader = 16 << 10
 
-// finalStatus reads answers up to the first that is not 1xx, byte by byte: the server beyond may have spoken already.
+// finalStatus reads answers up to the first that is not 1xx. It reads byte by byte, because bytes of the server may
+// follow at once.
 func finalStatus(conn io.Reader) (int, error) {
 	text := ""
 	last := 0 // where the last answer begins
@@ -306,7 +308,7 @@ func finalStatus(conn io.Reader) (int, error) {
 		}
 		answer := bufio.NewReader(strings.NewReader(text[last:]))
 		a, err := http.ReadResponse(answer, &http.Request{Method: http.MethodConnect})
-		if err != nil { // it quotes the proxy
+		if err != nil { // err quotes the proxy
 			return 0, errors.New("its answer is not HTTP")
 		}
 		last = len(text)
@@ -317,7 +319,7 @@ func finalStatus(conn io.Reader) (int, error) {
 	return 0, errors.New("its answer is not HTTP: its header is too long")
 }
 
-// innermost returns the first cause of err, without the addresses and the names of calls that package net adds.
+// innermost returns the innermost error of err, without the addresses and names of calls that package net adds.
 func innermost(err error) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		err = cause

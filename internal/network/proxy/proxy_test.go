@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParse(t *testing.T) {
 	tests := []struct {
-		in, want string // want "": refused
+		in, want string // want "": Parse fails
 	}{
 		{"socks5://h", "socks5://h:1080"},
 		{"SOCKS5H://h:99", "socks5h://h:99"},
@@ -61,7 +61,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// speaker is a server that speaks first, as FTP servers do, and then repeats what it hears.
+// speaker is a server that sends a greeting, as FTP servers do, and then echoes what it receives.
 func speaker(t *testing.T) (port string) {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -78,7 +78,7 @@ func speaker(t *testing.T) (port string) {
 	return port
 }
 
-// converse sends over conn and returns all that comes back.
+// converse writes to conn and returns all bytes that arrive.
 func converse(t *testing.T, conn net.Conn) string {
 	t.Helper()
 	must.Get(io.WriteString(conn, "echo"))(t)
@@ -88,19 +88,19 @@ func converse(t *testing.T, conn net.Conn) string {
 	return string(must.Get(io.ReadAll(conn))(t))
 }
 
-// kinds starts each kind of proxy and returns its URL with login in it.
+// kinds are the kinds of proxy, with functions that start one and return its URL with a login.
 var kinds = []struct {
 	name  string
 	new   func(testing.TB, *proxytest.Options) *proxytest.Proxy
 	tls   bool
-	early string // bytes from the server that come with the proxy's answer, and must not be lost
+	early string // bytes of the server that arrive with the proxy's answer and must not be lost
 }{
 	{"socks5", proxytest.NewSOCKS5, false, ""},
 	{"http", proxytest.NewHTTP, false, "early "},
 	{"https", proxytest.NewHTTP, true, "early "},
 }
 
-// parse returns p as a proxy of the tested package.
+// parse returns the Proxy for a URL of p.
 func parse(t *testing.T, p *proxytest.Proxy, url string) *proxy.Proxy {
 	t.Helper()
 	got := must.Get(proxy.Parse(url))(t)
@@ -171,10 +171,11 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// silent starts an answer that never ends.
+// silent is the start of an answer that never ends.
 const silent = "\x05"
 
-// answering is a proxy that sends text to every client and hangs up; if text is silent, it stays.
+// answering is a proxy that sends text to every client and closes the connection; if text is silent, the connection
+// stays open.
 func answering(t *testing.T, text string) proxy.DialFunc {
 	return func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -214,7 +215,7 @@ func TestHostileProxy(t *testing.T) {
 	}
 }
 
-// TestContext checks that the deadline ends the wait for a silent proxy on time.
+// TestContext checks that the wait for a silent proxy ends at the deadline.
 func TestContext(t *testing.T) {
 	for _, url := range []string{"http://h", "https://h", "socks5://h"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -229,7 +230,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks that a proxy that is not there, or has no address, is named, and is not taken for the host.
+// TestUnreachable checks that the error for a proxy that is missing or has no address names the proxy, and not the
+// host.
 func TestUnreachable(t *testing.T) {
 	none := func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}}

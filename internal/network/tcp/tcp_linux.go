@@ -1,4 +1,4 @@
-// Package tcp sets options of sockets that package net does not know, as far as the system can.
+// Package tcp sets socket options that package net does not offer, if the system has them.
 package tcp
 
 import (
@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// QuickAck returns a function that makes the kernel acknowledge at once what has been read. A server that does not set
-// TCP_NODELAY holds back the next reply of a flight until the last one is acknowledged, which takes 40 ms or more without
-// the option. The kernel forgets the option when something is sent.
+// QuickAck returns a function that makes the kernel acknowledge received data at once. A server that does not set
+// TCP_NODELAY holds back the next of several replies until the last one is acknowledged, which takes 40 ms or more
+// without this option. The kernel clears the option when data is sent.
 func QuickAck(conn net.Conn) func() {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
@@ -17,11 +17,11 @@ func QuickAck(conn net.Conn) func() {
 	return option(conn, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
 }
 
-// Gather makes the kernel report that c can be read only when n bytes are there, or its end: a program takes less time than
-// if it wakes up for each packet.
+// Gather makes the kernel report c as readable only when n bytes, or the end, have arrived. That saves the processor
+// time of waking up for each packet.
 func Gather(c net.Conn, n int) { option(c, syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)() }
 
-// option returns a function that sets an option of a socket. If that fails, only time is lost.
+// option returns a function that sets a socket option. It ignores errors, because the options only save time.
 func option(conn net.Conn, level, name, value int) (set func()) {
 	if socket, ok := conn.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil {

@@ -1,10 +1,10 @@
 //go:build !linux
 
-// Package tcp sets options of sockets that package net does not know, as far as the system can.
+// Package tcp sets socket options that package net does not offer, if the system has them.
 package tcp
 
 import "net"
 
 func QuickAck(net.Conn) func() { return func() {} } // only Linux has TCP_QUICKACK
 
-func Gather(net.Conn, int) {} // only Linux is known to keep its promise
+func Gather(net.Conn, int) {} // only Linux is known to honor SO_RCVLOWAT

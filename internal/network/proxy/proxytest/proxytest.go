@@ -1,5 +1,5 @@
-// Package proxytest has proxies for tests, SOCKS5 and HTTP CONNECT, on loopback. They record the addresses that
-// clients ask for, and leave no goroutine behind when the test ends.
+// Package proxytest has SOCKS5 and HTTP CONNECT proxies for tests, on loopback. They record the addresses that clients
+// ask for, and leave no goroutine running when the test ends.
 package proxytest
 
 import (
@@ -20,17 +20,17 @@ import (
 // Options say what a proxy does. The zero value connects every client to every address.
 type Options struct {
 	User, Password string            // required of clients if User is not ""
-	Hosts          map[string]string // addresses of the names that it resolves itself
+	Hosts          map[string]string // addresses of the names that the proxy resolves itself
 	TLS            bool              // serve https; not for SOCKS5
 	Refuse         bool              // refuse every connection
-	Status         int               // of a refused CONNECT; 0 means 403
-	Greeting       string            // sent together with the HTTP answer, before the server's own bytes
-	Serve          http.HandlerFunc  // serves requests other than CONNECT; nil: the HTTP proxy refuses them
+	Status         int               // status of a refused CONNECT; 0 means 403
+	Greeting       string            // sent with the HTTP answer, before the bytes of the server
+	Serve          http.HandlerFunc  // serves requests other than CONNECT; if nil, the HTTP proxy refuses them
 }
 
 // Proxy is a running proxy.
 type Proxy struct {
-	Server *httptest.Server // of an HTTP proxy, for its certificate; else nil
+	Server *httptest.Server // the server of an HTTP proxy, for its certificate; else nil
 
 	o        Options
 	scheme   string
@@ -46,7 +46,7 @@ type Proxy struct {
 // URL returns the proxy's URL without a user.
 func (p *Proxy) URL() string { return p.scheme + "://" + p.Addr() }
 
-// URLAs returns the proxy's URL for a user and password, which are percent-encoded.
+// URLAs returns the proxy's URL with a login, "user:password", percent-encoded.
 func (p *Proxy) URLAs(login string) string { return p.scheme + "://" + login + "@" + p.Addr() }
 
 // Addr returns the proxy's address, host:port.
@@ -115,7 +115,7 @@ func (p *Proxy) close() {
 	}
 }
 
-// keep makes close close conn too.
+// keep registers conn, so that close closes it too.
 func (p *Proxy) keep(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

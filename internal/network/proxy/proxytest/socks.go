@@ -21,14 +21,14 @@ func (p *Proxy) socks(conn net.Conn, r *bufio.Reader) {
 	}
 	server, err := p.dial(address)
 	if err != nil {
-		_, _ = conn.Write([]byte{5, 2, 0, 1, 0, 0, 0, 0, 0, 0}) // not allowed by ruleset
+		_, _ = conn.Write([]byte{5, 2, 0, 1, 0, 0, 0, 0, 0, 0}) // "not allowed by ruleset"
 		return
 	}
 	_, _ = conn.Write([]byte{5, 0, 0, 1, 127, 0, 0, 1, 0, 1})
 	p.relay(r, conn, server)
 }
 
-// counted skips bytes, then reads a length and a field of that length.
+// counted skips some bytes, and then reads a length and a field of that length.
 func counted(r *bufio.Reader, skip int) ([]byte, error) {
 	if _, err := r.Discard(skip); err != nil {
 		return nil, err
