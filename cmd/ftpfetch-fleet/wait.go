@@ -50,7 +50,8 @@ func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*stat
 		if err != nil {
 			continue
 		}
-		if tick(now[0]); now[0].over() {
+		tick(now[0])
+		if now[0].over() {
 			return now[0], nil
 		}
 	}
