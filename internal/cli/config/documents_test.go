@@ -27,9 +27,6 @@ func TestFlagsAreEverywhere(t *testing.T) {
 			t.Errorf("the help says nothing of --%s", f.name)
 		}
 	}
-	if len(want) > 64 {
-		t.Errorf("there are %d flags: a new one takes the place of two", len(want))
-	}
 	man := strings.NewReplacer(`\-`, "-", `\fB`, "", `\fR`, "", `\fI`, "", `\&`, "").Replace(docs.Man)
 	for where, text := range map[string]string{"the help": regexp.MustCompile(`\[=(.*)\]`).ReplaceAllString(Text("help"), " $1"), "the man page": man} {
 		got := make(map[string]bool)
