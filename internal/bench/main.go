@@ -43,6 +43,7 @@ var tables = []table{
 	{"many", "docs/performance.md", measured((*bench).many, lists)},
 	{"small", "docs/performance.md", measured((*bench).small, costs)},
 	{"large", "docs/performance.md", measured((*bench).large, ratios)},
+	{"segments", "docs/performance.md", segments},
 }
 
 func keys() (all []string) {

@@ -36,8 +36,9 @@ type Feed struct {
 	plan        func(n int, r Retrieval) Pace
 	sessions    map[int]*feedSession // by number of the control connection
 	retrievals  []*Retrieval
-	connections int // the most control connections that were open at once
-	most        int // the most retrievals that were under way at once
+	connections int       // the most control connections that were open at once
+	most        int       // the most retrievals that were under way at once
+	last        time.Time // when bytes were last sent
 	changed     signal
 }
 
@@ -168,6 +169,13 @@ func (f *Feed) Sent() (n int64) {
 		n += r.Sent
 	}
 	return n
+}
+
+// LastSent returns when bytes of a file were last sent; the zero time means never.
+func (f *Feed) LastSent() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
 }
 
 // Most returns how many control connections were open at the same time at most, refused ones included, and how many
@@ -360,7 +368,10 @@ func (s *sending) Write(p []byte) (done int, err error) {
 		}
 		wrote, err := s.to.Write(p[done : done+int(n)])
 		done += wrote
-		s.feed.update(func() { s.retrieval.Sent += int64(wrote) })
+		s.feed.update(func() {
+			s.retrieval.Sent += int64(wrote)
+			s.feed.last = time.Now()
+		})
 		if err != nil {
 			return done, err
 		}
