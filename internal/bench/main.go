@@ -1,14 +1,15 @@
 // Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/side-by-side.md, docs/exactness.md and
 // docs/performance.md and writes them there:
 //
-//	go -C internal/bench run .                    # everything: some twenty minutes on an idle machine
+//	go -C internal/bench run .                    # everything: some fifty minutes on an idle machine
 //	go -C internal/bench run . -only exact,large  # only these tables
 //	go -C internal/bench run . -only chart        # draw docs/chart.svg from the tables once more
 //	go -C internal/bench run . -short             # everything small; nothing is written
 //
 // It needs Linux and root. On Debian it installs the clients and servers that are missing.
 //
-// The everyday tasks are in everyday.go, and tasks.go does them. Every other table is jobs x clients: clients.go has the
+// The everyday tasks are in everyday.go, and tasks.go does them. One large file over several connections is in segments.go,
+// and its links in segments_scenes.go. Every other table is jobs x clients: clients.go has the
 // command lines, jobs.go says what is fetched from which server, run.go runs and verifies the commands, and report.go
 // writes the columns.
 package main

@@ -24,10 +24,7 @@ var pullers = []client{
 	{name: "wget", program: "wget", file: "wget, -q, {url}"},
 }
 
-// silence is how long the programs wait for a silent connection, where one stops.
-const silence = 5 * time.Second
-
-// hasty are the pullers with the time-out silence. By default lftp connects again only after 30 seconds.
+// hasty are pullers that wait five seconds for a silent connection. By default lftp connects again only after 30 more.
 var hasty = []client{
 	{name: ours, program: ours, file: "ftpfetch, -q, --timeout, 5s, -s, {n}, {url}"},
 	{name: "aria2", program: "aria2c", file: "aria2c, -q, -t, 5, -x, {n}, -s, {n}, {url}"},

@@ -29,6 +29,7 @@ const (
 
 	cappedRate = 4_000_000 // bytes a second
 	threeRate  = 8_000_000
+	fastRate   = 2_000_000 // of a connection that is not slow
 )
 
 // scenes starts the servers, and returns the rows of both tables.
@@ -98,25 +99,42 @@ func (b *bench) peerScenes(capped, far *server, lossy *link) (all []*scene, err 
 	for _, n := range []int{4, 8, 16} {
 		add("4 MB/s a connection", size, n, float64(n*cappedRate), capped, loopback, several)
 	}
-	const fast = 2_000_000
 	size = pick(b, 64, 16)
-	s := add("7 connections of 2 MB/s, one of 100 kB/s", size, 8, 7*fast+fast/20, &server{}, loopback, several)
-	s.serve = b.feed(s.server, func(n int, _ ftptest.Retrieval) ftptest.Pace {
-		return ftptest.Pace{Rate: map[bool]int64{true: fast / 20, false: fast}[n == 8]}
-	})
-	s = add("4 of 2 MB/s, 4 of 500 kB/s", size, 8, 4*fast+fast, &server{}, loopback, several)
-	s.serve = b.feed(s.server, func(_ int, r ftptest.Retrieval) ftptest.Pace {
-		return ftptest.Pace{Rate: map[bool]int64{true: fast / 4, false: fast}[r.Conn%2 == 0]}
-	})
-	s = add(fmt.Sprintf("4 of 2 MB/s, one stops after %d MiB", size*10/64), size, 4, 4*fast, &server{}, loopback, hasty)
-	s.serve = b.feed(s.server, func(n int, _ ftptest.Retrieval) ftptest.Pace {
-		if n == 2 {
-			return ftptest.Pace{Rate: fast, End: testserver.Stalled, After: int64(size) << 20 * 10 / 64}
-		}
-		return ftptest.Pace{Rate: fast}
-	})
+	s := add("7 connections of 2 MB/s, one of 100 kB/s", size, 8, 7*fastRate+fastRate/20, &server{}, loopback, several)
+	s.serve = b.feed(s.server, slowEighth)
+	s = add("4 of 2 MB/s, 4 of 500 kB/s", size, 8, 4*fastRate+fastRate, &server{}, loopback, several)
+	s.serve = b.feed(s.server, slowHalf)
+	stop := size * 10 / 64
+	s = add(fmt.Sprintf("4 of 2 MB/s, one stops after %d MiB", stop), size, 4, 4*fastRate, &server{}, loopback, hasty)
+	s.serve = b.feed(s.server, stopsSecond(int64(stop)<<20))
 	add("100 ms, 1 % loss", pick(b, 16, 4), 8, 0, far, lossy, several)
 	return all, err
+}
+
+// slowEighth makes the eighth data connection slow.
+func slowEighth(n int, _ ftptest.Retrieval) ftptest.Pace {
+	if n == 8 {
+		return ftptest.Pace{Rate: fastRate / 20}
+	}
+	return ftptest.Pace{Rate: fastRate}
+}
+
+// slowHalf makes every second control connection slow.
+func slowHalf(_ int, r ftptest.Retrieval) ftptest.Pace {
+	if r.Conn%2 == 0 {
+		return ftptest.Pace{Rate: fastRate / 4}
+	}
+	return ftptest.Pace{Rate: fastRate}
+}
+
+// stopsSecond makes the second data connection silent for ever after some bytes.
+func stopsSecond(after int64) func(int, ftptest.Retrieval) ftptest.Pace {
+	return func(n int, _ ftptest.Retrieval) ftptest.Pace {
+		if n == 2 {
+			return ftptest.Pace{Rate: fastRate, End: testserver.Stalled, After: after}
+		}
+		return ftptest.Pace{Rate: fastRate}
+	}
 }
 
 // scene returns a scene for a file of some MiB.
