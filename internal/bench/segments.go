@@ -134,7 +134,7 @@ func best(rows []*row) (fastest *row) {
 // times formats seconds, or what went wrong.
 func (w *row) times() string {
 	switch {
-	case w == nil:
+	case w == nil || w.err == nil && len(w.samples) == 0:
 		return ""
 	case w.err != nil:
 		return "**" + strings.ReplaceAll(w.err.Error(), "|", `\|`) + "**"
