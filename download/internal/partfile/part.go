@@ -39,6 +39,7 @@ type Part struct {
 	known   atomic.Bool // Know has been called
 	streams []*Stream
 	laps    []lap // bytes to compare once the part has all of them
+	dropped int   // how often bytes that the part had were dropped
 	failed  error // why a flush failed; the part cannot be trusted then
 
 	writing   sync.Mutex // held while blocks and the journal change; lock it before mu
@@ -109,6 +110,11 @@ func same(now, was fs.FileInfo) bool {
 func (p *Part) Snapshot() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.snapshot()
+}
+
+// snapshot is Snapshot. The caller must hold mu.
+func (p *Part) snapshot() State {
 	s := p.state
 	for _, x := range p.streams {
 		s.Done = s.Done.Add(x.brought(x.at()))
@@ -118,6 +124,14 @@ func (p *Part) Snapshot() State {
 	}
 	s.Adopted = min(s.Adopted, s.Done.Head())
 	return s
+}
+
+// Head returns how many bytes from the start of the file the part has without a gap, including what the streams have
+// written so far, and how often bytes that it had were dropped.
+func (p *Part) Head() (n int64, dropped int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.snapshot().Done.Head(), p.dropped
 }
 
 // Know sets the size and time of the file. From now on the part holds bytes of this transfer.
@@ -138,6 +152,7 @@ func (p *Part) Known() bool { return p.known.Load() }
 func (p *Part) Disown(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.dropped++
 	p.state.Done = p.state.Done.UpTo(n)
 }
 
@@ -148,6 +163,7 @@ func (p *Part) Reset() error {
 	p.mu.Lock()
 	p.state = State{URL: p.state.URL, Size: -1}
 	p.laps = nil
+	p.dropped++
 	p.mu.Unlock()
 	p.blocks = nil
 	p.copied = nil
