@@ -20,6 +20,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/claims"
+	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
@@ -34,16 +35,17 @@ import (
 
 // Options changes how files are retrieved.
 type Options struct {
-	// Jobs is how many connections are used at once; 0 means that Run finds the number by trying, and more than 64 are
-	// of no use. PerHost is how many of them may be to one server; 0 means no limit. If a server refuses a connection
-	// because it has too many, Run uses fewer.
+	// Jobs is how many files are fetched and directories listed at once; 0 means that Run finds the number by trying, and
+	// more than 64 are of no use. PerHost is how many connections to one server are used at once; 0 means no limit. If a
+	// server refuses a connection because it has too many, Run uses fewer.
 	Jobs, PerHost int
 	// Ledger is the name of a file under Each.Root in which Run records the verified files, or "". It must begin with
 	// ".ftpfetch-ledger". Run reads all files with such names.
 	Ledger string
 	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run ignores
-	// the fields Size, Sum, Events and Commit and sets its own. A file uses more than one of its Segments only if there
-	// are fewer files than connections.
+	// the fields Size, Sum, Events and Commit and sets its own. If no file is waiting, the connections that are free help
+	// with the files under way, until each has its Segments or PerHost is reached; Jobs does not limit them. A file with
+	// several URLs is then fetched from several servers at once.
 	Each download.Options
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means
 	// no limit. The time in the queue does not count. If a file returns to the queue because the server is full, its
@@ -167,7 +169,7 @@ func Run(
 	}
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
+		Jobs: o.Jobs, Spare: fetch.MostSegments(o.Each.Segments), PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
 		Without: partfile.MostWaiting(),
 		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/urlparse"
 )
 
 // maxChanges is how often a transfer starts over because the server's file has changed. After that it fails with
@@ -22,8 +24,10 @@ const maxChanges = 3
 type transfer struct {
 	*job
 	part     *partfile.Part
-	stale    string // why to drop the part's bytes once the server has opened the file; "" means not to
-	segments int    // connections to use
+	stale    string       // why to drop the part's bytes once the server has opened the file; "" means not to
+	segments int          // connections to use
+	search   search       // finds the number of connections if Options.Segments asks for it
+	opened   atomic.Int64 // nanoseconds from a request to its first byte, the last time
 	server   struct {
 		noRestart string      // why REST cannot be used; "" if it can
 		omitted   atomic.Bool // it once omitted a size or time that it had reported before
@@ -186,7 +190,7 @@ func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 // enough. If why is not "", the gap is the whole file, and step drops the part's bytes once the server has opened the
 // file.
 func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span, why string) error {
-	resp, err := t.open(ctx, false, s, gap.Start)
+	resp, err := t.open(ctx, t.URL, s, gap.Start)
 	if err != nil {
 		return err
 	}
@@ -204,7 +208,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	t.part.Know(resp.Size, resp.ModTime)
 	t.report(t.count)
 	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime)
-	if t.segments > 1 && divisible {
+	if (t.segments > 1 || t.Segments == AutoSegments) && divisible {
 		return t.parallel(ctx, resp)
 	}
 	if gap.End < 0 {
@@ -218,39 +222,44 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 // differ if a server does not start where it is asked to.
 const lapSize = 512
 
-// open requests the file from the offset start on. It compares the size and time that the server reports with s, the
+// open requests the file at u, which is the URL of the job or another one of the same file, from the offset start on. It compares the size and time that the server reports with s, the
 // state of the part, and the lap with the part's bytes.
-func (t *transfer) open(ctx context.Context, further bool, s partfile.State, start int64) (*ftpexec.Response, error) {
+func (t *transfer) open(ctx context.Context, u *urlparse.URL, s partfile.State, start int64) (*ftpexec.Response, error) {
 	from := max(0, start-lapSize)
-	req := &ftpexec.Request{URL: t.URL, Offset: from}
-	if !further {
-		req.More = t.Follows
-	}
-	resp, err := t.Source.Do(ctx, req)
-	if further && t.Refused != nil && errors.Is(err, ftpexec.ErrTooMany) {
-		t.Refused(err)
-	}
+	asked := time.Now()
+	resp, err := t.Source.Do(ctx, &ftpexec.Request{URL: u, Offset: from, More: t.Follows})
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	mayPass := ok && e.Code/100 == 4 // temporary: the server may still support REST
-	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass {
+	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass && u == t.URL {
 		err = errNoREST
 	}
 	if err != nil {
 		return nil, err
 	}
 	t.retry.Reached.Store(true)
+	modTime := resp.ModTime
+	if u != t.URL && t.check != nil { // the digest decides: servers give copies of a file different times
+		modTime = s.ModTime
+	}
 	if err = t.sized("the server's file has", resp.Size); err == nil {
-		err = t.unlike(s, resp.Size, resp.ModTime)
+		err = t.unlike(s, resp.Size, modTime)
 	}
 	if err == nil {
-		err = t.compare(resp, partfile.Span{Start: from, End: start})
+		err = t.compare(resp.Body, partfile.Span{Start: from, End: start})
 	}
+	if over, ok := errors.AsType[*redo](err); ok && u != t.URL {
+		err = &retry.Known{Err: errorf(ftpexec.ErrChanged, "%s: %v", u.Redacted(), over)}
+	}
+	t.opened.Store(int64(time.Since(asked)))
 	if err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
+
+// opening returns how long it takes to open a connection and get its first byte.
+func (t *transfer) opening() time.Duration { return time.Duration(t.opened.Load()) }
 
 // undated is the reason not to join pieces of a file without a time.
 const undated = "the server does not always report the file's time, so it may be another file"
