@@ -213,7 +213,7 @@ func TestFloods(t *testing.T) {
 		{lines(s.URL("/none/"), ""), "-i LIST --report r", 9, 7, "\nftpfetch: ... and 55 more: r has them all\n0 of 60 complete"},
 		{lines(s.URL("/have/"), ".none"), "-i LIST --report r --keep-dirs", 78, 7, "\nftpfetch: ... and 55 more: r has them all\n0 of 60 complete"},
 		{lines(s.URL("/have/"), ".none"), "-I -i LIST", 78, 6, "\nftpfetch: ... and 55 more\n"},
-		{lines("ftp://locked@"+s.Addr()+"/have/", ""), "-i LIST --report r", 67, 6, "\n0 of 60 complete"},
+		{lines("ftp://locked@"+s.Addr()+"/have/", ""), "-i LIST --report r", 67, 8, "\n0 of 60 complete"},
 		{lines(s.Addr()+"/have/", ""), "-i LIST --base ftp:// --report r", 0, 1, "60 of 60 complete"},
 		{lines("./", ""), "-i LIST --report r --base " + s.URL("/have/"), 0, 1, "60 of 60 complete"},
 	} {
