@@ -144,7 +144,7 @@ func (b *body) sendInAdvance() string {
 		return ""
 	}
 	verb := r.setUp()[0]
-	b.conn.Advance(wire.Line{Text: verb, Shown: verb})
+	b.conn.Advance(wire.Line{Text: verb})
 	return verb
 }
 

@@ -243,10 +243,8 @@ func (r *run) course(fresh bool) course {
 // transfer, and when the library writes a command, that calls runTo.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
-		if len(r.out) == 0 {
-			if st, err := r.send(); err != nil {
-				return r.failure(st, err)
-			}
+		if err := r.sendIfAnswered(); err != nil {
+			return err
 		}
 		if len(r.out) == 0 {
 			return nil
@@ -260,6 +258,17 @@ func (r *run) runTo(verb string) error {
 		if err != nil {
 			return r.failure(st, err)
 		}
+	}
+	return nil
+}
+
+// sendIfAnswered sends the next flight if all commands have been answered.
+func (r *run) sendIfAnswered() error {
+	if len(r.out) > 0 {
+		return nil
+	}
+	if st, err := r.send(); err != nil {
+		return r.failure(st, err)
 	}
 	return nil
 }
@@ -300,15 +309,16 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	if find := verbs[st.Verb].argument; find != nil {
 		arg, err = find(r, st)
 	}
-	line := wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.line()}
+	line := wire.Line{Text: st.Verb, Arg: arg}
+	if arg == "" {
+		line.Text = Command{Verb: st.Verb}.line()
+	}
 	line.Transfer = st.Verb == "RETR" || verbs[st.Verb].lists
 	switch {
 	case st.secret:
 		line.Shown = st.Verb + " " + stars
 	case st.shows != "":
 		line.Shown = st.display()
-	default:
-		line.Shown = line.Text
 	}
 	return line, err
 }
