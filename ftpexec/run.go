@@ -79,7 +79,8 @@ func (r *run) retrieve() (*Response, error) {
 	}
 	b := &body{run: r, conn: r.conn, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
 	info := r.file.info
-	response := &Response{Body: b, Size: info.Size, ModTime: info.ModTime}
+	response := &b.response
+	*response = Response{Body: b, Size: info.Size, ModTime: info.ModTime}
 	if b.text {
 		response.Body = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}
 		response.Size = -1
@@ -209,7 +210,8 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 		*q = question{url: q.url, typ: q.typ, asks: q.asks, info: untold(q.url)}
 	}
 	r.sequential = h.sequential || r.oneByOne
-	r.queue = steps(r.url, r.course(fresh))
+	r.room = steps(r.url, r.course(fresh))
+	r.queue = r.room
 	if r.advance != "" { // the first step is sent already
 		r.out = r.queue[:1:1]
 		r.queue = r.queue[1:]
@@ -226,6 +228,7 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 func (r *run) course(fresh bool) course {
 	return course{
 		goal:    r.goal,
+		room:    r.room,
 		fresh:   fresh,
 		auth:    r.client.tries(r.url),
 		once:    r.once,
@@ -281,8 +284,8 @@ func (r *run) due(verb string) bool {
 
 // send sends the next flight. With an error it returns the step that failed: the first one if the connection failed.
 func (r *run) send() (step, error) {
-	flight := make([]wire.Line, 0, len(r.queue))
-	r.out = slices.Grow(r.out, len(r.queue))
+	flight := r.flight[:0]
+	out := r.sent[:0]
 	for len(r.queue) > 0 && (len(flight) == 0 || !r.sequential && r.queue[0].waits == "") {
 		st := r.queue[0]
 		r.queue = r.queue[1:]
@@ -294,9 +297,12 @@ func (r *run) send() (step, error) {
 		if err != nil {
 			return st, err
 		}
-		r.out = append(r.out, st)
+		out = append(out, st)
 		flight = append(flight, line)
 	}
+	r.out = out
+	r.sent = out
+	r.flight = flight
 	if len(flight) == 0 {
 		return step{}, nil
 	}

@@ -64,7 +64,7 @@ const (
 type Conn struct {
 	cfg        Config
 	ctx        context.Context // of the current operation
-	br         *bufio.Reader
+	br         *lineReader
 	quickAck   func() // acknowledges what has been read
 	silent     bool   // nothing has been sent since the last reply came
 	out        []Line // sent and not answered: the end of lines
@@ -159,7 +159,7 @@ func (c *Conn) adopt(conn net.Conn) error {
 		return net.ErrClosed
 	}
 	c.conn = conn
-	c.br = bufio.NewReader(conn)
+	c.br = &lineReader{Reader: bufio.NewReader(conn)}
 	c.quickAck = tcp.QuickAck(conn)
 	return nil
 }

@@ -173,12 +173,12 @@ func (c *Conn) lost(err error) error {
 // receives the reply to that command: a server that refuses a transfer need not accept the connection. OpenData then
 // returns after receive.
 func (c *Conn) OpenData(port int, send, receive func() error) (*Data, error) {
-	d, remote, err := c.startData(port)
+	d, address, err := c.startData(port)
 	switch {
 	case err != nil:
 		return nil, err
-	case remote.IsValid():
-		if err := c.openHere(d, remote, send, receive); err != nil {
+	case address != "":
+		if err := c.openHere(d, address, send, receive); err != nil {
 			return nil, err
 		}
 		if c.here.send == nil {
@@ -203,20 +203,21 @@ func (c *Conn) OpenData(port int, send, receive func() error) (*Data, error) {
 	return d, nil
 }
 
-// startData starts to open a data connection in another goroutine. It returns a valid address if the connection can
-// be opened in this one, and leaves that to the caller.
-func (c *Conn) startData(port int) (d *Data, remote netip.AddrPort, err error) {
+// startData starts to open a data connection in another goroutine. If the connection can be opened in
+// this one, startData leaves that to the caller and returns the address; otherwise the address is "".
+func (c *Conn) startData(port int) (d *Data, address string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		c.Unlisten()
-		return nil, remote, ErrLost
+		return nil, "", ErrLost
 	}
 	c.final = nil
 	c.dataErr = nil
 	if c.cfg.Direct && c.listener == nil && c.dataTLS == nil && !c.remote() {
 		c.data = c.newData(c.here.ready(c))
-		return c.data, netip.AddrPortFrom(c.RemoteAddr().AddrPort().Addr(), uint16(port)), nil
+		remote := c.RemoteAddr().AddrPort().Addr()
+		return c.data, netip.AddrPortFrom(remote, uint16(port)).String(), nil
 	}
 	host, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String())
 	if c.remote() {
@@ -235,7 +236,7 @@ func (c *Conn) startData(port int) (d *Data, remote netip.AddrPort, err error) {
 		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
 	}
 	c.data = c.openData(c.ctx, socket, open)
-	return c.data, remote, nil
+	return c.data, "", nil
 }
 
 // dialer returns a function that dials a data connection and closes socket when there is one to connect. It sends no

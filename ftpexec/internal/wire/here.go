@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"net"
-	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -51,13 +50,14 @@ func (h *here) ready(c *Conn) context.CancelFunc {
 }
 
 // openHere opens d; see [Conn.OpenData]. It returns the error of send. It does not call send if there is no socket.
-func (c *Conn) openHere(d *Data, remote netip.AddrPort, send, receive func() error) error {
+func (c *Conn) openHere(d *Data, address string, send, receive func() error) error {
 	h := &c.here
 	h.send = send
 	h.sent = nil
 	h.receive = receive
 	ctx := h.ctx
-	conn, err := h.dialer.DialTCP(ctx, "tcp", netip.AddrPort{}, remote)
+	// Not DialTCP, which binds the socket first: that takes a local port that no other socket may have.
+	conn, err := h.dialer.DialContext(ctx, "tcp", address)
 	heard := h.send == nil && h.sent == nil && !h.timer.Stop()
 	ended := err != nil && ctx.Err() != nil
 	switch {
