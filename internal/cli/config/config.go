@@ -219,7 +219,7 @@ func (l *line) share(together bool) {
 	case together && l.Jobs != 0:
 		l.PerHost = l.Jobs
 	case l.Jobs != 0, l.Shared:
-		l.PerHost = 2 // unknown servers usually allow two
+		l.PerHost = 4 // a server that allows fewer says so, and nothing is lost
 	}
 }
 

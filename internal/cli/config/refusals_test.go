@@ -241,8 +241,8 @@ func TestLogin(t *testing.T) {
 // TestPerHost checks that -j alone also sets the number of connections to one server.
 func TestPerHost(t *testing.T) {
 	for args, want := range map[string][2]int{ // number of connections in total, and to one server
-		"": {4, 2}, "-j 6": {6, 6}, "-j 1": {1, 1}, "-j 4": {4, 4}, "-j auto": {0, 0},
-		"--per-host 3": {4, 3}, "--shared": {4, 2}, "--shared --per-host 3": {4, 3}, "-j auto --shared": {0, 2}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
+		"": {4, 4}, "-j 6": {6, 6}, "-j 1": {1, 1}, "-j 4": {4, 4}, "-j auto": {0, 0},
+		"--per-host 3": {4, 3}, "--shared": {4, 4}, "--shared --per-host 3": {4, 3}, "-j auto --shared": {0, 4}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
 	} {
 		o, err := Parse(append(strings.Fields(args), "-i", "list"))
 		if got := [2]int{o.Jobs, o.PerHost}; err != nil || got != want || o.Shared != strings.Contains(args, "--shared") {
