@@ -43,6 +43,7 @@ var tables = []table{
 	{"many", "docs/performance.md", measured((*bench).many, lists)},
 	{"small", "docs/performance.md", measured((*bench).small, costs)},
 	{"large", "docs/performance.md", measured((*bench).large, ratios)},
+	{"defaults", "docs/performance.md", defaults},
 }
 
 func keys() (all []string) {
