@@ -125,7 +125,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	if p.n == len(p.contents) {
 		return 0, io.EOF
 	}
-	time.Sleep(p.over / 100) // in a bubble
+	<-time.After(p.over / 100) // in a bubble, without waiting
 	n := copy(b, p.contents[p.n:min(len(p.contents), p.n+len(p.contents)/100)])
 	p.n += n
 	return n, nil
