@@ -313,20 +313,17 @@ func TestDefaultConnections(t *testing.T) {
 	}
 	for allowed := 1; allowed <= 5; allowed++ {
 		var mu sync.Mutex
-		open := map[*testserver.Conn]bool{}
 		refused, most := 0, 0
 		s := testserver.New(t, &testserver.Options{Tree: tree, Fault: func(c *testserver.Conn) testserver.Action {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case c.Verb == "QUIT":
-				delete(open, c)
-			case c.Verb == "" && len(open) >= allowed:
+			case c.Verb != "":
+			case c.Open > allowed:
 				refused++
 				return testserver.Do(testserver.Reply("421 Too many connections."), testserver.End(testserver.Closed))
-			case c.Verb == "":
-				open[c] = true
-				most = max(most, len(open))
+			default:
+				most = max(most, c.Open)
 			}
 			return nil
 		}})
