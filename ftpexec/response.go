@@ -53,13 +53,14 @@ type Response struct {
 
 // body is a Response's Body in image type, and the source of one in ASCII type.
 type body struct {
-	run  *run
-	conn *wire.Conn // of run
-	data io.Reader
-	wire *wire.Data
-	size int64 // bytes expected, from the offset on; -1 if unknown
-	text bool  // ASCII type: the server's file may have another number of bytes
-	n    int64 // bytes so far
+	response Response // whose Body it is
+	run      *run
+	conn     *wire.Conn // of run
+	data     io.Reader
+	wire     *wire.Data
+	size     int64 // bytes expected, from the offset on; -1 if unknown
+	text     bool  // ASCII type: the server's file may have another number of bytes
+	n        int64 // bytes so far
 
 	progress time.Time    // when a copy without a buffer last brought bytes
 	gathered *net.TCPConn // from which CopyTo waits for small bytes at a time; nil if it does not
@@ -118,7 +119,7 @@ func (b *body) complete() {
 	final, e := b.run.finish(b.n, b.size < 0)
 	err := b.short(b.size)
 	switch {
-	case e != nil && (final == nil || err == nil):
+	case e != nil && (final.Code == 0 || err == nil):
 		err = e
 	case e == nil && err == nil:
 		err = b.confirm()
@@ -133,8 +134,8 @@ func (b *body) complete() {
 	}
 	b.fail(err)
 	failed := b.err.(*Error)
-	if final != nil && failed.Code == 0 {
-		failed.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
+	if final.Code != 0 && failed.Code == 0 {
+		failed.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
 		b.run.readLimits(failed, b.run.goal.op)
 	}
 }
@@ -151,7 +152,7 @@ func (b *body) sendInAdvance() string {
 		return ""
 	}
 	verb := r.setUp()[0]
-	b.conn.Advance(wire.Line{Text: verb, Shown: verb})
+	b.conn.Advance(wire.Line{Text: verb})
 	return verb
 }
 
@@ -245,7 +246,31 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, *buf)
+	return b.copy(w, *buf)
+}
+
+// copy copies through a buffer. Unlike [io.CopyBuffer], it calls neither WriteTo nor ReadFrom.
+func (b *body) copy(w io.Writer, buf []byte) (written int64, err error) {
+	for {
+		n, failed := b.Read(buf)
+		if n > 0 {
+			done, err := w.Write(buf[:n])
+			written += int64(done)
+			if err == nil && done < n {
+				err = io.ErrShortWrite
+			}
+			if err != nil {
+				return written, err
+			}
+		}
+		switch failed {
+		case nil:
+		case io.EOF:
+			return written, nil
+		default:
+			return written, failed
+		}
+	}
 }
 
 // straight copies without a buffer in this process, to the end of the body.

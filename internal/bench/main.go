@@ -45,6 +45,7 @@ var tables = []table{
 	{"small", "docs/performance.md", measured((*bench).small, costs)},
 	{"large", "docs/performance.md", measured((*bench).large, ratios)},
 	{"segments", "docs/performance.md", segments},
+	{"defaults", "docs/performance.md", defaults},
 }
 
 func keys() (all []string) {

@@ -67,7 +67,9 @@ var errBeyond = &redo{why: "the server does not start where it is asked to"}
 
 // run tries until the part has every byte and the server has confirmed the end of the file.
 func (t *transfer) run(ctx context.Context) error {
-	defer retry.Every(t.Checkpoint, func() { _ = t.part.Checkpoint() })()
+	transferring, over := context.WithCancel(ctx)
+	defer t.checkpoints(transferring)()
+	defer over() // a file that is whole needs no checkpoint any more
 	defer func() { t.quiet() }()
 	high, _ := t.count()
 	for {
@@ -86,6 +88,24 @@ func (t *transfer) run(ctx context.Context) error {
 		}
 		high = max(high, n)
 	}
+}
+
+// checkpoints writes the journal while bytes arrive, until its result is called or ctx ends: first after t.Checkpoint,
+// then up to four times as often, as long as that takes at most a tenth of the time. It also has the system write the
+// bytes to the disk as they come, so that little is left for the last flush.
+func (t *transfer) checkpoints(ctx context.Context) (stop func()) {
+	const often = 4
+	next := time.Now().Add(t.Checkpoint)
+	return retry.Every(t.Checkpoint/often, func() {
+		t.part.StartFlush()
+		begun := time.Now()
+		if begun.Before(next) {
+			return
+		}
+		_ = t.part.Checkpoint(ctx)
+		now := time.Now()
+		next = now.Add(min(9*now.Sub(begun), t.Checkpoint))
+	})
 }
 
 // count returns how many bytes the part has, and how many the file has, or -1.
