@@ -28,7 +28,17 @@ type Request struct {
 	// Offset is the position in the file, from 0, at which a transfer in image type begins (REST, RFC 3659 section 5).
 	// The caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the
 	// file may have changed on the server.
+	//
+	// Some servers accept REST and send the file from its first byte. So the first request with an offset on a connection
+	// asks for the last byte of the file first, after which the file must end; that takes four round trips, or five under TLS. Without the
+	// file's size there is no such proof, and the request fails with [ErrNoRestart].
 	Offset int64
+	// Size is the size of the file, from a listing, for that proof. If the server gives another size, the request fails
+	// with [ErrChanged]. 0 means that the caller does not know it.
+	Size int64
+	// Unproven leaves out the proof that the server begins at Offset. It is for callers that compare the bytes from Offset
+	// on with what they know, as package download does.
+	Unproven bool
 	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all
 	// bytes of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at
 	// once, instead of after the server's final reply. More is called at most once, by Read or WriteTo of Body; it
@@ -71,7 +81,11 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := b.data.Read(p)
-	return n, b.advance(n, err)
+	err = b.advance(n, err)
+	if b.size >= 0 && b.n > b.size { // the excess may be bytes of another place in the file
+		n = int(max(0, int64(n)-(b.n-b.size)))
+	}
+	return n, err
 }
 
 // ended returns how the body ended, or nil if it has not.

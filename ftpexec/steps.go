@@ -127,6 +127,7 @@ const (
 type course struct {
 	goal
 	bare  bool // only what the URL means, as in a [Plan]
+	proof bool // the file's size is needed before REST is sent; see [run.prove]
 	fresh bool // on a new connection
 	auth  bool // send AUTH although the plan does not require TLS
 	once  bool // for one URL only: send nothing that only another URL needs
@@ -214,7 +215,7 @@ func steps(u *urlparse.URL, c course) program {
 		asks = facts(u)
 	}
 	unsent := func(st step) bool { return !st.advance }
-	if slices.ContainsFunc(list, unsent) { // SIZE and MDTM are sent with it
+	if c.proof || slices.ContainsFunc(list, unsent) { // SIZE and MDTM are sent with it
 		list.addAll(asks)
 		asks = nil
 	}

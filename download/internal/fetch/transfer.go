@@ -222,7 +222,7 @@ const lapSize = 512
 // state of the part, and the lap with the part's bytes.
 func (t *transfer) open(ctx context.Context, further bool, s partfile.State, start int64) (*ftpexec.Response, error) {
 	from := max(0, start-lapSize)
-	req := &ftpexec.Request{URL: t.URL, Offset: from}
+	req := &ftpexec.Request{URL: t.URL, Offset: from, Unproven: true}
 	if !further {
 		req.More = t.Follows
 	}
