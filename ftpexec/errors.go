@@ -202,7 +202,7 @@ func Retryable(err error) bool {
 
 func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
-	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
+	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket) || localfile.Failed(e.Err) {
 		return false
 	}
 	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||

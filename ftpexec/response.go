@@ -82,8 +82,8 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.data.Read(p)
 	err = b.advance(n, err)
-	if b.size >= 0 && b.n > b.size { // the excess may be bytes of another place in the file
-		n = int(max(0, int64(n)-(b.n-b.size)))
+	if b.size == 0 && b.run.goal.offset > 0 { // bytes of another place in the file
+		n = 0
 	}
 	return n, err
 }
@@ -124,8 +124,11 @@ func (b *body) complete() {
 	advance := b.sendInAdvance()
 	final, e := b.run.finish(b.n, b.size < 0)
 	err := b.short(b.size)
+	if err != nil && b.wire.Cut() != nil {
+		err = b.wire.Cut()
+	}
 	switch {
-	case e != nil && (final == nil || err == nil):
+	case e != nil && (final == nil || err == nil || errors.Is(e, errNoTicket)):
 		err = e
 	case e == nil && err == nil:
 		err = b.confirm()
@@ -190,7 +193,12 @@ func (b *body) confirm() error {
 		return err
 	}
 	err := b.short(b.size)
-	if err == nil && b.wire.Abrupt() {
+	// in ASCII type SIZE is not sent, but the 150 may have said that the file is empty
+	empty := b.size == 0 || b.text && b.run.file.info.Size == 0
+	switch {
+	case b.wire.Cut() != nil && !empty:
+		err = b.wire.Cut()
+	case err == nil && b.wire.Abrupt():
 		err = b.run.abrupt(b.size >= 0)
 	}
 	return err

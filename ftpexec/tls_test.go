@@ -380,3 +380,88 @@ func cutData(t *testing.T, config *tls.Config, control string, u *urlparse.URL, 
 	c.CloseIdleConnections()
 	return data, err
 }
+
+// TestEmptyFileWithoutTLS has servers that close an empty data connection before TLS is up on it. The file counts as
+// empty only if the server says so on the control connection, before and after. The connection goes on.
+func TestEmptyFileWithoutTLS(t *testing.T) {
+	no := testserver.Reply("502 unknown")
+	cut := func(opening, final string) []testserver.Action {
+		return []testserver.Action{testserver.Reply(opening), ftptest.CutData(), testserver.Reply(final)}
+	}
+	mlst := func(size string) testserver.Action {
+		return testserver.Reply("250-x\r\n type=file;size=" + size + "; f\r\n250 End")
+	}
+	honest := testserver.Honest("contents")
+	for _, tt := range []struct {
+		name, path string
+		step       testserver.Step
+		want       error
+	}{
+		{"SIZE 0", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", cut("150 x", "226 x")...), nil},
+		{"other codes", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", cut("125 x", "250 x")...), nil},
+		{"the 150 says 0", "/f", honest.With("SIZE", no).With("#1 RETR", cut("150 f (0 bytes)", "226 x")...), nil},
+		{"the 150 says 0 in ASCII type", "/f;type=a", honest.With("#1 RETR", cut("150 f (0 bytes)", "226 x")...), nil},
+		{"MLST says 0", "/f", honest.With("SIZE", no).With("MLST", mlst("0")).With("#1 RETR", cut("150 x", "226 x")...), nil},
+		{"not empty", "/f", honest.With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"not empty, says MLST", "/f", honest.With("SIZE", no).With("MLST", mlst("8")).With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"no size", "/f", honest.With("SIZE", no).With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"no size in ASCII type", "/f;type=a", honest.With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"broken off", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", cut("150 x", "426 x")...), ftpexec.ErrTruncated},
+		{"no final reply", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", testserver.Reply("150 x"), ftptest.CutData(), testserver.End(testserver.Closed)), ftpexec.ErrLost},
+		{"listing", "/", honest.With("#1 NLST", cut("150 x", "226 x")...), ftpexec.ErrLost},
+	} {
+		s := testserver.New(t, nil, tt.step)
+		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		u := parse(t, s.URL(tt.path))
+		u.Scheme = "ftpes"
+		got, err := do(t.Context(), c, u)
+		if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || got != "" || err != nil && !ftpexec.Retryable(err) {
+			t.Errorf("%s: got %q, %v, want %v", tt.name, got, err, tt.want)
+		}
+		if tt.want == nil {
+			other := *u
+			other.Name = "g"
+			_, _ = do(t.Context(), c, &other)
+			if s.Connections() != 1 {
+				t.Errorf("%s: the next file needs connection %d", tt.name, s.Connections())
+			}
+		}
+		c.CloseIdleConnections()
+	}
+}
+
+// TestNoTicket has servers that refuse a data connection which does not resume the TLS session. If the server has given
+// no ticket, the next try cannot succeed either, and the error says what the server needs.
+func TestNoTicket(t *testing.T) {
+	refusals := map[string][]testserver.Action{
+		"before the data": {testserver.Reply("522 SSL connection failed: session reuse required")},
+		"after it":        {testserver.Reply("150 Go on."), testserver.Data("", testserver.Closed), testserver.Reply("425 Unable to build data connection: Operation not permitted")},
+		"cut":             {testserver.Reply("150 Go on."), ftptest.CutData(), testserver.Reply("425 Unable to build data connection")},
+	}
+	for name, refusal := range refusals {
+		for _, tickets := range []bool{true, false} {
+			for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+				for _, verb := range []string{"RETR", "MLSD"} {
+					s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: version, SessionTicketsDisabled: !tickets},
+						Fault: func(c *testserver.Conn) testserver.Action {
+							if c.Verb == verb {
+								return testserver.Do(refusal...)
+							}
+							return nil
+						}})
+					c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+					var err error
+					if verb == "RETR" {
+						_, err = read(t.Context(), c, parse(t, s.URL("/a/f")))
+					} else {
+						_, _, err = entriesOf(t.Context(), c, parse(t, s.URL("/a/")))
+					}
+					says := err != nil && strings.Contains(err.Error(), "no ticket to resume it with") && strings.Contains(err.Error(), "TLSSessionTickets on")
+					if says == tickets || says && (ftpexec.Retryable(err) || !errors.Is(err, ftpexec.ErrTLS)) {
+						t.Errorf("%s, %s, tickets %v, %s: %v", name, tls.VersionName(version), tickets, verb, err)
+					}
+				}
+			}
+		}
+	}
+}

@@ -47,6 +47,7 @@ type Data struct {
 	read     int64 // bytes that Read has returned
 	last     byte  // of them
 	ended    bool  // the server has closed the connection
+	cut      error // why TLS is not up, if it has done so before that
 }
 
 // graceAfterFinal bounds the wait for data after the server has said that it sent all of it.
@@ -143,10 +144,20 @@ func (t *tail) Read(p []byte) (int, error) {
 }
 
 // Abrupt reports whether the data has ended under TLS without close_notify. It may have been cut.
-func (d *Data) Abrupt() bool { return d.tail != nil && d.tail.ended }
+func (d *Data) Abrupt() bool { return d.cut == nil && d.tail != nil && d.tail.ended }
 
-// Wait waits until the connection is open. It returns an error if it cannot be opened.
-func (d *Data) Wait() error { return d.failed(d.wait()) }
+// Cut returns an error if the server has closed the connection before TLS was up on it. Then Read returns io.EOF. Some
+// servers do that if they have nothing to send. The caller must know from elsewhere that there was nothing.
+func (d *Data) Cut() error { return d.cut }
+
+// Wait waits until the connection is open, or has ended. It returns an error if it cannot be opened.
+func (d *Data) Wait() error {
+	err := d.failed(d.wait())
+	if d.cut != nil {
+		return nil
+	}
+	return err
+}
 
 // Read reads the bytes that the server sends. It fails with [ErrTimeout] if no byte comes for the stall timeout, or if
 // the server is slower than the least rate.
@@ -172,7 +183,11 @@ func (d *Data) Read(p []byte) (int, error) {
 	return n, d.failed(cmp.Or(slow, err))
 }
 
-// failed explains a read error and abandons the connection. If the server has already said that a listing is complete
+// closings are the errors of a connection that the server has closed.
+var closings = []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE}
+
+// failed explains a read error and abandons the connection. After one that was cut the final reply is due: failed returns
+// io.EOF. If the server has already said that a listing is complete
 // and the connection could not be opened, or has ended without a byte, failed returns io.EOF: a server may open no
 // connection for an empty listing.
 func (d *Data) failed(err error) error {
@@ -180,8 +195,12 @@ func (d *Data) failed(err error) error {
 		return nil
 	}
 	err = d.Reason(err)
-	none := !d.open.Load() && !localfile.Failed(err)
-	none = none || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
+	if errors.Is(err, errCutShort) && IsOneOf(err, closings...) {
+		d.cut = err
+		d.ended = true
+		return io.EOF
+	}
+	none := !d.open.Load() && !localfile.Failed(err) || errors.Is(err, ErrLost)
 	if d.finished && d.listing && d.read == 0 && none {
 		d.ended = true
 		return io.EOF

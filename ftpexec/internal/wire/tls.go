@@ -27,6 +27,13 @@ func (c *Conn) StartTLS() error {
 // Secure reports whether the control connection is under TLS.
 func (c *Conn) Secure() bool { return c.dataTLS != nil }
 
+// Resumes reports whether the control connection has a TLS session that a data connection can resume. crypto/tls resumes
+// by tickets alone; some servers give only session IDs (RFC 5246 section 7.3).
+func (c *Conn) Resumes() bool {
+	_, ok := c.cfg.TLSConfig.ClientSessionCache.Get(c.cfg.TLSConfig.ServerName)
+	return ok
+}
+
 // handshake starts TLS on conn. The control connection and its data connections share a session cache, because servers
 // want data connections to resume the control connection's session.
 func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
