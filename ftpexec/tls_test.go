@@ -465,3 +465,37 @@ func TestNoTicket(t *testing.T) {
 		}
 	}
 }
+
+// damaging flips a bit of what is read after a number of bytes.
+type damaging struct {
+	net.Conn
+	after int
+}
+
+func (c *damaging) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.after >= 0 && c.after < n {
+		p[c.after] ^= 1
+	}
+	c.after -= n
+	return n, err
+}
+
+// A record that is damaged in the middle of a transfer is a lost connection, not a failed handshake.
+func TestDamagedRecord(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<14)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: version}})
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err == nil && address != s.Addr() {
+				conn = &damaging{conn, 100_000}
+			}
+			return conn, err
+		}}
+		got, err := read(t.Context(), c, parse(t, s.URL("/f")))
+		if !errors.Is(err, ftpexec.ErrLost) || errors.Is(err, ftpexec.ErrTLS) || !ftpexec.Retryable(err) || !strings.HasPrefix(contents, got) {
+			t.Errorf("%s: %d bytes, %v, want ErrLost", tls.VersionName(version), len(got), err)
+		}
+	}
+}

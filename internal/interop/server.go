@@ -81,6 +81,8 @@ type Options struct {
 	TLS, Implicit bool
 	// NoTLS13 keeps proftpd from TLS 1.3.
 	NoTLS13 bool
+	// Renegotiate is after how many KiB of data proftpd asks for another handshake of TLS 1.2; 0 means never.
+	Renegotiate int
 	// Host and Port are where it listens; empty: a free port of 127.0.0.1.
 	Host string
 	Port int

@@ -103,11 +103,15 @@ func (st *site) proftpdTLS(modules string) string {
 	if st.NoTLS13 {
 		protocols = "TLSProtocol TLSv1.2"
 	}
+	renegotiate := "TLSRenegotiate none"
+	if st.Renegotiate > 0 {
+		renegotiate = fmt.Sprintf("TLSRenegotiate data %d required on timeout 5", st.Renegotiate)
+	}
 	return lines(
 		"ModulePath "+modules, "LoadModule mod_tls.c",
 		"TLSEngine on", "TLSRequired on", protocols,
 		"TLSECCertificateFile "+st.cert, "TLSECCertificateKeyFile "+st.cert,
-		"TLSVerifyClient off", "TLSRenegotiate none", "TLSLog "+st.path("tls.log"),
+		"TLSVerifyClient off", renegotiate, "TLSLog "+st.path("tls.log"),
 	)
 }
 
