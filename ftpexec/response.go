@@ -29,9 +29,9 @@ type Request struct {
 	// The caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the
 	// file may have changed on the server.
 	//
-	// Some servers accept REST and send the file from its first byte. So the first request with an offset on a connection
-	// asks for the last byte of the file first, after which the file must end; that takes four round trips, or five under TLS. Without the
-	// file's size there is no such proof, and the request fails with [ErrNoRestart].
+	// Some servers accept REST and send the file from its first byte. So the first request with an offset on a
+	// connection asks for the last byte of the file first, after which the file must end; that takes four round trips,
+	// or five under TLS. Without the file's size there is no such proof, and the request fails with [ErrNoRestart].
 	Offset int64
 	// Size is the size of the file, from a listing, for that proof. If the server gives another size, the request fails
 	// with [ErrChanged]. 0 means that the caller does not know it.

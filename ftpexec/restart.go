@@ -39,8 +39,8 @@ func (r *run) unproven() bool {
 }
 
 // prove shows that the server begins where REST tells it to. It asks for the last byte of the file, after which the file
-// must end. That costs four round trips, once for each connection: for the port, for REST, and two for the data; under TLS
-// one more for the handshake. The steps before them are those of the run.
+// must end. That costs four round trips, once for each connection: for the port, for REST, and two for the data; under
+// TLS one more for the handshake. The steps before them are those of the run.
 func (r *run) prove() error {
 	size, err := r.sizeFirst()
 	wanted := r.goal.offset
@@ -98,7 +98,8 @@ func (r *run) readLast(last int64) error {
 		return err
 	case n >= min(last+1, ignored) && n > 1:
 		r.learn(func(h *habits) { h.ignoresREST = true })
-		r.conn.Note("the server accepts REST and sends the file from its first byte: not sending it REST again")
+		r.conn.Note("the server accepts REST and sends the file from its first byte: " +
+			"not sending it REST again")
 		err = errIgnoresREST
 	case n > 1:
 		err = errElsewhere

@@ -244,6 +244,13 @@ func TestDataCertificate(t *testing.T) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
+		pinning := &ftpexec.Client{MaxIdle: -1, Dial: c.Dial, Pinned: []*x509.Certificate{
+			must.Get(x509.ParseCertificate(must.Get(throwaway.Loopback())(t).Server.Certificate[0]))(t)}}
+		u := parse(t, s.URL("/f"))
+		u.Scheme = "ftpes"
+		if _, err := read(t.Context(), pinning, u); !errors.Is(err, ftpexec.ErrTLS) || !errors.As(err, new(x509.UnknownAuthorityError)) {
+			t.Errorf("pinned: got %v, want %v", err, ftpexec.ErrTLS)
+		}
 		for _, path := range []string{"/f", "/"} {
 			u := parse(t, s.URL(path))
 			u.Scheme = "ftpes"
@@ -496,6 +503,46 @@ func TestDamagedRecord(t *testing.T) {
 		got, err := read(t.Context(), c, parse(t, s.URL("/f")))
 		if !errors.Is(err, ftpexec.ErrLost) || errors.Is(err, ftpexec.ErrTLS) || !ftpexec.Retryable(err) || !strings.HasPrefix(contents, got) {
 			t.Errorf("%s: %d bytes, %v, want ErrLost", tls.VersionName(version), len(got), err)
+		}
+	}
+}
+
+// TestPinned trusts exactly a certificate, whatever its names, on both connections. Another server needs what TLSConfig
+// accepts, and a VerifyConnection is still called.
+func TestPinned(t *testing.T) {
+	own, other := must.Get(throwaway.New("192.0.2.1"))(t), must.Get(throwaway.New("192.0.2.1"))(t)
+	certificate := func(id *throwaway.Identity) *x509.Certificate {
+		return must.Get(x509.ParseCertificate(id.Server.Certificate[0]))(t)
+	}
+	refuse := errors.New("refused by the caller")
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		for _, scheme := range []string{"ftps", "ftpes"} {
+			start := func(id *throwaway.Identity) *testserver.Server {
+				return testserver.New(t, &testserver.Options{Tree: tree, Scheme: scheme, TLSConfig: &tls.Config{MaxVersion: version, Certificates: []tls.Certificate{id.Server}}})
+			}
+			s := start(own)
+			usual := testserver.New(t, &testserver.Options{Tree: tree, Scheme: scheme, TLSConfig: &tls.Config{MaxVersion: version}})
+			pinned := []*x509.Certificate{certificate(own)}
+			for _, tt := range []struct {
+				name   string
+				server *testserver.Server
+				client *ftpexec.Client
+				want   error
+			}{
+				{"its certificate", s, &ftpexec.Client{Pinned: pinned}, nil},
+				{"its authority alone", s, &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: own.Roots}}, ftpexec.ErrTLS},
+				{"another one", s, &ftpexec.Client{Pinned: []*x509.Certificate{certificate(other)}}, ftpexec.ErrTLS},
+				{"another one, and its authority", s, &ftpexec.Client{Pinned: []*x509.Certificate{certificate(other)}, TLSConfig: &tls.Config{RootCAs: own.Roots}}, ftpexec.ErrTLS},
+				{"a server of an authority", usual, &ftpexec.Client{Pinned: pinned, TLSConfig: &tls.Config{RootCAs: usual.RootCAs()}}, nil},
+				{"a server of no authority", usual, &ftpexec.Client{Pinned: pinned}, ftpexec.ErrTLS},
+				{"the caller refuses", s, &ftpexec.Client{Pinned: pinned, TLSConfig: &tls.Config{VerifyConnection: func(tls.ConnectionState) error { return refuse }}}, refuse},
+			} {
+				tt.client.MaxIdle = -1
+				got, err := read(t.Context(), tt.client, parse(t, tt.server.URL("/a/f")))
+				if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || err == nil && got != "contents" {
+					t.Errorf("%s, %s, %s: got %q, %v, want %v", tls.VersionName(version), scheme, tt.name, got, err, tt.want)
+				}
+			}
 		}
 	}
 }

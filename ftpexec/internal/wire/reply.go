@@ -288,11 +288,8 @@ func explain(err error) error {
 		return ErrLost
 	case IsOneOf(err, io.ErrUnexpectedEOF, io.ErrClosedPipe):
 		return fmt.Errorf("%w%.0w", ErrLost, err)
-	// After the handshake the server has asked for another one (RFC 5746), or the record is damaged.
-	case errors.As(err, &op) && op.Op == "local error":
-		return because(ErrLost, err)
 	case errors.As(err, &op) && ofTLS(op):
-		return handshakeError(err)
+		return afterHandshake(op)
 	// ECONNRESET follows a connection that was accepted
 	case errors.As(err, &op) && op.Op == "dial" && plain(err) != syscall.ECONNRESET:
 		return because(ErrConnect, err)

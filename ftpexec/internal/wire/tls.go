@@ -75,6 +75,16 @@ func withAlert(err error) error {
 // ofTLS reports whether an error is one of TLS, such as an alert, not of the TCP connection.
 func ofTLS(op *net.OpError) bool { return op.Op == "remote error" || op.Op == "local error" }
 
+// afterHandshake returns the error for TLS that fails after the handshake. In TLS 1.3 the server may still refuse the
+// client's part of it. If this side gives up, the server has asked for another handshake (RFC 5746), or the record is
+// damaged, and a new connection may serve.
+func afterHandshake(op *net.OpError) error {
+	if op.Op == "local error" {
+		return because(ErrLost, op)
+	}
+	return handshakeError(op)
+}
+
 // errCutShort means that TLS could not be established on a data connection because the connection ended.
 var errCutShort = fmt.Errorf("%w in the TLS handshake", ErrLost)
 
