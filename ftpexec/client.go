@@ -15,7 +15,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,6 +92,10 @@ type Client struct {
 	// authorities. If ServerName is empty, the certificate must be for the URL's host. The Client uses a copy with a
 	// ClientSessionCache of its own for each control connection.
 	TLSConfig *tls.Config
+	// Pinned are certificates of servers. A server that shows one of them, and so proves to have its key, is trusted,
+	// whatever names, times and authority the certificate has. Other servers need a certificate that TLSConfig accepts;
+	// its VerifyPeerCertificate then gets no verified chains.
+	Pinned []*x509.Certificate
 	// TryTLS asks the servers of ftp URLs for TLS too (AUTH TLS), and goes on unencrypted if the server refuses (5yz).
 	// It protects against eavesdroppers, but not against attackers who can change the reply: use ftpes URLs for that.
 	TryTLS bool
@@ -176,8 +182,39 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		// ServerName.
 		cfg.TLSConfig.ServerName = cmp.Or(cfg.TLSConfig.ServerName, u.Host)
 		cfg.TLSConfig.ClientSessionCache = sessions{tls.NewLRUClientSessionCache(4)}
+		if len(c.Pinned) > 0 && !cfg.TLSConfig.InsecureSkipVerify {
+			pin(cfg.TLSConfig, c.Pinned)
+		}
 	}
 	return cfg
+}
+
+// pin makes cfg trust certificates of servers. crypto/tls cannot: it verifies names and times before it calls anything.
+func pin(cfg *tls.Config, pinned []*x509.Certificate) {
+	further := cfg.VerifyConnection
+	usual := x509.VerifyOptions{Roots: cfg.RootCAs, DNSName: cfg.ServerName}
+	now := cfg.Time
+	cfg.InsecureSkipVerify = true // verified below
+	cfg.VerifyConnection = func(state tls.ConnectionState) error {
+		leaf := state.PeerCertificates[0]
+		if !slices.ContainsFunc(pinned, leaf.Equal) {
+			o := usual
+			if now != nil {
+				o.CurrentTime = now()
+			}
+			o.Intermediates = x509.NewCertPool()
+			for _, c := range state.PeerCertificates[1:] {
+				o.Intermediates.AddCert(c)
+			}
+			if _, err := leaf.Verify(o); err != nil {
+				return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
+			}
+		}
+		if further != nil {
+			return further(state)
+		}
+		return nil
+	}
 }
 
 // tries reports whether the client asks for TLS that u does not require.

@@ -48,7 +48,8 @@ var (
 	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with
 	// 550 or 450.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
-	// ErrNoRestart means that REST was refused, or an offset in ASCII type.
+	// ErrNoRestart means that REST was refused, that a server with that name accepts REST and ignores it, that nothing
+	// shows where it begins, or an offset in ASCII type.
 	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
 	// ErrTooMany is joined with the error of the refused step. It also stands for a 421 before the login is complete.
 	ErrTooMany = errors.New("too many connections for the server")
@@ -59,7 +60,7 @@ var (
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
 	// ErrLine comes from Entries, which then goes on with the next line.
 	ErrLine = errors.New("a line of the listing is not understood")
-	// ErrChanged comes from packages ftpfs and download.
+	// ErrChanged comes from packages ftpfs and download, and means that a file does not have the size of a Request.
 	ErrChanged = errors.New("the file has changed on the server")
 )
 
@@ -201,7 +202,7 @@ func Retryable(err error) bool {
 
 func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
-	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
+	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket) || localfile.Failed(e.Err) {
 		return false
 	}
 	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||

@@ -279,6 +279,9 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 	}
 	e := r.refused(st, reply)
 	switch {
+	case r.lacksTicket(reply):
+		e.Err = errNoTicket
+		e.Hint = sessionOptions
 	case e.Err != ErrNotFound || st.Verb != "RETR":
 	case e.answer.means(directory):
 		e.Err = and(errTransfer, ErrIsDirectory)
@@ -306,6 +309,11 @@ func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	}
 	e := newError(op, r.url, nil)
 	e.take(reply, r.answer(step{Command: op}, reply))
+	if n == 0 && r.lacksTicket(reply) {
+		e.Err = errNoTicket
+		e.Hint = sessionOptions
+		return reply, e
+	}
 	if reply.First() == 5 && n == 0 { // refused, although 150 came first
 		e.refuse(op)
 	} else if e.Err = incomplete(op, reply, e.answer); e.Err == nil {

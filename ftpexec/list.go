@@ -141,7 +141,12 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 func (r *run) lines() (l listed, err error) {
 	l = r.listed()
 	l.lines, err = r.library.list(r, func() error {
-		_, err := r.finish(r.library.data.Received(), true)
+		reply, err := r.finish(r.library.data.Received(), true)
+		cut := r.library.data.Cut()
+		if cut != nil && reply.Code != 0 && !errors.Is(err, errNoTicket) { // it may be empty, but nobody has said so
+			err = &wire.ReplyError{Reply: reply, Err: cut}
+			r.conn.Abandon(err)
+		}
 		return err
 	})
 	if errors.Is(err, errNoEntries) {

@@ -60,7 +60,7 @@ var anyDigit = []struct {
 	{"MDTM", "/a/f", on("MDTM"), 0, [5]error{ftpexec.ErrProtocol}},
 	{"EPSV", "/a/f", on("EPSV"), 0, [5]error{ftpexec.ErrPassive}},
 	{"PASV", "/a/f", after500("EPSV", "PASV"), 0, [5]error{ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive, ftpexec.ErrPassive}},
-	{"REST", "/a/f", on("REST"), 3, [5]error{ftpexec.ErrNoRestart, ftpexec.ErrNoRestart, nil, ftpexec.ErrNoRestart, ftpexec.ErrNoRestart}},
+	{"REST", "/a/f", restarts, 3, [5]error{ftpexec.ErrNoRestart, ftpexec.ErrNoRestart, nil, ftpexec.ErrNoRestart, ftpexec.ErrNoRestart}},
 	{"RETR", "/a/f", opens("RETR"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
 	{"NLST", "/a/", opens("NLST"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrRefused, ftpexec.ErrRefused, ftpexec.ErrRefused}},
 	{"end of RETR", "/a/f", closes("RETR"), 0, [5]error{nil, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated, ftpexec.ErrTruncated}},
@@ -69,6 +69,11 @@ var anyDigit = []struct {
 	{"AUTH", "+/a/f", on("AUTH"), 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
 	{"PBSZ", "+/a/f", on("PBSZ"), 0, [5]error{ftpexec.ErrTLSUnavailable}},
 	{"PROT", "+/a/f", on("PROT"), 0, [5]error{ftpexec.ErrTLSUnavailable, nil, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable, ftpexec.ErrTLSUnavailable}},
+}
+
+// restarts sends the last byte, which proves that it honors REST, and then the rest.
+func restarts(reply string) testserver.Step {
+	return testserver.On("REST", testserver.Reply(reply)).With("RETR", testserver.Transfer("tents")).With("#1 RETR", testserver.Transfer("s"))
 }
 
 func on(verb string) func(string) testserver.Step {

@@ -28,7 +28,17 @@ type Request struct {
 	// Offset is the position in the file, from 0, at which a transfer in image type begins (REST, RFC 3659 section 5).
 	// The caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the
 	// file may have changed on the server.
+	//
+	// Some servers accept REST and send the file from its first byte. So the first request with an offset on a
+	// connection asks for the last byte of the file first, after which the file must end; that takes four round trips,
+	// or five under TLS. Without the file's size there is no such proof, and the request fails with [ErrNoRestart].
 	Offset int64
+	// Size is the size of the file, from a listing, for that proof. If the server gives another size, the request fails
+	// with [ErrChanged]. 0 means that the caller does not know it.
+	Size int64
+	// Unproven leaves out the proof that the server begins at Offset. It is for callers that compare the bytes from Offset
+	// on with what they know, as package download does.
+	Unproven bool
 	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all
 	// bytes of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at
 	// once, instead of after the server's final reply. More is called at most once, by Read or WriteTo of Body; it
@@ -79,7 +89,11 @@ func (b *body) Read(p []byte) (int, error) {
 		b.gathered = nil
 	}
 	n, err := b.data.Read(p)
-	return n, b.advance(n, err)
+	err = b.advance(n, err)
+	if b.size == 0 && b.run.goal.offset > 0 { // bytes of another place in the file
+		n = 0
+	}
+	return n, err
 }
 
 // ended returns how the body ended, or nil if it has not.
@@ -118,8 +132,11 @@ func (b *body) complete() {
 	advance := b.sendInAdvance()
 	final, e := b.run.finish(b.n, b.size < 0)
 	err := b.short(b.size)
+	if err != nil && b.wire.Cut() != nil {
+		err = b.wire.Cut()
+	}
 	switch {
-	case e != nil && (final.Code == 0 || err == nil):
+	case e != nil && (final.Code == 0 || err == nil || errors.Is(e, errNoTicket)):
 		err = e
 	case e == nil && err == nil:
 		err = b.confirm()
@@ -184,7 +201,12 @@ func (b *body) confirm() error {
 		return err
 	}
 	err := b.short(b.size)
-	if err == nil && b.wire.Abrupt() {
+	// in ASCII type SIZE is not sent, but the 150 may have said that the file is empty
+	empty := b.size == 0 || b.text && b.run.file.info.Size == 0
+	switch {
+	case b.wire.Cut() != nil && !empty:
+		err = b.wire.Cut()
+	case err == nil && b.wire.Abrupt():
 		err = b.run.abrupt(b.size >= 0)
 	}
 	return err

@@ -14,13 +14,16 @@ import (
 
 // goal is what a run is for.
 type goal struct {
-	offset  int64       // where RETR starts
-	more    func() bool // Request.More
-	listing bool        // the plan ends in a listing
-	entries bool        // the listing is of whole entries
-	early   early       // functions to call before the listing is whole
-	op      Command     // retrieves or lists
-	how     int         // the index of op in ways
+	offset int64       // where RETR starts
+	more   func() bool // Request.More
+	// Request.Unproven: the caller finds out whether RETR starts there
+	compares bool
+	told     int64   // Request.Size
+	listing  bool    // the plan ends in a listing
+	entries  bool    // the listing is of whole entries
+	early    early   // functions to call before the listing is whole
+	op       Command // retrieves or lists
+	how      int     // the index of op in ways
 	// doubtful is 1 more than the length of a listing that may have been cut off. A second one of that length is whole.
 	doubtful int64
 	asks     []*question // the files to ask about, in place of a transfer
@@ -50,15 +53,15 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 	if req == nil || req.URL == nil {
 		return nil, errNoURL
 	}
-	if req.Offset < 0 || req.Offset > 0 && req.URL.Type == urlparse.TypeASCII {
-		op := fmt.Sprintf("REST %d", req.Offset)
-		return nil, &Error{Op: op, URL: req.URL.Redacted(), Err: ErrNoRestart}
+	if err = c.errNoOffset(req); err != nil {
+		return nil, err
 	}
 	s, err := c.take(ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
-	err = s.run(ctx, req.URL, goal{offset: req.Offset, more: req.More}, func(r *run) error {
+	g := goal{offset: req.Offset, told: req.Size, compares: req.Unproven, more: req.More}
+	err = s.run(ctx, req.URL, g, func(r *run) error {
 		response, err = r.retrieve()
 		return err
 	})
@@ -159,7 +162,7 @@ func (r *run) adapt(err error, reused bool) bool {
 		r.learn(isLate)
 		r.conn.Note("no data connection could be set up before the end of the last transfer: " +
 			"trying again on a new connection")
-	case errors.Is(err, errUnexpected), local:
+	case wire.IsOneOf(err, errUnexpected, ErrNoRestart), local:
 		return false
 	case r.foreseen(err):
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
@@ -221,6 +224,11 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 			return err
 		}
 	}
+	if r.unproven() {
+		if err := r.prove(); err != nil {
+			return err
+		}
+	}
 	return work(r)
 }
 
@@ -229,6 +237,7 @@ func (r *run) course(fresh bool) course {
 	return course{
 		goal:    r.goal,
 		room:    r.room,
+		proof:   r.unproven(),
 		fresh:   fresh,
 		auth:    r.client.tries(r.url),
 		once:    r.once,

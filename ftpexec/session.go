@@ -59,6 +59,8 @@ type link struct {
 	spurned int
 	// active mode: the port that EPRT or PORT names
 	listens int
+	// the largest offset at which the server has begun as REST told it to; 0 if at none
+	begins int64
 }
 
 // dial replaces the connection by a new one, which is not open yet.
@@ -151,14 +153,16 @@ type server struct {
 
 // habits are what a Client has learned about a server.
 type habits struct {
-	sequential bool      // it loses commands sent ahead of replies
-	noEPSV     bool      // its EPSV ports cannot be reached
-	late       bool      // it accepts EPSV or PASV only after the final reply of a transfer
-	how        int       // the index of the first of ways to list a directory that may work
-	listed     bool      // that way has listed something
-	noMLST     bool      // it does not know MLST
-	abrupt     bool      // it ends data under TLS without close_notify
-	shut       time.Time // when a connection that it had admitted was last closed
+	sequential bool // it loses commands sent ahead of replies
+	noEPSV     bool // its EPSV ports cannot be reached
+	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
+	how        int  // the index of the first of ways to list a directory that may work
+	listed     bool // that way has listed something
+	noMLST     bool // it does not know MLST
+	abrupt     bool // it ends data under TLS without close_notify
+	// it, or one of the servers behind its name, has accepted REST and sent a file from its first byte
+	ignoresREST bool
+	shut        time.Time // when a connection that it had admitted was last closed
 }
 
 func (c *Client) maxIdle() int  { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }

@@ -132,6 +132,7 @@ type course struct {
 	goal
 	room  program // where to put the steps; it may be nil
 	bare  bool    // only what the URL means, as in a [Plan]
+	proof bool    // the file's size is needed before REST is sent; see [run.prove]
 	fresh bool    // on a new connection
 	auth  bool    // send AUTH although the plan does not require TLS
 	once  bool    // for one URL only: send nothing that only another URL needs
@@ -208,7 +209,7 @@ func steps(u *urlparse.URL, c course) program {
 		list.add("TYPE", typ)
 	}
 	unsent := func(st step) bool { return !st.advance }
-	early := slices.ContainsFunc(list, unsent) // SIZE and MDTM are sent with it
+	early := c.proof || slices.ContainsFunc(list, unsent) // SIZE and MDTM are sent with it
 	if early && !c.bare {
 		list.facts(u)
 	}

@@ -244,6 +244,13 @@ func TestDataCertificate(t *testing.T) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
+		pinning := &ftpexec.Client{MaxIdle: -1, Dial: c.Dial, Pinned: []*x509.Certificate{
+			must.Get(x509.ParseCertificate(must.Get(throwaway.Loopback())(t).Server.Certificate[0]))(t)}}
+		u := parse(t, s.URL("/f"))
+		u.Scheme = "ftpes"
+		if _, err := read(t.Context(), pinning, u); !errors.Is(err, ftpexec.ErrTLS) || !errors.As(err, new(x509.UnknownAuthorityError)) {
+			t.Errorf("pinned: got %v, want %v", err, ftpexec.ErrTLS)
+		}
 		for _, path := range []string{"/f", "/"} {
 			u := parse(t, s.URL(path))
 			u.Scheme = "ftpes"
@@ -379,4 +386,163 @@ func cutData(t *testing.T, config *tls.Config, control string, u *urlparse.URL, 
 	_, err = do(t.Context(), c, u)
 	c.CloseIdleConnections()
 	return data, err
+}
+
+// TestEmptyFileWithoutTLS has servers that close an empty data connection before TLS is up on it. The file counts as
+// empty only if the server says so on the control connection, before and after. The connection goes on.
+func TestEmptyFileWithoutTLS(t *testing.T) {
+	no := testserver.Reply("502 unknown")
+	cut := func(opening, final string) []testserver.Action {
+		return []testserver.Action{testserver.Reply(opening), ftptest.CutData(), testserver.Reply(final)}
+	}
+	mlst := func(size string) testserver.Action {
+		return testserver.Reply("250-x\r\n type=file;size=" + size + "; f\r\n250 End")
+	}
+	honest := testserver.Honest("contents")
+	for _, tt := range []struct {
+		name, path string
+		step       testserver.Step
+		want       error
+	}{
+		{"SIZE 0", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", cut("150 x", "226 x")...), nil},
+		{"other codes", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", cut("125 x", "250 x")...), nil},
+		{"the 150 says 0", "/f", honest.With("SIZE", no).With("#1 RETR", cut("150 f (0 bytes)", "226 x")...), nil},
+		{"the 150 says 0 in ASCII type", "/f;type=a", honest.With("#1 RETR", cut("150 f (0 bytes)", "226 x")...), nil},
+		{"MLST says 0", "/f", honest.With("SIZE", no).With("MLST", mlst("0")).With("#1 RETR", cut("150 x", "226 x")...), nil},
+		{"not empty", "/f", honest.With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"not empty, says MLST", "/f", honest.With("SIZE", no).With("MLST", mlst("8")).With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"no size", "/f", honest.With("SIZE", no).With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"no size in ASCII type", "/f;type=a", honest.With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
+		{"broken off", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", cut("150 x", "426 x")...), ftpexec.ErrTruncated},
+		{"no final reply", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", testserver.Reply("150 x"), ftptest.CutData(), testserver.End(testserver.Closed)), ftpexec.ErrLost},
+		{"listing", "/", honest.With("#1 NLST", cut("150 x", "226 x")...), ftpexec.ErrLost},
+	} {
+		s := testserver.New(t, nil, tt.step)
+		c := &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		u := parse(t, s.URL(tt.path))
+		u.Scheme = "ftpes"
+		got, err := do(t.Context(), c, u)
+		if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || got != "" || err != nil && !ftpexec.Retryable(err) {
+			t.Errorf("%s: got %q, %v, want %v", tt.name, got, err, tt.want)
+		}
+		if tt.want == nil {
+			other := *u
+			other.Name = "g"
+			_, _ = do(t.Context(), c, &other)
+			if s.Connections() != 1 {
+				t.Errorf("%s: the next file needs connection %d", tt.name, s.Connections())
+			}
+		}
+		c.CloseIdleConnections()
+	}
+}
+
+// TestNoTicket has servers that refuse a data connection which does not resume the TLS session. If the server has given
+// no ticket, the next try cannot succeed either, and the error says what the server needs.
+func TestNoTicket(t *testing.T) {
+	refusals := map[string][]testserver.Action{
+		"before the data": {testserver.Reply("522 SSL connection failed: session reuse required")},
+		"after it":        {testserver.Reply("150 Go on."), testserver.Data("", testserver.Closed), testserver.Reply("425 Unable to build data connection: Operation not permitted")},
+		"cut":             {testserver.Reply("150 Go on."), ftptest.CutData(), testserver.Reply("425 Unable to build data connection")},
+	}
+	for name, refusal := range refusals {
+		for _, tickets := range []bool{true, false} {
+			for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+				for _, verb := range []string{"RETR", "MLSD"} {
+					s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: version, SessionTicketsDisabled: !tickets},
+						Fault: func(c *testserver.Conn) testserver.Action {
+							if c.Verb == verb {
+								return testserver.Do(refusal...)
+							}
+							return nil
+						}})
+					c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+					var err error
+					if verb == "RETR" {
+						_, err = read(t.Context(), c, parse(t, s.URL("/a/f")))
+					} else {
+						_, _, err = entriesOf(t.Context(), c, parse(t, s.URL("/a/")))
+					}
+					says := err != nil && strings.Contains(err.Error(), "no ticket to resume it with") && strings.Contains(err.Error(), "TLSSessionTickets on")
+					if says == tickets || says && (ftpexec.Retryable(err) || !errors.Is(err, ftpexec.ErrTLS)) {
+						t.Errorf("%s, %s, tickets %v, %s: %v", name, tls.VersionName(version), tickets, verb, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// damaging flips a bit of what is read after a number of bytes.
+type damaging struct {
+	net.Conn
+	after int
+}
+
+func (c *damaging) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.after >= 0 && c.after < n {
+		p[c.after] ^= 1
+	}
+	c.after -= n
+	return n, err
+}
+
+// A record that is damaged in the middle of a transfer is a lost connection, not a failed handshake.
+func TestDamagedRecord(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<14)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: version}})
+		c := &ftpexec.Client{MaxIdle: -1, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err == nil && address != s.Addr() {
+				conn = &damaging{conn, 100_000}
+			}
+			return conn, err
+		}}
+		got, err := read(t.Context(), c, parse(t, s.URL("/f")))
+		if !errors.Is(err, ftpexec.ErrLost) || errors.Is(err, ftpexec.ErrTLS) || !ftpexec.Retryable(err) || !strings.HasPrefix(contents, got) {
+			t.Errorf("%s: %d bytes, %v, want ErrLost", tls.VersionName(version), len(got), err)
+		}
+	}
+}
+
+// TestPinned trusts exactly a certificate, whatever its names, on both connections. Another server needs what TLSConfig
+// accepts, and a VerifyConnection is still called.
+func TestPinned(t *testing.T) {
+	own, other := must.Get(throwaway.New("192.0.2.1"))(t), must.Get(throwaway.New("192.0.2.1"))(t)
+	certificate := func(id *throwaway.Identity) *x509.Certificate {
+		return must.Get(x509.ParseCertificate(id.Server.Certificate[0]))(t)
+	}
+	refuse := errors.New("refused by the caller")
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		for _, scheme := range []string{"ftps", "ftpes"} {
+			start := func(id *throwaway.Identity) *testserver.Server {
+				return testserver.New(t, &testserver.Options{Tree: tree, Scheme: scheme, TLSConfig: &tls.Config{MaxVersion: version, Certificates: []tls.Certificate{id.Server}}})
+			}
+			s := start(own)
+			usual := testserver.New(t, &testserver.Options{Tree: tree, Scheme: scheme, TLSConfig: &tls.Config{MaxVersion: version}})
+			pinned := []*x509.Certificate{certificate(own)}
+			for _, tt := range []struct {
+				name   string
+				server *testserver.Server
+				client *ftpexec.Client
+				want   error
+			}{
+				{"its certificate", s, &ftpexec.Client{Pinned: pinned}, nil},
+				{"its authority alone", s, &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: own.Roots}}, ftpexec.ErrTLS},
+				{"another one", s, &ftpexec.Client{Pinned: []*x509.Certificate{certificate(other)}}, ftpexec.ErrTLS},
+				{"another one, and its authority", s, &ftpexec.Client{Pinned: []*x509.Certificate{certificate(other)}, TLSConfig: &tls.Config{RootCAs: own.Roots}}, ftpexec.ErrTLS},
+				{"a server of an authority", usual, &ftpexec.Client{Pinned: pinned, TLSConfig: &tls.Config{RootCAs: usual.RootCAs()}}, nil},
+				{"a server of no authority", usual, &ftpexec.Client{Pinned: pinned}, ftpexec.ErrTLS},
+				{"the caller refuses", s, &ftpexec.Client{Pinned: pinned, TLSConfig: &tls.Config{VerifyConnection: func(tls.ConnectionState) error { return refuse }}}, refuse},
+			} {
+				tt.client.MaxIdle = -1
+				got, err := read(t.Context(), tt.client, parse(t, tt.server.URL("/a/f")))
+				if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || err == nil && got != "contents" {
+					t.Errorf("%s, %s, %s: got %q, %v, want %v", tls.VersionName(version), scheme, tt.name, got, err, tt.want)
+				}
+			}
+		}
+	}
 }

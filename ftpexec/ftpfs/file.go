@@ -239,7 +239,8 @@ func (f *file) begin(off int64) error {
 	if f.given && (f.size < 0 || f.first.ModTime.IsZero()) {
 		return errUndated
 	}
-	r, err := f.info.fsys.client.Do(f.ctx, &ftpexec.Request{URL: f.info.e.URL, Offset: off})
+	req := &ftpexec.Request{URL: f.info.e.URL, Offset: off, Size: max(0, f.size)}
+	r, err := f.info.fsys.client.Do(f.ctx, req)
 	if err != nil {
 		return err
 	}

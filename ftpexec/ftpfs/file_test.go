@@ -132,10 +132,12 @@ func TestFSSeekFar(t *testing.T) {
 	}{
 		{"in order", []int{0, 100, 200}, 1, 0},
 		{"a short way ahead", []int{0, 256 << 10, 512 << 10}, 1, 0},
-		{"a long way ahead", []int{0, 300 << 10}, 2, 1},
-		{"back", []int{1 << 20, 0}, 2, 1},
-		{"to the end and back", []int{2<<20 - 10, 0}, 2, 0}, // the first transfer is over
-		{"near the end and back", []int{2<<20 - 200<<10, 0}, 2, 0},
+		// With REST one transfer more proves that the server begins there.
+		{"a long way ahead", []int{0, 300 << 10}, 3, 1},
+		{"back", []int{1 << 20, 0}, 3, 1},
+		{"to the end and back", []int{2<<20 - 10, 0}, 3, 0}, // the first transfer is over
+		{"near the end and back", []int{2<<20 - 200<<10, 0}, 3, 0},
+		{"near the end again and again", []int{2<<20 - 200<<10, 0, 2<<20 - 100<<10, 2<<20 - 10}, 5, 1}, // one proof for a connection
 	} {
 		if _, err := d.Stat("f"); err != nil { // there is a connection
 			t.Fatal(err)
@@ -244,7 +246,7 @@ func TestFSCloseEarly(t *testing.T) {
 // It is an error if the server has another file when the next transfer begins.
 func TestFSChanged(t *testing.T) {
 	for _, change := range []testserver.Step{
-		testserver.On("#2 SIZE", testserver.Reply("213 9")), testserver.On("#2 MDTM", testserver.Reply("213 20210102030405")),
+		testserver.On("#2 SIZE", testserver.Reply("213 9")), testserver.On("#2 MDTM", testserver.Reply("213 20210102030405")).With("#3 MDTM", testserver.Reply("213 20210102030405")),
 		testserver.On("#1 SIZE", testserver.Reply("213 9")), // other than what Open was told
 	} {
 		s := testserver.New(t, nil, restarts("contents"), change)

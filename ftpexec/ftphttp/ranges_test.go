@@ -1,6 +1,7 @@
 package ftphttp
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -80,4 +82,41 @@ func TestRangeNumbers(t *testing.T) {
 		}
 	}
 	t.Logf("%d ranges", n)
+}
+
+// TestRangeOfIgnoredREST asks for ranges where some servers behind a name accept REST and ignore it. The answer has the
+// right bytes: of the range, with 206, or of the whole file.
+func TestRangeOfIgnoredREST(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdefghijklm", 100)
+	n, whole := 0, 0
+	for k := 1; k <= 3; k++ {
+		for _, x := range []struct{ first, last int }{{1, 1}, {1000, 1999}, {1, 2299}, {2299, 2299}} {
+			for _, field := range []string{fmt.Sprintf("bytes=%d-%d", x.first, x.last), fmt.Sprintf("bytes=-%d", len(contents)-x.first)} {
+				script := []testserver.Step{ftptest.Restarts(contents, nil)}
+				for conn := k; conn < 20; conn += k {
+					script = append(script, testserver.OnConn(conn, ftptest.Restarts(contents, ftptest.IgnoresREST)))
+				}
+				s := testserver.New(t, nil, script...)
+				c := registered(t, &ftpexec.Client{MaxIdle: -1})
+				for range 3 {
+					n++
+					got := request(t.Context(), c, "GET", s.URL("/f"), "Range: "+field)
+					want := contents
+					switch {
+					case got.StatusCode == 200:
+						whole++
+					case field[6] == '-':
+						want = contents[x.first:]
+					default:
+						want = contents[x.first : x.last+1]
+					}
+					if got.contents != want || got.err != nil {
+						t.Errorf("%s, REST ignored on every connection of %d: %q, %d bytes, %v", field, k, got.Status, len(got.contents), got.err)
+					}
+				}
+				s.Close()
+			}
+		}
+	}
+	t.Logf("%d requests, %d answered with the whole file", n, whole)
 }

@@ -190,8 +190,8 @@ func TestWholeInstead(t *testing.T) {
 		{"no REST", "bytes=2-", []testserver.Step{honest}, "200 OK|contents"},
 		{"no REST beyond the end", "bytes=8-", []testserver.Step{honest}, "416 Requested Range Not Satisfiable|bytes */"},
 		{"RETR beyond the end", "bytes=9-", []testserver.Step{restarts, testserver.OnConn(1, then("RETR", testserver.Reply("554 Beyond")))}, "416 Requested Range Not Satisfiable|bytes */"},
-		{"REST", "bytes=2-", []testserver.Step{restarts.With("RETR", from(2))}, "206 Partial Content|bytes 2-7/8|ntents"},
-		{"grows", "bytes=-3", []testserver.Step{restarts.With("RETR", from(2)), testserver.OnConn(1, then("SIZE", testserver.Reply("213 5")))}, "206 Partial Content|bytes 2-4/8|nte"},
+		{"REST", "bytes=2-", []testserver.Step{restarts.With("RETR", from(2)).With("#1 RETR", from(7))}, "206 Partial Content|bytes 2-7/8|ntents"},
+		{"grows", "bytes=-3", []testserver.Step{restarts.With("RETR", from(2)).With("#1 RETR", from(7)), testserver.OnConn(1, then("SIZE", testserver.Reply("213 5")))}, "206 Partial Content|bytes 2-4/8|nte"},
 		{"shrinks", "bytes=-3", []testserver.Step{testserver.Honest("con").With("REST", testserver.Reply("350 Go")), testserver.OnConn(1, then("SIZE", testserver.Reply("213 8")))}, "416 Requested Range Not Satisfiable|bytes */"},
 	} {
 		s := testserver.New(t, nil, tt.server...)
@@ -217,8 +217,12 @@ func TestTruncated(t *testing.T) {
 				if final == "" {
 					end = testserver.End(testserver.Closed)
 				}
-				s := testserver.New(t, nil, testserver.Honest(contents).With("REST", testserver.Reply("350 Go")), testserver.On("RETR",
-					testserver.Reply("150 Go"), testserver.Data(contents[r.first:r.first+n], testserver.Closed), end))
+				script := testserver.Honest(contents).With("REST", testserver.Reply("350 Go")).With("RETR",
+					testserver.Reply("150 Go"), testserver.Data(contents[r.first:r.first+n], testserver.Closed), end)
+				if r.first > 0 { // the proof that it begins where it is told to
+					script = script.With("#1 RETR", testserver.Transfer(contents[7:]))
+				}
+				s := testserver.New(t, nil, script)
 				got := request(t.Context(), registered(t, &ftpexec.Client{}), "GET", s.URL("/d/f"), "Range: "+r.field)
 				want := contents[r.first:min(r.first+n, r.last+1)]
 				whole := len(want) == r.last-r.first+1

@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +36,7 @@ func (r *run) connect() (err error) {
 		}
 	})
 	c := &r.Client
-	if c.TLSConfig, err = readTLS(r.Config); err != nil {
+	if c.TLSConfig, c.Pinned, err = readTLS(r.Config); err != nil {
 		return err
 	}
 	c.Credentials = r.logins.supply
@@ -105,31 +108,75 @@ func (r *run) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	return d.DialContext(ctx, network, address)
 }
 
-// readTLS reads the files that the flags name. It returns nil if the library's default configuration will do.
-func readTLS(c *config.Config) (*tls.Config, error) {
-	if c.CACert == "" && c.Cert == "" && !c.Insecure {
-		return nil, nil
+// readTLS returns what the flags say about TLS, and the certificates of --cacert. The configuration is nil if the
+// library's default will do.
+func readTLS(c *config.Config) (*tls.Config, []*x509.Certificate, error) {
+	if c.CACert == "" && c.Cert == "" && !c.Insecure && !c.NoForwardSecrecy {
+		return nil, nil, nil
 	}
+	var trusted []*x509.Certificate
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure}
+	if c.NoForwardSecrecy {
+		cfg.CipherSuites = withRSA()
+	}
 	if c.CACert != "" {
 		text, err := readPEM(c.CACert)
-		cfg.RootCAs = x509.NewCertPool()
-		if err == nil && !cfg.RootCAs.AppendCertsFromPEM(text) {
-			err = errors.New("it holds no certificate in PEM form")
+		if err == nil {
+			trusted, err = certificatesIn(text)
 		}
 		if err != nil {
-			return nil, config.Usage("--cacert %s: %s", c.CACert, localfile.Cause(err))
+			return nil, nil, config.Usage("--cacert %s: %s", c.CACert, localfile.Cause(err))
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		for _, cert := range trusted {
+			cfg.RootCAs.AddCert(cert)
 		}
 	}
 	if c.Cert != "" {
 		text, err := readPEM(c.Cert)
 		both, perr := tls.X509KeyPair(text, text)
 		if err = cmp.Or(err, perr); err != nil {
-			return nil, config.Usage("--cert %s: %s", c.Cert, localfile.Cause(err))
+			return nil, nil, config.Usage("--cert %s: %s", c.Cert, localfile.Cause(err))
 		}
 		cfg.Certificates = []tls.Certificate{both}
 	}
-	return cfg, nil
+	return cfg, trusted, nil
+}
+
+// certificatesIn returns the certificates in a text in PEM form. It leaves out what it cannot read, if there are others.
+func certificatesIn(text []byte) (all []*x509.Certificate, _ error) {
+	unreadable := errors.New("it holds no certificate in PEM form")
+	for n := 1; ; {
+		block, rest := pem.Decode(text)
+		if block == nil {
+			break
+		}
+		text = rest
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err == nil {
+			all = append(all, cert)
+		} else if n == 1 {
+			unreadable = fmt.Errorf("its certificate cannot be used: %s", strings.TrimPrefix(err.Error(), "x509: "))
+		}
+		n++
+	}
+	if all == nil {
+		return nil, unreadable
+	}
+	return all, nil
+}
+
+// withRSA returns the cipher suites of TLS 1.2 that crypto/tls offers, and those with RSA key exchange and AES. With
+// these, whoever gets the server's key later can read what was recorded.
+func withRSA() (suites []uint16) {
+	for _, s := range tls.CipherSuites() {
+		suites = append(suites, s.ID)
+	}
+	return append(suites, tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
 }
 
 // readPEM reads a file of certificates. It bounds the length, because a device may have no end.

@@ -126,7 +126,7 @@ func TestClientCertificate(t *testing.T) {
 		o, err := config.Parse([]string{"--cert", path, "ftp://h/f"})
 		var cfg *tls.Config
 		if err == nil {
-			cfg, err = readTLS(o)
+			cfg, _, err = readTLS(o)
 		}
 		if ok := len(text) == len(both); (err == nil) != ok || ok && len(cfg.Certificates) != 1 {
 			t.Errorf("%s: got %v, want accepted %v", text, err, ok)

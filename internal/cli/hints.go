@@ -2,6 +2,7 @@ package cli
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io/fs"
 	"net"
@@ -56,7 +57,9 @@ var hints = []struct {
 		`End the URL in "/" to list it; -r fetches what is in it`},
 	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},
 	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
-	{as[*tls.CertificateVerificationError], "--cacert FILE trusts the authority in FILE"},
+	{as[x509.UnknownAuthorityError], "--cacert FILE trusts the authority in FILE, or the server's own certificate"},
+	{as[*tls.CertificateVerificationError],
+		"--cacert FILE trusts the server's own certificate in FILE, whatever its names and times"},
 	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
 	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
 	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
@@ -68,7 +71,10 @@ var hints = []struct {
 
 // hint returns a hint that depends on the command line, for a URL that failed, or "".
 func (r *run) hint(u *urlparse.URL, err error) string {
-	untrusted := as[*tls.CertificateVerificationError](err)
+	// The server does not speak TLS, or not yet. Otherwise its certificate is at fault, or it has sent an alert.
+	e, _ := errors.AsType[*ftpexec.Error](err)
+	noTLS := errors.Is(err, ftpexec.ErrTLS) && e != nil && e.Stage == ftpexec.StageConnect &&
+		!as[*tls.CertificateVerificationError](err) && !as[tls.AlertError](err)
 	switch {
 	case as[*net.DNSError](err), errors.Is(err, ftpexec.ErrConnect):
 		if u.User == nil && u.Redacted() != u.String() {
@@ -77,7 +83,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 	case errors.Is(err, ftpexec.ErrTLSRequired): // its hint is in the table
 	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
 		return r.loginHint(u)
-	case u.Scheme == "ftps" && errors.Is(err, ftpexec.ErrTLS) && !untrusted:
+	case u.Scheme == "ftps" && noTLS:
 		return "perhaps the server expects ftpes:// in place of ftps://, " +
 			"or --tls explicit in place of --tls implicit"
 	default:
@@ -99,9 +105,15 @@ func (r *run) whole(hint string) string {
 	return hint + ": ftpfetch " + flag[1] + r.Written()
 }
 
+// handshakeFailure is the alert of a server that shares no cipher suite with the client (RFC 5246 section 7.2.2).
+const handshakeFailure tls.AlertError = 40
+
 // flagHint is the part of hint that depends on the flags.
 func (r *run) flagHint(u *urlparse.URL, err error) string {
+	alert, _ := errors.AsType[tls.AlertError](err)
 	switch {
+	case alert == handshakeFailure && !r.NoForwardSecrecy:
+		return "FTPFETCH_WITHOUT=forwardsecrecy accepts RSA key exchange, and some old servers know no other"
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
 		return "It is not a directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io/fs"
 	"net"
@@ -86,7 +87,7 @@ func TestOrderOfHints(t *testing.T) {
 	kinds := []error{
 		localfile.ErrOther, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
 		errors.Join(ftpexec.ErrIsDirectory, ftpexec.ErrRefused), ftpexec.ErrIsDirectory,
-		ftpexec.ErrTLSRequired, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
+		ftpexec.ErrTLSRequired, x509.UnknownAuthorityError{}, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
 		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,
 	}
 	if len(kinds) != len(hints) {

@@ -20,8 +20,8 @@ import (
 type ranged struct {
 	download.Source
 	config.Range
-	tell   func(text string)
-	proven bool // the server has the range, and honors REST
+	tell  func(text string)
+	there bool // the server has the range
 }
 
 // ranged returns the source of the part of a file that --range names. It does not resume what an earlier run left,
@@ -46,13 +46,14 @@ func (r *ranged) of(size int64) int64 {
 	return max(0, min(size, r.Last+1)-r.First)
 }
 
-// Do retrieves the part, or the rest of it from an offset on.
+// Do retrieves the part, or the rest of it from an offset on. Every connection that sends REST proves that its server
+// begins where it is told to, whatever the request says: no byte before the range is known to compare with.
 func (r *ranged) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	if !r.proven {
-		if err := r.prove(ctx, req.URL); err != nil {
+	if !r.there {
+		if err := r.look(ctx, req.URL); err != nil {
 			return nil, err
 		}
-		r.proven = true
+		r.there = true
 	}
 	resp, err := r.Source.Do(ctx, &ftpexec.Request{URL: req.URL, Offset: r.First + req.Offset})
 	if err != nil {
@@ -74,9 +75,8 @@ func (r *ranged) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 	return resp, nil
 }
 
-// prove checks that the server has the range and begins where it is asked to. If the range goes to the end of the file,
-// the number of bytes that arrive shows that.
-func (r *ranged) prove(ctx context.Context, u *urlparse.URL) error {
+// look checks that the server has the range.
+func (r *ranged) look(ctx context.Context, u *urlparse.URL) error {
 	e, err := r.Source.Stat(ctx, u)
 	switch {
 	case err != nil:
@@ -85,32 +85,10 @@ func (r *ranged) prove(ctx context.Context, u *urlparse.URL) error {
 		return about(u, errors.New("the server does not tell the size, so nothing shows where a range begins"))
 	case e.Size >= 0 && r.First >= e.Size:
 		return about(u, fmt.Errorf("the range begins at byte %d, but the file has %d bytes", r.First, e.Size))
-	}
-	if r.First > 0 && r.Last < e.Size-1 {
-		err = r.begins(ctx, u, e.Size)
-	}
-	if e.Size >= 0 && err == nil {
+	case e.Size >= 0:
 		r.tell(fmt.Sprintf("bytes %d to %d of %d", r.First, min(r.Last, e.Size-1), e.Size))
 	}
-	return err
-}
-
-// begins checks that the server can begin in the middle of a file of this size. It asks for the last byte, after which
-// the file must end. A server that begins at the start sends more.
-func (r *ranged) begins(ctx context.Context, u *urlparse.URL, size int64) error {
-	resp, err := r.Source.Do(ctx, &ftpexec.Request{URL: u, Offset: size - 1})
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	n, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 2))
-	switch {
-	case n > 1:
-		return about(u, ftpexec.ErrNoRestart)
-	case err == nil && n < 1:
-		return about(u, ftpexec.ErrTruncated)
-	}
-	return err
+	return nil
 }
 
 func about(u *urlparse.URL, err error) error {

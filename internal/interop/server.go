@@ -79,10 +79,14 @@ type Options struct {
 	// TLS makes the server require TLS for logins and data: explicit TLS (RFC 4217), or with Implicit TLS from the first
 	// byte. vsftpd and proftpd also require that data connections resume the session of the control connection.
 	TLS, Implicit bool
+	// NoTLS13 keeps proftpd from TLS 1.3.
+	NoTLS13 bool
+	// Renegotiate is after how many KiB of data proftpd asks for another handshake of TLS 1.2; 0 means never.
+	Renegotiate int
 	// Host and Port are where it listens; empty: a free port of 127.0.0.1.
 	Host string
 	Port int
-	// More are further lines of vsftpd's configuration, or arguments of pure-ftpd.
+	// More are further lines of vsftpd's or proftpd's configuration, or arguments of pure-ftpd.
 	More []string
 	// IPv6 makes the server listen on ::1 instead of 127.0.0.1.
 	IPv6 bool

@@ -75,6 +75,7 @@ func configureProftpd(st *site) program {
 	if st.Idle > 0 {
 		text += lines(fmt.Sprintf("TimeoutIdle %d", st.Idle))
 	}
+	text += lines(st.More...)
 	return program{argv: []string{st.installed("usr/sbin/proftpd"), "--nodaemon", "--quiet", "--config", st.write("proftpd.conf", text)}, env: st.environment()}
 }
 
@@ -98,11 +99,19 @@ func (st *site) proftpdConf(users, groups string) string {
 // proftpdTLS leaves TLSOptions alone: without NoSessionReuseRequired, data connections must resume the session of their
 // control connection.
 func (st *site) proftpdTLS(modules string) string {
+	protocols := "TLSProtocol TLSv1.2 TLSv1.3"
+	if st.NoTLS13 {
+		protocols = "TLSProtocol TLSv1.2"
+	}
+	renegotiate := "TLSRenegotiate none"
+	if st.Renegotiate > 0 {
+		renegotiate = fmt.Sprintf("TLSRenegotiate data %d required on timeout 5", st.Renegotiate)
+	}
 	return lines(
 		"ModulePath "+modules, "LoadModule mod_tls.c",
-		"TLSEngine on", "TLSRequired on", "TLSProtocol TLSv1.2 TLSv1.3",
+		"TLSEngine on", "TLSRequired on", protocols,
 		"TLSECCertificateFile "+st.cert, "TLSECCertificateKeyFile "+st.cert,
-		"TLSVerifyClient off", "TLSRenegotiate none", "TLSLog "+st.path("tls.log"),
+		"TLSVerifyClient off", renegotiate, "TLSLog "+st.path("tls.log"),
 	)
 }
 

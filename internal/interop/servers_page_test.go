@@ -148,6 +148,8 @@ var notes = []note{
 	{"IPv6", "no: 502", nil, "Over IPv6 there is only `EPSV`, which twisted does not support."},
 	{"implicit TLS", "no: 503", nil, "aioftp wants a login before `PROT P`; RFC 4217 does not, and ftpfetch does not log in without protection."},
 	{"data resume the session, TLS 1.3", "no", []Kind{PureFTPd}, "pure-ftpd sends no ticket of TLS 1.3, and does not insist."},
+	{"data resume the session, TLS 1.2", "yes", []Kind{Proftpd}, "Where TLS 1.3 is allowed too. With `TLSProtocol TLSv1.2` alone proftpd gives session IDs and no tickets, " +
+		"and Go resumes by tickets: `TLSSessionTickets on` or `TLSOptions NoSessionReuseRequired` lets ftpfetch in, and its error says so (`TestTLSWithoutTickets`)."},
 	{"data without the session", "refused", nil, "By default vsftpd (`require_ssl_reuse`) and proftpd refuse it, after the `150`: `TestTLS`."},
 	{"`LIST`", "no", []Kind{Netkit}, "ftpd-ssl runs `ls`, which is not in the directory that an anonymous user is confined to. The listing is empty, and a " +
 		"`226` follows it. So ftpfetch takes an empty `LIST` for an empty directory only if `NLST` returns no names either " +

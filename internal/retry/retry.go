@@ -159,7 +159,8 @@ func (r *Retrier) Do(ctx context.Context, f func() error) error {
 }
 
 // NoService reports whether err is about the server rather than about one file: the server cannot be reached, refuses
-// the login, or does not reply or send data. A run gives up a server after a few such errors in a row.
+// the login, or does not reply or send data. A run gives up a server after a few such errors in a row. A server that has
+// replied 2yz at the end of a transfer has done what it could, although no data came.
 func NoService(err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || localfile.Failed(err) {
@@ -167,7 +168,7 @@ func NoService(err error) bool {
 	}
 	return e.Stage == ftpexec.StageConnect || e.Stage == ftpexec.StageLogin || e.Code == 425 ||
 		errors.Is(err, ftpexec.ErrConnect) || errors.Is(err, ftpexec.ErrTimeout) ||
-		errors.Is(err, ftpexec.ErrLost)
+		errors.Is(err, ftpexec.ErrLost) && e.Code/100 != 2
 }
 
 // Sleep waits for d, or until ctx ends.

@@ -11,8 +11,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"reflect"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -50,6 +48,7 @@ type Data struct {
 	read     int64 // bytes that Read has returned
 	last     byte  // of them
 	ended    bool  // the server has closed the connection
+	cut      error // why TLS is not up, if it has done so before that
 }
 
 // graceAfterFinal bounds the wait for data after the server has said that it sent all of it.
@@ -157,10 +156,20 @@ func (t *tail) Read(p []byte) (int, error) {
 }
 
 // Abrupt reports whether the data has ended under TLS without close_notify. It may have been cut.
-func (d *Data) Abrupt() bool { return d.tail != nil && d.tail.ended }
+func (d *Data) Abrupt() bool { return d.cut == nil && d.tail != nil && d.tail.ended }
 
-// Wait waits until the connection is open. It returns an error if it cannot be opened.
-func (d *Data) Wait() error { return d.failed(d.wait()) }
+// Cut returns an error if the server has closed the connection before TLS was up on it. Then Read returns io.EOF. Some
+// servers do that if they have nothing to send. The caller must know from elsewhere that there was nothing.
+func (d *Data) Cut() error { return d.cut }
+
+// Wait waits until the connection is open, or has ended. It returns an error if it cannot be opened.
+func (d *Data) Wait() error {
+	err := d.failed(d.wait())
+	if d.cut != nil {
+		return nil
+	}
+	return err
+}
 
 // Read reads the bytes that the server sends. It fails with [ErrTimeout] if no byte comes for the stall timeout, or if
 // the server is slower than the least rate.
@@ -186,7 +195,11 @@ func (d *Data) Read(p []byte) (int, error) {
 	return n, d.failed(cmp.Or(slow, err))
 }
 
-// failed explains a read error and abandons the connection. If the server has already said that a listing is complete
+// closings are the errors of a connection that the server has closed.
+var closings = []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE}
+
+// failed explains a read error and abandons the connection. After one that was cut the final reply is due: failed returns
+// io.EOF. If the server has already said that a listing is complete
 // and the connection could not be opened, or has ended without a byte, failed returns io.EOF: a server may open no
 // connection for an empty listing.
 func (d *Data) failed(err error) error {
@@ -194,8 +207,12 @@ func (d *Data) failed(err error) error {
 		return nil
 	}
 	err = d.Reason(err)
-	none := !d.open.Load() && !localfile.Failed(err)
-	none = none || errors.Is(err, ErrLost) && !errors.Is(err, errCutShort)
+	if errors.Is(err, errCutShort) && IsOneOf(err, closings...) {
+		d.cut = err
+		d.ended = true
+		return io.EOF
+	}
+	none := !d.open.Load() && !localfile.Failed(err) || errors.Is(err, ErrLost)
 	if d.finished && d.listing && d.read == 0 && none {
 		d.ended = true
 		return io.EOF
@@ -322,87 +339,4 @@ func (p *pace) left() time.Duration {
 		return math.MaxInt64
 	}
 	return p.over - p.waited
-}
-
-// StartTLS starts TLS on the control connection after a positive reply to AUTH. It fails if anything has come after
-// that reply, because those bytes would be read as if they had come under TLS.
-func (c *Conn) StartTLS() error {
-	if c.br.Buffered() > 0 {
-		return c.fail(senseless("unencrypted bytes after the reply to AUTH", ""))
-	}
-	secure, err := c.handshake(c.conn)
-	if err == nil {
-		err = c.adopt(secure)
-	}
-	return c.fail(err)
-}
-
-// Secure reports whether the control connection is under TLS.
-func (c *Conn) Secure() bool { return c.dataTLS != nil }
-
-// handshake starts TLS on conn. The control connection and its data connections share a session cache, because servers
-// want data connections to resume the control connection's session.
-func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
-	secure := tls.Client(conn, c.cfg.TLSConfig)
-	err := c.setUp("no TLS handshake", func(ctx context.Context) error {
-		return handshakeError(secure.HandshakeContext(ctx))
-	})
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	c.Note(tls.VersionName(secure.ConnectionState().Version) + " established")
-	c.dataTLS = dataTLS(c.cfg.TLSConfig, secure.ConnectionState())
-	return secure, nil
-}
-
-func handshakeError(err error) error {
-	var cert *tls.CertificateVerificationError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &cert):
-		why := strings.TrimPrefix(cert.Err.Error(), "x509: ")
-		return fmt.Errorf("certificate not trusted%.0w: %s%.0w", ErrTLS, why, err)
-	}
-	return because(ErrTLS, withAlert(err))
-}
-
-// withAlert adds a [tls.AlertError] to an error for an alert, for which crypto/tls uses a type that it does not export.
-func withAlert(err error) error {
-	if op := (*net.OpError)(nil); errors.As(err, &op) && ofTLS(op) {
-		if alert := reflect.ValueOf(op.Err); alert.Kind() == reflect.Uint8 {
-			return fmt.Errorf("%w%.0w", err, tls.AlertError(alert.Uint()))
-		}
-	}
-	return err
-}
-
-// ofTLS reports whether an error is one of TLS, such as an alert, not of the TCP connection.
-func ofTLS(op *net.OpError) bool { return op.Op == "remote error" || op.Op == "local error" }
-
-// errCutShort means that TLS could not be established on a data connection because the connection ended.
-var errCutShort = fmt.Errorf("%w in the TLS handshake", ErrLost)
-
-// dataHandshakeError returns the error for a handshake on a data connection that failed with err. A server refuses TLS
-// with an alert: the mere end of the connection may be an accident.
-func dataHandshakeError(err error) error {
-	var op *net.OpError
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w%.0w", errCutShort, err)
-	case errors.As(err, &op) && !ofTLS(op):
-		return because(errCutShort, err)
-	}
-	return handshakeError(err)
-}
-
-// dataTLS returns the configuration for data connections. In TLS 1.3 they offer only the key exchange that the server
-// has already accepted: to a different one the server might reply with a HelloRetryRequest, which costs a round trip.
-func dataTLS(config *tls.Config, control tls.ConnectionState) *tls.Config {
-	config = config.Clone()
-	if control.Version == tls.VersionTLS13 && control.CurveID != 0 {
-		config.CurvePreferences = []tls.CurveID{control.CurveID}
-	}
-	return config
 }

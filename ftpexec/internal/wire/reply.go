@@ -315,7 +315,7 @@ func explain(err error) error {
 	case IsOneOf(err, io.ErrUnexpectedEOF, io.ErrClosedPipe):
 		return fmt.Errorf("%w%.0w", ErrLost, err)
 	case errors.As(err, &op) && ofTLS(op):
-		return handshakeError(err)
+		return afterHandshake(op)
 	// ECONNRESET follows a connection that was accepted
 	case errors.As(err, &op) && op.Op == "dial" && plain(err) != syscall.ECONNRESET:
 		return because(ErrConnect, err)

@@ -89,16 +89,17 @@ func (r *reader) asksForHelp(arg string) bool {
 // environment reads the environment variables that stand for flags.
 func (r *reader) environment() {
 	off := map[string]*bool{
-		"pipelining": &r.Client.NoPipelining,
-		"portcheck":  &r.Client.AllowPort,
-		"sandbox":    &r.NoSandbox,
+		"forwardsecrecy": &r.NoForwardSecrecy,
+		"pipelining":     &r.Client.NoPipelining,
+		"portcheck":      &r.Client.AllowPort,
+		"sandbox":        &r.NoSandbox,
 	}
 	for _, name := range strings.Fields(strings.ReplaceAll(os.Getenv("FTPFETCH_WITHOUT"), ",", " ")) {
 		if off[name] != nil {
 			*off[name] = true
 			continue
 		}
-		text := "FTPFETCH_WITHOUT=%s: write pipelining, portcheck or sandbox, or several with commas"
+		text := "FTPFETCH_WITHOUT=%s: write forwardsecrecy, pipelining, portcheck or sandbox, or several with commas"
 		r.complain(text, shown(name))
 		r.lost = true
 	}

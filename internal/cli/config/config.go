@@ -67,9 +67,11 @@ type Config struct {
 	TLS          string // for ftp URLs: try, explicit, implicit or ""; the URLs with other schemes use TLS anyway
 	CACert, Cert string // files
 	Insecure     bool
-	Proxy        *proxy.Proxy // from --proxy, for all hosts; nil if it names none
-	ProxyGet     bool         // the proxy fetches files itself
-	NoProxy      bool         // --proxy none: no proxy, not even one that the environment names
+	// RSA key exchange too, which reveals the past to whoever gets the server's key
+	NoForwardSecrecy bool
+	Proxy            *proxy.Proxy // from --proxy, for all hosts; nil if it names none
+	ProxyGet         bool         // the proxy fetches files itself
+	NoProxy          bool         // --proxy none: no proxy, not even one that the environment names
 
 	// Who logs in.
 	User                 *url.Userinfo // of -u
