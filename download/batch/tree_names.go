@@ -198,7 +198,9 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 		}
 		b.try(j.Tree, e.Name, false)
 		j.dir.ahead[keyOf(e)] = true
-		b.queue(t, j.file(e))
+		if next := j.file(e); !b.plansAbsent(j, next) {
+			b.queue(t, next)
+		}
 	}
 	return o
 }
