@@ -41,11 +41,12 @@ func (r *run) early(l listed, text *listing.Text) func(line []byte, plain bool) 
 	}
 	l.reader = listing.NewReader(nil, "", l.now)
 	l.exact = map[string][]string{} // so that a name in doubt is not yielded
+	in := children{dir: r.url, inside: r.url.Child("", "")}
 	return func(line []byte, plain bool) {
 		if plain {
 			if l.reader.Passed() {
 				item := text.Last()
-				tell(entryOf(r.url, item.Name, item))
+				tell(in.entry(item.Name, item))
 			}
 			return
 		}

@@ -262,6 +262,7 @@ func (l *listed) items(take bool) iter.Seq2[listing.Item, error] {
 // entries yields the entries of the directory dir, and the lines that are not understood as errors.
 func (l *listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		in := children{dir: dir, inside: dir.Child("", "")}
 		for item, err := range l.items(true) {
 			name := strings.TrimSuffix(item.Name, "/")
 			paths := l.op.Verb == "NLST"
@@ -276,7 +277,7 @@ func (l *listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 				shown := cut(l.mask(item.Name))
 				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, shown, why(err)))
 			default:
-				e = entryOf(dir, name, item)
+				e = in.entry(name, item)
 			}
 			if !yield(e, err) {
 				return
@@ -316,15 +317,49 @@ func (e *Entry) opened(reply answer) {
 	}
 }
 
-// entryOf returns the entry for an item that has this name in dir.
-func entryOf(dir *urlparse.URL, name string, item listing.Item) Entry {
-	kind := urlparse.Typecode("")
+// children makes the entries of a directory. The URLs of files that follow each other share their memory: there may be
+// a million.
+type children struct {
+	dir, inside *urlparse.URL // the directory, and a file in it that has no name yet
+	urls        []urlparse.URL
+	dirs        []string
+}
+
+// together is how many URLs share their memory.
+const together = 16
+
+// entry returns the entry for an item that has this name in the directory.
+func (c *children) entry(name string, item listing.Item) Entry {
 	if item.Mode.IsDir() {
-		kind = urlparse.TypeDir
+		return entryOf(c.dir.Child(name, urlparse.TypeDir), item)
 	}
+	return entryOf(c.url(name), item)
+}
+
+// url returns c.dir.Child(name, "").
+func (c *children) url(name string) *urlparse.URL {
+	n := len(c.inside.Dirs)
+	if len(c.urls) == 0 {
+		c.urls = make([]urlparse.URL, together)
+		c.dirs = make([]string, together*n)
+	}
+	u := &c.urls[0]
+	*u = *c.inside
+	u.Name = name
+	c.urls = c.urls[1:]
+	if n > 0 {
+		u.Dirs = c.dirs[:n:n]
+		copy(u.Dirs, c.inside.Dirs)
+		c.dirs = c.dirs[n:]
+	}
+	return u
+}
+
+// entryOf returns the entry for an item that has this URL.
+func entryOf(u *urlparse.URL, item listing.Item) Entry {
 	return Entry{
 		Name:      item.Name,
-		URL:       dir.Child(name, kind),
+		URL:       u,
 		Mode:      item.Mode,
 		HasPerm:   item.HasPerm,
 		Size:      item.Size,

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,7 +16,8 @@ type Text struct {
 	plain   plainReader
 	blocks  []*block
 	lines   int
-	single  bool // a line does not end in CR
+	kept    strings.Builder // lines that are not plain, one after another; never longer than it was made
+	single  bool            // a line does not end in CR
 }
 
 // mostInBlock is how many lines a block holds.
@@ -76,7 +78,7 @@ func (t *Text) Add(line []byte) bool {
 	p := plainLine{row: row{size: -1}}
 	if !t.plain.read(t.command, line, &p) {
 		b := t.block(false)
-		b.others = append(b.others, string(line))
+		b.others = append(b.others, t.keep(line))
 		return false
 	}
 	b := t.block(true)
@@ -90,6 +92,24 @@ func (t *Text) Add(line []byte) bool {
 		b.dates[0] = true
 	}
 	return true
+}
+
+// mostKept is how many bytes of lines are kept together. A line longer than that has memory of its own.
+const mostKept = 16 << 10
+
+// keep returns a copy of a line. Lines that come one after another share their memory.
+func (t *Text) keep(line []byte) string {
+	if len(line) > mostKept {
+		return string(line)
+	}
+	if t.kept.Cap()-t.kept.Len() < len(line) {
+		size := min(mostKept, max(512, 2*t.kept.Cap()))
+		t.kept = strings.Builder{}
+		t.kept.Grow(max(size, len(line)))
+	}
+	start := t.kept.Len()
+	t.kept.Write(line)
+	return t.kept.String()[start:]
 }
 
 // block returns the last block if it has lines of this kind and is not full, or else a new one. A block after a full one
