@@ -163,21 +163,26 @@ func (r *plainReader) knows(last *string, word []byte) bool {
 func (r *plainReader) takeDate(monthName, dom, last []byte, p *plainLine) bool {
 	month := englishMonth(monthName)
 	day, ok := decimal(dom, 2)
-	if month == 0 || !ok || day == 0 {
+	switch {
+	case month == 0 || !ok || day == 0:
 		return false
-	}
-	if len(last) == 4 {
+	case len(last) == len("2006"):
 		year, ok := decimal(last, 4)
 		p.unit = toDay
 		p.modified = date0(int(year), month, int(day))
 		return ok && year >= 1900 && int(day) <= days(int(year), month)
 	}
-	if len(last) != 5 || last[2] != ':' || month == 2 && day == 29 {
+	return int(day) <= days(2001, month) && r.takeClock(month, int(day), last, p)
+}
+
+// takeClock takes the time of the last such day before now, as clock.lately does.
+func (r *plainReader) takeClock(month, day int, text []byte, p *plainLine) bool {
+	if len(text) != len("15:04") || text[2] != ':' {
 		return false
 	}
-	hour, okHour := decimal(last[:2], 2)
-	minute, okMinute := decimal(last[3:], 2)
-	if !okHour || !okMinute || hour > 23 || minute > 59 || int(day) > days(2001, month) {
+	hour, okHour := decimal(text[:2], 2)
+	minute, okMinute := decimal(text[3:], 2)
+	if !okHour || !okMinute || hour > 23 || minute > 59 {
 		return false
 	}
 	if r.limit == 0 {
@@ -187,9 +192,9 @@ func (r *plainReader) takeDate(monthName, dom, last []byte, p *plainLine) bool {
 	}
 	since := hour*3600 + minute*60
 	p.unit = toMinute
-	p.modified = date0(r.year, month, int(day)) + since
+	p.modified = date0(r.year, month, day) + since
 	if p.modified > r.limit {
-		p.modified = date0(r.year-1, month, int(day)) + since
+		p.modified = date0(r.year-1, month, day) + since
 	}
 	return true
 }
@@ -227,7 +232,7 @@ func englishMonth(name []byte) int {
 func (p *plainLine) certain() bool {
 	first := p.name[0]
 	last := p.name[len(p.name)-1]
-	timeOfDay := p.unit == toMinute
+	letter := 'A' <= first && first <= 'Z'
 	switch {
 	case first == ' ' || last == ' ' || last == '*' || !p.isName():
 		return false
@@ -235,7 +240,7 @@ func (p *plainLine) certain() bool {
 	case p.short && strings.IndexByte("0123456789:.", first) >= 0:
 		return false
 	// a zone, after a time of day
-	case timeOfDay && ('A' <= first && first <= 'Z' || first == '+' || first == '-') && bytes.IndexByte(p.name, ' ') >= 0:
+	case p.unit == toMinute && (letter || first == '+' || first == '-') && bytes.IndexByte(p.name, ' ') >= 0:
 		return false
 	}
 	return !p.mode.IsDir() || !bytes.HasSuffix(p.name, []byte(".DIR;1"))

@@ -112,8 +112,8 @@ func (t *Text) keep(line []byte) string {
 	return t.kept.String()[start:]
 }
 
-// block returns the last block if it has lines of this kind and is not full, or else a new one. A block after a full one
-// becomes as large at once.
+// block returns the last block if it has lines of this kind and is not full, or else a new one. A block after a full
+// one becomes as large at once.
 func (t *Text) block(plain bool) *block {
 	var last *block
 	if n := len(t.blocks); n > 0 {

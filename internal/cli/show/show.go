@@ -70,7 +70,8 @@ type Printer struct {
 // New returns a Printer for the streams. explain returns the text of an error and its exit code; no text means no
 // message.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
-	p := &Printer{Out: &output{Writer: stdout, terminal: IsTerminal(stdout)}, err: stderr, explain: explain, now: time.Now}
+	out := &output{Writer: stdout, terminal: IsTerminal(stdout)}
+	p := &Printer{Out: out, err: stderr, explain: explain, now: time.Now}
 	p.colors.out = Colored(stdout)
 	p.colors.err = Colored(stderr)
 	return p
