@@ -44,6 +44,7 @@ var tables = []table{
 	{"small", "docs/performance.md", measured((*bench).small, costs)},
 	{"large", "docs/performance.md", measured((*bench).large, ratios)},
 	{"library", "docs/performance.md", library},
+	{"listings", "docs/performance.md", listings},
 }
 
 func keys() (all []string) {
