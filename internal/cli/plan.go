@@ -188,7 +188,8 @@ func (r *run) stepLine(s step) []byte {
 func (r *run) columns(action, size, name, reason string) []byte {
 	switch {
 	case !show.IsTerminal(r.print.Out):
-		return []byte(strings.TrimRight(strings.Join([]string{action, size, name, reason}, "\t"), "\t") + "\n")
+		line := strings.TrimRight(action+"\t"+size+"\t"+name+"\t"+reason, "\t")
+		return append([]byte(line), '\n')
 	case reason != "":
 		reason = "  (" + reason + ")"
 	}
