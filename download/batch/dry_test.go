@@ -48,7 +48,7 @@ func leave(t *testing.T, name, text string, at time.Time) {
 // trees and lists with and without digests. It also checks that a dry run fetches nothing and leaves the disk
 // unchanged.
 func TestDry(t *testing.T) {
-	tree := map[string]string{"/t/fetched": "0123456789", "/t/new": "0123456789", "/t/sub/new": "01", "/t/new~1": "", "/t/n\u00e4w": "0123456789"}
+	tree := map[string]string{"/t/fetched": "0123456789", "/t/new": "0123456789", "/t/sub/deeper": "0123456789", "/t/new~1": "", "/t/n\u00e4w": "0123456789"}
 	for name := range lefts {
 		tree["/t/"+name] = "0123456789"
 	}
