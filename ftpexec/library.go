@@ -10,6 +10,7 @@ import (
 
 	"github.com/jlaffaye/ftp"
 
+	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
 
@@ -33,8 +34,9 @@ type library struct {
 	// why the program cannot go on; Read returns it, because the library would keep an error of Write
 	err error
 
-	data     *wire.Data   // of the current transfer
-	finished func() error // receives its final reply
+	data     *wire.Data    // of the current transfer
+	text     *listing.Text // what it has brought, if it is a listing
+	finished func() error  // receives its final reply
 }
 
 func newLibrary(r *run) (*library, error) {
@@ -52,7 +54,9 @@ func newLibrary(r *run) (*library, error) {
 		if l.finished == nil || err != nil {
 			return data, err
 		}
-		return l.run.watch(data), nil
+		list := l.run.receive(data)
+		l.text = list.text
+		return list, nil
 	}))
 	l.conn = conn
 	return l, err
@@ -66,16 +70,18 @@ func (l *library) retrieve(r *run) (io.Reader, *wire.Data, error) {
 	return data, l.data, err
 }
 
-// list returns the lines of the listing of a run. It calls finished to receive the final reply.
-func (l *library) list(r *run, finished func() error) ([]string, error) {
+// list returns the lines of the listing of a run, or nil if none came. It calls finished to receive the final reply.
+func (l *library) list(r *run, finished func() error) (*listing.Text, error) {
 	l.begin(r, finished)
-	return l.conn.NameList(r.goal.op.Arg)
+	_, err := l.conn.NameList(r.goal.op.Arg) // the receiver takes the lines
+	return l.text, err
 }
 
 func (l *library) begin(r *run, finished func() error) {
 	l.run = r
 	l.in = l.in[:0]
 	l.err = nil
+	l.text = nil
 	l.finished = finished
 	l.out.Reset()
 }

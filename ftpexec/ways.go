@@ -3,7 +3,6 @@ package ftpexec
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
@@ -26,14 +25,13 @@ type search struct {
 }
 
 // clear reports whether the ways so far were unknown to the server or empty.
-func (s *search) clear() bool { return s.denied == nil && len(s.odd.lines) == 0 }
+func (s *search) clear() bool { return s.denied == nil && s.odd.text.Len() == 0 }
 
 // goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory.
 func (r *run) goThroughWays() (listed, error) {
 	var so search
 	for {
 		l, err := r.lines()
-		l.lines = slices.DeleteFunc(l.lines, func(line string) bool { return line == "" })
 		if err == nil && r.settles(l, so.clear()) {
 			return r.certain(l), nil
 		}
@@ -54,9 +52,9 @@ func (r *run) goThroughWays() (listed, error) {
 // add records a way that did not list the directory.
 func (s *search) add(l listed, err error) {
 	switch list := l.op.line() == "LIST"; {
-	case err == nil && len(l.lines) == 0:
+	case err == nil && l.text.Len() == 0:
 		s.blank = list
-	case err == nil && len(s.odd.lines) == 0:
+	case err == nil && s.odd.text.Len() == 0:
 		s.odd = l
 	case (l.op.Verb == "MLSD" || list) && !unknownCommand(err):
 		s.denied = err
@@ -80,7 +78,7 @@ func (s *search) end(l listed, err error) (listed, error) {
 // Otherwise an empty listing is wrong, and the Client does not remember NLST for other directories.
 func (r *run) settles(l listed, clear bool) bool {
 	switch {
-	case len(l.lines) > 0:
+	case l.text.Len() > 0:
 		if !l.readable() {
 			return false
 		}
@@ -114,8 +112,8 @@ func (r *run) prefer(listed bool) {
 }
 
 // readable reports whether any line can be read. If "-a" is the only entry, the server took "-a" for the file to list.
-func (l listed) readable() bool {
-	if l.op.Arg != "" && len(l.lines) == 1 && strings.HasSuffix(l.lines[0], " "+l.op.Arg) {
+func (l *listed) readable() bool {
+	if l.op.Arg != "" && strings.HasSuffix(" "+l.text.Only(), " "+l.op.Arg) {
 		return false
 	}
 	for _, err := range l.items(false) {

@@ -118,6 +118,7 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
 		b.count(func(c *counts) { c.Listing-- })
 	}
 	t.Value.dir.ahead = nil
+	t.Value.dir.local = nil
 	return schedule.Done
 }
 
@@ -308,6 +309,8 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 			b.tells(next, e)
 		} else if err := usable(e, taken); err != nil {
 			b.refuse(next, e, err)
+		} else if e.Mode == 0 && b.plansAbsent(j, next) {
+			continue
 		} else if e.Mode == 0 || b.descend(j, next, e) {
 			jobs = append(jobs, next)
 		}

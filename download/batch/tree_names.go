@@ -186,7 +186,8 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 	o.entry = func(x ftpexec.Entry) {
 		seen++
 		e := kept(x)
-		_, begun := j.dir.ahead[keyOf(e)]
+		key := keyOf(e)
+		_, begun := j.dir.ahead[key]
 		if seen <= many || begun || ctx.Err() != nil || e.Mode != 0 {
 			return
 		}
@@ -197,8 +198,10 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 			return
 		}
 		b.try(j.Tree, e.Name, false)
-		j.dir.ahead[keyOf(e)] = true
-		b.queue(t, j.file(e))
+		j.dir.ahead[key] = true
+		if next := j.file(e); !b.plansAbsent(j, next) {
+			b.queue(t, next)
+		}
 	}
 	return o
 }

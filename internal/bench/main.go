@@ -46,6 +46,8 @@ var tables = []table{
 	{"large", "docs/performance.md", measured((*bench).large, ratios)},
 	{"segments", "docs/performance.md", segments},
 	{"defaults", "docs/performance.md", defaults},
+	{"library", "docs/performance.md", library},
+	{"listings", "docs/performance.md", listings},
 }
 
 func keys() (all []string) {
@@ -71,8 +73,12 @@ func run(ctx context.Context, args []string) error {
 	short := f.Bool("short", false, "make everything small, and write nothing")
 	dir := f.String("inside", "", "internal: the directory to work in, set when bench starts itself in new namespaces")
 	root := f.String("root", "", "internal: the top of the repository")
+	task := f.String("library", "", "internal: the task to do with one package, set when bench starts itself to measure it")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *task != "" {
+		return inLibrary(ctx, *task, os.Stdout)
 	}
 	if *only == "chart" {
 		return draw("../..")

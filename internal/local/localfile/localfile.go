@@ -34,6 +34,9 @@ var device = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹
 // Own returns why a component of path has a name that this program reserves, or "". It ignores invisible characters,
 // because some file systems of macOS do.
 func Own(path string) string {
+	if isPlain(path) {
+		return ""
+	}
 	shown := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
 			return -1
@@ -46,6 +49,17 @@ func Own(path string) string {
 		return "has a name that ftpfetch gives its own files"
 	}
 	return ""
+}
+
+// isPlain reports whether a path has only ASCII, and no "tp" as in "ftpfet". Most have not, and millions are asked about.
+func isPlain(path string) bool {
+	for i := range len(path) {
+		c := path[i]
+		if c >= 0x80 || c|0x20 == 'p' && i > 0 && path[i-1]|0x20 == 't' {
+			return false
+		}
+	}
+	return true
 }
 
 // Slack is how much of a second some file systems drop. Two times that differ by at most Slack count as the same.
