@@ -175,7 +175,11 @@ func (b *engine) create(j *job) error {
 	if b.root == nil {
 		return errNoRoot
 	}
-	_, err := b.group.Dirs.Make(b.root, filepath.FromSlash(cmp.Or(j.Path, ".")))
+	dir := filepath.FromSlash(cmp.Or(j.Path, "."))
+	_, err := b.group.Dirs.Make(b.root, dir)
+	if err == nil {
+		b.group.Dirs.Expect(b.root, dir)
+	}
 	return err
 }
 
