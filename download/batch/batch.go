@@ -26,6 +26,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/guard"
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -120,7 +121,8 @@ type Totals struct {
 // may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first. The second fails if it has another URL, or a size or
-// digest that the first does not have; otherwise Run ignores it. To find such files, Run takes some fifty bytes of
+// digest that the first does not have; otherwise Run ignores it. If a directory takes the names of two files for one, as
+// those that ignore the case of letters do, the second fails too. To find such files, Run takes some fifty bytes of
 // memory for each file, unless the only task is a tree.
 //
 // If src has a method Tell(*urlparse.URL, ftpexec.Entry), Run calls it for each file in place of fetching, and saves nothing.
@@ -140,6 +142,7 @@ func Run(
 	}
 	b := &engine{
 		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
 		group: &partfile.Group{
 			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
 		},
@@ -218,7 +221,9 @@ type engine struct {
 	lists  sums.Cache
 	ledger *ledger.Ledger // nil if there is none
 	paths  *claims.Paths  // nil if no two files can have the same path
-	trees  []*job
+	// spellings finds out where two spellings of a name are one file.
+	spellings *disk.Spellings
+	trees     []*job
 
 	trying sync.Mutex
 	// idle maps each pattern of the trees to guesses why it matches nothing; nil once it has matched.

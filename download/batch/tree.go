@@ -118,6 +118,7 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
 		b.count(func(c *counts) { c.Listing-- })
 	}
 	t.Value.dir.ahead = nil
+	t.Value.dir.folded = nil
 	return schedule.Done
 }
 
@@ -310,7 +311,7 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 		next := j.file(e)
 		if b.teller != nil && next.listed >= 0 && e.Mode == 0 {
 			b.tells(next, e)
-		} else if err := usable(e, taken); err != nil {
+		} else if err := b.usable(j, e, taken); err != nil {
 			b.refuse(next, e, err)
 		} else if e.Mode == 0 || b.descend(j, next, e) {
 			jobs = append(jobs, next)

@@ -156,10 +156,9 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	case r.root == nil: // a dry run without a local directory
 		return
 	}
-	most := max(0, cmp.Or(r.MaxDelete, 100))
 	err := s.Delete(ctx, mirror.Deletion{
 		Root:     r.root,
-		Most:     most,
+		Most:     max(0, cmp.Or(r.MaxDelete, 100)),
 		Backup:   r.Backup,
 		Dry:      r.DryRun,
 		Excluded: r.Excluded,
@@ -167,9 +166,6 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	})
 	if ctx.Err() == nil {
 		r.fail("", err)
-	}
-	if r.DryRun && r.plan.totals["delete"] > int64(most) {
-		r.print.Warn(fmt.Sprintf("nothing would be deleted: that is more than --max-delete %d", most))
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -174,6 +173,5 @@ func top(t batch.Task) *urlparse.URL { return t.URLs[0].Child("", "") }
 
 var seed = maphash.MakeSeed()
 
-// key returns the key of a name in the directory whose key is in. Names that mean the same local file have the same
-// key.
-func key(in, name string) uint64 { return maphash.String(seed, localfile.Key(in+name)) }
+// key returns the key of a name in the directory whose key is in.
+func key(in, name string) uint64 { return maphash.String(seed, in+name) }

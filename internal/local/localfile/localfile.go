@@ -108,15 +108,6 @@ func Beside(name, who string) string {
 	return stem + hash
 }
 
-// Key returns a key that is the same for all paths of a file. The file systems of Windows and macOS usually ignore
-// case.
-func Key(path string) string {
-	if goos == "windows" || goos == "darwin" || goos == "ios" {
-		return strings.ToLower(strings.ToUpper(path))
-	}
-	return path
-}
-
 // Unusable returns why name cannot be the name of a local file, or "".
 func Unusable(name string) string {
 	switch {
