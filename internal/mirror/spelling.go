@@ -42,31 +42,19 @@ func (m *missing) local() string {
 	return dir
 }
 
-// found returns what dir finds by a name that it does not have in this spelling, or nil. names has all names in dir.
-func found(files here, dir, name string, names map[string]bool) fs.FileInfo {
-	if names[name] {
-		return nil
-	}
-	info, err := files.Lstat(path.Join(dir, name))
-	if err != nil {
-		return nil
-	}
-	return info
-}
-
-// folds reports whether dir finds what name means by another spelling of it too.
+// folds reports whether dir finds what name means by another spelling of it too. Then it has only one of the two names,
+// if not a third.
 func folds(files here, dir, name string) bool {
 	names, err := files.Names(dir)
 	if err != nil {
 		return false
 	}
-	own, err := files.Lstat(path.Join(dir, name))
 	for _, how := range localfile.Spellings {
 		other := localfile.Respell(name, how)
-		if err != nil || other == "" {
+		if other == "" || names[name] && names[other] {
 			continue
 		}
-		if info := found(files, dir, other, names); info != nil && os.SameFile(info, own) {
+		if _, err := files.Lstat(path.Join(dir, other)); err == nil {
 			return true
 		}
 	}
@@ -91,29 +79,40 @@ type spellings struct {
 	dir   string
 	names map[string]bool // in dir, as it spells them
 	own   map[string]fs.FileInfo
+	named bool              // names has all of own, so that a listed name that it has too is another file
 	other map[string]string // the server's name for each of own that has another there
 }
 
 // spellingsIn returns spellings for names that a listing lacks, and that mean files in dir.
 func spellingsIn(files here, dir string, lost []missing) (*spellings, error) {
 	names, err := files.Names(dir)
-	s := &spellings{here: files, dir: dir, names: names, own: make(map[string]fs.FileInfo), other: make(map[string]string)}
+	s := &spellings{
+		here: files, dir: dir, names: names, named: true,
+		own: make(map[string]fs.FileInfo), other: make(map[string]string),
+	}
 	for _, m := range lost {
 		if info, err := files.Lstat(path.Join(dir, m.name)); err == nil {
 			s.own[m.name] = info
+			s.named = s.named && names[m.name]
 		}
 	}
 	return s, err
 }
 
-// add compares a name of the listing with the names that it lacks.
+// add compares a name of the listing with the names that it lacks. Two names of one file are two files of a mirror only
+// if the directory has both, as for hard links. Some file systems give a file another number for each spelling of its
+// name, and others list names in lower case.
 func (s *spellings) add(name string) {
-	info := found(s.here, s.dir, name, s.names)
-	if info == nil {
+	if s.named && s.names[name] {
+		return
+	}
+	info, err := s.Lstat(path.Join(s.dir, name))
+	if err != nil {
 		return
 	}
 	for own, there := range s.own {
-		if os.SameFile(info, there) {
+		both := s.names[own] && s.names[name]
+		if !both && (os.SameFile(info, there) || localfile.Fold(own) == localfile.Fold(name)) {
 			s.other[own] = name
 		}
 	}
