@@ -53,6 +53,10 @@ type Options struct {
 	// Dry makes Run find out what it would do with each file, and report that in the Plan of the file's last event. Run
 	// fetches nothing and does not change the disk. Without a Root, Run assumes an empty directory.
 	Dry bool
+	// MakeWay, if not nil, is called for a file of a tree where the server has a directory now, or the reverse. It removes
+	// what is at the path, relative to Root, or returns an error, which is that of the task. If Dry is set, it only says
+	// whether it would. Its calls do not overlap, nor do they with those of Events. Without MakeWay the task fails.
+	MakeWay func(path string) error
 	// Events, if not nil, is called for each event. Calls do not overlap, and there are none after Run has returned.
 	Events func(Event)
 }
@@ -142,6 +146,7 @@ func Run(
 	}
 	b := &engine{
 		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		cleared:   make(map[string]bool),
 		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
 		group: &partfile.Group{
 			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
@@ -224,6 +229,9 @@ type engine struct {
 	// spellings finds out where two spellings of a name are one file.
 	spellings *disk.Spellings
 	trees     []*job
+
+	clearing sync.Mutex
+	cleared  map[string]bool // paths for which a dry run would make way
 
 	trying sync.Mutex
 	// idle maps each pattern of the trees to guesses why it matches nothing; nil once it has matched.

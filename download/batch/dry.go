@@ -49,10 +49,12 @@ func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Pla
 	f := b.fetchOf(t, &meter{engine: b, sized: j.size() >= 0})
 	f.Begin = func() error { return t.GivenUp }
 	if b.root != nil && j.Writer == nil {
-		f.Place, err = b.group.Find(b.root, j.Path)
+		f.Place, err = b.find(ctx, j)
 		if err != nil {
 			return p, err
 		}
+	}
+	if f.Place != nil {
 		defer f.Place.Close(false)
 		if err = localfile.IsReport(ctx, f.Place.Path, f.Place.Info); err != nil {
 			return p, err

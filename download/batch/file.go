@@ -85,7 +85,7 @@ func (b *engine) save(
 		if b.root == nil {
 			return result, false, errNoRoot
 		}
-		if f.Place, err = b.group.Find(b.root, j.Path); err != nil {
+		if f.Place, err = b.find(ctx, j); err != nil {
 			return result, false, err
 		}
 		defer func() { f.Place.Close(err != nil) }()

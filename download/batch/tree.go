@@ -63,7 +63,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case err == nil && !b.enters(j, same):
 		return b.listed(ctx, t)
 	case err == nil:
-		err = b.create(j)
+		err = b.create(bounded, j)
 	}
 	switch {
 	case b.freeFiles(t, err):
@@ -167,16 +167,31 @@ func (b *engine) notListed(ctx context.Context, j *job, err error,
 
 // create creates the local directory, even if it stays empty. If only some files are wanted, it does nothing; the files
 // create the directories that they need.
-func (b *engine) create(j *job) error {
+func (b *engine) create(ctx context.Context, j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
 	some := pattern != "" || len(j.Tree.Accept) > 0
-	if b.teller != nil || b.Dry || some && j.Path != "" {
+	if b.teller != nil || some && j.Path != "" {
 		return nil
 	}
-	if b.root == nil {
+	if b.root == nil && !b.Dry {
 		return errNoRoot
 	}
-	dir := filepath.FromSlash(cmp.Or(j.Path, "."))
+	err := b.makeDir(j.Path)
+	if at := b.inTheWay(j.Path, true); (err != nil || b.Dry) && at != "" {
+		err = b.makeWay(ctx, j, at)
+		if err == nil {
+			err = b.makeDir(j.Path)
+		}
+	}
+	return err
+}
+
+// makeDir makes the directory of a tree, except in a dry run.
+func (b *engine) makeDir(dir string) error {
+	if b.Dry {
+		return nil
+	}
+	dir = filepath.FromSlash(cmp.Or(dir, "."))
 	_, err := b.group.Dirs.Make(b.root, dir)
 	if err == nil {
 		b.group.Dirs.Expect(b.root, dir)

@@ -216,7 +216,7 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 		if localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) {
 			return
 		}
-		if b.create(j) != nil || j.dir.respelled(e.Name, j.dir.ahead) {
+		if b.create(ctx, j) != nil || j.dir.respelled(e.Name, j.dir.ahead) {
 			return
 		}
 		b.try(j.Tree, e.Name, false)

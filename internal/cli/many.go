@@ -78,7 +78,12 @@ func (r *run) round(ctx context.Context) {
 	}
 	tell := &teller{Source: tree, run: r}
 	reported := localfile.WithReport(ctx, r.report.Info())
-	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx))
+	options := r.options(ctx)
+	if r.Delete && r.root != nil {
+		way := &mirror.Way{Source: tree, Deletion: r.deletion()}
+		options.MakeWay = way.Make
+	}
+	totals, err := r.Batch(reported, r.from(tree, tell), tasks, options)
 	switch {
 	case ctx.Err() != nil:
 		r.interrupted(ctx)
@@ -156,16 +161,21 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	case r.root == nil: // a dry run without a local directory
 		return
 	}
-	err := s.Delete(ctx, mirror.Deletion{
+	err := s.Delete(ctx, r.deletion())
+	if ctx.Err() == nil {
+		r.fail("", err)
+	}
+}
+
+// deletion says how to delete, as the flags say.
+func (r *run) deletion() mirror.Deletion {
+	return mirror.Deletion{
 		Root:     r.root,
 		Most:     max(0, cmp.Or(r.MaxDelete, 100)),
 		Backup:   r.Backup,
 		Dry:      r.DryRun,
 		Excluded: r.Excluded,
 		Tell:     r.deleted,
-	})
-	if ctx.Err() == nil {
-		r.fail("", err)
 	}
 }
 

@@ -66,10 +66,15 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	defer l.Close()
 	lost, left, err := s.candidates(d, l)
 	var tooMany error
-	if n := len(lost) + len(left); n > d.Most {
+	cleared := int(s.cleared.Load())
+	if n := len(lost) + len(left) + cleared; n > max(d.Most, cleared) {
 		files := printable.Count(int64(n), "file", "files")
+		nothing := "nothing deleted"
+		if cleared > 0 {
+			nothing = "nothing else deleted"
+		}
 		tooMany = &localfile.Error{Path: d.Root.Name(), Reason: fmt.Sprintf(
-			"nothing deleted: %s would go, more than --max-delete %d (--dry-run shows them)", files, d.Most)}
+			"%s: %s would go, more than --max-delete %d (--dry-run shows them)", nothing, files, d.Most)}
 		if !d.Dry {
 			return tooMany
 		}
@@ -145,8 +150,11 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 
 // why returns the reason why the file is deleted.
 func (m *missing) why() string {
-	if m.left {
+	switch {
+	case m.left:
 		return "left out by the filters"
+	case m.kinds != "":
+		return m.kinds
 	}
 	return "no longer on the server"
 }

@@ -50,7 +50,8 @@ type Source struct {
 	Filter
 	Trees []batch.Task // trees whose files may be deleted
 
-	left atomic.Int64 // number of unwanted files
+	left    atomic.Int64 // number of unwanted files
+	cleared atomic.Int64 // number of files that a Way has removed
 	mu   sync.Mutex
 	// seen has the keys of all entries, and, with the name ".", of the directories that were listed whole.
 	seen    map[uint64]struct{}

@@ -28,6 +28,7 @@ type missing struct {
 	login   string        // login directory when it was fetched; "" if unknown
 	tree    int           // index of its tree
 	names   []string      // its path below the tree, as the server spells it
+	kinds   string        // the server has something of another kind in its place; "" if not
 }
 
 // kind returns TypeDir if the listing lacks a directory above the file.

@@ -188,6 +188,8 @@ var Shortages = []error{
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
+	// ErrKind means that a file is where a directory is needed, or the reverse.
+	ErrKind = errors.New("another kind of file is in the way")
 	// ErrTaken means that another file of the run has the path.
 	ErrTaken = errors.New("another file of the run has the path")
 	// ErrOther means that the existing file is not the file to retrieve. The Reason says what to do.
