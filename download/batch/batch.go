@@ -144,16 +144,7 @@ func Run(
 	if err := o.check(src); err != nil {
 		return Totals{}, err
 	}
-	b := &engine{
-		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
-		cleared:   make(map[string]bool),
-		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
-		group: &partfile.Group{
-			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
-		},
-	}
-	b.group.Dirs.Keep = 16 // keep some directories open for the next file
-	b.teller, _ = src.(teller)
+	b := newEngine(ctx, src, o)
 	if o.Dry {
 		o.Ledger = unwritten(o)
 	}
@@ -194,6 +185,21 @@ func Run(
 		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
 			t.Complete, t.Files, t.Listing+t.Unlisted)
 	}
+}
+
+// newEngine returns the state of a run before it begins. Some directories stay open for the next file.
+func newEngine(ctx context.Context, src download.Source, o Options) *engine {
+	b := &engine{
+		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		cleared:   make(map[string]bool),
+		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
+		group: &partfile.Group{
+			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
+		},
+	}
+	b.group.Dirs.Keep = 16
+	b.teller, _ = src.(teller)
+	return b
 }
 
 // check returns an error if the options are wrong, whatever the tasks.

@@ -49,7 +49,10 @@ func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Pla
 	f := b.fetchOf(t, &meter{engine: b, sized: j.size() >= 0})
 	f.Begin = func() error { return t.GivenUp }
 	if b.root != nil && j.Writer == nil {
-		f.Place, err = b.find(ctx, j)
+		f.Place, err = b.group.Find(b.root, j.Path)
+		if err != nil {
+			f.Place, err = b.findAgain(ctx, j, err)
+		}
 		if err != nil {
 			return p, err
 		}

@@ -42,14 +42,14 @@ func (b *engine) otherKind(at string) error {
 	return &localfile.Error{Path: disk.Below(b.root, filepath.FromSlash(at)), Reason: what, Err: localfile.ErrKind}
 }
 
-// find returns the place of a file. If something of another kind is in its way, find makes way for it, or returns an
-// error that says what it is. In a dry run the place is nil if way would be made.
-func (b *engine) find(ctx context.Context, j *job) (*partfile.Place, error) {
-	place, err := b.group.Find(b.root, j.Path)
-	if err == nil || j.in == nil {
-		return place, err
+// findAgain returns the place of a file that could not be found because of err. If something of another kind is in its
+// way, findAgain makes way for it, or returns an error that says what it is. In a dry run the place is nil if way would
+// be made.
+func (b *engine) findAgain(ctx context.Context, j *job, err error) (*partfile.Place, error) {
+	at := ""
+	if j.in != nil {
+		at = b.inTheWay(j.Path, false)
 	}
-	at := b.inTheWay(j.Path, false)
 	if at == "" {
 		return nil, err
 	}

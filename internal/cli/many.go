@@ -78,12 +78,7 @@ func (r *run) round(ctx context.Context) {
 	}
 	tell := &teller{Source: tree, run: r}
 	reported := localfile.WithReport(ctx, r.report.Info())
-	options := r.options(ctx)
-	if r.Delete && r.root != nil {
-		way := &mirror.Way{Source: tree, Deletion: r.deletion()}
-		options.MakeWay = way.Make
-	}
-	totals, err := r.Batch(reported, r.from(tree, tell), tasks, options)
+	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx, tree))
 	switch {
 	case ctx.Err() != nil:
 		r.interrupted(ctx)
@@ -117,8 +112,8 @@ func (r *run) round(ctx context.Context) {
 }
 
 // options returns the options of a batch of many files.
-func (r *run) options(ctx context.Context) *batch.Options {
-	return &batch.Options{
+func (r *run) options(ctx context.Context, tree *mirror.Source) *batch.Options {
+	o := &batch.Options{
 		Jobs:    r.Jobs,
 		PerHost: r.PerHost,
 		Each:    r.File,
@@ -127,6 +122,11 @@ func (r *run) options(ctx context.Context) *batch.Options {
 		Dry:     r.DryRun,
 		Events:  func(e batch.Event) { r.event(ctx, e) },
 	}
+	if r.Delete && r.root != nil {
+		way := &mirror.Way{Source: tree, Deletion: r.deletion()}
+		o.MakeWay = way.Make
+	}
+	return o
 }
 
 // ledger returns the name of the ledger of the output directory, or "" for none. Each shard of a list has its own.

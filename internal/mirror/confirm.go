@@ -96,24 +96,33 @@ func (q *inquiry) ask(ctx context.Context, lost []missing) (gone []missing, err 
 	// the URL does not depend on the login directory
 	rooted := len(in.Dirs) > 0 && strings.HasPrefix(in.Dirs[0], "/")
 	for _, m := range lost {
-		reply := said[m.name]
 		_, spelled := other[m.name]
-		switch {
-		case spelled && m.kind() != urlparse.TypeDir: // the server has it by another spelling of its name
-		case spelled:
-			q.unproved.add(m.path, "the server has its directory by another spelling of the name")
-		case reply.exists:
-		case !reply.denies:
-			q.unproved.add(m.path, reply.why())
-		case rooted || login != "" && login == m.login:
+		same := rooted || login != "" && login == m.login
+		if q.gone(m, spelled, said[m.name], login, same) {
 			gone = append(gone, m)
-		default:
-			q.strange = &localfile.Error{Path: m.path, Reason: fmt.Sprintf(
-				"is kept, as all files that were not fetched from the login directory %q: "+
-					"delete it yourself, or write a URL from the root (%%2F)", login)}
 		}
 	}
 	return gone, err
+}
+
+// gone reports whether the server's reply about m proves that it is gone. Otherwise m stays, and gone records why.
+// spelled means that a listed name means m here; same, that m was fetched from the present login directory.
+func (q *inquiry) gone(m missing, spelled bool, r reply, login string, same bool) bool {
+	switch {
+	case spelled && m.kind() != urlparse.TypeDir: // the server has it by another spelling of its name
+	case spelled:
+		q.unproved.add(m.path, "the server has its directory by another spelling of the name")
+	case r.exists:
+	case !r.denies:
+		q.unproved.add(m.path, r.why())
+	case same:
+		return true
+	default:
+		q.strange = &localfile.Error{Path: m.path, Reason: fmt.Sprintf(
+			"is kept, as all files that were not fetched from the login directory %q: "+
+				"delete it yourself, or write a URL from the root (%%2F)", login)}
+	}
+	return false
 }
 
 // again lists the directory of a place, which must still lack the names. It returns the login directory, and a file that

@@ -96,7 +96,8 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 func (q *inquiry) unwanted(left []missing) (sure []missing) {
 	for _, m := range left {
 		if foldsAnywhere(q.here, m.path) {
-			q.unproved.add(m.path, "its directory takes other spellings of the name for it, and the filters may want one")
+			const why = "its directory takes other spellings of the name for it, and the filters may want one"
+			q.unproved.add(m.path, why)
 		} else {
 			sure = append(sure, m)
 		}

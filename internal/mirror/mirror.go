@@ -52,7 +52,7 @@ type Source struct {
 
 	left    atomic.Int64 // number of unwanted files
 	cleared atomic.Int64 // number of files that a Way has removed
-	mu   sync.Mutex
+	mu      sync.Mutex
 	// seen has the keys of all entries, and, with the name ".", of the directories that were listed whole.
 	seen    map[uint64]struct{}
 	witness map[int]*urlparse.URL // for each of Trees, a file that the server has

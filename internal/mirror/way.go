@@ -85,7 +85,9 @@ func (w *Way) saved(at string, l *ledger.Ledger) (map[string]missing, error) {
 			if !covers {
 				continue
 			}
+			w.Source.mu.Lock() // listings arrive meanwhile
 			m := w.lookUp(t, strings.Split(below, "/"))
+			w.Source.mu.Unlock()
 			m.path = file
 			if m.url.Key() == urls.KeyOf(r.URL) && m.find(w.Root, l) {
 				saved[file] = m
