@@ -3,6 +3,7 @@ package ftpexec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
@@ -27,9 +28,9 @@ type search struct {
 // clear reports whether the ways so far were unknown to the server or empty.
 func (s *search) clear() bool { return s.denied == nil && s.odd.text.Len() == 0 }
 
-// goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory.
-func (r *run) goThroughWays() (listed, error) {
-	var so search
+// goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory. so has
+// the results of earlier connections, if the ways need several.
+func (r *run) goThroughWays(so *search) (listed, error) {
 	for {
 		l, err := r.lines()
 		if err == nil && r.settles(l, so.clear()) {
@@ -56,7 +57,7 @@ func (s *search) add(l listed, err error) {
 		s.blank = list
 	case err == nil && s.odd.text.Len() == 0:
 		s.odd = l
-	case (l.op.Verb == "MLSD" || list) && !unknownCommand(err):
+	case err != nil && (l.op.Verb == "MLSD" || list) && !unknownCommand(err):
 		s.denied = err
 	}
 }
@@ -75,11 +76,12 @@ func (s *search) end(l listed, err error) (listed, error) {
 // settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
 // counts only if the same LIST has listed something before, because some servers treat "-a" as a name, and others run
 // an ls that does not exist. clear means that the server did not know the ways before, or that they were empty.
-// Otherwise an empty listing is wrong, and the Client does not remember NLST for other directories.
+// Otherwise an empty listing is wrong, even with a line such as "total 0", and the Client does not remember NLST for
+// other directories.
 func (r *run) settles(l listed, clear bool) bool {
 	switch {
 	case l.text.Len() > 0:
-		if !l.readable() {
+		if !l.readable() || !clear && !l.shows() {
 			return false
 		}
 		if clear || l.op.Verb != "NLST" {
@@ -122,4 +124,15 @@ func (l *listed) readable() bool {
 		}
 	}
 	return false
+}
+
+// shows reports whether l has an entry, or at least names the directory itself, as ls does for an empty directory.
+func (l *listed) shows() bool {
+	for _, err := range l.items(false) {
+		if err == nil {
+			return true
+		}
+	}
+	itself := func(line string) bool { return strings.HasSuffix(strings.TrimRight(line, "\r"), " .") }
+	return slices.ContainsFunc(l.text.Lines(), itself)
 }

@@ -27,6 +27,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/guard"
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -54,6 +55,10 @@ type Options struct {
 	// Dry makes Run find out what it would do with each file, and report that in the Plan of the file's last event. Run
 	// fetches nothing and does not change the disk. Without a Root, Run assumes an empty directory.
 	Dry bool
+	// MakeWay, if not nil, is called for a file of a tree where the server has a directory now, or the reverse. It removes
+	// what is at the path, relative to Root, or returns an error, which is that of the task. If Dry is set, it only says
+	// whether it would. Its calls do not overlap, nor do they with those of Events. Without MakeWay the task fails.
+	MakeWay func(path string) error
 	// Events, if not nil, is called for each event. Calls do not overlap, and there are none after Run has returned.
 	Events func(Event)
 }
@@ -122,7 +127,8 @@ type Totals struct {
 // may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first. The second fails if it has another URL, or a size or
-// digest that the first does not have; otherwise Run ignores it. To find such files, Run takes some fifty bytes of
+// digest that the first does not have; otherwise Run ignores it. If a directory takes the names of two files for one, as
+// those that ignore the case of letters do, the second fails too. To find such files, Run takes some fifty bytes of
 // memory for each file, unless the only task is a tree.
 //
 // If src has a method Tell(*urlparse.URL, ftpexec.Entry), Run calls it for each file in place of fetching, and saves nothing.
@@ -140,14 +146,7 @@ func Run(
 	if err := o.check(src); err != nil {
 		return Totals{}, err
 	}
-	b := &engine{
-		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
-		group: &partfile.Group{
-			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
-		},
-	}
-	b.group.Dirs.Keep = 16 // keep some directories open for the next file
-	b.teller, _ = src.(teller)
+	b := newEngine(ctx, src, o)
 	if o.Dry {
 		o.Ledger = unwritten(o)
 	}
@@ -190,6 +189,21 @@ func Run(
 	}
 }
 
+// newEngine returns the state of a run before it begins. Some directories stay open for the next file.
+func newEngine(ctx context.Context, src download.Source, o Options) *engine {
+	b := &engine{
+		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		cleared:   make(map[string]bool),
+		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
+		group: &partfile.Group{
+			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
+		},
+	}
+	b.group.Dirs.Keep = 16
+	b.teller, _ = src.(teller)
+	return b
+}
+
 // check returns an error if the options are wrong, whatever the tasks.
 func (o *Options) check(src download.Source) error {
 	switch {
@@ -220,7 +234,12 @@ type engine struct {
 	lists  sums.Cache
 	ledger *ledger.Ledger // nil if there is none
 	paths  *claims.Paths  // nil if no two files can have the same path
-	trees  []*job
+	// spellings finds out where two spellings of a name are one file.
+	spellings *disk.Spellings
+	trees     []*job
+
+	clearing sync.Mutex
+	cleared  map[string]bool // paths for which a dry run would make way
 
 	trying sync.Mutex
 	// idle maps each pattern of the trees to guesses why it matches nothing; nil once it has matched.

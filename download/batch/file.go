@@ -85,7 +85,11 @@ func (b *engine) save(
 		if b.root == nil {
 			return result, false, errNoRoot
 		}
-		if f.Place, err = b.group.Find(b.root, j.Path); err != nil {
+		f.Place, err = b.group.Find(b.root, j.Path)
+		if err != nil {
+			f.Place, err = b.findAgain(ctx, j, err)
+		}
+		if err != nil {
 			return result, false, err
 		}
 		defer func() { f.Place.Close(err != nil) }()

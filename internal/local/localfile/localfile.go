@@ -122,15 +122,6 @@ func Beside(name, who string) string {
 	return stem + hash
 }
 
-// Key returns a key that is the same for all paths of a file. The file systems of Windows and macOS usually ignore
-// case.
-func Key(path string) string {
-	if goos == "windows" || goos == "darwin" || goos == "ios" {
-		return strings.ToLower(strings.ToUpper(path))
-	}
-	return path
-}
-
 // Unusable returns why name cannot be the name of a local file, or "".
 func Unusable(name string) string {
 	switch {
@@ -211,6 +202,8 @@ var Shortages = []error{
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
+	// ErrKind means that a file is where a directory is needed, or the reverse.
+	ErrKind = errors.New("another kind of file is in the way")
 	// ErrTaken means that another file of the run has the path.
 	ErrTaken = errors.New("another file of the run has the path")
 	// ErrOther means that the existing file is not the file to retrieve. The Reason says what to do.
