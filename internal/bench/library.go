@@ -48,6 +48,14 @@ var libraryRows = []libraryRow{
 			"UNIX.group=0;UNIX.groupname=root;UNIX.mode=0644;UNIX.owner=0;UNIX.ownername=root; name%07[1]d\r\n"),
 		ours: ourEntries, theirs: theirEntries,
 	},
+	{
+		title: "2,000 files of 4 KiB on one connection", times: 1,
+		serve: func(ctx context.Context, b *bench) (librarySite, error) {
+			addr, name, end, err := serveSmall(ctx, b)
+			return librarySite{addr, name, end}, err
+		},
+		ours: ourSmall, theirs: theirSmall,
+	},
 }
 
 // listedNames is how many names the directory of the listings has.
