@@ -17,6 +17,7 @@ type verb struct {
 	stage   Stage
 	refused error // what a refusal means; nil if the server may refuse the command
 	finds   bool  // 550 means that the file it names does not exist; MLSD and LIST name none
+	names   bool  // its argument is the name of a file
 	basic   bool  // every server has it
 	lists   bool  // it lists a directory
 	null    bool  // without an argument it is sent with a null argument: "CWD "
@@ -43,7 +44,7 @@ func init() {
 	unreachable := func(_ *run, st step) bool {
 		return st.about != nil && st.about.gone != nil && !st.back
 	}
-	fact := verb{stage: StageTransfer, needless: unreachable, kept: (*run).tell}
+	fact := verb{stage: StageTransfer, names: true, needless: unreachable, kept: (*run).tell}
 	passive := verb{stage: StageTransfer, refused: errPassive, needless: ready, judged: (*run).ported}
 	active := passive
 	active.refused = errActive
@@ -82,7 +83,7 @@ func init() {
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
 		"REST": {stage: StageTransfer, refused: ErrNoRestart,
 			right: func(r wire.Reply) bool { return r.First() == 3 }},
-		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, judged: (*run).began},
+		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, names: true, judged: (*run).began},
 		"NLST": names,
 		"LIST": entries,
 		"MLSD": entries,
@@ -92,14 +93,12 @@ func init() {
 // judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and records what it says.
 // An error ends the run.
 func (r *run) judge(st step, reply wire.Reply) error {
-	v := verbs[st.Verb]
-	// aioftp handles commands that arrive together concurrently, so replies may come in another order: "not
-	// implemented" for a command that every server has is probably the reply to another one that was sent with it.
-	if v.basic && len(r.out) > 0 && (reply.Code == 500 || reply.Code == 502) {
+	if r.disordered(st, reply) {
 		r.conn.Abandon(wire.Disorder(reply))
 		return r.conn.Err()
 	}
-	switch {
+	r.recall(st)
+	switch v := verbs[st.Verb]; {
 	case v.judged != nil:
 		return v.judged(r, st, reply)
 	case v.right != nil && !v.right(reply), reply.First() == 1:
@@ -298,6 +297,9 @@ var aborts = lazy.Regexp(`(?i)abort|fail`)
 func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
 	op := r.goal.op
 	reply, err := r.conn.Finish(alone)
+	if errors.Is(r.conn.Err(), wire.ErrDisorder) || err == nil && !belongs(op.Verb, reply.Code) {
+		r.loseOrder("one command at a time from the next connection on")
+	}
 	if err != nil {
 		return nil, r.failure(step{Command: op}, err)
 	}

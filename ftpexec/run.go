@@ -41,6 +41,7 @@ type run struct {
 	queue      []step // not yet sent
 	out        []step // sent and not answered
 	advanced   bool   // the port was asked for at the end of the last transfer
+	loggingIn  bool   // the last flight has a PASS, and more
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -161,11 +162,13 @@ func (r *run) adapt(err error, reused bool) bool {
 	case errors.Is(err, errUnexpected), local:
 		return false
 	case r.foreseen(err):
+	case !r.sequential && (errors.Is(err, wire.ErrDisorder) || errors.Is(err, wire.ErrStray) && !reused):
+		r.loseOrder("trying again, one command at a time")
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 	case errors.As(err, new(*wire.AheadError)) && !r.sequential:
 		// It was not sequential in this attempt: another session may have learned it since.
-		r.learn(func(h *habits) { h.sequential = true })
+		r.learn(isSequential)
 		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
 	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
 		r.learn(func(h *habits) { h.noEPSV = true })
@@ -291,6 +294,7 @@ func (r *run) send() (step, error) {
 	if len(flight) == 0 {
 		return step{}, nil
 	}
+	r.loggingIn = len(flight) > 1 && slices.ContainsFunc(r.out, func(st step) bool { return st.Verb == "PASS" })
 	return r.out[0], r.conn.Send(flight...)
 }
 

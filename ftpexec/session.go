@@ -54,6 +54,7 @@ type link struct {
 	spurned int
 	// active mode: the port that EPRT or PORT names
 	listens int
+	recent  [4]string // the names of the last files that were asked about, the latest first
 }
 
 // dial replaces the connection by a new one, which is not open yet.
@@ -186,7 +187,8 @@ func (s *session) learn(change func(*habits)) {
 	change(&s.host.habits)
 }
 
-func isLate(h *habits) { h.late = true }
+func isLate(h *habits)       { h.late = true }
+func isSequential(h *habits) { h.sequential = true }
 
 const allInUse = "all connections that the server may have are in use: waiting for one"
 

@@ -86,7 +86,7 @@ func TestTLSFailures(t *testing.T) {
 		{"certificate", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLS},
 		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 unencrypted, please")}, ftpexec.ErrProtocol},
 		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
-		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrTLSUnavailable},
+		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrProtocol},
 		{"closed", []testserver.Action{testserver.End(testserver.Closed)}, ftpexec.ErrLost},
 		{"PROT", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLSUnavailable},
 	}

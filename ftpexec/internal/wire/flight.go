@@ -41,7 +41,7 @@ func (c *Conn) Send(flight ...Line) error {
 		return err
 	}
 	if c.br.Buffered() > 0 {
-		return c.fail(errStray)
+		return c.fail(ErrStray)
 	}
 	c.out = flight
 	c.flightSize = len(flight)
@@ -99,7 +99,7 @@ func (c *Conn) Receive() (r Reply, err error) {
 func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
 	r, err := c.read(limit)
 	if err == nil && !transfer && (r.Code == 226 || r.Code == 426) {
-		err = errStray
+		err = Disorder(r)
 	}
 	return r, err
 }
@@ -120,7 +120,7 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 	case err == nil && r.First() == 1:
 		err = &ReplyError{r, ErrProtocol}
 	case err == nil && c.br.Buffered() > 0:
-		err = errStray
+		err = ErrStray
 	}
 	return r, c.fail(err)
 }
@@ -293,7 +293,8 @@ func (c *Conn) Advance(line Line) {
 var refusals = []int{425, 450, 500, 501, 502, 503, 504, 522, 530}
 
 // finalReply returns the final reply of the transfer. Some servers first answer the command that Advance sent: with a
-// port, or with a refusal. A refusal counts as that answer only if a positive final reply follows.
+// port, or with a refusal. A refusal counts as that answer only if a positive final reply follows. After a port the
+// connection cannot be used again: replies are out of order, and the next one may be too.
 func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
 		return *c.final, nil
@@ -309,6 +310,10 @@ func (c *Conn) finalReply() (Reply, error) {
 	final, err := c.readFinal(limit)
 	if !first.opens() && (err != nil || !final.OK() || final.opens()) {
 		return first, nil
+	}
+	if first.opens() {
+		c.fail(Disorder(first))
+		return final, err
 	}
 	c.advanceReply = &first
 	return final, err
