@@ -39,6 +39,8 @@ var (
 	ErrTimeout = wire.ErrTimeout
 	// ErrTruncated means fewer or more bytes than announced, or that the server reports a failure.
 	ErrTruncated = wire.ErrTruncated
+	// ErrNoData is joined with ErrTruncated if the server began a transfer and then refused it (4yz, 5yz) without a byte.
+	ErrNoData = errors.New("no data came")
 	// ErrLogin means that USER, PASS or ACCT was refused.
 	ErrLogin = errors.New("login refused")
 	// ErrNoCredentials means that the URL has no password and Credentials supplied none.
@@ -46,7 +48,7 @@ var (
 	// ErrRefused means that another command was refused. Error.Op says which.
 	ErrRefused = errors.New("refused")
 	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with
-	// 550 or 450.
+	// 550 or 450, or RETR with 551 or 425 after SIZE was refused.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
 	// ErrNoRestart means that REST was refused, or an offset in ASCII type.
 	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
@@ -145,6 +147,9 @@ type Error struct {
 	Err error
 
 	answer answer // Reply for decisions; nil if there was none
+	final  bool   // although the code is 4yz
+	// RETR was refused for a reason that the server does not say
+	perhapsDirectory bool
 }
 
 // Error returns one line that is safe to print on a terminal. It contains no password.
@@ -201,7 +206,7 @@ func Retryable(err error) bool {
 
 func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
-	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
+	if stopped || e.final || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial) || localfile.Failed(e.Err) {
 		return false
 	}
 	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||
@@ -299,6 +304,13 @@ func (e *Error) refuse(op Command) {
 	case verbs[op.Verb].finds && e.absence():
 		e.Err = ErrNotFound
 	}
+}
+
+// isDirectory makes e, a refused RETR, say that the URL names a directory.
+func (e *Error) isDirectory() {
+	e.Err = and(errTransfer, ErrIsDirectory)
+	e.Hint = `End the URL in "/" to list it`
+	e.perhapsDirectory = false
 }
 
 // absence reports whether the reply, to a command that names a file, means that there is no such file.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -40,7 +41,7 @@ var verbs map[string]verb
 func init() {
 	insecure := func(r *run, _ step) bool { return !r.conn.Secure() }
 	ready := func(r *run, _ step) bool { return r.port != 0 }
-	admitted := func(r *run, _ step) bool { return r.admitted }
+	admitted := func(r *run, _ step) bool { return r.admitted && !r.known().wantsPASS }
 	unreachable := func(_ *run, st step) bool {
 		return st.about != nil && st.about.gone != nil && !st.back
 	}
@@ -98,6 +99,10 @@ func (r *run) judge(st step, reply wire.Reply) error {
 		return r.conn.Err()
 	}
 	r.recall(st)
+	if r.passDue(st, reply) {
+		r.conn.Abandon(errPASSDue)
+		return r.conn.Err()
+	}
 	switch v := verbs[st.Verb]; {
 	case v.judged != nil:
 		return v.judged(r, st, reply)
@@ -131,7 +136,7 @@ func (r *run) secured(st step, reply wire.Reply) error {
 // count if the server admitted the user without it.
 func (r *run) entered(st step, reply wire.Reply) error {
 	switch {
-	case st.Verb == "PASS" && r.admitted,
+	case st.Verb == "PASS" && r.admitted && reply.First() > 2,
 		st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
 		return nil
 	case reply.Code == 332 && st.Verb != "ACCT":
@@ -139,10 +144,24 @@ func (r *run) entered(st step, reply wire.Reply) error {
 		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
 	case reply.OK():
 		r.admitted = true
+		r.authenticated = r.authenticated || st.Verb == "PASS"
 		r.spent = false
 		return nil
 	}
 	return r.refused(st, reply)
+}
+
+// errPASSDue means that a server that admitted the user without a password refuses commands as long as none is sent.
+var errPASSDue = errors.New("the server wants PASS although it admitted the user without")
+
+// passDue reports whether a refusal means errPASSDue, and a password can be sent.
+func (r *run) passDue(st step, reply wire.Reply) bool {
+	stage := verbs[st.Verb].stage
+	if reply.Code != 530 || stage == StageConnect || stage == StageLogin || !r.admitted || r.authenticated {
+		return false
+	}
+	_, written := r.url.User.Password()
+	return (r.url.User == nil || written || r.client.Credentials != nil) && !r.known().wantsPASS
 }
 
 // moved records the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves
@@ -259,11 +278,30 @@ func (r *run) began(st step, reply wire.Reply) error {
 	}
 	r.spurned = 0
 	r.conn.Began(reply, lists)
-	// With an offset the number may count only the rest.
-	if r.file.info.Size < 0 && r.goal.offset == 0 {
-		r.file.info.opened(r.answer(st, reply))
-	}
+	r.opened(st, reply)
 	return nil
+}
+
+// opened takes the size from the reply that starts a transfer. With an offset the number may count only the rest. Where
+// SIZE has another number, one of the two is right: SIZE may count the text of a link, and the 150 may have lost digits.
+// What has come of an earlier file of the server shows which. Until then the larger number counts.
+func (r *run) opened(st step, reply wire.Reply) {
+	size := r.file.info.Size
+	if r.goal.offset > 0 || verbs[st.Verb].lists || !strings.Contains(reply.Raw, " bytes") ||
+		size >= 0 && strings.Contains(reply.Raw, strconv.FormatInt(size, 10)+" bytes") {
+		return
+	}
+	n := announcedIn(r.answer(st, reply))
+	counts := r.known().counts
+	switch {
+	case n < 0, n == size:
+	case size < 0, counts == "150", counts == "" && n > size:
+		r.file.info.Size = n
+		r.file.by150 = true
+		r.file.other = size
+	default:
+		r.file.other = n
+	}
 }
 
 // notBegun returns the error for a refused transfer.
@@ -272,21 +310,50 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 		return errNoEntries
 	}
 	// A server may keep the offset of REST for the RETR after the one it refused.
-	r.spent = r.goal.offset > 0
+	// A relay may say 425 in place of the server's refusal, and then take that refusal for the next reply.
+	r.spent = r.goal.offset > 0 || reply.Code == 425
 	if err := r.conn.DataFailure(); localfile.Failed(err) {
 		return r.failure(st, err) // it is the cause of the refusal
 	}
 	e := r.refused(st, reply)
+	r.explain(st, e)
+	return e
+}
+
+// explain finds out why RETR was refused with e, by what the server has said to SIZE.
+func (r *run) explain(st step, e *Error) {
+	found := r.file.info.Size >= 0
 	switch {
-	case e.Err != ErrNotFound || st.Verb != "RETR":
+	case st.Verb != "RETR" || e.general() || e.answer.means(denied):
 	case e.answer.means(directory):
-		e.Err = and(errTransfer, ErrIsDirectory)
-		e.Hint = `End the URL in "/" to list it`
-	case r.file.info.Size >= 0: // SIZE has found the file, so there is another reason
+		e.isDirectory()
+	case found: // there is another reason
 		e.Err = errTransfer
 		e.Hint = ""
+		e.perhapsDirectory = e.Code == 550 || e.Code == 551
+	case e.Code == 550, e.Code == 500:
+	case r.missing(e.Code):
+		e.Err = ErrNotFound
+		e.final = true
+	default:
+		e.perhapsDirectory = e.Code == 551
 	}
-	return e
+}
+
+// missing reports whether the server has refused SIZE too, so that the refusal of RETR with this code means that there
+// is no such file. 425 has another meaning, unless the words to SIZE are clear.
+func (r *run) missing(code int) bool {
+	refusal := r.file.noSize
+	if refusal == nil || slices.Contains([]int{500, 501, 502, 503, 504, 530}, refusal.Code) {
+		return false
+	}
+	switch code {
+	case 450, 551:
+		return true
+	case 425:
+		return r.answer(step{Command: withArg("RETR", r.url.Name)}, *refusal).means(absent)
+	}
+	return false
 }
 
 // aborts matches every wording of [aborted], in less time.
@@ -310,6 +377,7 @@ func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
 	e.take(reply, r.answer(step{Command: op}, reply))
 	if reply.First() == 5 && n == 0 { // refused, although 150 came first
 		e.refuse(op)
+		r.explain(step{Command: op}, e)
 	} else if e.Err = incomplete(op, reply, e.answer); e.Err == nil {
 		return &reply, nil
 	}

@@ -63,7 +63,7 @@ func TestReplyOfAnotherCommand(t *testing.T) {
 				if err != nil || s.Connections() != 2 {
 					t.Errorf("got %q, %v on %d connections, want it to work on the second: %q", got, err, s.Connections(), s.Commands())
 				}
-				wantContentsOf(t, c, s, "/b/four.txt")
+				wantContentsOf(t, c, s, "/b/four.txt", "")
 				checkOneAtATime(t, s, 2)
 			})
 		}
@@ -78,9 +78,9 @@ func contentsOf(path string) string {
 	return ordered["/a/"+path[strings.LastIndexByte(path, '/')+1:]]
 }
 
-func wantContentsOf(t *testing.T, c *ftpexec.Client, s *testserver.Server, path string) {
+func wantContentsOf(t *testing.T, c *ftpexec.Client, s *testserver.Server, path, userinfo string) {
 	t.Helper()
-	if got, err := read(t.Context(), c, parse(t, s.URL(path))); err != nil || got != ordered[path] {
+	if got, err := read(t.Context(), c, parse(t, s.URL(userinfo+path))); err != nil || got != ordered[path] {
 		t.Errorf("%s: got %q, %v", path, got, err)
 	}
 }
@@ -161,7 +161,7 @@ func TestRepliesInAnotherOrder(t *testing.T) {
 						t.Errorf("%s: got %v", path, err)
 					case err != nil:
 						failed++
-						wantContentsOf(t, c, s, path)
+						wantContentsOf(t, c, s, path, "")
 					}
 				}
 				if failed > 1 {

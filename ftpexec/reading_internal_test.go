@@ -117,8 +117,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 						e.take(reply(answer), r)
 						e.refuse(op)
 						(&link{conn: new(wire.Conn)}).readLimits(e, op)
-						info := Entry{Size: -1}
-						info.opened(r)
+						info := announcedIn(r)
 						return fmt.Sprint(meanings(r), e.Err, e.Hint, errors.Is(e, fs.ErrPermission), errors.Is(e, fs.ErrNotExist), unlisted(op, e), info), answer
 					}
 					got, answer := judged(name, escaped)

@@ -92,6 +92,7 @@ func (b *body) advance(n int, err error) error {
 	switch {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
+		b.run.weigh(max(b.n, b.run.file.other))
 		announced := printable.Count(b.size, "byte", "bytes")
 		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced))
 	case err == io.EOF:
@@ -110,11 +111,18 @@ func (b *body) complete() {
 	advance := b.sendInAdvance()
 	final, e := b.run.finish(b.n, b.size < 0)
 	err := b.short(b.size)
+	refusal, _ := e.(*Error)
 	switch {
-	case e != nil && (final == nil || err == nil):
+	case refusal != nil && refusal.perhapsDirectory:
+		b.run.enters(b.run.ctx, b.run.url, refusal)
+		err = refusal
+	case e != nil && (final == nil || err == nil || errors.Is(e, ErrRefused) || errors.Is(e, ErrNotFound)):
 		err = e
-	case e == nil && err == nil:
-		err = b.confirm()
+	case e == nil:
+		b.run.weigh(b.n)
+		if err == nil {
+			err = b.confirm()
+		}
 	}
 	b.run.advance = advance
 	if err == nil {
@@ -126,10 +134,29 @@ func (b *body) complete() {
 	}
 	b.fail(err)
 	failed := b.err.(*Error)
+	if final != nil && final.First() > 3 && b.n == 0 && errors.Is(failed, ErrTruncated) {
+		failed.also(ErrNoData)
+	}
 	if final != nil && failed.Code == 0 {
 		failed.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
 		b.run.readLimits(failed, b.run.goal.op)
 	}
+}
+
+// weigh records which of SIZE and the 150 is right, if they differ and one of them has the n bytes that came. If it is
+// the one that was not believed, the next try believes it.
+func (r *run) weigh(n int64) {
+	f := &r.file
+	right := "SIZE"
+	if f.by150 == (n == f.info.Size) {
+		right = "150"
+	}
+	if f.other < 0 || n != f.info.Size && n != f.other || r.known().counts == right {
+		return
+	}
+	r.learn(func(h *habits) { h.counts = right })
+	r.conn.Note(fmt.Sprintf("SIZE and the reply to RETR have different sizes, %d and %d: %s is right",
+		min(f.info.Size, f.other), max(f.info.Size, f.other), right))
 }
 
 // sendInAdvance sends the set-up of the next transfer, and returns it, if the data is whole and another transfer

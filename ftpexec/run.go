@@ -64,6 +64,9 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 		return err
 	})
 	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && e.perhapsDirectory && ctx.Err() == nil {
+			s.enters(ctx, req.URL, e)
+		}
 		c.put(s)
 	}
 	return response, err
@@ -162,6 +165,9 @@ func (r *run) adapt(err error, reused bool) bool {
 	case errors.Is(err, errUnexpected), local:
 		return false
 	case r.foreseen(err):
+	case errors.Is(err, errPASSDue):
+		r.learn(func(h *habits) { h.wantsPASS = true })
+		r.conn.Note(errPASSDue.Error() + ": trying again with PASS")
 	case !r.sequential && (errors.Is(err, wire.ErrDisorder) || errors.Is(err, wire.ErrStray) && !reused):
 		r.loseOrder("trying again, one command at a time")
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
@@ -207,7 +213,7 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 		}
 	}
 	r.port = 0
-	r.file = question{url: r.url, info: untold(r.url)}
+	r.file = question{url: r.url, info: untold(r.url), other: -1}
 	for _, q := range r.goal.asks {
 		*q = question{url: q.url, typ: q.typ, asks: q.asks, info: untold(q.url)}
 	}

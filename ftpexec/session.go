@@ -41,6 +41,8 @@ type link struct {
 	oneByOne bool          // the greeting says that the server loses commands sent ahead
 	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
+	// a PASS was accepted
+	authenticated bool
 	// not for another URL: not logged in, or an offset of REST may be pending
 	spent  bool
 	place         // the working directory
@@ -154,6 +156,8 @@ type habits struct {
 	listed     bool      // that way has listed something
 	noMLST     bool      // it does not know MLST
 	abrupt     bool      // it ends data under TLS without close_notify
+	wantsPASS  bool      // it refuses commands until PASS, even after a 230 to USER
+	counts     string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
 	shut       time.Time // when a connection that it had admitted was last closed
 }
 
