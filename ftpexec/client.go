@@ -83,8 +83,12 @@ type Client struct {
 
 	AllowPort    bool // allow the ports of other protocols; see [urlparse.URL.BadPort]
 	NoPipelining bool // send one command at a time
-	// send PASV without trying EPSV first; no effect over IPv6, which PASV does not support
+	// send PASV without trying EPSV first; no effect over IPv6, for which PASV has no address
 	NoEPSV bool
+	// PassiveHost sends PASV without trying EPSV first, and opens data connections to the host that the reply names, as
+	// some clusters need. Such a server can make the client connect to any host. Without PassiveHost, data connections
+	// go to the host of the control connection only.
+	PassiveHost bool
 	Active bool // the server opens data connections to the client (EPRT, PORT)
 	// TLSConfig configures TLS on control and data connections. nil means TLS 1.2 or later and the system's certificate
 	// authorities. If ServerName is empty, the certificate must be for the URL's host. The Client uses a copy with a

@@ -61,18 +61,23 @@ var (
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
 	// ErrLine comes from Entries, which then goes on with the next line.
 	ErrLine = errors.New("a line of the listing is not understood")
+	// ErrDataHost is joined with ErrConnect if the data connection cannot be opened and the reply to PASV has named
+	// another host; see [Client.PassiveHost].
+	ErrDataHost = errors.New("the server names another host for data")
 	// ErrChanged comes from packages ftpfs and download.
 	ErrChanged = errors.New("the file has changed on the server")
 )
 
 // What the server refuses: each is an [ErrRefused].
 var (
-	errNoTLS     = refusing("the server does not offer TLS")    // AUTH, PBSZ or PROT
+	errNoTLS     = refusing("the server does not offer TLS")    // AUTH
 	errDirectory = refusing("directory refused")                // CWD
 	errType      = refusing("type refused")                     // TYPE
 	errPassive   = refusing("no usable answer to EPSV or PASV") // or both refused
 	errActive    = refusing("active mode refused")              // EPRT and PORT, or a proxy in use
 	errTransfer  = refusing("transfer refused")                 // RETR or a listing
+
+	errClearData = fmt.Errorf("the server does not encrypt data connections%.0w", errNoTLS) // PBSZ or PROT
 )
 
 var (
@@ -271,6 +276,7 @@ func (r *run) refused(st step, reply wire.Reply) *Error {
 	if reply.First() == 1 || reply.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
 	}
+	e.final = e.Code == 431 && errors.Is(e.Err, errNoTLS)
 	if errors.Is(e.Err, errUnexpected) || e.Stage == StageConnect {
 		r.conn.Abandon(e)
 	}

@@ -56,8 +56,8 @@ func init() {
 	verbs = map[string]verb{
 		"connect": {stage: StageConnect, refused: ErrConnect},
 		"AUTH":    {stage: StageConnect, refused: errNoTLS, judged: (*run).secured},
-		"PBSZ":    {stage: StageConnect, refused: errNoTLS, needless: insecure},
-		"PROT":    {stage: StageConnect, refused: errNoTLS, needless: insecure, right: wire.Reply.OK},
+		"PBSZ":    {stage: StageConnect, refused: errClearData, needless: insecure},
+		"PROT":    {stage: StageConnect, refused: errClearData, needless: insecure, judged: (*run).protected},
 
 		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, null: true,
 			argument: (*run).user, judged: (*run).entered},
@@ -125,8 +125,26 @@ func (r *run) secured(st step, reply wire.Reply) error {
 	switch {
 	case reply.OK():
 		return r.conn.StartTLS()
-	case reply.First() == 5 && r.client.tries(r.url):
+	case unavailable(reply) && r.client.tries(r.url):
 		r.conn.Note("TLS is not available (" + reply.String() + "): continuing unencrypted")
+		return nil
+	}
+	return r.refused(st, reply)
+}
+
+// unavailable reports whether a reply to AUTH or PROT says that the server does not have TLS. The server will say 431
+// (RFC 4217 section 10.1) again, although it is a 4yz.
+func unavailable(reply wire.Reply) bool { return reply.First() == 5 || reply.Code == 431 }
+
+// protected judges the reply to PROT. If the server protects no data connections, a Client that only tries TLS goes on
+// without TLS on them.
+func (r *run) protected(st step, reply wire.Reply) error {
+	switch {
+	case reply.OK():
+		return nil
+	case unavailable(reply) && r.client.tries(r.url):
+		r.conn.Note("TLS is not available for data (" + reply.String() + "): data is unencrypted")
+		r.conn.ClearData()
 		return nil
 	}
 	return r.refused(st, reply)
@@ -206,8 +224,9 @@ func (r *run) moved(st step, reply wire.Reply) error {
 var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProtocol)
 
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT
-// (RFC 959) follows, but only over IPv4. The address in a reply is not used.
+// (RFC 959) follows, PORT only over IPv4. The address in a reply to PASV is used only if [Client.PassiveHost] is set.
 func (r *run) ported(st step, reply wire.Reply) error {
+	r.named = ""
 	if reply.OK() {
 		r.port = r.portIn(st.Verb, reply)
 	}
@@ -226,7 +245,7 @@ func (r *run) ported(st step, reply wire.Reply) error {
 			r.learn(isLate)
 		}
 	case r.port != 0:
-	case st.Verb == "PASV", st.Verb == "PORT", !r.conn.IPv4():
+	case st.Verb == "PASV", st.Verb == "PORT", st.Verb == "EPRT" && !r.conn.IPv4():
 		return r.refused(st, reply)
 	case st.Verb == "EPSV":
 		r.noEPSV = true
@@ -240,7 +259,9 @@ func (r *run) portIn(verb string, reply wire.Reply) int {
 	case "EPSV":
 		return extendedPort(reply.LastLine())
 	case "PASV":
-		return passivePort(reply.Raw)
+		host, port := passiveAddress(reply.Raw)
+		r.named = host
+		return port
 	}
 	return r.listens
 }

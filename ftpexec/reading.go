@@ -38,16 +38,16 @@ var sixNumbers = lazy.Regexp(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 
 
 const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
 
-// passivePort returns the port in a 227 reply, or 0. The text around the six numbers is not fixed (RFC 1123 section
-// 4.1.2.6).
-func passivePort(text string) int {
+// passiveAddress returns the address and port in a 227 reply; the port is 0 if there are none. The text around the six
+// numbers is not fixed (RFC 1123 section 4.1.2.6).
+func passiveAddress(text string) (host string, port int) {
 	m := sixNumbers().FindStringSubmatch(text)
 	if m == nil {
-		return 0
+		return "", 0
 	}
 	high, _ := strconv.Atoi(m[5])
 	low, _ := strconv.Atoi(m[6])
-	return high<<8 | low
+	return strings.Join(m[1:5], "."), high<<8 | low
 }
 
 var oneWord = lazy.Regexp(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording

@@ -172,7 +172,7 @@ func TestReadingReplies(t *testing.T) {
 			return nil
 		}
 	}
-	epsv, pasv := port(extendedPort), port(passivePort)
+	epsv, pasv := port(extendedPort), port(func(text string) int { _, n := passiveAddress(text); return n })
 	pwd := func(r wire.Reply) any { return directoryIn(r) }
 	digest := func(r wire.Reply) any { return hex.EncodeToString(digestIn(&r, 2, "abab f")) }
 	for _, tt := range []struct {

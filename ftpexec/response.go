@@ -60,6 +60,7 @@ type body struct {
 	size int64 // bytes expected, from the offset on; -1 if unknown
 	text bool  // ASCII type: the server's file may have another number of bytes
 	n    int64 // bytes so far
+	open bool  // the server has not closed the data connection after the last of them
 
 	over atomic.Bool // err is set
 	mu   sync.Mutex  // guards err against Close
@@ -96,19 +97,24 @@ func (b *body) advance(n int, err error) error {
 		announced := printable.Count(b.size, "byte", "bytes")
 		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced))
 	case err == io.EOF:
-		b.complete()
+		b.wire.Close()
+		b.complete(b.sendInAdvance())
+	case err == wire.ErrOpen:
+		b.conn.Note("all bytes have come, but the server leaves the data connection open")
+		b.open = true
+		b.complete("")
 	case err != nil:
 		b.fail(err)
 	default:
+		b.wire.Whole(b.n == b.size)
 		return nil
 	}
 	return b.err
 }
 
 // complete ends the body at the end of the data. It succeeds if the final reply is 2yz and the size is as announced.
-func (b *body) complete() {
-	b.wire.Close()
-	advance := b.sendInAdvance()
+// advance is what was sent for the next transfer.
+func (b *body) complete(advance string) {
 	final, e := b.run.finish(b.n, b.size < 0)
 	err := b.short(b.size)
 	refusal, _ := e.(*Error)
@@ -118,7 +124,12 @@ func (b *body) complete() {
 		err = refusal
 	case e != nil && (final == nil || err == nil || errors.Is(e, ErrRefused) || errors.Is(e, ErrNotFound)):
 		err = e
+	case e == nil && b.open && b.wire.More():
+		err = fmt.Errorf("%w: more than the %s announced", ErrTruncated, printable.Count(b.size, "byte", "bytes"))
 	case e == nil:
+		if b.open {
+			b.wire.Close()
+		}
 		b.run.weigh(b.n)
 		if err == nil {
 			err = b.confirm()

@@ -89,6 +89,7 @@ func (r *run) retrieve() (*Response, error) {
 		response.Size = -1
 	} else if info.Size >= 0 {
 		b.size = max(0, info.Size-r.goal.offset)
+		conn.Whole(b.size == 0)
 	}
 	r.kept = true
 	return response, nil
@@ -118,6 +119,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 			return nil
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
+		r.elsewhere(e)
 		again := try < maxTries && r.waitForRoom(e)
 		if !again && s.conn.Err() == nil {
 			return e
@@ -176,6 +178,9 @@ func (r *run) adapt(err error, reused bool) bool {
 		// It was not sequential in this attempt: another session may have learned it since.
 		r.learn(isSequential)
 		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
+	case r.lostAtEPSV(err):
+		r.learn(func(h *habits) { h.noEPSV = true })
+		r.conn.Note("the server ends the connection at EPSV: trying again with PASV")
 	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
 		r.learn(func(h *habits) { h.noEPSV = true })
 		r.conn.Note("the EPSV port cannot be reached: trying again with PASV")
@@ -183,6 +188,12 @@ func (r *run) adapt(err error, reused bool) bool {
 		return false
 	}
 	return true
+}
+
+// lostAtEPSV reports whether the connection ended at an EPSV that was sent alone.
+func (r *run) lostAtEPSV(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Op == "EPSV" && e.Code == 0 && errors.Is(err, ErrLost) && !r.known().noEPSV
 }
 
 // foreseen reports whether err is one after which the run goes on with another connection.

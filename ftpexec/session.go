@@ -52,6 +52,8 @@ type link struct {
 	advance string
 	// of the next data connection; 0 if not known
 	port int
+	// the address that the reply to PASV names; "" if none
+	named string
 	// the port that a refused transfer has left behind; 0 if there is none
 	spurned int
 	// active mode: the port that EPRT or PORT names
@@ -99,6 +101,22 @@ func (l *link) serves(u *urlparse.URL) bool {
 		(l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u))
 }
 
+// dataHost returns the host of the next data connection; "" means that of the control connection.
+func (s *session) dataHost() string {
+	if s.client.PassiveHost && !s.client.Active {
+		return s.named
+	}
+	return ""
+}
+
+// elsewhere adds to a failure to open a data connection that the server has named another host for it.
+func (r *run) elsewhere(e *Error) {
+	if r.named != "" && r.dataHost() == "" && errors.As(e.Err, new(*wire.DataDialError)) && !r.conn.At(r.named) {
+		e.Err = fmt.Errorf("%w: %w, %s", e.Err, ErrDataHost, r.named)
+		e.final = true
+	}
+}
+
 func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
 
 var passive, active = []string{"EPSV", "PASV"}, []string{"EPRT", "PORT"}
@@ -110,8 +128,8 @@ func (s *session) setUp() []string {
 		verbs = active
 	}
 	switch {
-	case !s.conn.IPv4():
-		return verbs[:1] // the others do not support IPv6
+	case s.client.Active && !s.conn.IPv4():
+		return verbs[:1] // PORT has room for an IPv4 address only
 	case s.noEPSV && !s.client.Active:
 		return verbs[1:]
 	}
@@ -124,6 +142,8 @@ var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik")
 // connect opens the connection and gives it to jlaffaye/ftp.
 func (r *run) connect(sequential bool) error {
 	greeting, err := r.conn.Connect()
+	// Over IPv6, PASV is only for servers that know no EPSV, such as one behind NAT64: its address cannot be right.
+	r.noEPSV = r.noEPSV && (r.conn.IPv4() || !r.client.NoEPSV)
 	if err == nil {
 		r.oneByOne = loses().MatchString(greeting.Raw)
 		if r.oneByOne && !sequential {
@@ -180,7 +200,7 @@ func (s *session) known() habits {
 	defer s.client.mu.Unlock()
 	h := s.host.habits
 	h.sequential = h.sequential || s.client.NoPipelining
-	h.noEPSV = h.noEPSV || s.client.NoEPSV
+	h.noEPSV = h.noEPSV || s.client.NoEPSV || s.client.PassiveHost
 	return h
 }
 

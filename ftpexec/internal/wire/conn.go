@@ -71,7 +71,8 @@ type Conn struct {
 	flightSize int    // commands in the last flight
 	timers     bool   // the connections of Dial do not support deadlines
 
-	dataTLS      *tls.Config  // for data connections; nil: unencrypted
+	dataTLS      *tls.Config  // for data connections; nil: no TLS
+	clearData    bool         // no TLS on data connections, in spite of dataTLS
 	listener     net.Listener // active mode: where the server connects to next
 	final        *Reply       // of the transfer, if it came in place of the preliminary one
 	advanceReply *Reply       // to the command that Advance sent, if it came before the final one
@@ -279,6 +280,11 @@ func (c *Conn) IPv4() bool {
 		return !strings.Contains(c.cfg.Host, ":")
 	}
 	return c.RemoteAddr().IP.To4() != nil
+}
+
+// At reports whether address, an IPv4 address, is the server's, or whether the server's is not known.
+func (c *Conn) At(address string) bool {
+	return !c.IPv4() || c.remote() || c.RemoteAddr().IP.Equal(net.ParseIP(address))
 }
 
 // remote reports whether the address of the control connection is not the server's: it is a proxy's, or not a TCP

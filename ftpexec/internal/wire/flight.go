@@ -143,10 +143,10 @@ func (c *Conn) lost(err error) error {
 	return err
 }
 
-// OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the
-// control connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
-func (c *Conn) OpenData(port int) (*Data, error) {
-	d, err := c.startData(port)
+// OpenData starts to open the data connection of a transfer and returns at once. It dials port on host, or on the host
+// of the control connection if host is "". After Listen it waits for the server to connect instead.
+func (c *Conn) OpenData(host string, port int) (*Data, error) {
+	d, err := c.startData(host, port)
 	if err != nil || d.socket == nil {
 		return d, err
 	}
@@ -165,16 +165,19 @@ func (c *Conn) OpenData(port int) (*Data, error) {
 	return d, nil
 }
 
-func (c *Conn) startData(port int) (*Data, error) {
+func (c *Conn) startData(host string, port int) (*Data, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		c.Unlisten()
 		return nil, ErrLost
 	}
-	host, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String())
-	if c.remote() {
+	switch {
+	case host != "":
+	case c.remote():
 		host = c.cfg.Host
+	default:
+		host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
 	}
 	dial := c.cfg.Dial
 	var socket chan struct{}

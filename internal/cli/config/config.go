@@ -176,6 +176,7 @@ func (r *reader) settle() {
 	l.File.Existing = l.existing()
 	l.Client.Active = l.Mode == "active"
 	l.Client.NoEPSV = l.Mode == "pasv"
+	l.Client.PassiveHost = l.Mode == "pasv-host"
 	l.Client.TryTLS = l.TLS == "try"
 	l.share(together)
 	l.StdinUser = l.User.Username()
