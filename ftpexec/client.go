@@ -141,8 +141,8 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Do(ctx, &Request{URL: u})
 }
 
-// config returns the settings of a connection to the server of u.
-func (c *Client) config(u *urlparse.URL) wire.Config {
+// config returns the settings of a connection to the server of u, some of whose addresses have failed.
+func (c *Client) config(u *urlparse.URL, failed []string) wire.Config {
 	cfg := wire.Config{
 		Host:           u.Host,
 		Address:        u.Address(),
@@ -170,7 +170,7 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		}
 	}
 	if cfg.Dial == nil {
-		cfg.Dial = new(net.Dialer).DialContext
+		cfg.Dial = dialAround(failed)
 		cfg.Direct = true
 	}
 	if u.Scheme != "ftp" || c.TryTLS {

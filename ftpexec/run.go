@@ -35,13 +35,14 @@ type run struct {
 	file question // what the server says about the file
 	mask func(Command) Command
 
-	stop       func() // ends the effect of ctx on the connection
-	kept       bool   // a Body still uses the connection
-	sequential bool   // one command a flight
-	queue      []step // not yet sent
-	out        []step // sent and not answered
-	advanced   bool   // the port was asked for at the end of the last transfer
-	loggingIn  bool   // the last flight has a PASS, and more
+	stop       func()   // ends the effect of ctx on the connection
+	kept       bool     // a Body still uses the connection
+	sequential bool     // one command a flight
+	queue      []step   // not yet sent
+	out        []step   // sent and not answered
+	advanced   bool     // the port was asked for at the end of the last transfer
+	tried      []string // the addresses of the server that did not serve this run
+	loggingIn  bool     // the last flight has a PASS, and more
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -120,6 +121,11 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
 		r.elsewhere(e)
+		if r.nextAddress(e) {
+			s.conn.Close()
+			try--
+			continue
+		}
 		again := try < maxTries && r.waitForRoom(e)
 		if !again && s.conn.Err() == nil {
 			return e
@@ -206,7 +212,7 @@ func (r *run) foreseen(err error) bool {
 func (r *run) attempt(fresh bool, work func(*run) error) error {
 	h := r.known()
 	if fresh {
-		r.dial(r.url, h.noEPSV)
+		r.dial(r.url, h)
 	}
 	r.queue = nil
 	r.out = nil

@@ -62,14 +62,14 @@ type link struct {
 }
 
 // dial replaces the connection by a new one, which is not open yet.
-func (s *session) dial(u *urlparse.URL, noEPSV bool) {
+func (s *session) dial(u *urlparse.URL, h habits) {
 	s.close()
 	s.link = link{
-		conn:   wire.New(s.client.config(u)),
+		conn:   wire.New(s.client.config(u, h.failed)),
 		login:  u,
 		utf8:   needsUTF8(u),
 		spent:  true,
-		noEPSV: noEPSV,
+		noEPSV: h.noEPSV,
 	}
 }
 
@@ -141,7 +141,9 @@ var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik")
 
 // connect opens the connection and gives it to jlaffaye/ftp.
 func (r *run) connect(sequential bool) error {
+	done := r.makeWay()
 	greeting, err := r.conn.Connect()
+	done()
 	// Over IPv6, PASV is only for servers that know no EPSV, such as one behind NAT64: its address cannot be right.
 	r.noEPSV = r.noEPSV && (r.conn.IPv4() || !r.client.NoEPSV)
 	if err == nil {
@@ -157,6 +159,38 @@ func (r *run) connect(sequential bool) error {
 	return nil
 }
 
+// lateGreeting is how long a call waits for a greeting until it may be the server's other connections that keep it
+// waiting. Devices that serve one client at a time accept the second connection, and greet it after the end of the
+// first.
+const lateGreeting = 2 * time.Second
+
+// makeWay closes the idle connections to the server, and those that become idle, if the greeting of a new connection is
+// late. The caller calls done when the greeting has come or the wait is over.
+func (s *session) makeWay() (done func()) {
+	late, over := false, false
+	timer := time.AfterFunc(lateGreeting, func() {
+		s.client.mu.Lock()
+		late = !over
+		if late {
+			s.host.overdue++
+		}
+		idle := slices.Clone(s.host.idle)
+		s.client.mu.Unlock()
+		for _, other := range idle {
+			s.client.expire(other)
+		}
+	})
+	return func() {
+		timer.Stop()
+		s.client.mu.Lock()
+		defer s.client.mu.Unlock()
+		over = true
+		if late {
+			s.host.overdue--
+		}
+	}
+}
+
 // server is what a Client knows about a server. A call first takes a slot. A call that opens a connection closes the
 // idle ones that would be too many with it, so there are never more than Client.MaxConns connections, idle ones
 // included. Client.mu guards all fields but slots.
@@ -164,6 +198,8 @@ type server struct {
 	slots *semaphore.Weighted // waiting calls get one in the order in which they came
 	busy  int                 // slots taken
 	idle  []*session          // the longest idle comes first
+	// calls whose greeting is late
+	overdue int
 	habits
 }
 
@@ -178,6 +214,7 @@ type habits struct {
 	abrupt     bool      // it ends data under TLS without close_notify
 	wantsPASS  bool      // it refuses commands until PASS, even after a 230 to USER
 	counts     string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
+	failed     []string  // its addresses that did not serve, the last to fail last; never changed in place
 	shut       time.Time // when a connection that it had admitted was last closed
 }
 
@@ -276,7 +313,7 @@ func (c *Client) put(s *session) {
 		keep = min(idleAdmitted, admittedTime-time.Since(s.since))
 	}
 	c.mu.Lock()
-	room := len(s.host.idle)+s.host.busy <= c.maxIdle()
+	room := len(s.host.idle)+s.host.busy <= c.maxIdle() && s.host.overdue == 0
 	if s.usable() && (!s.lost || s.home != "") && room && keep > 0 {
 		s.end = time.AfterFunc(keep, func() { c.expire(s) })
 		s.host.idle = append(s.host.idle, s)

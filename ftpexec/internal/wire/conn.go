@@ -282,6 +282,17 @@ func (c *Conn) IPv4() bool {
 	return c.RemoteAddr().IP.To4() != nil
 }
 
+// Peer returns the address of the server's machine; "" if the connection was not opened, or if its address is not known.
+func (c *Conn) Peer() string {
+	c.mu.Lock()
+	open := c.conn != nil
+	c.mu.Unlock()
+	if !open || c.remote() {
+		return ""
+	}
+	return c.RemoteAddr().IP.String()
+}
+
 // At reports whether address, an IPv4 address, is the server's, or whether the server's is not known.
 func (c *Conn) At(address string) bool {
 	return !c.IPv4() || c.remote() || c.RemoteAddr().IP.Equal(net.ParseIP(address))
