@@ -6,7 +6,6 @@ import (
 	"net"
 	"slices"
 	"time"
-
 )
 
 // A name may have several addresses, each of another machine. A machine that cannot be reached makes the dialer try the

@@ -89,7 +89,7 @@ type Client struct {
 	// some clusters need. Such a server can make the client connect to any host. Without PassiveHost, data connections
 	// go to the host of the control connection only.
 	PassiveHost bool
-	Active bool // the server opens data connections to the client (EPRT, PORT)
+	Active      bool // the server opens data connections to the client (EPRT, PORT)
 	// TLSConfig configures TLS on control and data connections. nil means TLS 1.2 or later and the system's certificate
 	// authorities. If ServerName is empty, the certificate must be for the URL's host. The Client uses a copy with a
 	// ClientSessionCache of its own for each control connection.

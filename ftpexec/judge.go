@@ -231,7 +231,7 @@ func (r *run) ported(st step, reply wire.Reply) error {
 		r.port = r.portIn(st.Verb, reply)
 	}
 	switch {
-	case r.port != 0 && r.port == r.spurned && !r.client.Active:
+	case r.again():
 		r.conn.Note("the server may still have the data connection of the refused transfer: " +
 			"trying again on a new connection")
 		r.conn.Abandon(errSpurned)
@@ -251,6 +251,21 @@ func (r *run) ported(st step, reply wire.Reply) error {
 		r.noEPSV = true
 	}
 	return nil
+}
+
+// again reports whether the port is that of a refused transfer, and the server has others. A server that gives it to the
+// next connection too has no other.
+func (r *run) again() bool {
+	h := r.known()
+	switch {
+	case r.port == 0 || r.client.Active || h.onePort:
+	case r.port == r.spurned:
+		r.learn(func(h *habits) { h.spurned = r.port })
+		return true
+	case r.spurned == 0 && r.port == h.spurned:
+		r.learn(func(h *habits) { h.onePort = true })
+	}
+	return false
 }
 
 // portIn returns the port that a positive reply means; 0 if it names none.

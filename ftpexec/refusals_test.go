@@ -2,12 +2,15 @@ package ftpexec_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"strings"
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -154,4 +157,29 @@ func TestContradictingSizes(t *testing.T) {
 func readAll(r *ftpexec.Response) ([]byte, error) {
 	defer r.Body.Close()
 	return io.ReadAll(r.Body)
+}
+
+// npm's ftpd gives every connection the same port, and refuses a listing twice before it closes the connection. The
+// error is that refusal.
+func TestRefusedListingOnOnePort(t *testing.T) {
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer l.Close()
+	epsv := testserver.Reply(fmt.Sprintf("229 (|||%d|)", l.Addr().(*net.TCPAddr).Port))
+	refusal := testserver.Reply("550 Not a directory")
+	twice := testserver.Do(refusal, refusal, testserver.End(testserver.Closed))
+	for name, step := range map[string]testserver.Step{
+		"once":             testserver.On("LIST", refusal).With("NLST", refusal),
+		"twice, and close": testserver.On("LIST", twice).With("NLST", twice),
+	} {
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("EPSV", epsv), testserver.On("MLSD", testserver.Reply("502 no")), step)
+		c := closing(t, new(ftpexec.Client))
+		for _, err := range c.Entries(t.Context(), parse(t, s.URL("/d/"))) {
+			if err == nil || !strings.Contains(err.Error(), "550 Not a directory") {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		if s.Connections() > 4 {
+			t.Errorf("%s: %d connections", name, s.Connections())
+		}
+	}
 }

@@ -41,6 +41,7 @@ type run struct {
 	queue      []step   // not yet sent
 	out        []step   // sent and not answered
 	advanced   bool     // the port was asked for at the end of the last transfer
+	refusal    error    // the last way to list was refused so
 	tried      []string // the addresses of the server that did not serve this run
 	loggingIn  bool     // the last flight has a PASS, and more
 }
@@ -132,6 +133,9 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		}
 		s.conn.Close()
 		if !again && (try == maxTries || ctx.Err() != nil || !r.adapt(err, reused)) {
+			if r.brokeAfterRefusal(e) && ctx.Err() == nil {
+				return r.refusal // it says more
+			}
 			return e
 		}
 	}
@@ -196,6 +200,12 @@ func (r *run) adapt(err error, reused bool) bool {
 	return true
 }
 
+// brokeAfterRefusal reports whether the connection broke between one way to list, which was refused, and the next.
+func (r *run) brokeAfterRefusal(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && r.refusal != nil && (e.Op == "EPSV" || e.Op == "PASV") && wire.IsOneOf(err, wire.ErrStray, errSpurned, ErrLost)
+}
+
 // lostAtEPSV reports whether the connection ended at an EPSV that was sent alone.
 func (r *run) lostAtEPSV(err error) bool {
 	e, ok := errors.AsType[*Error](err)
@@ -204,7 +214,7 @@ func (r *run) lostAtEPSV(err error) bool {
 
 // foreseen reports whether err is one after which the run goes on with another connection.
 func (r *run) foreseen(err error) bool {
-	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) ||
+	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) || r.brokeAfterRefusal(err) ||
 		errors.Is(err, errAbrupt) && r.goal.listing
 }
 

@@ -137,7 +137,7 @@ func (s *session) setUp() []string {
 }
 
 // loses matches the greetings of servers that lose commands sent ahead.
-var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik")
+var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik|nodeftpd")
 
 // connect opens the connection and gives it to jlaffaye/ftp.
 func (r *run) connect(sequential bool) error {
@@ -214,6 +214,8 @@ type habits struct {
 	abrupt     bool      // it ends data under TLS without close_notify
 	wantsPASS  bool      // it refuses commands until PASS, even after a 230 to USER
 	counts     string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
+	spurned    int       // a port that a refused transfer left behind and the connection got again; 0 if there is none
+	onePort    bool      // a new connection got that port too: the server has no other
 	failed     []string  // its addresses that did not serve, the last to fail last; never changed in place
 	shut       time.Time // when a connection that it had admitted was last closed
 }
