@@ -317,6 +317,7 @@ func (e *Error) isDirectory() {
 	e.Err = and(errTransfer, ErrIsDirectory)
 	e.Hint = `End the URL in "/" to list it`
 	e.perhapsDirectory = false
+	e.final = true
 }
 
 // absence reports whether the reply, to a command that names a file, means that there is no such file.

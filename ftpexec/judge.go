@@ -372,8 +372,13 @@ func (r *run) explain(st step, e *Error) {
 		e.Err = ErrNotFound
 		e.final = true
 	default:
-		e.perhapsDirectory = e.Code == 551
+		e.perhapsDirectory = e.Code == 551 || e.Code == 425 && r.sizeRefused(directory)
 	}
+}
+
+// sizeRefused reports whether the refusal of SIZE has a meaning.
+func (r *run) sizeRefused(m meaning) bool {
+	return r.file.noSize != nil && r.answer(step{Command: withArg("RETR", r.url.Name)}, *r.file.noSize).means(m)
 }
 
 // missing reports whether the server has refused SIZE too, so that the refusal of RETR with this code means that there
@@ -387,7 +392,7 @@ func (r *run) missing(code int) bool {
 	case 450, 551:
 		return true
 	case 425:
-		return r.answer(step{Command: withArg("RETR", r.url.Name)}, *refusal).means(absent)
+		return r.sizeRefused(absent)
 	}
 	return false
 }

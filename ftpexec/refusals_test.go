@@ -39,14 +39,15 @@ func TestRefusalsByOtherReplies(t *testing.T) {
 		{"a file that breaks", []testserver.Action{reply("213 4096")}, []testserver.Action{reply("150 x"), closed, reply("551 read f")}, noCWD, ftpexec.ErrRefused, false},
 		{"a file that breaks in the midst", []testserver.Action{reply("213 4096")}, []testserver.Action{reply("150 x"), data("con"), closed, reply("551 read f")}, nil, ftpexec.ErrTruncated, true},
 		{"a relay's 425", []testserver.Action{reply("550 f: No such file or directory")}, []testserver.Action{reply("425 RETR: Connection refused")}, nil, ftpexec.ErrNotFound, false},
+		{"a relay's 425 of a directory", []testserver.Action{reply("550 f: not a regular file")}, []testserver.Action{reply("425 RETR: Connection refused")}, nil, ftpexec.ErrIsDirectory, false},
 		{"a 425", []testserver.Action{reply("213 8")}, []testserver.Action{reply("425 RETR: Connection refused")}, nil, ftpexec.ErrRefused, true},
 	} {
 		for _, sequential := range []bool{false, true} {
 			s := testserver.New(t, nil, testserver.Honest("contents").With("SIZE", tt.size...).With("MDTM", tt.size[0]).With("RETR", tt.retr...), tt.step)
 			c := closing(t, &ftpexec.Client{NoPipelining: sequential})
-			_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
+			_, err := read(t.Context(), c, parse(t, s.URL("/x/f")))
 			if !errors.Is(err, tt.want) || ftpexec.Retryable(err) != tt.retryable {
-				t.Errorf("%s: got %v, retryable %v; want %v, %v", tt.name, err, ftpexec.Retryable(err), tt.want, tt.retryable)
+				t.Errorf("%s, sequential %v: got %v, retryable %v; want %v, %v", tt.name, sequential, err, ftpexec.Retryable(err), tt.want, tt.retryable)
 			}
 			if tt.want == ftpexec.ErrIsDirectory && (err == nil || !strings.Contains(err.Error(), `End the URL in "/"`)) {
 				t.Errorf("%s: %v does not say what to write", tt.name, err)
