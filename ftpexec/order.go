@@ -71,7 +71,7 @@ func (r *run) disordered(st step, reply wire.Reply) bool {
 		// aioftp handles commands that arrive together concurrently, so replies may come in another order: "not
 		// implemented" for a command that every server has is probably the reply to another one that was sent with it.
 		return true
-	case len(r.out) > 0 && swallowed(r.out[0], reply):
+	case len(r.out) > 0 && r.out[0].Verb != st.Verb && swallowed(r.out[0], reply):
 		return true
 	case st.Verb == "PASS":
 		return reply.Code == 503 && st.waits == "" && !r.admitted && !r.answer(st, reply).means(needsTLS)
@@ -91,7 +91,8 @@ func swallowed(next step, reply wire.Reply) bool {
 	if next.Verb == "PASS" { // it was sent with USER only if it is the anonymous one
 		line += email
 	}
-	return strings.Contains(line, " ") && strings.Contains(reply.Raw, line)
+	_, after, quotes := strings.Cut(reply.Raw, line)
+	return strings.Contains(line, " ") && quotes && strings.Trim(after[:min(1, len(after))], " \r\n") == ""
 }
 
 // noTime reports whether a 213 has a number that is too short for a time, such as a size.

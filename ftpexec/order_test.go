@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/interop/ftptest"
@@ -195,4 +196,44 @@ func (d *disorderly) Read(p []byte) (int, error) {
 	n := copy(p, d.rest)
 	d.rest = d.rest[n:]
 	return n, nil
+}
+
+// ordinary are replies of servers in good order that look like more: each with the directory and file that are asked for.
+var ordinary = []struct{ verb, reply, dir, name string }{
+	{"CWD", "250 CWD command successful.", "c", "f"},
+	{"CWD", "250 CWD command successful.", "command", "command"},
+	{"PASS", "230 CWD dir", "di", "f"},
+	{"PASS", "230 User anonymous logged in.", "a", "anonymous"},
+	{"TYPE", "200 SIZE file", "a", "fil"},
+	{"SIZE", "550 SIZE: No such file", "a", "SIZE"},
+	{"MDTM", "550 a: MDTM not implemented", "a", "f"},
+	{"MDTM", "213 20260102030405.678", "a", "f"},
+	{"USER", "331 Send your e-mail address as PASS word", "a", "f"},
+	{"FEAT", "500 'FEAT': command not understood", "%C3%BC", "f"},
+}
+
+// TestOrdinaryReplies checks that no ordinary reply costs the server its flights.
+func TestOrdinaryReplies(t *testing.T) {
+	for _, tt := range ordinary {
+		s := testserver.New(t, nil, testserver.Honest("contents").With(tt.verb, testserver.Reply(tt.reply)))
+		c := closing(t, new(ftpexec.Client))
+		wantContents(t, c, parse(t, s.URL("/"+tt.dir+"/"+tt.dir+"/"+tt.name)))
+		if s.Connections() != 1 {
+			t.Errorf("%s: %d connections", tt.reply, s.Connections())
+		}
+	}
+}
+
+// A server that takes a whole write for one command says so in its reply.
+func TestSwallowedCommands(t *testing.T) {
+	inMemory(t, func(t *testing.T, network *ftptest.Network) {
+		s := network.NewScript(t, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("USER", ftptest.DiscardInput(),
+			testserver.Reply("331 User anonymous PASS ftpfetch@example.com CWD pub TYPE I ok, send password."))))
+		start := time.Now()
+		wantContents(t, closing(t, &ftpexec.Client{Dial: network.Dial}), parse(t, s.URL("/pub/f")))
+		if took := time.Since(start); took > 0 {
+			t.Errorf("it took %v", took)
+		}
+		checkOneAtATime(t, s, 2)
+	})
 }
