@@ -85,9 +85,13 @@ type Client struct {
 
 	AllowPort    bool // allow the ports of other protocols; see [urlparse.URL.BadPort]
 	NoPipelining bool // send one command at a time
-	// send PASV without trying EPSV first; no effect over IPv6, which PASV does not support
+	// send PASV without trying EPSV first; no effect over IPv6, for which PASV has no address
 	NoEPSV bool
-	Active bool // the server opens data connections to the client (EPRT, PORT)
+	// PassiveHost sends PASV without trying EPSV first, and opens data connections to the host that the reply names, as
+	// some clusters need. Such a server can make the client connect to any host. Without PassiveHost, data connections
+	// go to the host of the control connection only.
+	PassiveHost bool
+	Active      bool // the server opens data connections to the client (EPRT, PORT)
 	// TLSConfig configures TLS on control and data connections. nil means TLS 1.2 or later and the system's certificate
 	// authorities. If ServerName is empty, the certificate must be for the URL's host. The Client uses a copy with a
 	// ClientSessionCache of its own for each control connection.
@@ -144,8 +148,8 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.Do(ctx, &Request{URL: u})
 }
 
-// config returns the settings of a connection to the server of u.
-func (c *Client) config(u *urlparse.URL) wire.Config {
+// config returns the settings of a connection to the server of u, some of whose addresses have failed.
+func (c *Client) config(u *urlparse.URL, failed []string) wire.Config {
 	cfg := wire.Config{
 		Host:           u.Host,
 		Address:        u.Address(),
@@ -173,7 +177,7 @@ func (c *Client) config(u *urlparse.URL) wire.Config {
 		}
 	}
 	if cfg.Dial == nil {
-		cfg.Dial = new(net.Dialer).DialContext
+		cfg.Dial = dialAround(failed)
 		cfg.Direct = true
 	}
 	if u.Scheme != "ftp" || c.TryTLS {

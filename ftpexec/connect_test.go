@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -343,5 +344,54 @@ func TestDialPanics(t *testing.T) {
 		if !errors.Is(err, ftpexec.ErrConnect) || !strings.Contains(err.Error(), "internal error") {
 			t.Errorf("%s: got %v", verb, err)
 		}
+	}
+}
+
+// An EPSV that ends the connection leads to PASV, once for the server.
+func TestEPSVEndsTheConnection(t *testing.T) {
+	for _, how := range []testserver.Ending{testserver.Closed, testserver.Reset} {
+		for _, scheme := range []string{"ftp", "ftpes"} {
+			s := testserver.New(t, &testserver.Options{Tree: ordered, Scheme: scheme, Fault: func(c *testserver.Conn) testserver.Action {
+				if c.Verb == "EPSV" {
+					return testserver.End(how)
+				}
+				return nil
+			}})
+			c := closing(t, &ftpexec.Client{TLSConfig: &tls.Config{RootCAs: s.RootCAs()}})
+			wantContentsOf(t, c, s, "/a/one", "")
+			lost := s.Connections()
+			wantContentsOf(t, c, s, "/b/four.txt", "")
+			if s.Connections() != lost || lost > 3 {
+				t.Errorf("%s, ending %v: %d connections for one file, %d for two", scheme, how, lost, s.Connections())
+			}
+		}
+	}
+}
+
+// A server whose PASV names another host gets no connection there, unless the Client trusts it. The error names the
+// host, and is final.
+func TestDataOnAnotherHost(t *testing.T) {
+	for _, trusts := range []bool{false, true} {
+		elsewhere := must.Get(net.Listen("tcp", "127.0.0.2:0"))(t)
+		defer elsewhere.Close()
+		port := elsewhere.Addr().(*net.TCPAddr).Port
+		s := testserver.New(t, nil, testserver.Honest("contents").With("EPSV", testserver.Reply("500 no")).
+			With("PASV", testserver.Reply(fmt.Sprintf("227 Entering Passive Mode (127,0,0,2,%d,%d)", port>>8, port&0xff))).
+			With("RETR", testserver.Reply("150 x"), ftptest.Call(func() {
+				if conn, err := elsewhere.Accept(); err == nil {
+					_, _ = io.WriteString(conn, "contents")
+					conn.Close()
+				}
+			}), testserver.Reply("226 x")))
+		c := &ftpexec.Client{MaxIdle: -1, PassiveHost: trusts}
+		if trusts {
+			wantContents(t, c, parse(t, s.URL("/a/f")))
+			continue
+		}
+		_, err := read(t.Context(), c, parse(t, s.URL("/a/f")))
+		if !errors.Is(err, ftpexec.ErrDataHost) || !errors.Is(err, ftpexec.ErrConnect) || ftpexec.Retryable(err) || !strings.Contains(err.Error(), "127.0.0.2") {
+			t.Errorf("got %v, want ErrDataHost", err)
+		}
+		elsewhere.Close()
 	}
 }

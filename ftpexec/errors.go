@@ -39,6 +39,8 @@ var (
 	ErrTimeout = wire.ErrTimeout
 	// ErrTruncated means fewer or more bytes than announced, or that the server reports a failure.
 	ErrTruncated = wire.ErrTruncated
+	// ErrNoData is joined with ErrTruncated if the server began a transfer and then refused it (4yz, 5yz) without a byte.
+	ErrNoData = errors.New("no data came")
 	// ErrLogin means that USER, PASS or ACCT was refused.
 	ErrLogin = errors.New("login refused")
 	// ErrNoCredentials means that the URL has no password and Credentials supplied none.
@@ -46,7 +48,7 @@ var (
 	// ErrRefused means that another command was refused. Error.Op says which.
 	ErrRefused = errors.New("refused")
 	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with
-	// 550 or 450.
+	// 550 or 450, or RETR with 551 or 425 after SIZE was refused.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
 	// ErrNoRestart means that REST was refused, that a server with that name accepts REST and ignores it, that nothing
 	// shows where it begins, or an offset in ASCII type.
@@ -60,18 +62,23 @@ var (
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
 	// ErrLine comes from Entries, which then goes on with the next line.
 	ErrLine = errors.New("a line of the listing is not understood")
+	// ErrDataHost is joined with ErrConnect if the data connection cannot be opened and the reply to PASV has named
+	// another host; see [Client.PassiveHost].
+	ErrDataHost = errors.New("the server names another host for data")
 	// ErrChanged comes from packages ftpfs and download, and means that a file does not have the size of a Request.
 	ErrChanged = errors.New("the file has changed on the server")
 )
 
 // What the server refuses: each is an [ErrRefused].
 var (
-	errNoTLS     = refusing("the server does not offer TLS")    // AUTH, PBSZ or PROT
+	errNoTLS     = refusing("the server does not offer TLS")    // AUTH
 	errDirectory = refusing("directory refused")                // CWD
 	errType      = refusing("type refused")                     // TYPE
 	errPassive   = refusing("no usable answer to EPSV or PASV") // or both refused
 	errActive    = refusing("active mode refused")              // EPRT and PORT, or a proxy in use
 	errTransfer  = refusing("transfer refused")                 // RETR or a listing
+
+	errClearData = fmt.Errorf("the server does not encrypt data connections%.0w", errNoTLS) // PBSZ or PROT
 )
 
 var (
@@ -146,6 +153,9 @@ type Error struct {
 	Err error
 
 	answer answer // Reply for decisions; nil if there was none
+	final  bool   // although the code is 4yz
+	// RETR was refused for a reason that the server does not say
+	perhapsDirectory bool
 }
 
 // Error returns one line that is safe to print on a terminal. It contains no password.
@@ -202,7 +212,7 @@ func Retryable(err error) bool {
 
 func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
-	if stopped || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket) || localfile.Failed(e.Err) {
+	if stopped || e.final || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket) || localfile.Failed(e.Err) {
 		return false
 	}
 	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||
@@ -267,6 +277,7 @@ func (r *run) refused(st step, reply wire.Reply) *Error {
 	if reply.First() == 1 || reply.First() == 3 {
 		e.Err = and(e.Err, errUnexpected)
 	}
+	e.final = e.Code == 431 && errors.Is(e.Err, errNoTLS)
 	if errors.Is(e.Err, errUnexpected) || e.Stage == StageConnect {
 		r.conn.Abandon(e)
 	}
@@ -300,6 +311,14 @@ func (e *Error) refuse(op Command) {
 	case verbs[op.Verb].finds && e.absence():
 		e.Err = ErrNotFound
 	}
+}
+
+// isDirectory makes e, a refused RETR, say that the URL names a directory.
+func (e *Error) isDirectory() {
+	e.Err = and(errTransfer, ErrIsDirectory)
+	e.Hint = `End the URL in "/" to list it`
+	e.perhapsDirectory = false
+	e.final = true
 }
 
 // absence reports whether the reply, to a command that names a file, means that there is no such file.

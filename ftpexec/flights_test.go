@@ -138,7 +138,7 @@ func TestAnomalies(t *testing.T) {
 }
 
 func TestKnownServersGoOneAtATime(t *testing.T) {
-	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server"} {
+	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server", "220 FTP server (nodeftpd) ready"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("", testserver.Reply(greeting)))
 		var d diary
 		must.Get(read(t.Context(), &ftpexec.Client{MaxIdle: -1, Trace: d.add}, parse(t, s.URL("/a/f"))))(t)

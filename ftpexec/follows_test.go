@@ -137,7 +137,7 @@ func TestFollowsOnOddServers(t *testing.T) {
 		{"no port in the reply", early(reply("229 ()")), 1, 5},
 		{"refuses it before the final reply", steps(transfer(reply("425 busy\r\n226 done")), early()), 1, 5},
 		{"says 450 before the final reply", steps(transfer(reply("450 busy"), reply("226 done")), early()), 1, 5},
-		{"accepts it before the final reply", steps(transfer(testserver.Reply("229 (|||{port}|)"), reply("226 done")), early()), 1, 4},
+		{"accepts it before the final reply", steps(transfer(testserver.Reply("229 (|||{port}|)"), reply("226 done")), early()), 2, 5},
 		{"a preliminary reply", early(reply("150 what")), 2, 5},
 		{"no reply", early(), 2, 5},
 		{"hangs up instead", early(testserver.End(testserver.Closed)), 2, 5},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -17,6 +18,7 @@ type verb struct {
 	stage   Stage
 	refused error // what a refusal means; nil if the server may refuse the command
 	finds   bool  // 550 means that the file it names does not exist; MLSD and LIST name none
+	names   bool  // its argument is the name of a file
 	basic   bool  // every server has it
 	lists   bool  // it lists a directory
 	null    bool  // without an argument it is sent with a null argument: "CWD "
@@ -39,11 +41,11 @@ var verbs map[string]verb
 func init() {
 	insecure := func(r *run, _ step) bool { return !r.conn.Secure() }
 	ready := func(r *run, _ step) bool { return r.port != 0 }
-	admitted := func(r *run, _ step) bool { return r.admitted }
+	admitted := func(r *run, _ step) bool { return r.admitted && !r.known().wantsPASS }
 	unreachable := func(_ *run, st step) bool {
 		return st.about != nil && st.about.gone != nil && !st.back
 	}
-	fact := verb{stage: StageTransfer, needless: unreachable, kept: (*run).tell}
+	fact := verb{stage: StageTransfer, names: true, needless: unreachable, kept: (*run).tell}
 	passive := verb{stage: StageTransfer, refused: errPassive, needless: ready, judged: (*run).ported}
 	active := passive
 	active.refused = errActive
@@ -54,8 +56,8 @@ func init() {
 	verbs = map[string]verb{
 		"connect": {stage: StageConnect, refused: ErrConnect},
 		"AUTH":    {stage: StageConnect, refused: errNoTLS, judged: (*run).secured},
-		"PBSZ":    {stage: StageConnect, refused: errNoTLS, needless: insecure},
-		"PROT":    {stage: StageConnect, refused: errNoTLS, needless: insecure, right: wire.Reply.OK},
+		"PBSZ":    {stage: StageConnect, refused: errClearData, needless: insecure},
+		"PROT":    {stage: StageConnect, refused: errClearData, needless: insecure, judged: (*run).protected},
 
 		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, null: true,
 			argument: (*run).user, judged: (*run).entered},
@@ -82,7 +84,7 @@ func init() {
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
 		"REST": {stage: StageTransfer, refused: ErrNoRestart,
 			right: func(r wire.Reply) bool { return r.First() == 3 }},
-		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, judged: (*run).began},
+		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, names: true, judged: (*run).began},
 		"NLST": names,
 		"LIST": entries,
 		"MLSD": entries,
@@ -92,14 +94,16 @@ func init() {
 // judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and records what it says.
 // An error ends the run.
 func (r *run) judge(st step, reply wire.Reply) error {
-	v := verbs[st.Verb]
-	// aioftp handles commands that arrive together concurrently, so replies may come in another order: "not
-	// implemented" for a command that every server has is probably the reply to another one that was sent with it.
-	if v.basic && len(r.out) > 0 && (reply.Code == 500 || reply.Code == 502) {
+	if r.disordered(st, reply) {
 		r.conn.Abandon(wire.Disorder(reply))
 		return r.conn.Err()
 	}
-	switch {
+	r.recall(st)
+	if r.passDue(st, reply) {
+		r.conn.Abandon(errPASSDue)
+		return r.conn.Err()
+	}
+	switch v := verbs[st.Verb]; {
 	case v.judged != nil:
 		return v.judged(r, st, reply)
 	case v.right != nil && !v.right(reply), reply.First() == 1:
@@ -121,8 +125,26 @@ func (r *run) secured(st step, reply wire.Reply) error {
 	switch {
 	case reply.OK():
 		return r.conn.StartTLS()
-	case reply.First() == 5 && r.client.tries(r.url):
+	case unavailable(reply) && r.client.tries(r.url):
 		r.conn.Note("TLS is not available (" + reply.String() + "): continuing unencrypted")
+		return nil
+	}
+	return r.refused(st, reply)
+}
+
+// unavailable reports whether a reply to AUTH or PROT says that the server does not have TLS. The server will say 431
+// (RFC 4217 section 10.1) again, although it is a 4yz.
+func unavailable(reply wire.Reply) bool { return reply.First() == 5 || reply.Code == 431 }
+
+// protected judges the reply to PROT. If the server protects no data connections, a Client that only tries TLS goes on
+// without TLS on them.
+func (r *run) protected(st step, reply wire.Reply) error {
+	switch {
+	case reply.OK():
+		return nil
+	case unavailable(reply) && r.client.tries(r.url):
+		r.conn.Note("TLS is not available for data (" + reply.String() + "): data is unencrypted")
+		r.conn.ClearData()
 		return nil
 	}
 	return r.refused(st, reply)
@@ -132,7 +154,7 @@ func (r *run) secured(st step, reply wire.Reply) error {
 // count if the server admitted the user without it.
 func (r *run) entered(st step, reply wire.Reply) error {
 	switch {
-	case st.Verb == "PASS" && r.admitted,
+	case st.Verb == "PASS" && r.admitted && reply.First() > 2,
 		st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
 		return nil
 	case reply.Code == 332 && st.Verb != "ACCT":
@@ -140,10 +162,24 @@ func (r *run) entered(st step, reply wire.Reply) error {
 		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
 	case reply.OK():
 		r.admitted = true
+		r.authenticated = r.authenticated || st.Verb == "PASS"
 		r.spent = false
 		return nil
 	}
 	return r.refused(st, reply)
+}
+
+// errPASSDue means that a server that admitted the user without a password refuses commands as long as none is sent.
+var errPASSDue = errors.New("the server wants PASS although it admitted the user without")
+
+// passDue reports whether a refusal means errPASSDue, and a password can be sent.
+func (r *run) passDue(st step, reply wire.Reply) bool {
+	stage := verbs[st.Verb].stage
+	if reply.Code != 530 || stage == StageConnect || stage == StageLogin || !r.admitted || r.authenticated {
+		return false
+	}
+	_, written := r.url.User.Password()
+	return (r.url.User == nil || written || r.client.Credentials != nil) && !r.known().wantsPASS
 }
 
 // moved records the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves
@@ -188,13 +224,14 @@ func (r *run) moved(st step, reply wire.Reply) error {
 var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProtocol)
 
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT
-// (RFC 959) follows, but only over IPv4. The address in a reply is not used.
+// (RFC 959) follows, PORT only over IPv4. The address in a reply to PASV is used only if [Client.PassiveHost] is set.
 func (r *run) ported(st step, reply wire.Reply) error {
+	r.named = ""
 	if reply.OK() {
 		r.port = r.portIn(st.Verb, reply)
 	}
 	switch {
-	case r.port != 0 && r.port == r.spurned && !r.client.Active:
+	case r.again():
 		r.conn.Note("the server may still have the data connection of the refused transfer: " +
 			"trying again on a new connection")
 		r.conn.Abandon(errSpurned)
@@ -208,12 +245,27 @@ func (r *run) ported(st step, reply wire.Reply) error {
 			r.learn(isLate)
 		}
 	case r.port != 0:
-	case st.Verb == "PASV", st.Verb == "PORT", !r.conn.IPv4():
+	case st.Verb == "PASV", st.Verb == "PORT", st.Verb == "EPRT" && !r.conn.IPv4():
 		return r.refused(st, reply)
 	case st.Verb == "EPSV":
 		r.noEPSV = true
 	}
 	return nil
+}
+
+// again reports whether the port is that of a refused transfer, and the server has others. A server that gives it to the
+// next connection too has no other.
+func (r *run) again() bool {
+	h := r.known()
+	switch {
+	case r.port == 0 || r.client.Active || h.onePort:
+	case r.port == r.spurned:
+		r.learn(func(h *habits) { h.spurned = r.port })
+		return true
+	case r.spurned == 0 && r.port == h.spurned:
+		r.learn(func(h *habits) { h.onePort = true })
+	}
+	return false
 }
 
 // portIn returns the port that a positive reply means; 0 if it names none.
@@ -222,7 +274,9 @@ func (r *run) portIn(verb string, reply wire.Reply) int {
 	case "EPSV":
 		return extendedPort(reply.LastLine())
 	case "PASV":
-		return passivePort(reply.Raw)
+		host, port := passiveAddress(reply.Raw)
+		r.named = host
+		return port
 	}
 	return r.listens
 }
@@ -260,11 +314,30 @@ func (r *run) began(st step, reply wire.Reply) error {
 	}
 	r.spurned = 0
 	r.conn.Began(reply, lists)
-	// With an offset the number may count only the rest.
-	if r.file.info.Size < 0 && r.goal.offset == 0 {
-		r.file.info.opened(r.answer(st, reply))
-	}
+	r.opened(st, reply)
 	return nil
+}
+
+// opened takes the size from the reply that starts a transfer. With an offset the number may count only the rest. Where
+// SIZE has another number, one of the two is right: SIZE may count the text of a link, and the 150 may have lost digits.
+// What has come of an earlier file of the server shows which. Until then the larger number counts.
+func (r *run) opened(st step, reply wire.Reply) {
+	size := r.file.info.Size
+	if r.goal.offset > 0 || verbs[st.Verb].lists || !strings.Contains(reply.Raw, " bytes") ||
+		size >= 0 && strings.Contains(reply.Raw, strconv.FormatInt(size, 10)+" bytes") {
+		return
+	}
+	n := announcedIn(r.answer(st, reply))
+	counts := r.known().counts
+	switch {
+	case n < 0, n == size:
+	case size < 0, counts == "150", counts == "" && n > size:
+		r.file.info.Size = n
+		r.file.by150 = true
+		r.file.other = size
+	default:
+		r.file.other = n
+	}
 }
 
 // notBegun returns the error for a refused transfer.
@@ -273,24 +346,60 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 		return errNoEntries
 	}
 	// A server may keep the offset of REST for the RETR after the one it refused.
-	r.spent = r.goal.offset > 0
+	// A relay may say 425 in place of the server's refusal, and then take that refusal for the next reply.
+	r.spent = r.goal.offset > 0 || reply.Code == 425
 	if err := r.conn.DataFailure(); localfile.Failed(err) {
 		return r.failure(st, err) // it is the cause of the refusal
 	}
 	e := r.refused(st, reply)
-	switch {
-	case r.lacksTicket(reply):
+	if r.lacksTicket(reply) {
 		e.Err = errNoTicket
 		e.Hint = sessionOptions
-	case e.Err != ErrNotFound || st.Verb != "RETR":
+		return e
+	}
+	r.explain(st, e)
+	return e
+}
+
+// explain finds out why RETR was refused with e, by what the server has said to SIZE.
+func (r *run) explain(st step, e *Error) {
+	found := r.file.info.Size >= 0
+	switch {
+	case st.Verb != "RETR" || e.general() || e.answer.means(denied):
 	case e.answer.means(directory):
-		e.Err = and(errTransfer, ErrIsDirectory)
-		e.Hint = `End the URL in "/" to list it`
-	case r.file.info.Size >= 0: // SIZE has found the file, so there is another reason
+		e.isDirectory()
+	case found: // there is another reason
 		e.Err = errTransfer
 		e.Hint = ""
+		e.perhapsDirectory = e.Code == 550 || e.Code == 551
+	case e.Code == 550, e.Code == 500:
+	case r.missing(e.Code):
+		e.Err = ErrNotFound
+		e.final = true
+	default:
+		e.perhapsDirectory = e.Code == 551 || e.Code == 425 && r.sizeRefused(directory)
 	}
-	return e
+}
+
+// sizeRefused reports whether the refusal of SIZE has a meaning.
+func (r *run) sizeRefused(m meaning) bool {
+	return r.file.noSize != nil && r.answer(step{Command: withArg("RETR", r.url.Name)}, *r.file.noSize).means(m)
+}
+
+// missing reports whether the server has refused SIZE too, so that the refusal of RETR with this code means that there
+// is no such file. 425 has another meaning, unless the words to SIZE are clear.
+func (r *run) missing(code int) bool {
+	refusal := r.file.noSize
+	if refusal == nil || slices.Contains([]int{500, 501, 502, 503, 504, 530}, refusal.Code) {
+		return false
+	}
+	switch code {
+	case 450, 551:
+		return true
+	case 425:
+		return r.sizeRefused(absent)
+	}
+	return false
 }
 
 // aborts matches every wording of [aborted], in less time.
@@ -301,6 +410,9 @@ var aborts = lazy.Regexp(`(?i)abort|fail`)
 func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	op := r.goal.op
 	reply, err := r.conn.Finish(alone)
+	if errors.Is(r.conn.Err(), wire.ErrDisorder) || err == nil && !belongs(op.Verb, reply.Code) {
+		r.loseOrder("one command at a time from the next connection on")
+	}
 	if err != nil {
 		return wire.Reply{}, r.failure(step{Command: op}, err)
 	}
@@ -316,6 +428,7 @@ func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	}
 	if reply.First() == 5 && n == 0 { // refused, although 150 came first
 		e.refuse(op)
+		r.explain(step{Command: op}, e)
 	} else if e.Err = incomplete(op, reply, e.answer); e.Err == nil {
 		return reply, nil
 	}

@@ -49,7 +49,7 @@ func newLibrary(r *run) (*library, error) {
 			connected = true
 			return l, nil
 		}
-		data, err := l.run.conn.OpenData(l.run.port, send, receive)
+		data, err := l.run.conn.OpenData(l.run.dataHost(), l.run.port, send, receive)
 		l.data = data
 		if l.finished == nil || err != nil {
 			return data, err

@@ -313,14 +313,19 @@ func (e *Entry) learn(verb string, r wire.Reply) {
 	}
 }
 
-// announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)".
-var announced = lazy.Regexp(`\((\d{1,18}) bytes\)`)
+// announced finds the size in the preliminary reply to RETR, which most servers word "... file (1234 bytes)", and goftp
+// "Data transfer starting 1234 bytes".
+var announced = lazy.Regexp(`\((\d{1,18}) bytes\)|\bstarting (\d{1,18}) bytes`)
 
-// opened takes the size from the reply that starts a transfer.
-func (e *Entry) opened(reply answer) {
-	if m := announced().FindAllStringSubmatch(reply(), -1); m != nil {
-		e.Size, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
+// announcedIn returns the size in the reply that starts a transfer; -1 if it has none.
+func announcedIn(reply answer) int64 {
+	all := announced().FindAllStringSubmatch(reply(), -1)
+	if all == nil {
+		return -1
 	}
+	last := all[len(all)-1]
+	n, _ := strconv.ParseInt(last[1]+last[2], 10, 64)
+	return n
 }
 
 // children makes the entries of a directory. The URLs of files that follow each other share their memory: there may be

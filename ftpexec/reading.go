@@ -45,16 +45,25 @@ var sixNumbers = lazy.Regexp(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 
 
 const octet = `0*(25[0-5]|2[0-4]\d|1\d\d|\d\d?)`
 
-// passivePort returns the port in a 227 reply, or 0. The text around the six numbers is not fixed (RFC 1123 section
-// 4.1.2.6).
-func passivePort(text string) int {
-	m := sixNumbers().FindStringSubmatch(text)
-	if m == nil {
-		return 0
+// passiveAddress returns the address and port in a 227 reply; the port is 0 if there are none. The text around the six
+// numbers is not fixed (RFC 1123 section 4.1.2.6).
+func passiveAddress(text string) (host string, port int) {
+	if m := sixNumbers().FindStringSubmatch(text); m != nil {
+		return strings.Join(m[1:5], "."), portOf(m[5], m[6])
 	}
-	high, _ := strconv.Atoi(m[5])
-	low, _ := strconv.Atoi(m[6])
-	return high<<8 | low
+	if m := afterIPv6().FindStringSubmatch(text); m != nil {
+		return "", portOf(m[1], m[2])
+	}
+	return "", 0
+}
+
+// afterIPv6 matches the port behind an IPv6 address, for which PASV has no form: twisted writes (::1,p1,p2).
+var afterIPv6 = lazy.Regexp(`[0-9a-fA-F]*:[0-9a-fA-F:.]*:[0-9a-fA-F.]*,` + octet + `,` + octet + `(?:\D|$)`)
+
+func portOf(high, low string) int {
+	h, _ := strconv.Atoi(high)
+	l, _ := strconv.Atoi(low)
+	return h<<8 | l
 }
 
 var oneWord = lazy.Regexp(`(^|\s)ssl/tls(\s|$)`) // the only word with a "/" that is a wording

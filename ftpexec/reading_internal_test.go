@@ -117,8 +117,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 						e.take(reply(answer), r)
 						e.refuse(op)
 						(&link{conn: new(wire.Conn)}).readLimits(e, op)
-						info := Entry{Size: -1}
-						info.opened(r)
+						info := announcedIn(r)
 						return fmt.Sprint(meanings(r), e.Err, e.Hint, errors.Is(e, fs.ErrPermission), errors.Is(e, fs.ErrNotExist), unlisted(op, e), info), answer
 					}
 					got, answer := judged(name, escaped)
@@ -173,7 +172,7 @@ func TestReadingReplies(t *testing.T) {
 			return nil
 		}
 	}
-	epsv, pasv := port(extendedPort), port(passivePort)
+	epsv, pasv := port(extendedPort), port(func(text string) int { _, n := passiveAddress(text); return n })
 	pwd := func(r wire.Reply) any { return directoryIn(r) }
 	digest := func(r wire.Reply) any { return hex.EncodeToString(digestIn(&r, 2, "abab f")) }
 	for _, tt := range []struct {
@@ -192,6 +191,7 @@ func TestReadingReplies(t *testing.T) {
 		{pasv, "227 Entering Passive Mode (10,0,0,1,1,2).", 258}, {pasv, "227 Entering 127,0,0,1,200,7", 51207}, {pasv, "200 =1,2,3,4,5,6", 1286},
 		{pasv, "227 on 3 ports: 1, 2, 3, 4, 5, 6", 1286}, {pasv, "227 )(", nil}, {pasv, "227 x", nil}, {pasv, "227 (1,2,3,4,5)", nil},
 		{pasv, "227 (1,2,3,4,256,1)", nil}, {pasv, "227 (1,2,3,4,0,0)", nil},
+		{pasv, "227 Entering Passive Mode (::1,1,2).", 258}, {pasv, "227 (2001:db8::7,200,7)", 51207}, {pasv, "227 at 12:30,1,2", nil},
 		{pasv, "227 300,1,2,3,4,5,6", 1286}, {pasv, "227 (1,2,3,4,5,6999)", nil}, {pasv, "227 1,2,3,4,5,6", 1286}, {pasv, "227 (001,002,003,004,005,006)", 1286},
 	} {
 		if got := tt.read(reply(tt.in)); got != tt.want {

@@ -71,6 +71,7 @@ type body struct {
 	size     int64 // bytes expected, from the offset on; -1 if unknown
 	text     bool  // ASCII type: the server's file may have another number of bytes
 	n        int64 // bytes so far
+	open     bool  // the server has not closed the data connection after the last of them
 
 	progress time.Time    // when a copy without a buffer last brought bytes
 	gathered *net.TCPConn // from which CopyTo waits for small bytes at a time; nil if it does not
@@ -114,32 +115,51 @@ func (b *body) advance(n int, err error) error {
 	switch {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
+		b.run.weigh(max(b.n, b.run.file.other))
 		announced := printable.Count(b.size, "byte", "bytes")
 		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced))
 	case err == io.EOF:
-		b.complete()
+		b.wire.Close()
+		b.complete(b.sendInAdvance())
+	case err == wire.ErrOpen:
+		b.conn.Note("all bytes have come, but the server leaves the data connection open")
+		b.open = true
+		b.complete("")
 	case err != nil:
 		b.fail(err)
 	default:
+		b.wire.Whole(b.n == b.size)
 		return nil
 	}
 	return b.err
 }
 
 // complete ends the body at the end of the data. It succeeds if the final reply is 2yz and the size is as announced.
-func (b *body) complete() {
-	b.wire.Close()
-	advance := b.sendInAdvance()
+// advance is what was sent for the next transfer.
+func (b *body) complete(advance string) {
 	final, e := b.run.finish(b.n, b.size < 0)
 	err := b.short(b.size)
 	if err != nil && b.wire.Cut() != nil {
 		err = b.wire.Cut()
 	}
+	refusal, _ := e.(*Error)
+	refused := errors.Is(e, ErrRefused) || errors.Is(e, ErrNotFound) || errors.Is(e, errNoTicket)
 	switch {
-	case e != nil && (final.Code == 0 || err == nil || errors.Is(e, errNoTicket)):
+	case refusal != nil && refusal.perhapsDirectory:
+		b.run.enters(b.run.ctx, b.run.url, refusal)
+		err = refusal
+	case e != nil && (final.Code == 0 || err == nil || refused):
 		err = e
-	case e == nil && err == nil:
-		err = b.confirm()
+	case e == nil && b.open && b.wire.More():
+		err = fmt.Errorf("%w: more than the %s announced", ErrTruncated, printable.Count(b.size, "byte", "bytes"))
+	case e == nil:
+		if b.open {
+			b.wire.Close()
+		}
+		b.run.weigh(b.n)
+		if err == nil {
+			err = b.confirm()
+		}
 	}
 	b.run.advance = advance
 	if err == nil {
@@ -151,10 +171,29 @@ func (b *body) complete() {
 	}
 	b.fail(err)
 	failed := b.err.(*Error)
+	if final.First() > 3 && b.n == 0 && errors.Is(failed, ErrTruncated) {
+		failed.also(ErrNoData)
+	}
 	if final.Code != 0 && failed.Code == 0 {
 		failed.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
 		b.run.readLimits(failed, b.run.goal.op)
 	}
+}
+
+// weigh records which of SIZE and the 150 is right, if they differ and one of them has the n bytes that came. If it is
+// the one that was not believed, the next try believes it.
+func (r *run) weigh(n int64) {
+	f := &r.file
+	right := "SIZE"
+	if f.by150 == (n == f.info.Size) {
+		right = "150"
+	}
+	if f.other < 0 || n != f.info.Size && n != f.other || r.known().counts == right {
+		return
+	}
+	r.learn(func(h *habits) { h.counts = right })
+	r.conn.Note(fmt.Sprintf("SIZE and the reply to RETR have different sizes, %d and %d: %s is right",
+		min(f.info.Size, f.other), max(f.info.Size, f.other), right))
 }
 
 // sendInAdvance sends the set-up of the next transfer, and returns it, if the data is whole and another transfer

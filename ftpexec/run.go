@@ -38,12 +38,15 @@ type run struct {
 	file question // what the server says about the file
 	mask func(Command) Command
 
-	stop       func() // ends the effect of ctx on the connection
-	kept       bool   // a Body still uses the connection
-	sequential bool   // one command a flight
-	queue      []step // not yet sent
-	out        []step // sent and not answered
-	advanced   bool   // the port was asked for at the end of the last transfer
+	stop       func()   // ends the effect of ctx on the connection
+	kept       bool     // a Body still uses the connection
+	sequential bool     // one command a flight
+	queue      []step   // not yet sent
+	out        []step   // sent and not answered
+	advanced   bool     // the port was asked for at the end of the last transfer
+	refusal    error    // the last way to list was refused so
+	tried      []string // the addresses of the server that did not serve this run
+	loggingIn  bool     // the last flight has a PASS, and more
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -66,6 +69,9 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 		return err
 	})
 	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && e.perhapsDirectory && ctx.Err() == nil {
+			s.enters(ctx, req.URL, e)
+		}
 		c.put(s)
 	}
 	return response, err
@@ -89,6 +95,7 @@ func (r *run) retrieve() (*Response, error) {
 		response.Size = -1
 	} else if info.Size >= 0 {
 		b.size = max(0, info.Size-r.goal.offset)
+		conn.Whole(b.size == 0)
 	}
 	r.kept = true
 	return response, nil
@@ -118,12 +125,21 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 			return nil
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
+		r.elsewhere(e)
+		if r.nextAddress(e) {
+			s.conn.Close()
+			try--
+			continue
+		}
 		again := try < maxTries && r.waitForRoom(e)
 		if !again && s.conn.Err() == nil {
 			return e
 		}
 		s.conn.Close()
 		if !again && (try == maxTries || ctx.Err() != nil || !r.adapt(err, reused)) {
+			if r.brokeAfterRefusal(e) && ctx.Err() == nil {
+				return r.refusal // it says more
+			}
 			return e
 		}
 	}
@@ -165,12 +181,20 @@ func (r *run) adapt(err error, reused bool) bool {
 	case wire.IsOneOf(err, errUnexpected, ErrNoRestart), local:
 		return false
 	case r.foreseen(err):
+	case errors.Is(err, errPASSDue):
+		r.learn(func(h *habits) { h.wantsPASS = true })
+		r.conn.Note(errPASSDue.Error() + ": trying again with PASS")
+	case !r.sequential && (errors.Is(err, wire.ErrDisorder) || errors.Is(err, wire.ErrStray) && !reused):
+		r.loseOrder("trying again, one command at a time")
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 	case errors.As(err, new(*wire.AheadError)) && !r.sequential:
 		// It was not sequential in this attempt: another session may have learned it since.
-		r.learn(func(h *habits) { h.sequential = true })
+		r.learn(isSequential)
 		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
+	case r.lostAtEPSV(err):
+		r.learn(func(h *habits) { h.noEPSV = true })
+		r.conn.Note("the server ends the connection at EPSV: trying again with PASV")
 	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
 		r.learn(func(h *habits) { h.noEPSV = true })
 		r.conn.Note("the EPSV port cannot be reached: trying again with PASV")
@@ -180,9 +204,21 @@ func (r *run) adapt(err error, reused bool) bool {
 	return true
 }
 
+// brokeAfterRefusal reports whether the connection broke between one way to list, which was refused, and the next.
+func (r *run) brokeAfterRefusal(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && r.refusal != nil && (e.Op == "EPSV" || e.Op == "PASV") && wire.IsOneOf(err, wire.ErrStray, errSpurned, ErrLost)
+}
+
+// lostAtEPSV reports whether the connection ended at an EPSV that was sent alone.
+func (r *run) lostAtEPSV(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Op == "EPSV" && e.Code == 0 && errors.Is(err, ErrLost) && !r.known().noEPSV
+}
+
 // foreseen reports whether err is one after which the run goes on with another connection.
 func (r *run) foreseen(err error) bool {
-	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) ||
+	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) || r.brokeAfterRefusal(err) ||
 		errors.Is(err, errAbrupt) && r.goal.listing
 }
 
@@ -190,7 +226,7 @@ func (r *run) foreseen(err error) bool {
 func (r *run) attempt(fresh bool, work func(*run) error) error {
 	h := r.known()
 	if fresh {
-		r.dial(r.url, h.noEPSV)
+		r.dial(r.url, h)
 	}
 	r.queue = nil
 	r.out = nil
@@ -208,7 +244,7 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 		}
 	}
 	r.port = 0
-	r.file = question{url: r.url, info: untold(r.url)}
+	r.file = question{url: r.url, info: untold(r.url), other: -1}
 	for _, q := range r.goal.asks {
 		*q = question{url: q.url, typ: q.typ, asks: q.asks, info: untold(q.url)}
 	}
@@ -315,6 +351,7 @@ func (r *run) send() (step, error) {
 	if len(flight) == 0 {
 		return step{}, nil
 	}
+	r.loggingIn = len(flight) > 1 && slices.ContainsFunc(r.out, func(st step) bool { return st.Verb == "PASS" })
 	return r.out[0], r.conn.Send(flight...)
 }
 

@@ -46,6 +46,8 @@ type link struct {
 	oneByOne bool          // the greeting says that the server loses commands sent ahead
 	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
+	// a PASS was accepted
+	authenticated bool
 	// not for another URL: not logged in, or an offset of REST may be pending
 	spent  bool
 	place         // the working directory
@@ -55,23 +57,26 @@ type link struct {
 	advance string
 	// of the next data connection; 0 if not known
 	port int
+	// the address that the reply to PASV names; "" if none
+	named string
 	// the port that a refused transfer has left behind; 0 if there is none
 	spurned int
 	// active mode: the port that EPRT or PORT names
 	listens int
 	// the largest offset at which the server has begun as REST told it to; 0 if at none
 	begins int64
+	recent [4]string // the names of the last files that were asked about, the latest first
 }
 
 // dial replaces the connection by a new one, which is not open yet.
-func (s *session) dial(u *urlparse.URL, noEPSV bool) {
+func (s *session) dial(u *urlparse.URL, h habits) {
 	s.close()
 	s.link = link{
-		conn:   wire.New(s.client.config(u)),
+		conn:   wire.New(s.client.config(u, h.failed)),
 		login:  u,
 		utf8:   needsUTF8(u),
 		spent:  true,
-		noEPSV: noEPSV,
+		noEPSV: h.noEPSV,
 	}
 }
 
@@ -103,6 +108,22 @@ func (l *link) serves(u *urlparse.URL) bool {
 		(l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u))
 }
 
+// dataHost returns the host of the next data connection; "" means that of the control connection.
+func (s *session) dataHost() string {
+	if s.client.PassiveHost && !s.client.Active {
+		return s.named
+	}
+	return ""
+}
+
+// elsewhere adds to a failure to open a data connection that the server has named another host for it.
+func (r *run) elsewhere(e *Error) {
+	if r.named != "" && r.dataHost() == "" && errors.As(e.Err, new(*wire.DataDialError)) && !r.conn.At(r.named) {
+		e.Err = fmt.Errorf("%w: %w, %s", e.Err, ErrDataHost, r.named)
+		e.final = true
+	}
+}
+
 func (l *link) usable() bool { return l.conn != nil && l.conn.Err() == nil && !l.spent }
 
 var passive, active = []string{"EPSV", "PASV"}, []string{"EPRT", "PORT"}
@@ -114,8 +135,8 @@ func (s *session) setUp() []string {
 		verbs = active
 	}
 	switch {
-	case !s.conn.IPv4():
-		return verbs[:1] // the others do not support IPv6
+	case s.client.Active && !s.conn.IPv4():
+		return verbs[:1] // PORT has room for an IPv4 address only
 	case s.noEPSV && !s.client.Active:
 		return verbs[1:]
 	}
@@ -123,11 +144,15 @@ func (s *session) setUp() []string {
 }
 
 // loses matches the greetings of servers that lose commands sent ahead.
-var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik")
+var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik|nodeftpd")
 
 // connect opens the connection and gives it to jlaffaye/ftp.
 func (r *run) connect(sequential bool) error {
+	done := r.makeWay()
 	greeting, err := r.conn.Connect()
+	done()
+	// Over IPv6, PASV is only for servers that know no EPSV, such as one behind NAT64: its address cannot be right.
+	r.noEPSV = r.noEPSV && (r.conn.IPv4() || !r.client.NoEPSV)
 	if err == nil {
 		r.oneByOne = loses().MatchString(greeting.Raw)
 		if r.oneByOne && !sequential {
@@ -141,6 +166,38 @@ func (r *run) connect(sequential bool) error {
 	return nil
 }
 
+// lateGreeting is how long a call waits for a greeting until it may be the server's other connections that keep it
+// waiting. Devices that serve one client at a time accept the second connection, and greet it after the end of the
+// first.
+const lateGreeting = 2 * time.Second
+
+// makeWay closes the idle connections to the server, and those that become idle, if the greeting of a new connection is
+// late. The caller calls done when the greeting has come or the wait is over.
+func (s *session) makeWay() (done func()) {
+	late, over := false, false
+	timer := time.AfterFunc(lateGreeting, func() {
+		s.client.mu.Lock()
+		late = !over
+		if late {
+			s.host.overdue++
+		}
+		idle := slices.Clone(s.host.idle)
+		s.client.mu.Unlock()
+		for _, other := range idle {
+			s.client.expire(other)
+		}
+	})
+	return func() {
+		timer.Stop()
+		s.client.mu.Lock()
+		defer s.client.mu.Unlock()
+		over = true
+		if late {
+			s.host.overdue--
+		}
+	}
+}
+
 // server is what a Client knows about a server. A call first takes a slot. A call that opens a connection closes the
 // idle ones that would be too many with it, so there are never more than Client.MaxConns connections, idle ones
 // included. Client.mu guards all fields but slots.
@@ -148,6 +205,8 @@ type server struct {
 	slots *semaphore.Weighted // waiting calls get one in the order in which they came
 	busy  int                 // slots taken
 	idle  []*session          // the longest idle comes first
+	// calls whose greeting is late
+	overdue int
 	habits
 }
 
@@ -162,6 +221,11 @@ type habits struct {
 	abrupt     bool // it ends data under TLS without close_notify
 	// it, or one of the servers behind its name, has accepted REST and sent a file from its first byte
 	ignoresREST bool
+	wantsPASS   bool      // it refuses commands until PASS, even after a 230 to USER
+	counts      string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
+	spurned     int       // a port that a refused transfer left behind and the connection got again; 0 if there is none
+	onePort     bool      // a new connection got that port too: the server has no other
+	failed      []string  // its addresses that did not serve, the last to fail last; never changed in place
 	shut        time.Time // when a connection that it had admitted was last closed
 }
 
@@ -206,7 +270,7 @@ func (s *session) known() habits {
 	defer s.client.mu.Unlock()
 	h := s.host.habits
 	h.sequential = h.sequential || s.client.NoPipelining
-	h.noEPSV = h.noEPSV || s.client.NoEPSV
+	h.noEPSV = h.noEPSV || s.client.NoEPSV || s.client.PassiveHost
 	return h
 }
 
@@ -217,7 +281,8 @@ func (s *session) learn(change func(*habits)) {
 	change(&s.host.habits)
 }
 
-func isLate(h *habits) { h.late = true }
+func isLate(h *habits)       { h.late = true }
+func isSequential(h *habits) { h.sequential = true }
 
 const allInUse = "all connections that the server may have are in use: waiting for one"
 
@@ -281,7 +346,7 @@ func (c *Client) put(s *session) {
 		keep = min(idleAdmitted, admittedTime-time.Since(s.since))
 	}
 	c.mu.Lock()
-	room := len(s.host.idle)+s.host.busy <= c.maxIdle()
+	room := len(s.host.idle)+s.host.busy <= c.maxIdle() && s.host.overdue == 0
 	if s.usable() && (!s.lost || s.home != "") && room && keep > 0 {
 		if s.end == nil {
 			s.end = time.AfterFunc(keep, func() { c.expire(s) })

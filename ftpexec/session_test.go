@@ -105,7 +105,7 @@ func TestVisits(t *testing.T) {
 		{"two replies", []testserver.Step{first(on("RETR", reply("550 no\r\n226 aborted")))}, []visit{{"/a/f", ftpexec.ErrRefused}, {"?/a/g", nil}, {"?/a/h", nil}}, 2, ""},
 		{"the second reply hides no refusal", []testserver.Step{first(on("RETR", reply("550 no\r\n226 aborted"))), on("CWD missing", reply("550 no"))},
 			[]visit{{"/a/f", ftpexec.ErrRefused}, {"?/missing/f", ftpexec.ErrDirectory}}, 2, ""},
-		{"a reply that makes no sense", []testserver.Step{first(on("CWD x", reply("150 wait\r\n250 done")))}, []visit{file, {"/a/x/f", ftpexec.ErrDirectory}, {"/a/x/f", nil}}, 2, ""},
+		{"a reply that makes no sense", []testserver.Step{first(on("CWD x", reply("114 wait\r\n250 done")))}, []visit{file, {"/a/x/f", ftpexec.ErrDirectory}, {"/a/x/f", nil}}, 2, ""},
 		{"refused logins", []testserver.Step{on("PASS wrong", reply("530 no"))}, []visit{{"u:wrong@/a/f", ftpexec.ErrLogin}, {"u:wrong@/a/f", ftpexec.ErrLogin}, {"u:right@/a/f", nil}}, 3, ""},
 	} {
 		var d diary
@@ -245,7 +245,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 	clients := map[string]any{
 		"Credentials": fixed("other"), "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": int64(1), "MinRateTime": time.Minute,
-		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Pinned": []*x509.Certificate{new(x509.Certificate)}, "Dial": dial,
+		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "PassiveHost": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Pinned": []*x509.Certificate{new(x509.Certificate)}, "Dial": dial,
 		"Admit": func(context.Context, string) (func(), error) { return func() {}, nil },
 		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {
 			return new(net.Dialer).DialContext

@@ -103,13 +103,16 @@ type question struct {
 	asks []Command // SIZE and MDTM, or others
 
 	info   Entry
-	told   int        // replies to asks
-	absent int        // how many of them are 550
-	gone   []string   // the CWDs to the file's directory, up to one that is refused; nil if none is
-	err    *Error     // for that CWD, or the first 550
-	facts  wire.Reply // to MLST
-	dir    bool       // a CWD to it worked
-	noDir  *Error     // for that CWD if it was refused
+	by150  bool        // the size in info is that of the reply to RETR, not to SIZE
+	other  int64       // what the other of the two replies says, if it differs; else -1
+	noSize *wire.Reply // the refusal of SIZE
+	told   int         // replies to asks
+	absent int         // how many of them are 550
+	gone   []string    // the CWDs to the file's directory, up to one that is refused; nil if none is
+	err    *Error      // for that CWD, or the first 550
+	facts  wire.Reply  // to MLST
+	dir    bool        // a CWD to it worked
+	noDir  *Error      // for that CWD if it was refused
 }
 
 // inquire returns questions about the first files of rest that one run may ask, on a connection that serves first. The
@@ -159,6 +162,9 @@ func (r *run) tell(st step, reply wire.Reply) {
 	q := r.about(st)
 	q.told++
 	q.info.learn(st.Verb, reply)
+	if st.Verb == "SIZE" && reply.First() > 3 {
+		q.noSize = &reply
+	}
 	if st.Verb == "MLST" {
 		q.facts = reply
 	}
@@ -170,6 +176,14 @@ func (r *run) tell(st step, reply wire.Reply) {
 		// as RETR would be
 		q.err = r.refused(step{Command: withArg("RETR", st.Arg), about: q}, reply)
 		q.err.Op = st.shown()
+	}
+}
+
+// enters makes e, a refused RETR of the file u, an [ErrIsDirectory] if CWD enters what u names.
+func (s *session) enters(ctx context.Context, u *urlparse.URL, e *Error) {
+	q := &question{url: u, asks: []Command{withArg("CWD", u.Name)}}
+	if s.ask(ctx, q, nil) == nil && q.dir {
+		e.isDirectory()
 	}
 }
 

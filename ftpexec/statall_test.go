@@ -152,8 +152,8 @@ func TestStatAllOnOddServers(t *testing.T) {
 		{"loses commands of a later batch", steps(first(testserver.On("#40 SIZE", ftptest.DiscardInput(), testserver.Reply("213 8")))), 2, 0, nil},
 		{"PWD refused", testserver.On("PWD", testserver.Reply("500 what")), 1, 0, nil},
 		{"never survives a file", testserver.On("^SIZE f70$", end), 3, 70, ftpexec.ErrLost},
-		{"silent at a file", testserver.On("^SIZE f70$"), 3, 70, ftpexec.ErrTimeout},
-		{"a reply that makes no sense", testserver.On("^MDTM f40$", testserver.Reply("150 what")), 1, 40, ftpexec.ErrProtocol},
+		{"silent at a file", testserver.On("^SIZE f70$"), 2, 70, ftpexec.ErrTimeout},
+		{"a reply that makes no sense", testserver.On("^MDTM f40$", testserver.Reply("150 what")), 2, 40, ftpexec.ErrProtocol},
 		{"refuses the login", testserver.On("USER", testserver.Reply("530 no")), 1, -1, ftpexec.ErrLogin},
 	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {

@@ -56,7 +56,7 @@ func TestTryTLS(t *testing.T) {
 func TestTryTLSAnswers(t *testing.T) {
 	for _, refusal := range []string{
 		"500 AUTH not understood", "502 AUTH command not implemented.", "504 no", "534 no",
-		"530 Please login with USER and PASS.", "500-This\r\n500 scheme is not implemented",
+		"530 Please login with USER and PASS.", "431 not available", "500-This\r\n500 scheme is not implemented",
 	} {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("AUTH", testserver.Reply(refusal)))
 		var notes []string
@@ -85,12 +85,12 @@ func TestTLSFailures(t *testing.T) {
 		{"no TLS after 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
 		{"certificate", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLS},
 		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 unencrypted, please")}, ftpexec.ErrProtocol},
-		{"for the moment", []testserver.Action{testserver.Reply("431 later")}, ftpexec.ErrTLSUnavailable},
-		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrTLSUnavailable},
+		{"for the moment", []testserver.Action{testserver.Reply("430 later")}, ftpexec.ErrTLSUnavailable},
+		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrProtocol},
 		{"closed", []testserver.Action{testserver.End(testserver.Closed)}, ftpexec.ErrLost},
 		{"PROT", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLSUnavailable},
 	}
-	for i, tt := range slices.Concat(tests, tests) {
+	for i, tt := range slices.Concat(tests[:len(tests)-1], tests) {
 		script := testserver.Honest("contents").With("AUTH", tt.auth...)
 		if tt.name == "PROT" {
 			script = script.With("PROT", testserver.Reply("536 no"))
@@ -100,7 +100,7 @@ func TestTLSFailures(t *testing.T) {
 		if tt.name == "PROT" {
 			c.TLSConfig = &tls.Config{RootCAs: s.RootCAs()}
 		}
-		if i >= len(tests) {
+		if i >= len(tests)-1 {
 			u.Scheme = "ftpes"
 		}
 		u.User = url.UserPassword("me", "secret")
@@ -111,6 +111,42 @@ func TestTLSFailures(t *testing.T) {
 		if slices.ContainsFunc(s.Commands(), func(l string) bool { return strings.HasPrefix(l, "PASS") }) || s.DataConnections() > 0 {
 			t.Errorf("%s: the password was sent: %q", tt.name, s.Commands())
 		}
+	}
+}
+
+// TestTLSWithoutData checks servers that have TLS for the control connection only. A Client that only tries TLS goes on,
+// and says so. Any other fails at once, and does not say that the server does not offer TLS.
+func TestTLSWithoutData(t *testing.T) {
+	for _, refusal := range []string{"431 Protection Set to Clear. Only Clear Protection supported", "536 no", "534 no", "504 no"} {
+		s := testserver.New(t, &testserver.Options{Tree: tree, TLSConfig: new(tls.Config), Fault: func(c *testserver.Conn) testserver.Action {
+			if c.Verb == "PROT" {
+				return testserver.Reply(refusal)
+			}
+			return nil
+		}})
+		var d diary
+		c := &ftpexec.Client{MaxIdle: -1, Timeout: ample, TryTLS: true, Trace: d.add, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		u := parse(t, s.URL("/a/f"))
+		wantContents(t, c, u)
+		if !strings.Contains(d.text(), "TLS is not available for data ("+refusal+")") {
+			t.Errorf("%s: not said: %s", refusal, d.text())
+		}
+		u.Scheme = "ftpes"
+		before := s.Connections()
+		_, err := read(t.Context(), c, u)
+		if !errors.Is(err, ftpexec.ErrTLSUnavailable) || ftpexec.Retryable(err) || !strings.Contains(err.Error(), "the server does not encrypt data connections") || s.Connections() != before+1 {
+			t.Errorf("%s: got %v on %d connections", refusal, err, s.Connections()-before)
+		}
+	}
+}
+
+// TestTLSNotAvailable checks that 431 to AUTH is final, as 5yz is.
+func TestTLSNotAvailable(t *testing.T) {
+	s := testserver.New(t, nil, testserver.Honest("contents").With("AUTH", testserver.Reply("431 Requested security mechanism not available at this time.")))
+	u := parse(t, s.URL("/f"))
+	u.Scheme = "ftpes"
+	if _, err := read(t.Context(), &ftpexec.Client{MaxIdle: -1}, u); !errors.Is(err, ftpexec.ErrTLSUnavailable) || ftpexec.Retryable(err) || len(s.Commands()) != 1 {
+		t.Errorf("got %v after %q", err, s.Commands())
 	}
 }
 

@@ -43,6 +43,7 @@ func (r *run) goThroughWays(so *search) (listed, error) {
 		if r.goal.how == len(ways)-1 {
 			return so.end(l, err)
 		}
+		r.refusal = err
 		r.nextWay(err)
 		if r.conn.Err() != nil {
 			return l, fmt.Errorf("%w: %w", errNextWay, err)

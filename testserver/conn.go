@@ -19,7 +19,7 @@ type Conn struct {
 	*control
 	wish
 	srv      *Server
-	private  bool // PROT P was given
+	private  bool // PROT P was accepted
 	ready    bool // AUTH got 2yz
 	answered bool // something was sent, or the connection was ended
 
@@ -64,7 +64,11 @@ func (c *Conn) act(actions []Action) error {
 // Write sends b on the control connection, in one write.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.answered = true
-	c.ready = c.ready || bytes.HasPrefix(b, []byte("2"))
+	ok := bytes.HasPrefix(b, []byte("2"))
+	c.ready = c.ready || ok
+	if ok && c.Verb == "PROT" {
+		c.private = c.Arg == "P" && c.overTLS()
+	}
 	c.srv.say(c.Num, "< ", string(b))
 	if err := c.send(b); err != nil {
 		return 0, err
@@ -112,9 +116,7 @@ func (c *Conn) perform(play *Dialogue) {
 
 // handle runs the Action that [Options].Fault returns for a command, and then actions unless that Action has answered.
 func (c *Conn) handle(line string, actions []Action) error {
-	if c.begin(line); c.Verb == "PROT" {
-		c.private = c.Arg == "P" && c.overTLS()
-	}
+	c.begin(line)
 	if fault := c.srv.opts.Fault; fault != nil {
 		if err := c.act([]Action{fault(c)}); err != nil || c.answered {
 			return err

@@ -18,15 +18,14 @@ func (h *session) epsv() string {
 }
 
 func (h *session) pasv() string {
-	ip := h.srv.tcp.IP.To4()
-	if ip == nil {
+	if h.srv.tcp.IP.To4() == nil {
 		return "425 PASV needs IPv4, use EPSV."
 	}
 	addr, err := h.listen()
 	if err != nil {
 		return "425 " + err.Error()
 	}
-	return fmt.Sprintf("227 Entering Passive Mode (%s,%d,%d)", strings.ReplaceAll(ip.String(), ".", ","), addr.Port>>8, addr.Port&0xff)
+	return fmt.Sprintf("227 Entering Passive Mode (%s,%d,%d)", strings.ReplaceAll(addr.IP.String(), ".", ","), addr.Port>>8, addr.Port&0xff)
 }
 
 // eprt reads an argument such as |1|127.0.0.1|2121|, and port one such as 127,0,0,1,8,73.

@@ -352,8 +352,12 @@ func TestEveryCommand(t *testing.T) {
 				for i, reply := range replies {
 					check(reply, testserver.Reply(reply), want[verb][i], nil)
 				}
-				check("closed", testserver.End(testserver.Closed), 0, ftpexec.ErrLost)
-				check("reset", testserver.End(testserver.Reset), 0, ftpexec.ErrLost)
+				lost, cause := 0, error(ftpexec.ErrLost)
+				if verb == "EPSV" { // PASV follows
+					lost, cause = 200, nil
+				}
+				check("closed", testserver.End(testserver.Closed), lost, cause)
+				check("reset", testserver.End(testserver.Reset), lost, cause)
 				check("silent", testserver.End(testserver.Stalled), 0, ftpexec.ErrTimeout)
 				check("cancelled", testserver.End(testserver.Stalled), 0, context.Canceled)
 			}

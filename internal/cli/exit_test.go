@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -160,6 +161,26 @@ var needsTLS = testserver.Options{Scheme: "ftpes"}
 var hasTLS = testserver.Options{TLSConfig: &tls.Config{}}
 var strict = testserver.Options{Users: map[string]string{"anonymous": "none"}}
 
+// farm names another host than its own in the replies to PASV, and knows no EPSV.
+var farm = func() testserver.Options {
+	var data atomic.Bool
+	return testserver.Options{
+		Fault: func(c *testserver.Conn) testserver.Action {
+			if c.Verb == "EPSV" {
+				return testserver.Reply("500 what?")
+			}
+			data.Store(c.Verb == "PASV")
+			return nil
+		},
+		Listen: func() (net.Listener, error) {
+			if data.Swap(false) {
+				return net.Listen("tcp", "127.0.0.2:0")
+			}
+			return net.Listen("tcp", "127.0.0.1:0")
+		},
+	}
+}()
+
 var misfits = []misfit{
 	// Local files
 	{local: "f=old", args: "URL/f", hint: "-N updates it, --overwrite replaces it, --no-clobber skips it", then: []string{"+-N", "+--overwrite", "+--no-clobber"}},
@@ -181,6 +202,7 @@ var misfits = []misfit{
 	{server: hasTLS, args: "--insecure ftps://ADDR/f", hint: "perhaps the server expects ftpes:// in place of ftps://", then: []string{"ftps://=>ftpes://"}},
 	{server: hasTLS, args: "--insecure --tls implicit ftp://ADDR/f", hint: "or --tls explicit in place of --tls implicit", then: []string{"implicit=>explicit", "ftp://=>ftpes://"}},
 	{server: needsTLS, args: "ftpes://ADDR/f", hint: "--cacert FILE trusts the authority in FILE, or the server's own certificate", then: []string{"+--cacert ca.pem"}},
+	{server: farm, args: "URL/f", hint: "the server names another host for data, 127.0.0.2 (--mode pasv-host connects to it, if the server is trusted)", then: []string{"+--mode pasv-host"}},
 	{args: "ftp://me@ADDR/f", hint: "--password-stdin or ~/.netrc", then: []string{"+--password-stdin"}},
 	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, server: strict, args: "URL/f",
 		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},

@@ -65,6 +65,7 @@ var hints = []struct {
 	{is(syscall.EMFILE), "ulimit -n raises the limit, and a smaller -j or -s needs fewer"},
 	{is(syscall.ENOBUFS, syscall.ENOMEM), "a smaller -j or -s needs less memory"},
 	{is(syscall.EADDRNOTAVAIL), "--ip names no address of this machine"},
+	{is(ftpexec.ErrDataHost), "--mode pasv-host connects to it, if the server is trusted"},
 	{is(ftpexec.ErrNoCredentials), "--password-stdin or ~/.netrc"},
 	{is(urlparse.ErrPort), "FTPFETCH_WITHOUT=portcheck allows it, if an FTP server is there"},
 	{is(urlparse.ErrScheme), "for another scheme use curl"},

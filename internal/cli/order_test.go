@@ -88,7 +88,7 @@ func TestOrderOfHints(t *testing.T) {
 		localfile.ErrOther, localfile.ErrKind, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
 		errors.Join(ftpexec.ErrIsDirectory, ftpexec.ErrRefused), ftpexec.ErrIsDirectory,
 		ftpexec.ErrTLSRequired, x509.UnknownAuthorityError{}, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
-		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,
+		syscall.EADDRNOTAVAIL, ftpexec.ErrDataHost, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,
 	}
 	if len(kinds) != len(hints) {
 		t.Fatalf("%d errors for %d rows of hints", len(kinds), len(hints))

@@ -15,7 +15,10 @@ stamp=$dir/unpacked
 servers=(vsftpd proftpd-core proftpd-mod-crypto pure-ftpd pure-ftpd-common
 	inetutils-ftpd ftpd-ssl python3-pyftpdlib python3-aioftp python3-twisted
 	globus-gridftp-server-progs
-	microsocks tinyproxy-bin squid squid-common)
+	microsocks tinyproxy-bin squid squid-common
+	ftp-proxy proftpd-mod-proxy)
+# npm's servers.
+packages=(ftp-srv@4.6.3 ftpd@0.2.16)
 # What the Python servers import.
 modules=(python3-attr python3-automat python3-cffi-backend python3-constantly
 	python3-cryptography python3-hyperlink python3-idna python3-incremental
@@ -37,6 +40,7 @@ system=(libc6 libssl3 libpam0g libpam-modules libpam-runtime libcrypt1 libacl1
 programs=(usr/sbin/vsftpd usr/sbin/proftpd usr/lib/proftpd/mod_tls.so
 	usr/sbin/pure-ftpd usr/bin/pure-pw usr/sbin/ftpd usr/sbin/in.ftpd
 	usr/sbin/globus-gridftp-server
+	usr/lib/proftpd/mod_proxy.so usr/sbin/ftp-proxy
 	usr/bin/microsocks usr/bin/tinyproxy usr/sbin/squid
 	usr/lib/squid/basic_ncsa_auth)
 
@@ -89,6 +93,13 @@ exec 9>"$dir/lock"
 flock 9
 
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(wanted)" ]; then unpack; fi
+if ! [ -x /usr/bin/node ] || ! command -v npm >/dev/null; then install_packages nodejs npm; fi
+if [ "$(cat "$dir/npm/installed" 2>/dev/null)" != "${packages[*]}" ]; then
+	rm -rf "$dir/npm"
+	mkdir -p "$dir/npm"
+	npm install --prefix "$dir/npm" --no-audit --no-fund --ignore-scripts --loglevel=error "${packages[@]}"
+	echo "${packages[*]}" >"$dir/npm/installed"
+fi
 if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
 for tool in strace curl aria2c:aria2 chromium make parallel mkntfs:ntfs-3g mount.exfat-fuse:exfat-fuse mkfs.exfat:exfatprogs mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs; do
 	if ! command -v "${tool%:*}" >/dev/null; then install_packages "${tool#*:}"; fi

@@ -205,7 +205,7 @@ var tables = []table{
 		{"`PASV`", func(p *probe) string { return p.code("PASV") }, ""},
 		{"`EPRT`", func(p *probe) string { return p.actively("EPRT |1|127.0.0.1|{port}|") }, "sends `PORT` after a refusal"},
 		{"`PORT`", func(p *probe) string { return p.actively("PORT 127,0,0,1,{hi},{lo}") }, ""},
-		{"IPv6", (*probe).ipv6, "has no `PASV` to fall back on"},
+		{"IPv6", (*probe).ipv6, "uses the port of `PASV` if there is no `EPSV`"},
 	}},
 	{title: "TLS", features: []feature{
 		{"`AUTH TLS`, TLS 1.2", func(p *probe) string { return p.explicit(tls.VersionTLS12) }, ""},

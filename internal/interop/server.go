@@ -88,6 +88,8 @@ type Options struct {
 	Port int
 	// More are further lines of vsftpd's or proftpd's configuration, or arguments of pure-ftpd.
 	More []string
+	// Upstream is the address of the server behind a relay.
+	Upstream string
 	// IPv6 makes the server listen on ::1 instead of 127.0.0.1.
 	IPv6 bool
 	// MaxClients is the number of connections that the server takes; 0 means its default.
@@ -120,11 +122,12 @@ const startTimeout = 2 * time.Minute
 
 // Start runs a server and returns when it greets. The caller must close it. ctx bounds only the start.
 func Start(ctx context.Context, kind Kind, tree *Tree, o Options) (*Server, error) {
-	i := slices.IndexFunc(servers, func(f flavour) bool { return f.kind == kind })
+	all := slices.Concat(servers, others)
+	i := slices.IndexFunc(all, func(f flavour) bool { return f.kind == kind })
 	if i < 0 {
 		return nil, fmt.Errorf("interop: no server %q", kind)
 	}
-	f := servers[i]
+	f := all[i]
 	if o.TLS && !o.Implicit && !f.tls || o.Implicit && !f.implicit {
 		return nil, fmt.Errorf("interop: no TLS set-up for %s", kind)
 	}

@@ -42,6 +42,7 @@ type Retrier struct {
 	failed int       // tries in a row without progress
 	begun  time.Time // when the current period began
 	bytes  int64     // bytes that arrived in it
+	said   string    // the refusal after which the last try brought nothing
 }
 
 // Fewer than leastBytes in leastTime are no progress. Without this rule, a server that sends a few bytes and fails,
@@ -74,6 +75,20 @@ func (r *Retrier) fail(n int64) int {
 	return r.failed
 }
 
+// repeated reports whether the server ended two transfers in a row with the same refusal and without a byte. It began
+// both, so nothing that passes kept it from sending.
+func (r *Retrier) repeated(err error) bool {
+	said := ""
+	if e, ok := errors.AsType[*ftpexec.Error](err); ok && errors.Is(err, ftpexec.ErrNoData) {
+		said = e.Reply
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	again := said != "" && said == r.said
+	r.said = said
+	return again
+}
+
 // Wait waits before a retry. A test replaces it.
 var Wait = Sleep
 
@@ -87,7 +102,7 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	}
 	try := r.fail(n)
 	switch {
-	case try > Count(r.Retries):
+	case try > Count(r.Retries), r.repeated(err):
 		return err
 	case ctx.Err() != nil:
 		return ended(ctx, err)

@@ -125,6 +125,34 @@ func TestNoProgress(t *testing.T) {
 	})
 }
 
+// TestRepeated checks that the same refusal of two transfers in a row, both without a byte, ends the retries.
+func TestRepeated(t *testing.T) {
+	said := func(reply string, causes ...error) error {
+		return &ftpexec.Error{Stage: "transfer", Code: 426, Reply: reply, Err: errors.Join(append(causes, ftpexec.ErrTruncated)...)}
+	}
+	const why = "426 Transfer aborted. Operation not permitted"
+	for _, tt := range []struct {
+		name  string
+		errs  [2]error
+		again bool
+	}{
+		{"twice", [2]error{said(why, ftpexec.ErrNoData), said(why, ftpexec.ErrNoData)}, false},
+		{"two reasons", [2]error{said("426 broken", ftpexec.ErrNoData), said(why, ftpexec.ErrNoData)}, true},
+		{"some bytes", [2]error{said(why), said(why)}, true},
+		{"some bytes of the second", [2]error{said(why, ftpexec.ErrNoData), said(why)}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := New(Policy{})
+			r.Reached.Store(true)
+			for i, err := range tt.errs {
+				if got, want := r.Again(t.Context(), err, 0) == nil, i == 0 || tt.again; got != want {
+					t.Errorf("%s: error %d is tried again: %v", tt.name, i+1, got)
+				}
+			}
+		})
+	}
+}
+
 // TestEnded checks that the cause of the end of a context becomes the reason of the error, before and during a wait,
 // and that the rest of the error stays.
 func TestEnded(t *testing.T) {

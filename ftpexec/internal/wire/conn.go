@@ -74,7 +74,8 @@ type Conn struct {
 	timers     bool   // the connections of Dial do not support deadlines
 
 	here         here         // opens data connections in the caller's goroutine
-	dataTLS      *tls.Config  // for data connections; nil: unencrypted
+	dataTLS      *tls.Config  // for data connections; nil: no TLS
+	clearData    bool         // no TLS on data connections, in spite of dataTLS
 	listener     net.Listener // active mode: where the server connects to next
 	final        *Reply       // of the transfer, if it came in place of the preliminary one
 	advanceReply *Reply       // to the command that Advance sent, if it came before the final one
@@ -285,6 +286,22 @@ func (c *Conn) IPv4() bool {
 		return !strings.Contains(c.cfg.Host, ":")
 	}
 	return c.RemoteAddr().IP.To4() != nil
+}
+
+// Peer returns the address of the server's machine; "" if the connection was not opened, or if its address is not known.
+func (c *Conn) Peer() string {
+	c.mu.Lock()
+	open := c.conn != nil
+	c.mu.Unlock()
+	if !open || c.remote() {
+		return ""
+	}
+	return c.RemoteAddr().IP.String()
+}
+
+// At reports whether address, an IPv4 address, is the server's, or whether the server's is not known.
+func (c *Conn) At(address string) bool {
+	return !c.IPv4() || c.remote() || c.RemoteAddr().IP.Equal(net.ParseIP(address))
 }
 
 // remote reports whether the address of the control connection is not the server's: it is a proxy's, or not a TCP

@@ -43,6 +43,7 @@ type Data struct {
 	waiting time.Time // when the wait for the next byte began
 
 	finished bool  // the final reply has come already, so the data should be near
+	whole    bool  // all bytes have come, so only the end is missing
 	listing  bool  // the data is a listing
 	left     int64 // of MaxListing
 	read     int64 // bytes that Read has returned
@@ -50,6 +51,12 @@ type Data struct {
 	ended    bool  // the server has closed the connection
 	cut      error // why TLS is not up, if it has done so before that
 }
+
+// ErrOpen is what Read returns after [Data.Whole] if the server leaves the connection open. The connections stay usable.
+var ErrOpen = errors.New("the data connection stays open")
+
+// graceAfterWhole bounds the wait for the end of the data after its last byte. Then the final reply decides.
+const graceAfterWhole = 2 * time.Second
 
 // graceAfterFinal bounds the wait for data after the server has said that it sent all of it.
 const graceAfterFinal = 5 * time.Second
@@ -64,7 +71,7 @@ func (c *Conn) openData(ctx context.Context, socket chan struct{}, dial dialing)
 	d := c.newData(cancel)
 	d.own = true
 	d.socket = socket
-	if c.dataTLS != nil {
+	if c.dataTLS != nil && !c.clearData {
 		d.asked, d.sent = context.WithCancel(ctx)
 	}
 	go func() {
@@ -188,9 +195,12 @@ func (d *Data) Read(p []byte) (int, error) {
 		}
 	}
 	slow := d.Slow(int64(n), time.Since(d.waiting))
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		d.ended = true
 		return n, err
+	case n == 0 && d.whole && errors.Is(err, os.ErrDeadlineExceeded):
+		return 0, ErrOpen
 	}
 	return n, d.failed(cmp.Or(slow, err))
 }
@@ -249,18 +259,34 @@ func (d *Data) Slow(n int64, waited time.Duration) error { return d.pace.count(n
 
 // Reason explains a read error. It returns io.EOF unchanged.
 func (d *Data) Reason(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case d.whole && errors.Is(err, os.ErrDeadlineExceeded):
+		return ErrOpen
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return timedOut("no data", d.Patience())
 	}
 	return explain(err)
 }
 
-// Patience returns the stall timeout, or a shorter time if the final reply has come.
+// Patience returns the stall timeout, or a shorter time if the final reply or the last byte has come.
 func (d *Data) Patience() time.Duration {
-	if d.finished {
+	switch {
+	case d.whole:
+		return min(d.stall, graceAfterWhole)
+	case d.finished:
 		return min(d.stall, graceAfterFinal)
 	}
 	return d.stall
+}
+
+// Whole says whether all bytes have come, so that the next Read finds the end or returns [ErrOpen].
+func (d *Data) Whole(all bool) { d.whole = all }
+
+// More reports whether a byte has come after all, although the server left the connection open.
+func (d *Data) More() bool {
+	_ = d.Conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+	n, _ := d.Conn.Read(make([]byte, 1))
+	return n > 0
 }
 
 // wait waits until the connection is open, and sets the deadline for the next read.

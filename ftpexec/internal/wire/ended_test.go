@@ -60,8 +60,8 @@ func TestLost(t *testing.T) {
 		{io.ErrUnexpectedEOF, 2, one, true},
 		{io.ErrUnexpectedEOF, 2, two, true},
 		{io.ErrUnexpectedEOF, 1, one, false},
-		{errStray, 2, one, true},
-		{errStray, 1, one, false},
+		{ErrStray, 2, one, true},
+		{ErrStray, 1, one, false},
 		{timeout, 2, one, true},
 		{timeout, 2, two, false}, // the server just does not answer
 		{timeout, 1, one, false},

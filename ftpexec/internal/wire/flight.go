@@ -54,7 +54,7 @@ func (c *Conn) Send(flight ...Line) error {
 		return err
 	}
 	if c.br.Buffered() > 0 {
-		return c.fail(errStray)
+		return c.fail(ErrStray)
 	}
 	c.lines = append(c.lines[:0], flight...)
 	c.out = c.lines
@@ -121,7 +121,7 @@ func (c *Conn) Receive() (r Reply, err error) {
 func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
 	r, err := c.read(limit)
 	if err == nil && !transfer && (r.Code == 226 || r.Code == 426) {
-		err = errStray
+		err = Disorder(r)
 	}
 	return r, err
 }
@@ -142,7 +142,7 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 	case err == nil && r.First() == 1:
 		err = &ReplyError{r, ErrProtocol}
 	case err == nil && c.br.Buffered() > 0:
-		err = errStray
+		err = ErrStray
 	}
 	return r, c.fail(err)
 }
@@ -165,15 +165,15 @@ func (c *Conn) lost(err error) error {
 	return err
 }
 
-// OpenData opens the data connection of a transfer. It dials port on the host of the control connection, whatever
-// address a reply contains. After Listen it waits for the server to connect instead.
+// OpenData opens the data connection of a transfer. It dials port on host, or on the host of the
+// control connection if host is "". After Listen it waits for the server to connect instead.
 //
 // It may return before the connection is open. Or it calls send, which sends the command of the transfer, and returns
 // when the connection is open or has failed. If that takes long, another goroutine calls receive meanwhile, which
 // receives the reply to that command: a server that refuses a transfer need not accept the connection. OpenData then
 // returns after receive.
-func (c *Conn) OpenData(port int, send, receive func() error) (*Data, error) {
-	d, address, err := c.startData(port)
+func (c *Conn) OpenData(host string, port int, send, receive func() error) (*Data, error) {
+	d, address, err := c.startData(host, port)
 	switch {
 	case err != nil:
 		return nil, err
@@ -205,7 +205,7 @@ func (c *Conn) OpenData(port int, send, receive func() error) (*Data, error) {
 
 // startData starts to open a data connection in another goroutine. If the connection can be opened in
 // this one, startData leaves that to the caller and returns the address; otherwise the address is "".
-func (c *Conn) startData(port int) (d *Data, address string, err error) {
+func (c *Conn) startData(host string, port int) (d *Data, address string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -214,14 +214,17 @@ func (c *Conn) startData(port int) (d *Data, address string, err error) {
 	}
 	c.final = nil
 	c.dataErr = nil
-	if c.cfg.Direct && c.listener == nil && c.dataTLS == nil && !c.remote() {
+	if c.cfg.Direct && host == "" && c.listener == nil && c.dataTLS == nil && !c.remote() {
 		c.data = c.newData(c.here.ready(c))
 		remote := c.RemoteAddr().AddrPort().Addr()
 		return c.data, netip.AddrPortFrom(remote, uint16(port)).String(), nil
 	}
-	host, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String())
-	if c.remote() {
+	switch {
+	case host != "":
+	case c.remote():
 		host = c.cfg.Host
+	default:
+		host, _, _ = net.SplitHostPort(c.conn.RemoteAddr().String())
 	}
 	dial := c.cfg.Dial
 	var socket chan struct{}
@@ -340,7 +343,8 @@ func (c *Conn) Advance(line Line) {
 var refusals = []int{425, 450, 500, 501, 502, 503, 504, 522, 530}
 
 // finalReply returns the final reply of the transfer. Some servers first answer the command that Advance sent: with a
-// port, or with a refusal. A refusal counts as that answer only if a positive final reply follows.
+// port, or with a refusal. A refusal counts as that answer only if a positive final reply follows. After a port the
+// connection cannot be used again: replies are out of order, and the next one may be too.
 func (c *Conn) finalReply() (Reply, error) {
 	if c.final != nil {
 		return *c.final, nil
@@ -356,6 +360,10 @@ func (c *Conn) finalReply() (Reply, error) {
 	final, err := c.readFinal(limit)
 	if !first.opens() && (err != nil || !final.OK() || final.opens()) {
 		return first, nil
+	}
+	if first.opens() {
+		c.fail(Disorder(first))
+		return final, err
 	}
 	early := first
 	c.advanceReply = &early

@@ -268,10 +268,11 @@ type AheadError struct{ error }
 
 func (e *AheadError) Unwrap() error { return e.error }
 
-// Disorder is the error for a reply that cannot be the one to its command, but belongs to one sent later.
-func Disorder(r Reply) error {
-	return &AheadError{senseless("replies in another order than the commands", r.String())}
-}
+// ErrDisorder means that a reply cannot be the one to its command, but belongs to another one.
+var ErrDisorder = fmt.Errorf("%w: replies in another order than the commands", ErrProtocol)
+
+// Disorder returns an [ErrDisorder] that shows the reply.
+func Disorder(r Reply) error { return fmt.Errorf("%w: %q", ErrDisorder, shortened(r.String())) }
 
 // DataDialError is an [ErrConnect] for a data connection.
 type DataDialError struct{ error }
@@ -279,15 +280,19 @@ type DataDialError struct{ error }
 func (e *DataDialError) Error() string { return "data connection: " + e.error.Error() }
 func (e *DataDialError) Unwrap() error { return e.error }
 
-var errStray = senseless("a reply without a command", "")
+// ErrStray means a reply that came before the command was sent to which it might belong.
+var ErrStray = senseless("a reply without a command", "")
 
 // senseless returns an [ErrProtocol] that quotes the beginning of a line, if there is one.
 func senseless(reason, line string) error {
 	if line != "" {
-		reason += fmt.Sprintf(": %q", line[:min(len(line), 80)])
+		reason += fmt.Sprintf(": %q", shortened(line))
 	}
 	return fmt.Errorf("%w: %s", ErrProtocol, reason)
 }
+
+// shortened bounds what an error shows of a line.
+func shortened(line string) string { return line[:min(len(line), 80)] }
 
 func timedOut(what string, limit time.Duration) error {
 	return fmt.Errorf("%w: %s for %s", ErrTimeout, what, lasting(limit))

@@ -110,3 +110,6 @@ func dataTLS(config *tls.Config, control tls.ConnectionState) *tls.Config {
 	}
 	return config
 }
+
+// ClearData leaves data connections without TLS.
+func (c *Conn) ClearData() { c.clearData = true }

@@ -178,6 +178,7 @@ func (r *reader) settle() {
 	l.File.Existing = l.existing()
 	l.Client.Active = l.Mode == "active"
 	l.Client.NoEPSV = l.Mode == "pasv"
+	l.Client.PassiveHost = l.Mode == "pasv-host"
 	l.Client.TryTLS = l.TLS == "try"
 	l.share()
 	l.StdinUser = l.User.Username()

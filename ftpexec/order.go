@@ -1,0 +1,134 @@
+package ftpexec
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/lazy"
+)
+
+// A reply belongs to the oldest command that has none (RFC 959 section 5.4). Some servers and relays lose a reply, send
+// one too many, or answer out of turn, and then every later reply answers another command than the one that it seems to
+// answer. The reply to one of them shows it: it cannot belong to its command. The connection then ends, and the plan
+// runs again on a new one, one command at a time, as on every later connection to that server.
+
+// transfers are the commands that start a transfer.
+var transfers = []string{"RETR", "NLST", "LIST", "MLSD"}
+
+// owners has the codes that only certain commands get, with those commands (RFC 959 section 5.4, RFC 2228, RFC 2428,
+// RFC 3659). Every other code may answer any command: RFC 1123 section 4.1.2.11 leaves all but the first digit open.
+var owners = map[int][]string{
+	110: transfers,
+	125: transfers,
+	150: transfers,
+	211: {"FEAT", "OPTS"},
+	213: {"SIZE", "MDTM", "MLST"},
+	220: nil, // the greeting
+	221: nil, // QUIT, whose reply nothing reads
+	225: nil, // ABOR
+	226: transfers,
+	227: {"PASV"},
+	228: nil, // LPSV
+	229: {"EPSV"},
+	230: {"USER", "PASS", "ACCT"},
+	232: {"USER", "PASS", "ACCT"},
+	234: {"AUTH"},
+	257: {"PWD"},
+	331: {"USER"},
+	332: {"USER", "PASS"},
+	334: {"AUTH"},
+	350: {"REST"},
+	425: append([]string{"EPSV", "PASV", "EPRT", "PORT"}, transfers...),
+	426: transfers,
+}
+
+// loseOrder records that the server's replies have come in another order than the commands. next says what follows.
+func (r *run) loseOrder(next string) {
+	r.learn(isSequential)
+	r.conn.Note("a reply belongs to another command: " + next)
+}
+
+// belongs reports whether a reply with this code can be the one to a command.
+func belongs(verb string, code int) bool {
+	only, ok := owners[code]
+	return !ok || slices.Contains(only, verb)
+}
+
+// disordered reports whether a reply cannot be the one to st. If commands were sent ahead, less is proof enough: one
+// command at a time then shows what the reply means.
+func (r *run) disordered(st step, reply wire.Reply) bool {
+	if !belongs(st.Verb, reply.Code) {
+		return true
+	}
+	if r.sequential {
+		return false
+	}
+	switch v := verbs[st.Verb]; {
+	case v.basic && len(r.out) > 0 && (reply.Code == 500 || reply.Code == 502):
+		// aioftp handles commands that arrive together concurrently, so replies may come in another order: "not
+		// implemented" for a command that every server has is probably the reply to another one that was sent with it.
+		return true
+	case len(r.out) > 0 && r.out[0].Verb != st.Verb && swallowed(r.out[0], reply):
+		return true
+	case st.Verb == "PASS":
+		return reply.Code == 503 && st.waits == "" && !r.admitted && !r.answer(st, reply).means(needsTLS)
+	case st.Verb == "MDTM":
+		return reply.Code == 213 && noTime(reply)
+	case reply.Code == 530 && r.loggingIn && v.stage != StageConnect && v.stage != StageLogin:
+		a := r.answer(st, reply)
+		return !a.means(full) && !a.means(needsTLS)
+	}
+	return reply.First() > 3 && r.namesAnother(st, reply)
+}
+
+// swallowed reports whether a reply quotes the command that was sent behind the one that it answers. The server took
+// both for one line.
+func swallowed(next step, reply wire.Reply) bool {
+	line := next.line()
+	if next.Verb == "PASS" { // it was sent with USER only if it is the anonymous one
+		line += email
+	}
+	_, after, quotes := strings.Cut(reply.Raw, line)
+	return strings.Contains(line, " ") && quotes && strings.Trim(after[:min(1, len(after))], " \r\n") == ""
+}
+
+// noTime reports whether a 213 has a number that is too short for a time, such as a size.
+func noTime(reply wire.Reply) bool {
+	text := strings.TrimSpace(reply.LastLine())
+	_, err := strconv.ParseUint(text, 10, 63)
+	return err == nil && len(text) < len("YYYYMMDDHHMM")
+}
+
+// quoted matches a name in quotes.
+var quoted = lazy.Regexp(`"([^"]*)"|'([^']*)'`)
+
+// namesAnother reports whether a refusal names a file that another command has named, and not the file of st: the name
+// stands before a colon or in quotes.
+func (r *run) namesAnother(st step, reply wire.Reply) bool {
+	text := reply.LastLine()
+	if st.Arg != "" && strings.Contains(text, st.Arg) {
+		return false
+	}
+	before, _, _ := strings.Cut(text, ": ")
+	names := []string{before}
+	for _, m := range quoted().FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1]+m[2])
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		name = path.Base(name)
+		same := func(arg string) bool { return arg != "" && path.Base(arg) == name }
+		return slices.ContainsFunc(r.recent[:], same) ||
+			slices.ContainsFunc(r.out, func(other step) bool { return verbs[other.Verb].names && same(other.Arg) })
+	})
+}
+
+// recall remembers the name of the file that a step names.
+func (l *link) recall(st step) {
+	if verbs[st.Verb].names && st.Arg != l.recent[0] {
+		copy(l.recent[1:], l.recent[:])
+		l.recent[0] = st.Arg
+	}
+}

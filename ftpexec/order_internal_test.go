@@ -1,0 +1,4 @@
+package ftpexec
+
+// Belongs is belongs, for the tests outside this package.
+var Belongs = belongs
