@@ -3,6 +3,7 @@ package ftpexec_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -244,7 +245,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 	clients := map[string]any{
 		"Credentials": fixed("other"), "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": int64(1), "MinRateTime": time.Minute,
-		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Dial": dial,
+		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "Active": true, "TLSConfig": new(tls.Config), "Pinned": []*x509.Certificate{}, "TryTLS": true, "Dial": dial,
 		"Admit": func(context.Context, string) (func(), error) { return func() {}, nil },
 		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {
 			return new(net.Dialer).DialContext
