@@ -144,7 +144,7 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{Existing: NewerOrContinue, NoResume: true}, "NoResume"},
 		{Options{Existing: "Newer"}, "Existing"},
 		{Options{Segments: 65}, "Segments"},
-		{Options{Segments: -1}, "Segments"},
+		{Options{Segments: -2}, "Segments"},
 	} {
 		_, err := k.get("/f", tt.o)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

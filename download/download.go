@@ -31,6 +31,9 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// AutoSegments is the value of [Options.Segments] with which a transfer finds the number of connections.
+const AutoSegments = fetch.AutoSegments
+
 // Source is where files come from. An [*ftpexec.Client] is one. A Source must be safe for concurrent use if
 // Options.Segments asks for several connections.
 type Source interface {
@@ -92,7 +95,8 @@ type Options struct {
 	// DNS is never retried.
 	Retries int
 
-	// Segments is how many connections fetch one file at the same time, at most 64; less than 2 means one.
+	// Segments is how many connections fetch one file at the same time, at most 64; 0 and 1 mean one. With AutoSegments
+	// the transfer begins with one and uses more, at most 16, as long as they make it faster.
 	Segments int
 
 	// Size is the size that the file must have, in bytes; nil means any. It does not apply in ASCII type. The error is

@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/internal/rules/must"
 )
 
-// breaking is a Source that panics at the nth call of Do by a further connection of a file, and at all later ones.
+// breaking is a Source that panics at the nth call of Do after the first, and at all later ones.
 type breaking struct {
 	Source
 	nth   int32
@@ -22,7 +22,7 @@ type breaking struct {
 }
 
 func (b *breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
-	if req.More == nil && b.calls.Add(1) >= b.nth { // only the first connection sets More
+	if b.calls.Add(1) > b.nth {
 		panic("broken")
 	}
 	return b.Source.Do(ctx, req)
@@ -33,7 +33,6 @@ func TestPanicInSegment(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": large})
 	for nth := range int32(4) {
 		j := must.Get((&Options{Segments: 8, NoResume: true}).job(&breaking{Source: k.c, nth: nth + 1}, k.url("/f")))(t)
-		j.Follows = func() bool { return false }
 		j.Place = must.Get(new(partfile.Group).Find(nil, k.path("f")))(t)
 		_, err := fetch.File(t.Context(), j)
 		j.Place.Close(err != nil)

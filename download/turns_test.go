@@ -161,7 +161,7 @@ func TestSegments(t *testing.T) {
 		{"two", 2, nil, 2, ""},
 		{"eight", 8, nil, 8, ""},
 		{"more than there are pieces", 20, nil, 8, ""},
-		{"one allowed", 4, on("", 2, 4, testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))), 5, ""},
+		{"one allowed", 4, on("", 2, 4, testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))), 4, ""},
 		{"refused without a reason", 4, on("PASS", 2, 4, testserver.Do(testserver.Reply("430 Not now."), testserver.End(testserver.Closed))), 4, "continuing with at most "},
 		{"too many users", 4, on("PASS", 3, 4, testserver.Reply("530 Too many users")), 3, ""},
 		{"no REST", 4, replies("REST", "502 What?"), 2, ""},                           // depends on which connection is first

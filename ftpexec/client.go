@@ -112,8 +112,9 @@ type Client struct {
 	secrets    wire.Secrets // sent on any connection
 	dialled    atomic.Int64 // control connections so far
 
-	servers sync.Map   // a *server by address
-	mu      sync.Mutex // guards them
+	mu      sync.Mutex          // guards the following, and the servers
+	servers map[string]*server  // by address
+	byURL   map[written]*server // the same servers, which saves making an address
 }
 
 // Mark says what an [Event] is.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"iter"
-	"net"
 	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
@@ -33,44 +32,32 @@ func (c *Client) EntriesEarly(
 	return c.listing(ctx, u, ask)
 }
 
-// watched is a data connection that passes on each line that is read from it.
-type watched struct {
-	net.Conn
-	rest []byte // of a line
-	line func(string)
-}
-
-// watch returns a connection that passes on the entries of the listing that is read from conn, or conn if nothing wants
-// them.
-func (r *run) watch(conn net.Conn) net.Conn {
+// early returns a function that passes on the entry of the last line of text, before the listing is whole. It returns
+// nil if nothing wants the entries.
+func (r *run) early(l listed, text *listing.Text) func(line []byte, plain bool) {
 	tell := r.goal.early.entry
 	if tell == nil {
-		return conn
+		return nil
 	}
-	l := r.listed()
 	l.reader = listing.NewReader(nil, "", l.now)
 	l.exact = map[string][]string{} // so that a name in doubt is not yielded
-	return &watched{Conn: conn, line: func(line string) {
-		l.lines = []string{line}
+	in := children{dir: r.url, inside: r.url.Child("", "")}
+	return func(line []byte, plain bool) {
+		if plain {
+			if l.reader.Passed() {
+				item := text.Last()
+				tell(in.entry(item.Name, item))
+			}
+			return
+		}
+		l.text = listing.NewText("", l.now)
+		l.text.Add(line)
 		for e, err := range l.entries(r.url) {
 			// Only the whole listing shows which spaces belong to a name.
-			spaced := strings.HasSuffix(line, "  "+e.Name) || strings.TrimSpace(e.Name) != e.Name
+			spaced := bytes.HasSuffix(line, []byte("  "+e.Name)) || strings.TrimSpace(e.Name) != e.Name
 			if err == nil && !spaced {
 				tell(e)
 			}
 		}
-	}}
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.Conn.Read(p)
-	w.rest = append(w.rest, p[:n]...)
-	for {
-		line, rest, ok := bytes.Cut(w.rest, []byte("\n"))
-		if !ok {
-			return n, err
-		}
-		w.rest = rest
-		w.line(string(bytes.TrimSuffix(line, []byte("\r"))))
 	}
 }

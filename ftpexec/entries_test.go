@@ -206,6 +206,26 @@ func TestEntriesDenied(t *testing.T) {
 	}
 }
 
+// After an MLSD that cannot be read or is refused, a LIST without any entry does not prove that the directory is empty.
+// Only LIST's own "." does.
+func TestEntriesUnreadIsNotEmpty(t *testing.T) {
+	odd := testserver.On("MLSD", testserver.Transfer("who knows\r\n"))
+	denied := testserver.On("MLSD", testserver.Reply("550 No such file or directory"))
+	for _, text := range []string{"", "total 0\r\n", "\r\n", "total 0\n", "\n", " \r\n", "\r\ntotal 0\r\n\r\n", "total 0", "Total of 0 files\r\n", own} {
+		for _, names := range []string{"", "\r\n"} {
+			for first, mlsd := range map[string]testserver.Step{"odd": odd, "denied": denied} {
+				inMemory(t, func(t *testing.T, network *ftptest.Network) {
+					s := network.NewScript(t, testserver.Honest(""), mlsd, testserver.On("LIST", testserver.Transfer(text)), testserver.On("NLST", testserver.Transfer(names)))
+					got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1, Dial: network.Dial}, parse(t, s.URL("/d/")))
+					if empty := len(got)+len(lines) == 0 && err == nil; empty != (text == own) {
+						t.Errorf("MLSD %s, LIST %q, NLST %q: got %q, %v, %v", first, text, names, got, lines, err)
+					}
+				})
+			}
+		}
+	}
+}
+
 // Lines without a readable entry are errors that show them. The others are listed.
 func TestEntriesLines(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Transfer(

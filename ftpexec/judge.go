@@ -296,34 +296,34 @@ func (r *run) notBegun(st step, reply wire.Reply) error {
 // aborts matches every wording of [aborted], in less time.
 var aborts = lazy.Regexp(`(?i)abort|fail`)
 
-// finish judges the final reply to a transfer of n bytes. It returns the reply, or nil if none came. alone means that
-// only the reply shows whether the data is whole.
-func (r *run) finish(n int64, alone bool) (*wire.Reply, error) {
+// finish judges the final reply to a transfer of n bytes. It returns the reply; its code is 0 if none came. alone means
+// that only the reply shows whether the data is whole.
+func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	op := r.goal.op
 	reply, err := r.conn.Finish(alone)
 	if err != nil {
-		return nil, r.failure(step{Command: op}, err)
+		return wire.Reply{}, r.failure(step{Command: op}, err)
 	}
 	if reply.Ends() && !verbs[op.Verb].lists && !aborts().MatchString(reply.Raw) {
-		return &reply, nil
+		return reply, nil
 	}
 	e := newError(op, r.url, nil)
 	e.take(reply, r.answer(step{Command: op}, reply))
 	if n == 0 && r.lacksTicket(reply) {
 		e.Err = errNoTicket
 		e.Hint = sessionOptions
-		return &reply, e
+		return reply, e
 	}
 	if reply.First() == 5 && n == 0 { // refused, although 150 came first
 		e.refuse(op)
 	} else if e.Err = incomplete(op, reply, e.answer); e.Err == nil {
-		return &reply, nil
+		return reply, nil
 	}
 	if e.Err == errPartial {
 		e.Hint = "the others can be fetched by a list of their URLs"
 	}
 	r.readLimits(e, op)
-	return &reply, e
+	return reply, e
 }
 
 // incomplete returns why the data of op is not whole if the transfer ends with this reply, or nil.

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
+	"slices"
+	"strconv"
 
 	"github.com/jlaffaye/ftp"
 
+	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
 )
 
@@ -32,25 +34,29 @@ type library struct {
 	// why the program cannot go on; Read returns it, because the library would keep an error of Write
 	err error
 
-	data     *wire.Data   // of the current transfer
-	finished func() error // receives its final reply
+	data     *wire.Data    // of the current transfer
+	text     *listing.Text // what it has brought, if it is a listing
+	finished func() error  // receives its final reply
 }
 
 func newLibrary(r *run) (*library, error) {
 	l := &library{run: r}
 	l.out.WriteString("220 ready\r\n")
 	connected := false
+	send, receive := l.sendNext, l.receiveAll
 	conn, err := ftp.Dial("", ftp.DialWithDialFunc(func(string, string) (net.Conn, error) {
 		if !connected {
 			connected = true
 			return l, nil
 		}
-		data, err := l.run.conn.OpenData(l.run.port)
+		data, err := l.run.conn.OpenData(l.run.port, send, receive)
 		l.data = data
 		if l.finished == nil || err != nil {
 			return data, err
 		}
-		return l.run.watch(data), nil
+		list := l.run.receive(data)
+		l.text = list.text
+		return list, nil
 	}))
 	l.conn = conn
 	return l, err
@@ -64,32 +70,49 @@ func (l *library) retrieve(r *run) (io.Reader, *wire.Data, error) {
 	return data, l.data, err
 }
 
-// list returns the lines of the listing of a run. It calls finished to receive the final reply.
-func (l *library) list(r *run, finished func() error) ([]string, error) {
+// list returns the lines of the listing of a run, or nil if none came. It calls finished to receive the final reply.
+func (l *library) list(r *run, finished func() error) (*listing.Text, error) {
 	l.begin(r, finished)
-	return l.conn.NameList(r.goal.op.Arg)
+	_, err := l.conn.NameList(r.goal.op.Arg) // the receiver takes the lines
+	return l.text, err
 }
 
 func (l *library) begin(r *run, finished func() error) {
 	l.run = r
-	l.in = nil
+	l.in = l.in[:0]
 	l.err = nil
+	l.text = nil
 	l.finished = finished
 	l.out.Reset()
 }
 
+// sendNext sends the flight with the command of the transfer, or the one before it.
+func (l *library) sendNext() error { return l.run.sendIfAnswered() }
+
+// receiveAll receives the replies up to the one to the command of the transfer.
+func (l *library) receiveAll() error {
+	l.err = l.run.runTo(l.run.goal.op.Verb)
+	return l.err
+}
+
+// libraryVerbs are the commands that the library sends.
+var libraryVerbs = []string{"EPSV", "PASV", "REST", "RETR", "NLST"}
+
 // Write takes commands from the library.
 func (l *library) Write(p []byte) (int, error) {
 	l.in = append(l.in, p...)
+	lines := l.in
 	for {
-		line, rest, ok := bytes.Cut(l.in, []byte("\r\n"))
+		line, rest, ok := bytes.Cut(lines, []byte("\r\n"))
 		if !ok {
+			l.in = append(l.in[:0], lines...)
 			return len(p), nil
 		}
-		l.in = rest
-		verb, _, _ := strings.Cut(string(line), " ")
-		if l.err == nil { // after an error nothing more is sent, whatever the library tries
-			l.err = l.answer(verb)
+		lines = rest
+		verb, _, _ := bytes.Cut(line, []byte(" "))
+		i := slices.IndexFunc(libraryVerbs, func(v string) bool { return v == string(verb) })
+		if l.err == nil && i >= 0 { // after an error nothing more is sent, whatever the library tries
+			l.err = l.answer(libraryVerbs[i])
 		}
 	}
 }
@@ -98,24 +121,27 @@ func (l *library) Write(p []byte) (int, error) {
 // whichever command lists the directory, because NameList returns the lines and List loses the lines that it cannot
 // read.
 func (l *library) answer(verb string) error {
-	verbs := []string{verb}
+	due := verb
 	switch {
 	case verb == "EPSV" && l.run.client.Active:
-		verbs = []string{"EPRT", "PORT"}
+		due = "EPRT"
 	case verb == "NLST":
-		verbs = []string{l.run.goal.op.Verb}
+		due = l.run.goal.op.Verb
 	}
-	for _, v := range verbs {
-		if err := l.run.runTo(v); err != nil {
-			return err
-		}
+	err := l.run.runTo(due)
+	if err == nil && due == "EPRT" {
+		err = l.run.runTo("PORT")
+	}
+	if err != nil {
+		return err
 	}
 	port := l.run.port
 	switch {
 	case port == 0:
 		l.out.WriteString("502 \r\n")
 	case verb == "EPSV":
-		fmt.Fprintf(&l.out, "229 (|||%d|)\r\n", port)
+		text := append(l.out.AvailableBuffer(), "229 (|||"...)
+		l.out.Write(append(strconv.AppendInt(text, int64(port), 10), "|)\r\n"...))
 	case verb == "PASV":
 		fmt.Fprintf(&l.out, "227 (0,0,0,0,%d,%d)\r\n", port>>8, port&0xff)
 	case verb == "REST":

@@ -84,9 +84,9 @@ func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err erro
 		return s.entryNames(ctx, u)
 	}
 	l.names = true
-	l.lines = slices.DeleteFunc(l.lines, func(name string) bool { return !isEntry(name) })
-	itself := u.Name != "" && len(l.lines) == 1 && base(l.lines[0]) == u.Name
-	if err == nil && (len(l.lines) == 0 || itself) {
+	l.delete(func(name string) bool { return !isEntry(name) })
+	itself := u.Name != "" && base(l.text.Only()) == u.Name
+	if err == nil && (l.text.Len() == 0 || itself) {
 		return s.confirm(ctx, u, l)
 	}
 	return l, err
@@ -100,11 +100,11 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	if err == nil {
 		err = more.broken
 	}
-	more.lines = slices.DeleteFunc(more.lines, func(name string) bool { return name[0] == '.' })
+	more.delete(func(name string) bool { return name[0] == '.' })
 	e, _ := errors.AsType[*Error](err)
 	switch {
 	case err == nil &&
-		(len(more.lines) > len(l.lines) || len(more.lines) == 1 && more.lines[0] != u.Name):
+		(more.text.Len() > l.text.Len() || more.text.Len() == 1 && more.text.Only() != u.Name):
 		return more, nil
 	case err == nil, unknownCommand(err):
 		return l, nil
@@ -124,12 +124,13 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 		return listed{}, err
 	}
 	names.op = Command{Verb: "NLST"}
+	names.text = listing.NewText(names.op.Verb, l.now)
 	for e, err := range l.entries(u) {
 		if err != nil {
 			names.broken = err
 			break
 		}
-		names.lines = append(names.lines, base(e.Name))
+		names.text.Add([]byte(base(e.Name)))
 	}
 	return names, nil
 }
@@ -140,11 +141,11 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 // that ends under TLS without close_notify.
 func (r *run) lines() (l listed, err error) {
 	l = r.listed()
-	l.lines, err = r.library.list(r, func() error {
+	l.text, err = r.library.list(r, func() error {
 		reply, err := r.finish(r.library.data.Received(), true)
 		cut := r.library.data.Cut()
-		if cut != nil && reply != nil && !errors.Is(err, errNoTicket) { // it may be empty, but nobody has said so
-			err = &wire.ReplyError{Reply: *reply, Err: cut}
+		if cut != nil && reply.Code != 0 && !errors.Is(err, errNoTicket) { // it may be empty, but nobody has said so
+			err = &wire.ReplyError{Reply: reply, Err: cut}
 			r.conn.Abandon(err)
 		}
 		return err
@@ -152,11 +153,8 @@ func (r *run) lines() (l listed, err error) {
 	if errors.Is(err, errNoEntries) {
 		return listed{op: l.op, none: true}, r.conn.Ended()
 	}
-	single := func(line string) bool { return !strings.HasSuffix(line, "\r") }
-	if !slices.ContainsFunc(l.lines, single) {
-		for i, line := range l.lines { // the server has ended lines that had their CR LF already
-			l.lines[i] = line[:len(line)-1]
-		}
+	if l.text.Len() > 0 {
+		l.text.Once()
 	}
 	if err == nil {
 		err = r.cutShort()
@@ -188,8 +186,9 @@ func (r *run) cutShort() error {
 	return err
 }
 
-func (r *run) listed(lines ...string) listed {
-	return listed{op: r.goal.op, lines: lines, now: time.Now(), mask: r.client.secrets.Mask}
+// listed returns the listing of a run without its lines.
+func (r *run) listed() listed {
+	return listed{op: r.goal.op, now: time.Now(), mask: r.client.secrets.Mask}
 }
 
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.
@@ -221,8 +220,9 @@ func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 
 // entries lists the directory that u names by the first of ways that works.
 func (s *session) entries(ctx context.Context, u *urlparse.URL, o early) (l listed, err error) {
+	var so search
 	err = s.run(ctx, u, goal{listing: true, entries: true, early: o}, func(r *run) error {
-		l, err = r.goThroughWays()
+		l, err = r.goThroughWays(&so)
 		return err
 	})
 	return l, err
@@ -230,8 +230,8 @@ func (s *session) entries(ctx context.Context, u *urlparse.URL, o early) (l list
 
 // listed is a listing as the server sent it.
 type listed struct {
-	op     Command // NLST, or another of ways
-	lines  []string
+	op     Command             // NLST, or another of ways
+	text   *listing.Text       // nil if no line came
 	none   bool                // the server says that there is no entry
 	now    time.Time           // the time of the listing
 	mask   func(string) string // hides secrets
@@ -240,38 +240,35 @@ type listed struct {
 	spaced                     // names of LIST
 }
 
-// items yields the items in the lines of MLSD or LIST, and the names of NLST unchanged. With take it removes each line
-// from l, because there may be a million.
-func (l listed) items(take bool) iter.Seq2[listing.Item, error] {
-	lines := l.lines
-	parse := listing.MLSD
-	switch l.op.Verb {
-	case "LIST":
-		parse = l.readLIST
-	case "NLST":
-		parse = func(line string) (listing.Item, error) {
-			return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
-		}
-	}
-	return func(yield func(listing.Item, error) bool) {
-		for i, line := range lines {
-			if take {
-				lines[i] = ""
-			}
-			item, err := parse(line)
-			if err != nil {
-				item.Name = line
-			}
-			if !yield(item, err) {
-				return
-			}
-		}
+// delete removes the lines for which del returns true. They are names.
+func (l listed) delete(del func(name string) bool) {
+	if l.text.Len() > 0 {
+		l.text.Delete(del)
 	}
 }
 
+// items yields the items in the lines of MLSD or LIST, and the names of NLST unchanged. With take it removes each line
+// from l, because there may be a million.
+func (l *listed) items(take bool) iter.Seq2[listing.Item, error] {
+	read := listing.MLSD
+	switch l.op.Verb {
+	case "LIST":
+		if l.reader == nil {
+			l.reader = listing.NewReader(nil, "", l.now)
+		}
+		read = l.readLIST
+	case "NLST":
+		read = func(line string) (listing.Item, error) {
+			return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
+		}
+	}
+	return l.text.Items(l.reader, read, take)
+}
+
 // entries yields the entries of the directory dir, and the lines that are not understood as errors.
-func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
+func (l *listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		in := children{dir: dir, inside: dir.Child("", "")}
 		for item, err := range l.items(true) {
 			name := strings.TrimSuffix(item.Name, "/")
 			paths := l.op.Verb == "NLST"
@@ -286,7 +283,7 @@ func (l listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 				shown := cut(l.mask(item.Name))
 				err = newError(l.op, dir, fmt.Errorf("%w: %s%s", ErrLine, shown, why(err)))
 			default:
-				e = entryOf(dir, name, item)
+				e = in.entry(name, item)
 			}
 			if !yield(e, err) {
 				return
@@ -326,15 +323,49 @@ func (e *Entry) opened(reply answer) {
 	}
 }
 
-// entryOf returns the entry for an item that has this name in dir.
-func entryOf(dir *urlparse.URL, name string, item listing.Item) Entry {
-	kind := urlparse.Typecode("")
+// children makes the entries of a directory. The URLs of files that follow each other share their memory: there may be
+// a million.
+type children struct {
+	dir, inside *urlparse.URL // the directory, and a file in it that has no name yet
+	urls        []urlparse.URL
+	dirs        []string
+}
+
+// together is how many URLs share their memory.
+const together = 16
+
+// entry returns the entry for an item that has this name in the directory.
+func (c *children) entry(name string, item listing.Item) Entry {
 	if item.Mode.IsDir() {
-		kind = urlparse.TypeDir
+		return entryOf(c.dir.Child(name, urlparse.TypeDir), item)
 	}
+	return entryOf(c.url(name), item)
+}
+
+// url returns c.dir.Child(name, "").
+func (c *children) url(name string) *urlparse.URL {
+	n := len(c.inside.Dirs)
+	if len(c.urls) == 0 {
+		c.urls = make([]urlparse.URL, together)
+		c.dirs = make([]string, together*n)
+	}
+	u := &c.urls[0]
+	*u = *c.inside
+	u.Name = name
+	c.urls = c.urls[1:]
+	if n > 0 {
+		u.Dirs = c.dirs[:n:n]
+		copy(u.Dirs, c.inside.Dirs)
+		c.dirs = c.dirs[n:]
+	}
+	return u
+}
+
+// entryOf returns the entry for an item that has this URL.
+func entryOf(u *urlparse.URL, item listing.Item) Entry {
 	return Entry{
 		Name:      item.Name,
-		URL:       dir.Child(name, kind),
+		URL:       u,
 		Mode:      item.Mode,
 		HasPerm:   item.HasPerm,
 		Size:      item.Size,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,13 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(serves) != "" {
+		serve()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func parse(t testing.TB, rawURL string) *urlparse.URL {
 	t.Helper()

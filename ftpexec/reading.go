@@ -25,12 +25,19 @@ func extendedPort(text string) int {
 	if !closed || text == "" {
 		return 0
 	}
-	if fields := strings.Split(text, text[:1]); len(fields) == 5 {
-		if n, err := strconv.ParseUint(fields[3], 10, 16); err == nil {
-			return int(n)
-		}
+	delimiter := text[:1]
+	if strings.Count(text, delimiter) != 4 {
+		return 0
 	}
-	return 0
+	for range 3 {
+		_, text, _ = strings.Cut(text, delimiter)
+	}
+	port, _, _ := strings.Cut(text, delimiter)
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int(n)
 }
 
 // sixNumbers matches "h1,h2,h3,h4,p1,p2" with numbers up to 255.

@@ -51,8 +51,8 @@ type Response struct {
 	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type (RFC
 	// 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete and, if
 	// Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
-	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can. The
-	// caller must close Body. Closing it early closes the connection. Read returns an [fs.ErrClosed] after Close.
+	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can; its method
+	// CopyTo(*os.File, int64) (int64, error) does so for some of the bytes. The caller must close Body. Closing it early closes the connection. Read returns an [fs.ErrClosed] after Close.
 	Body io.ReadCloser
 
 	// the size of the whole file in bytes; -1 if the server did not give it, and in ASCII type
@@ -63,13 +63,17 @@ type Response struct {
 
 // body is a Response's Body in image type, and the source of one in ASCII type.
 type body struct {
-	run  *run
-	conn *wire.Conn // of run
-	data io.Reader
-	wire *wire.Data
-	size int64 // bytes expected, from the offset on; -1 if unknown
-	text bool  // ASCII type: the server's file may have another number of bytes
-	n    int64 // bytes so far
+	response Response // whose Body it is
+	run      *run
+	conn     *wire.Conn // of run
+	data     io.Reader
+	wire     *wire.Data
+	size     int64 // bytes expected, from the offset on; -1 if unknown
+	text     bool  // ASCII type: the server's file may have another number of bytes
+	n        int64 // bytes so far
+
+	progress time.Time    // when a copy without a buffer last brought bytes
+	gathered *net.TCPConn // from which CopyTo waits for small bytes at a time; nil if it does not
 
 	over atomic.Bool // err is set
 	mu   sync.Mutex  // guards err against Close
@@ -79,6 +83,10 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	if err := b.ended(); err != nil || len(p) == 0 {
 		return 0, err
+	}
+	if b.gathered != nil {
+		tcp.Gather(b.gathered, 1)
+		b.gathered = nil
 	}
 	n, err := b.data.Read(p)
 	err = b.advance(n, err)
@@ -128,7 +136,7 @@ func (b *body) complete() {
 		err = b.wire.Cut()
 	}
 	switch {
-	case e != nil && (final == nil || err == nil || errors.Is(e, errNoTicket)):
+	case e != nil && (final.Code == 0 || err == nil || errors.Is(e, errNoTicket)):
 		err = e
 	case e == nil && err == nil:
 		err = b.confirm()
@@ -143,8 +151,8 @@ func (b *body) complete() {
 	}
 	b.fail(err)
 	failed := b.err.(*Error)
-	if final != nil && failed.Code == 0 {
-		failed.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
+	if final.Code != 0 && failed.Code == 0 {
+		failed.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
 		b.run.readLimits(failed, b.run.goal.op)
 	}
 }
@@ -161,7 +169,7 @@ func (b *body) sendInAdvance() string {
 		return ""
 	}
 	verb := r.setUp()[0]
-	b.conn.Advance(wire.Line{Text: verb, Shown: verb})
+	b.conn.Advance(wire.Line{Text: verb})
 	return verb
 }
 
@@ -253,53 +261,115 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }
 // WriteTo writes the rest of the body to w. Without TLS it copies straight from the socket (splice(2) on Linux) to an
 // *os.File that is a regular file, unless only a few bytes are left. It returns an error of w unchanged.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
-	if file, ok := w.(*os.File); ok && !b.over.Load() && (b.size < 0 || b.size-b.n > small) {
-		// a device refuses bytes only after they have left the socket, and then they are lost
-		info, err := file.Stat()
-		if conn := b.wire.TCP(); conn != nil && err == nil && info.Mode().IsRegular() {
+	if file, ok := w.(*os.File); ok {
+		if conn := b.socketTo(file); conn != nil {
 			return b.straight(file, conn)
 		}
 	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, *buf)
+	return b.copy(w, *buf)
 }
 
-// straight copies in steps, without a buffer in this process. Each step takes the bytes that have come before it waits
-// for more. The transfer has stalled if no byte has come by the end of a step that began after the stall timeout.
+// copy copies through a buffer. Unlike [io.CopyBuffer], it calls neither WriteTo nor ReadFrom.
+func (b *body) copy(w io.Writer, buf []byte) (written int64, err error) {
+	for {
+		n, failed := b.Read(buf)
+		if n > 0 {
+			done, err := w.Write(buf[:n])
+			written += int64(done)
+			if err == nil && done < n {
+				err = io.ErrShortWrite
+			}
+			if err != nil {
+				return written, err
+			}
+		}
+		switch failed {
+		case nil:
+		case io.EOF:
+			return written, nil
+		default:
+			return written, failed
+		}
+	}
+}
+
+// straight copies without a buffer in this process, to the end of the body.
 func (b *body) straight(file *os.File, conn *net.TCPConn) (written int64, err error) {
 	tcp.Gather(conn, small) // fewer bytes stay unread until a deadline
 	defer tcp.Gather(conn, 1)
-	progress := time.Now()
+	b.progress = time.Now()
 	for !b.over.Load() {
-		left := b.wire.Patience() - time.Since(progress)
-		b.wire.ExtendBy(min(slice, max(left, lastLook)))
-		began := time.Now()
-		n, err := file.ReadFrom(&io.LimitedReader{R: conn, N: chunk})
+		n, err := b.stride(file, conn, chunk)
 		written += n
-		if n > 0 {
-			progress = time.Now()
+		if err != nil && err != b.ended() { // an error of the file
+			return written, err
 		}
-		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded) && (n > 0 || left > 0):
-			err = b.wire.Slow(n, min(slice, time.Since(began)))
-		case err == nil && n < chunk:
-			err = io.EOF
-		case err == nil:
-			err = b.wire.Slow(n, 0)
-		case err != nil:
-			socket := socketError(err)
-			if socket == nil {
-				return written, err
-			}
-			err = socket
-		}
-		b.advance(int(n), b.wire.Reason(err))
 	}
 	if err := b.ended(); err != io.EOF {
 		return written, err
 	}
 	return written, nil
+}
+
+// CopyTo copies at most n bytes to file, straight from the socket, and returns after half a second at the latest. It
+// copies nothing and returns [errors.ErrUnsupported] if the system cannot do that; then Read must be used. Otherwise
+// its results are those of a Read, or an error of file.
+func (b *body) CopyTo(file *os.File, n int64) (int64, error) {
+	if err := b.ended(); err != nil {
+		return 0, err
+	}
+	conn := b.socketTo(file)
+	if conn == nil || n <= 0 {
+		return 0, errors.ErrUnsupported
+	}
+	if b.gathered == nil {
+		tcp.Gather(conn, small)
+		b.gathered = conn
+		b.progress = time.Now()
+	}
+	return b.stride(file, conn, min(n, chunk))
+}
+
+// socketTo returns the socket of b if the system may copy from it to file, else nil.
+func (b *body) socketTo(file *os.File) *net.TCPConn {
+	if b.over.Load() || b.size >= 0 && b.size-b.n <= small {
+		return nil
+	}
+	// a device refuses bytes only after they have left the socket, and then they are lost
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return b.wire.TCP()
+}
+
+// stride is one step of a copy: it takes the bytes that have come before it waits for more. The transfer has stalled if
+// no byte has come by the end of a stride that began after the stall timeout.
+func (b *body) stride(file *os.File, conn *net.TCPConn, most int64) (int64, error) {
+	left := b.wire.Patience() - time.Since(b.progress)
+	b.wire.ExtendBy(min(slice, max(left, lastLook)))
+	began := time.Now()
+	n, err := file.ReadFrom(&io.LimitedReader{R: conn, N: most})
+	if n > 0 {
+		b.progress = time.Now()
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && (n > 0 || left > 0):
+		err = b.wire.Slow(n, min(slice, time.Since(began)))
+	case err == nil && n < most:
+		err = io.EOF
+	case err == nil:
+		err = b.wire.Slow(n, 0)
+	case err != nil:
+		socket := socketError(err)
+		if socket == nil {
+			return n, err
+		}
+		err = socket
+	}
+	return n, b.advance(int(n), b.wire.Reason(err))
 }
 
 // connectionErrors are the errors that the system reports for a broken connection.

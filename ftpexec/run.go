@@ -82,7 +82,8 @@ func (r *run) retrieve() (*Response, error) {
 	}
 	b := &body{run: r, conn: r.conn, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
 	info := r.file.info
-	response := &Response{Body: b, Size: info.Size, ModTime: info.ModTime}
+	response := &b.response
+	*response = Response{Body: b, Size: info.Size, ModTime: info.ModTime}
 	if b.text {
 		response.Body = &textBody{ReadCloser: b, buf: make([]byte, 32<<10)}
 		response.Size = -1
@@ -212,7 +213,8 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 		*q = question{url: q.url, typ: q.typ, asks: q.asks, info: untold(q.url)}
 	}
 	r.sequential = h.sequential || r.oneByOne
-	r.queue = steps(r.url, r.course(fresh))
+	r.room = steps(r.url, r.course(fresh))
+	r.queue = r.room
 	if r.advance != "" { // the first step is sent already
 		r.out = r.queue[:1:1]
 		r.queue = r.queue[1:]
@@ -234,6 +236,7 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 func (r *run) course(fresh bool) course {
 	return course{
 		goal:    r.goal,
+		room:    r.room,
 		proof:   r.unproven(),
 		fresh:   fresh,
 		auth:    r.client.tries(r.url),
@@ -252,10 +255,8 @@ func (r *run) course(fresh bool) course {
 // transfer, and when the library writes a command, that calls runTo.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
-		if len(r.out) == 0 {
-			if st, err := r.send(); err != nil {
-				return r.failure(st, err)
-			}
+		if err := r.sendIfAnswered(); err != nil {
+			return err
 		}
 		if len(r.out) == 0 {
 			return nil
@@ -273,6 +274,17 @@ func (r *run) runTo(verb string) error {
 	return nil
 }
 
+// sendIfAnswered sends the next flight if all commands have been answered.
+func (r *run) sendIfAnswered() error {
+	if len(r.out) > 0 {
+		return nil
+	}
+	if st, err := r.send(); err != nil {
+		return r.failure(st, err)
+	}
+	return nil
+}
+
 // due reports whether a step with this verb is not yet answered.
 func (r *run) due(verb string) bool {
 	due := func(st step) bool { return st.Verb == verb && !r.needless(st) }
@@ -281,8 +293,8 @@ func (r *run) due(verb string) bool {
 
 // send sends the next flight. With an error it returns the step that failed: the first one if the connection failed.
 func (r *run) send() (step, error) {
-	flight := make([]wire.Line, 0, len(r.queue))
-	r.out = slices.Grow(r.out, len(r.queue))
+	flight := r.flight[:0]
+	out := r.sent[:0]
 	for len(r.queue) > 0 && (len(flight) == 0 || !r.sequential && r.queue[0].waits == "") {
 		st := r.queue[0]
 		r.queue = r.queue[1:]
@@ -294,9 +306,12 @@ func (r *run) send() (step, error) {
 		if err != nil {
 			return st, err
 		}
-		r.out = append(r.out, st)
+		out = append(out, st)
 		flight = append(flight, line)
 	}
+	r.out = out
+	r.sent = out
+	r.flight = flight
 	if len(flight) == 0 {
 		return step{}, nil
 	}
@@ -309,15 +324,16 @@ func (r *run) line(st step) (_ wire.Line, err error) {
 	if find := verbs[st.Verb].argument; find != nil {
 		arg, err = find(r, st)
 	}
-	line := wire.Line{Text: Command{Verb: st.Verb, Arg: arg}.line()}
+	line := wire.Line{Text: st.Verb, Arg: arg}
+	if arg == "" {
+		line.Text = Command{Verb: st.Verb}.line()
+	}
 	line.Transfer = st.Verb == "RETR" || verbs[st.Verb].lists
 	switch {
 	case st.secret:
 		line.Shown = st.Verb + " " + stars
 	case st.shows != "":
 		line.Shown = st.display()
-	default:
-		line.Shown = line.Text
 	}
 	return line, err
 }

@@ -30,6 +30,11 @@ type session struct {
 	leave  func()      // what Admit returned
 	since  time.Time   // when Admit returned it
 	link
+
+	// The memory of the last run, for the next one.
+	room   program     // its steps
+	flight []wire.Line // its last flight
+	sent   []step      // the steps of that
 }
 
 // link is a connection, and what is known about its state.
@@ -164,13 +169,35 @@ func (c *Client) maxIdle() int  { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle
 func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt) }
 
 func (c *Client) server(u *urlparse.URL) *server {
-	address := u.Address()
-	host, ok := c.servers.Load(address)
-	if !ok {
-		slots := semaphore.NewWeighted(int64(c.maxConns()))
-		host, _ = c.servers.LoadOrStore(address, &server{slots: slots})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	written := written{u.Scheme, u.Host, u.Port}
+	if host := c.byURL[written]; host != nil {
+		return host
 	}
-	return host.(*server)
+	address := u.Address()
+	host := c.servers[address]
+	if host == nil {
+		host = &server{slots: semaphore.NewWeighted(int64(c.maxConns()))}
+		c.servers = added(c.servers, address, host)
+	}
+	c.byURL = added(c.byURL, written, host)
+	return host
+}
+
+// written is what a URL says about its server.
+type written struct {
+	scheme, host string
+	port         int
+}
+
+// added adds an element to a map, which may be nil.
+func added[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+	if m == nil {
+		m = map[K]V{}
+	}
+	m[key] = value
+	return m
 }
 
 // known returns what is known about the server, with the Client's settings.
@@ -256,7 +283,11 @@ func (c *Client) put(s *session) {
 	c.mu.Lock()
 	room := len(s.host.idle)+s.host.busy <= c.maxIdle()
 	if s.usable() && (!s.lost || s.home != "") && room && keep > 0 {
-		s.end = time.AfterFunc(keep, func() { c.expire(s) })
+		if s.end == nil {
+			s.end = time.AfterFunc(keep, func() { c.expire(s) })
+		} else {
+			s.end.Reset(keep)
+		}
 		s.host.idle = append(s.host.idle, s)
 	} else {
 		c.mu.Unlock()
@@ -271,13 +302,14 @@ func (c *Client) put(s *session) {
 // CloseIdleConnections closes the connections that the Client keeps for further URLs (see MaxIdle). It does not touch
 // connections in use. The Client remains usable.
 func (c *Client) CloseIdleConnections() {
-	for _, host := range c.servers.Range {
-		c.mu.Lock()
-		all := slices.Clone(host.(*server).idle)
-		c.mu.Unlock()
-		for _, s := range all {
-			c.expire(s)
-		}
+	var all []*session
+	c.mu.Lock()
+	for _, host := range c.servers {
+		all = append(all, host.idle...)
+	}
+	c.mu.Unlock()
+	for _, s := range all {
+		c.expire(s)
 	}
 }
 

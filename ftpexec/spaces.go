@@ -22,11 +22,10 @@ var errSpaces = errors.New("nothing shows where its name begins and ends")
 // certain returns l with all that decides how its lines are read. If a name of LIST seems to have spaces around it that
 // may belong to a column, certain asks for the names with NLST. A failure of NLST is not an error.
 func (r *run) certain(l listed) listed {
-	if l.op.Verb != "LIST" {
+	if l.op.Verb != "LIST" || l.text.Len() == 0 {
 		return l
 	}
-	l.lines = listing.Lines(l.lines)
-	l.reader = listing.NewReader(l.lines, segment(r.url), l.now)
+	l.reader = l.text.Reader(segment(r.url))
 	if !l.reader.Wide() {
 		return l
 	}
@@ -41,10 +40,10 @@ func (r *run) certain(l listed) listed {
 		r.nextWay(nil)
 		names, err := r.lines()
 		if err != nil { // some names may be missing, and an entry could get the name of another
-			names.lines = nil
+			names.text = nil
 		}
 		l.exact = make(map[string][]string)
-		for _, line := range names.lines {
+		for _, line := range names.text.Lines() {
 			name := base(line)
 			bare := strings.Trim(name, " ")
 			l.exact[bare] = append(l.exact[bare], name)
@@ -60,9 +59,6 @@ func segment(u *urlparse.URL) string {
 
 // readLIST reads the next line. NLST decides what is part of a name in doubt.
 func (l *listed) readLIST(line string) (listing.Item, error) {
-	if l.reader == nil {
-		l.reader = listing.NewReader(nil, "", l.now)
-	}
 	item, err := l.reader.LIST(line)
 	if err != nil || strings.Trim(item.Name, " ") == item.Name && !item.Doubt {
 		return item, err

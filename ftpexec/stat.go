@@ -266,9 +266,8 @@ func (q *question) entry() Entry {
 	if !ok {
 		return Entry{Mode: fs.ModeIrregular}
 	}
-	e := entryOf(q.url, "", item)
+	e := entryOf(q.url, item)
 	e.Name = q.url.Name
-	e.URL = q.url
 	return e
 }
 

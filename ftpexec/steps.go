@@ -51,6 +51,10 @@ const stars = "********"
 // masking returns a function that hides in a command what may be a password in the path of u. It also passes each of
 // these to secret.
 func masking(u *urlparse.URL, secret func(string)) func(Command) Command {
+	inPath := func(s string) bool { return strings.Contains(s, "@") }
+	if !inPath(u.Name) && !slices.ContainsFunc(u.Dirs, inPath) { // in time
+		return func(c Command) Command { return c }
+	}
 	v, err := urlparse.Parse(u.Redacted())
 	if err != nil || v.Name == u.Name && slices.Equal(v.Dirs, u.Dirs) {
 		return func(c Command) Command { return c }
@@ -126,12 +130,13 @@ const (
 // course is what the steps of a run depend on, beyond the plan.
 type course struct {
 	goal
-	bare  bool // only what the URL means, as in a [Plan]
-	proof bool // the file's size is needed before REST is sent; see [run.prove]
-	fresh bool // on a new connection
-	auth  bool // send AUTH although the plan does not require TLS
-	once  bool // for one URL only: send nothing that only another URL needs
-	place      // the working directory
+	room  program // where to put the steps; it may be nil
+	bare  bool    // only what the URL means, as in a [Plan]
+	proof bool    // the file's size is needed before REST is sent; see [run.prove]
+	fresh bool    // on a new connection
+	auth  bool    // send AUTH although the plan does not require TLS
+	once  bool    // for one URL only: send nothing that only another URL needs
+	place         // the working directory
 	// the EPSV or PASV that is sent already; if the server refuses it, it is sent again
 	advance string
 	typ     string // the type that is set already
@@ -160,13 +165,12 @@ func typeOf(u *urlparse.URL) string {
 // facts returns SIZE and MDTM (RFC 3659 sections 4 and 3), which describe a file. SIZE is for image type only: in ASCII
 // type it counts converted line ends, and many servers refuse it.
 func facts(u *urlparse.URL) (list []Command) {
-	if u.IsDir() {
-		return nil
+	var p program
+	p.facts(u)
+	for _, st := range p {
+		list = append(list, st.Command)
 	}
-	if typeOf(u) == "I" {
-		list = []Command{withArg("SIZE", u.Name)}
-	}
-	return append(list, withArg("MDTM", u.Name))
+	return list
 }
 
 // ways are the commands that list a directory, the most informative first (RFC 3659 section 7, RFC 959 section 4.1.3).
@@ -183,16 +187,10 @@ func (p *program) add(verb, arg string) *step {
 	return &(*p)[len(*p)-1]
 }
 
-func (p *program) addAll(commands []Command) {
-	for _, c := range commands {
-		p.add(c.Verb, c.Arg)
-	}
-}
-
 // steps returns the commands of a run: the ones of RFC 1738 section 3.2.2 and what is sent before and between them. It
 // is the one list of what is sent and what may travel together; [verbs] says what the replies mean.
 func steps(u *urlparse.URL, c course) program {
-	list := make(program, 0, 8)
+	list := slices.Grow(c.room[:0], 8)
 	switch {
 	case c.fresh:
 		list.login(u, c)
@@ -210,18 +208,16 @@ func steps(u *urlparse.URL, c course) program {
 	if typ := typeOf(u); typ != c.typ {
 		list.add("TYPE", typ)
 	}
-	var asks []Command
-	if !c.bare {
-		asks = facts(u)
-	}
 	unsent := func(st step) bool { return !st.advance }
-	if c.proof || slices.ContainsFunc(list, unsent) { // SIZE and MDTM are sent with it
-		list.addAll(asks)
-		asks = nil
+	early := c.proof || slices.ContainsFunc(list, unsent) // SIZE and MDTM are sent with it
+	if early && !c.bare {
+		list.facts(u)
 	}
 	list.setUp(c)
 	ready := len(list)
-	list.addAll(asks)
+	if !early && !c.bare {
+		list.facts(u)
+	}
 	if c.offset > 0 {
 		list.add("REST", fmt.Sprint(c.offset))
 	}
@@ -231,6 +227,17 @@ func steps(u *urlparse.URL, c course) program {
 	}
 	list[ready].waits = forThePort // the first step after the set-up of the data connection
 	return list
+}
+
+// facts adds SIZE and MDTM.
+func (p *program) facts(u *urlparse.URL) {
+	if u.IsDir() {
+		return
+	}
+	if typeOf(u) == "I" {
+		p.add("SIZE", u.Name)
+	}
+	p.add("MDTM", u.Name)
 }
 
 // setUp adds the commands that set up the data connection.

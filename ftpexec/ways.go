@@ -26,14 +26,13 @@ type search struct {
 }
 
 // clear reports whether the ways so far were unknown to the server or empty.
-func (s *search) clear() bool { return s.denied == nil && len(s.odd.lines) == 0 }
+func (s *search) clear() bool { return s.denied == nil && s.odd.text.Len() == 0 }
 
-// goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory.
-func (r *run) goThroughWays() (listed, error) {
-	var so search
+// goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory. so has
+// the results of earlier connections, if the ways need several.
+func (r *run) goThroughWays(so *search) (listed, error) {
 	for {
 		l, err := r.lines()
-		l.lines = slices.DeleteFunc(l.lines, func(line string) bool { return line == "" })
 		if err == nil && r.settles(l, so.clear()) {
 			return r.certain(l), nil
 		}
@@ -54,11 +53,11 @@ func (r *run) goThroughWays() (listed, error) {
 // add records a way that did not list the directory.
 func (s *search) add(l listed, err error) {
 	switch list := l.op.line() == "LIST"; {
-	case err == nil && len(l.lines) == 0:
+	case err == nil && l.text.Len() == 0:
 		s.blank = list
-	case err == nil && len(s.odd.lines) == 0:
+	case err == nil && s.odd.text.Len() == 0:
 		s.odd = l
-	case (l.op.Verb == "MLSD" || list) && !unknownCommand(err):
+	case err != nil && (l.op.Verb == "MLSD" || list) && !unknownCommand(err):
 		s.denied = err
 	}
 }
@@ -77,11 +76,12 @@ func (s *search) end(l listed, err error) (listed, error) {
 // settles reports whether l is what the directory holds, and remembers the way if it listed something. An empty LIST
 // counts only if the same LIST has listed something before, because some servers treat "-a" as a name, and others run
 // an ls that does not exist. clear means that the server did not know the ways before, or that they were empty.
-// Otherwise an empty listing is wrong, and the Client does not remember NLST for other directories.
+// Otherwise an empty listing is wrong, even with a line such as "total 0", and the Client does not remember NLST for
+// other directories.
 func (r *run) settles(l listed, clear bool) bool {
 	switch {
-	case len(l.lines) > 0:
-		if !l.readable() {
+	case l.text.Len() > 0:
+		if !l.readable() || !clear && !l.shows() {
 			return false
 		}
 		if clear || l.op.Verb != "NLST" {
@@ -114,8 +114,8 @@ func (r *run) prefer(listed bool) {
 }
 
 // readable reports whether any line can be read. If "-a" is the only entry, the server took "-a" for the file to list.
-func (l listed) readable() bool {
-	if l.op.Arg != "" && len(l.lines) == 1 && strings.HasSuffix(l.lines[0], " "+l.op.Arg) {
+func (l *listed) readable() bool {
+	if l.op.Arg != "" && strings.HasSuffix(" "+l.text.Only(), " "+l.op.Arg) {
 		return false
 	}
 	for _, err := range l.items(false) {
@@ -124,4 +124,15 @@ func (l listed) readable() bool {
 		}
 	}
 	return false
+}
+
+// shows reports whether l has an entry, or at least names the directory itself, as ls does for an empty directory.
+func (l *listed) shows() bool {
+	for _, err := range l.items(false) {
+		if err == nil {
+			return true
+		}
+	}
+	itself := func(line string) bool { return strings.HasSuffix(strings.TrimRight(line, "\r"), " .") }
+	return slices.ContainsFunc(l.text.Lines(), itself)
 }

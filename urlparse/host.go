@@ -239,6 +239,9 @@ var segmentOctets = component{name: "a path", also: "?:@&=~", utf8: true}
 
 // decode reads a part octet by octet and returns the octets that it stands for.
 func (c component) decode(p part) (string, *Error) {
+	if !strings.ContainsFunc(p.s, func(r rune) bool { return !c.takes(r) }) {
+		return p.s, nil
+	}
 	var b strings.Builder
 	b.Grow(len(p.s))
 	for i := 0; i < len(p.s); {
@@ -252,6 +255,11 @@ func (c component) decode(p part) (string, *Error) {
 	return b.String(), nil
 }
 
+// takes reports whether a character of ASCII may stand unencoded.
+func (c component) takes(r rune) bool {
+	return r < utf8.RuneSelf && (unreserved(byte(r)) || strings.IndexByte(c.also, byte(r)) >= 0)
+}
+
 // uchar reads a uchar (unreserved | escape) at i, or another character that the component allows. It returns the
 // decoded octets and how many octets of text it read.
 func (c component) uchar(p part, i int) (string, int, *Error) {
@@ -260,7 +268,7 @@ func (c component) uchar(p part, i int) (string, int, *Error) {
 	case ch == '%':
 		octet, f := escape(p, i)
 		return string([]byte{octet}), 3, f
-	case unreserved(ch) || strings.IndexByte(c.also, ch) >= 0:
+	case c.takes(rune(ch)):
 		return p.s[i : i+1], 1, nil
 	}
 	r, n := utf8.DecodeRuneInString(p.s[i:])

@@ -20,6 +20,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -125,6 +126,9 @@ func bracket(host string) string {
 // of a file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an
 // [*Error] whose Input is u.Redacted() and whose column counts in u.String().
 func (u *URL) Check() error {
+	if u.isOrdinary() {
+		return nil
+	}
 	// A delimiter in the host would make it another URL.
 	_, f := host(part{bracket(u.Host), len(u.beforeHost())})
 	switch text := (part{s: u.String()}); {
@@ -139,6 +143,20 @@ func (u *URL) Check() error {
 	}
 	f.Input = u.Redacted()
 	return f
+}
+
+// isOrdinary reports whether u passes Check at first sight: most URLs do, and it costs much less than to print u and to
+// parse that. They have no login, and printable ASCII in the path.
+func (u *URL) isOrdinary() bool {
+	if _, f := host(part{s: u.Host}); f != nil || u.User != nil || u.Port < 0 || u.Port > math.MaxUint16 {
+		return false
+	}
+	strange := func(s string) bool {
+		return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+	}
+	file := u.Name != "" && (u.Type == TypeASCII || u.Type == TypeImage)
+	return slices.Contains(schemes, u.Scheme) && (file || u.Type == "" || u.Type == TypeDir) &&
+		!strange(u.Name) && !slices.ContainsFunc(u.Dirs, strange)
 }
 
 // BadPort returns an [*Error] if u's port belongs to another well-known protocol (25, 6667, ...), and nil otherwise. A

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -78,7 +79,7 @@ func (f *fleet) add(
 	}
 	j := &job{
 		ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list,
-		Terms: termsOf(o), bounds: bounds{PerHost: max(1, o.PerHost)},
+		Terms: termsOf(o), bounds: bounds{PerHost: cmp.Or(o.PerHost, max(1, o.Jobs))},
 		Priority: wishes.priority, Expire: wishes.expire,
 	}
 	if err := wishes.apply(&j.bounds); err != nil {

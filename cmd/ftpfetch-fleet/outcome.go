@@ -79,7 +79,7 @@ func (o *outcome) left() *feed {
 	var left []batch.Task
 	met := make(map[string]bool)
 	for at, i := range o.c.Items {
-		key := localfile.Key(i.path())
+		key := i.path()
 		if o.done[at] != nil || o.c.given[at] || met[key] {
 			continue
 		}
@@ -167,11 +167,11 @@ func (o *outcome) twice() {
 	first := make(map[string]*tally)
 	for at, i := range o.c.Items {
 		if t := o.done[at]; t != nil {
-			first[localfile.Key(i.path())] = t
+			first[i.path()] = t
 		}
 	}
 	for at, i := range o.c.Items {
-		t := first[localfile.Key(i.path())]
+		t := first[i.path()]
 		if o.done[at] == nil && !o.c.given[at] && t != nil {
 			o.count(at, tally{Ended: 1, Complete: t.Complete, Before: t.Complete,
 				Failed: t.Failed, Code: t.Code})

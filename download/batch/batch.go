@@ -20,12 +20,14 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/claims"
+	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/guard"
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/retry"
@@ -34,16 +36,17 @@ import (
 
 // Options changes how files are retrieved.
 type Options struct {
-	// Jobs is how many connections are used at once; 0 means that Run finds the number by trying, and more than 64 are
-	// of no use. PerHost is how many of them may be to one server; 0 means no limit. If a server refuses a connection
-	// because it has too many, Run uses fewer.
+	// Jobs is how many files are fetched and directories listed at once; 0 means that Run finds the number by trying, and
+	// more than 64 are of no use. PerHost is how many connections to one server are used at once; 0 means no limit. If a
+	// server refuses a connection because it has too many, Run uses fewer.
 	Jobs, PerHost int
 	// Ledger is the name of a file under Each.Root in which Run records the verified files, or "". It must begin with
 	// ".ftpfetch-ledger". Run reads all files with such names.
 	Ledger string
 	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run ignores
-	// the fields Size, Sum, Events and Commit and sets its own. A file uses more than one of its Segments only if there
-	// are fewer files than connections.
+	// the fields Size, Sum, Events and Commit and sets its own. If no file is waiting, the connections that are free help
+	// with the files under way, until each has its Segments or PerHost is reached; Jobs does not limit them. A file with
+	// several URLs is then fetched from several servers at once.
 	Each download.Options
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means
 	// no limit. The time in the queue does not count. If a file returns to the queue because the server is full, its
@@ -52,6 +55,10 @@ type Options struct {
 	// Dry makes Run find out what it would do with each file, and report that in the Plan of the file's last event. Run
 	// fetches nothing and does not change the disk. Without a Root, Run assumes an empty directory.
 	Dry bool
+	// MakeWay, if not nil, is called for a file of a tree where the server has a directory now, or the reverse. It removes
+	// what is at the path, relative to Root, or returns an error, which is that of the task. If Dry is set, it only says
+	// whether it would. Its calls do not overlap, nor do they with those of Events. Without MakeWay the task fails.
+	MakeWay func(path string) error
 	// Events, if not nil, is called for each event. Calls do not overlap, and there are none after Run has returned.
 	Events func(Event)
 }
@@ -120,7 +127,8 @@ type Totals struct {
 // may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first. The second fails if it has another URL, or a size or
-// digest that the first does not have; otherwise Run ignores it. To find such files, Run takes some fifty bytes of
+// digest that the first does not have; otherwise Run ignores it. If a directory takes the names of two files for one, as
+// those that ignore the case of letters do, the second fails too. To find such files, Run takes some fifty bytes of
 // memory for each file, unless the only task is a tree.
 //
 // If src has a method Tell(*urlparse.URL, ftpexec.Entry), Run calls it for each file in place of fetching, and saves nothing.
@@ -138,14 +146,7 @@ func Run(
 	if err := o.check(src); err != nil {
 		return Totals{}, err
 	}
-	b := &engine{
-		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
-		group: &partfile.Group{
-			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
-		},
-	}
-	b.group.Dirs.Keep = 16 // keep some directories open for the next file
-	b.teller, _ = src.(teller)
+	b := newEngine(ctx, src, o)
 	if o.Dry {
 		o.Ledger = unwritten(o)
 	}
@@ -167,7 +168,7 @@ func Run(
 	}
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
-		Jobs: o.Jobs, PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
+		Jobs: o.Jobs, Spare: fetch.MostSegments(o.Each.Segments), PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
 		Without: partfile.MostWaiting(),
 		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),
@@ -186,6 +187,21 @@ func Run(
 		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
 			t.Complete, t.Files, t.Listing+t.Unlisted)
 	}
+}
+
+// newEngine returns the state of a run before it begins. Some directories stay open for the next file.
+func newEngine(ctx context.Context, src download.Source, o Options) *engine {
+	b := &engine{
+		Options: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		cleared:   make(map[string]bool),
+		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
+		group: &partfile.Group{
+			Pause: 5 * time.Millisecond, Attempt: localfile.Attempt(ctx), Dry: o.Dry,
+		},
+	}
+	b.group.Dirs.Keep = 16
+	b.teller, _ = src.(teller)
+	return b
 }
 
 // check returns an error if the options are wrong, whatever the tasks.
@@ -218,7 +234,12 @@ type engine struct {
 	lists  sums.Cache
 	ledger *ledger.Ledger // nil if there is none
 	paths  *claims.Paths  // nil if no two files can have the same path
-	trees  []*job
+	// spellings finds out where two spellings of a name are one file.
+	spellings *disk.Spellings
+	trees     []*job
+
+	clearing sync.Mutex
+	cleared  map[string]bool // paths for which a dry run would make way
 
 	trying sync.Mutex
 	// idle maps each pattern of the trees to guesses why it matches nothing; nil once it has matched.

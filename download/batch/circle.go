@@ -124,6 +124,9 @@ type node struct {
 	shows  uint64 // hash of its own listing
 	// ahead has the keys of files that were queued before the listing was complete; see early.
 	ahead map[uint64]bool
+	// folded has the keys of the folded names of entries whose names are not folded.
+	folded map[uint64]bool
+	local  *localNames // see localNames; nil if they are not read, or the directory is listed
 }
 
 // mostLinks bounds the links on the path to a directory. Without a bound, links that the server resolves itself could

@@ -51,8 +51,13 @@ func (b *engine) would(ctx context.Context, t *schedule.Turn[*job]) (p fetch.Pla
 	if b.root != nil && j.Writer == nil {
 		f.Place, err = b.group.Find(b.root, j.Path)
 		if err != nil {
+			f.Place, err = b.findAgain(ctx, j, err)
+		}
+		if err != nil {
 			return p, err
 		}
+	}
+	if f.Place != nil {
 		defer f.Place.Close(false)
 		if err = localfile.IsReport(ctx, f.Place.Path, f.Place.Info); err != nil {
 			return p, err

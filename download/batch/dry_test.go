@@ -48,7 +48,7 @@ func leave(t *testing.T, name, text string, at time.Time) {
 // trees and lists with and without digests. It also checks that a dry run fetches nothing and leaves the disk
 // unchanged.
 func TestDry(t *testing.T) {
-	tree := map[string]string{"/t/fetched": "0123456789", "/t/new": "0123456789"}
+	tree := map[string]string{"/t/fetched": "0123456789", "/t/new": "0123456789", "/t/sub/deeper": "0123456789", "/t/new~1": "", "/t/n\u00e4w": "0123456789"}
 	for name := range lefts {
 		tree["/t/"+name] = "0123456789"
 	}
@@ -57,12 +57,15 @@ func TestDry(t *testing.T) {
 		"newer and continue": {Existing: download.NewerOrContinue}, "no resume": {NoResume: true},
 	}
 	for flag, each := range flags {
-		for _, kind := range []string{"tree", "list", "digests", "gone", "sizes", "gone with a size"} {
+		for _, kind := range []string{"tree", "tree without parts", "list", "digests", "gone", "sizes", "gone with a size"} {
 			t.Run(kind+" "+flag, func(t *testing.T) {
 				t.Parallel()
 				s := newStand(t, tree, testserver.Options{})
 				s.run(t.Context(), fileOf(s.url("/t/fetched"), "fetched"))
 				for name, leave := range lefts {
+					if kind == "tree without parts" && (name == "part" || name == "linked") {
+						continue // the names in the directory then show which files are not here
+					}
 					leave(t, filepath.Join(s.dir, name), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 				}
 				tasks := dryTasks(s, kind, tree)
@@ -114,7 +117,7 @@ func TestDryReport(t *testing.T) {
 // lacks, or the tree.
 func dryTasks(s *stand, kind string, tree map[string]string) (tasks []batch.Task) {
 	switch kind {
-	case "tree":
+	case "tree", "tree without parts":
 		u := s.url("/t/")
 		return []batch.Task{{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}}
 	case "digests":

@@ -85,7 +85,11 @@ func (b *engine) save(
 		if b.root == nil {
 			return result, false, errNoRoot
 		}
-		if f.Place, err = b.group.Find(b.root, j.Path); err != nil {
+		f.Place, err = b.group.Find(b.root, j.Path)
+		if err != nil {
+			f.Place, err = b.findAgain(ctx, j, err)
+		}
+		if err != nil {
 			return result, false, err
 		}
 		defer func() { f.Place.Close(err != nil) }()
@@ -124,12 +128,14 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 		URL:     j.url(),
 		Lists:   &b.lists,
 		Many:    true,
-		Further: func() int { return t.Spare(b.Each.Segments - 1) },
-		Refused: t.Refused,
+		Wanted:  t.Wanted,
 		Follows: t.Follows,
 		Arrived: t.Release,
 		Tell:    func(e fetch.Event) { b.tell(Event{Event: m.event(e), Task: j.Task}) },
 	}
+	spare := &spareConnections{turn: t, urls: j.URLs, used: map[*urlparse.URL]int{j.url(): 1}}
+	f.Further = spare.next
+	f.Freed = spare.free
 	if j.in != nil {
 		f.Listed = decide.Stamp{Size: j.listed, Time: j.modTime}
 		f.Relist = func(ctx context.Context) (int64, error) { return b.relist(ctx, j) }

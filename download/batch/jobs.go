@@ -61,6 +61,7 @@ func (b *engine) jobs(tasks iter.Seq[Task]) iter.Seq[schedule.Job[*job]] {
 			t, more = next()
 			if b.paths == nil && (more || task.Tree == nil) {
 				b.paths = claims.New()
+				b.paths.Folds = b.spellings.Folds
 			}
 			j := &job{Task: &task, listed: -1}
 			if err := task.check(); err != nil {

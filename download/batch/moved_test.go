@@ -2,10 +2,11 @@ package batch_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -19,8 +20,9 @@ import (
 )
 
 // TestDirectoryMoved renames an output directory before each call on the disk, and may make a new one of that name,
-// while a run fetches files or finds them complete by their digests or the ledger. A run must fail if it had not yet
-// reported the files that were moved, and the next run must fetch them again.
+// while a run fetches files or finds them complete by their digests or the ledger. A run must fail, even if it had
+// reported the files that were moved, unless it was looking the directories up for the last time. The next run must
+// fetch the files again.
 func TestDirectoryMoved(t *testing.T) {
 	files := randomFiles(6)
 	t.Cleanup(func() { disk.Fault = nil })
@@ -67,37 +69,60 @@ func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
 	s.Helper()
 	var mu sync.Mutex
 	n, last, from := 0, "", filepath.Join(s.dir, "d0") // this directory has two files
-	told, named, checked, before := 0, 0, false, false
-	s.options.Events = func(e batch.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		if e.Kind == download.Ended && e.Err == nil && strings.HasPrefix(e.Task.Path, "d0/f") {
-			told++
-		}
-	}
+	ending, before := false, false
 	disk.Fault = func(call, path string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if n++; n != at {
-			switch {
-			case strings.HasSuffix(path, ".ftpfetch.part") && filepath.Base(filepath.Dir(path)) == "d0" && slices.Contains([]string{"renameat2", "link", "rename"}, call):
-				named++
-			case call == "stat" && filepath.Base(path) == "d0" && named == 2: // both files are about to be reported
-				checked = true
-			}
+			ending = ending || call == "stat again"
 			return nil
 		}
 		last = call + " " + path
-		before = told == 2 || checked || call == "stat" && filepath.Base(path) != "d0" // the turn of d0 may be over
+		before = ending // the directories are looked up one by one, and the turn of d0 may be over
 		if os.Rename(from, filepath.Join(s.dir, "old")) == nil && anew {
 			must.Do(s, os.Mkdir(from, 0o777))
 		}
 		return nil
 	}
 	first := s.count(run)
-	disk.Fault, s.options.Events = nil, nil
+	disk.Fault = nil
 	if first.Whole() && first.there < 6 && !before {
 		s.Errorf("%s: the run is whole, but %d files are there: %+v", last, first.there, first)
 	}
 	return n >= at
+}
+
+// TestDirectoryMovedLater changes a directory right after its only file was reported as complete, while the run goes on
+// with the files of other directories, more than it keeps open. The run must fail.
+func TestDirectoryMovedLater(t *testing.T) {
+	files := make(map[string]string)
+	for i := range 20 {
+		files[fmt.Sprintf("/d%02d/f", i)] = fmt.Sprint(i)
+	}
+	for what, change := range map[string]func(dir string) error{
+		"renamed":  func(dir string) error { return os.Rename(dir, dir+"-old") },
+		"removed":  os.RemoveAll,
+		"replaced": func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o777)) },
+		"a file":   func(dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666)) },
+	} {
+		for i := range files {
+			s := newStand(t, files, testserver.Options{})
+			moved := 0
+			s.options.Jobs = 1
+			s.options.Events = func(e batch.Event) {
+				if e.Kind == download.Ended && e.Err == nil && "/"+e.Task.Path == i {
+					moved++
+					must.Do(t, change(filepath.Join(s.dir, filepath.Dir(e.Task.Path))))
+				}
+			}
+			root := must.Get(os.OpenRoot(s.dir))(t)
+			s.options.Each.Root = root
+			_, err := batch.Run(t.Context(), &s.client, slices.Values([]batch.Task{treeOf(t, s.srv.URL("/"), batch.Tree{})}), &s.options)
+			root.Close()
+			s.client.CloseIdleConnections()
+			if moved != 1 || !errors.Is(err, download.ErrLocal) {
+				t.Errorf("%s is %s: %v", i, what, err)
+			}
+		}
+	}
 }

@@ -14,10 +14,13 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 // ours are the names of files and directories that ftpfetch reserves, and names that mean the same on some file
@@ -126,5 +129,53 @@ func TestNamesThatMeet(t *testing.T) {
 		}
 		names[at] = cut
 		s.compare(below(files))
+	}
+}
+
+// TestOtherSpellings fetches names that differ only in their spelling, from a tree, from one of which many names are
+// queued before the listing ends, and from a list, where the directory takes them for one or for two. The second of two
+// that are one is refused, and nothing else.
+func TestOtherSpellings(t *testing.T) {
+	defer func() { disk.FakeFolds = nil }()
+	files := map[string]string{"/README": "1", "/readme": "22", "/d/A": "333", "/d/a": "4444", "/d/b": "5", "/Sub/x": "1", "/sub/y": "1", "/caf\u00e9": "66", "/cafe\u0301": "7"}
+	s := newStand(t, files, testserver.Options{})
+	large := map[string]string{"/A": "1", "/zz": "1", "/a": "2", "/ZZ": "2"}
+	for i := range 1001 {
+		large[fmt.Sprintf("/f%04d", i)] = ""
+	}
+	l := newStand(t, large, testserver.Options{})
+	for _, folding := range []string{"", ".", "d", ". d"} {
+		disk.FakeFolds = func(dir, name, other string) bool {
+			return slices.Contains(strings.Fields(folding), dir) && localfile.Fold(name) == localfile.Fold(other)
+		}
+		refused := map[string][2]int{"": {0, 0}, ".": {2, 1}, "d": {1, 0}, ". d": {3, 1}}[folding] // files; directories
+		tree := treeOf(t, s.srv.URL("/"), batch.Tree{})
+		s.dir = t.TempDir()
+		got := s.run(t.Context(), tree)
+		if int(got.Failed) != refused[0] || int(got.Unlisted) != refused[1] || int(got.Complete) != len(files)-refused[0]-refused[1] {
+			t.Errorf("%q: tree: %+v, %q", folding, got, s.failures())
+		}
+		if strings.Contains(folding, ".") {
+			l.dir = t.TempDir()
+			if got := l.run(t.Context(), treeOf(t, l.srv.URL("/"), batch.Tree{})); got.Failed != 2 {
+				t.Errorf("%q: a large directory: %+v, %q", folding, got, l.failures())
+			}
+		}
+		var list []batch.Task
+		for name := range files {
+			u := must.Get(urlparse.Parse(s.srv.URL("/")))(t)
+			u.Dirs, u.Name = slices.DeleteFunc(strings.Split(path.Dir(name), "/"), func(d string) bool { return d == "" }), path.Base(name)
+			list = append(list, batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: name[1:]}})
+		}
+		s.dir = t.TempDir()
+		must.Do(t, os.Mkdir(filepath.Join(s.dir, "d"), 0o777))
+		if got := s.run(t.Context(), list...); int(got.Failed) != refused[0] {
+			t.Errorf("%q: list: %+v, %q", folding, got, s.failures())
+		}
+		for _, e := range s.outcomes {
+			if e.Err != nil && !strings.Contains(e.Err.Error(), "is another spelling of that of an earlier one of this run, and both are one file here") {
+				t.Error(e.Err)
+			}
+		}
 	}
 }

@@ -63,7 +63,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case err == nil && !b.enters(j, same):
 		return b.listed(ctx, t)
 	case err == nil:
-		err = b.create(j)
+		err = b.create(bounded, j)
 	}
 	switch {
 	case b.freeFiles(t, err):
@@ -118,6 +118,8 @@ func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
 		b.count(func(c *counts) { c.Listing-- })
 	}
 	t.Value.dir.ahead = nil
+	t.Value.dir.folded = nil
+	t.Value.dir.local = nil
 	return schedule.Done
 }
 
@@ -166,16 +168,35 @@ func (b *engine) notListed(ctx context.Context, j *job, err error,
 
 // create creates the local directory, even if it stays empty. If only some files are wanted, it does nothing; the files
 // create the directories that they need.
-func (b *engine) create(j *job) error {
+func (b *engine) create(ctx context.Context, j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
 	some := pattern != "" || len(j.Tree.Accept) > 0
-	if b.teller != nil || b.Dry || some && j.Path != "" {
+	if b.teller != nil || some && j.Path != "" {
 		return nil
 	}
-	if b.root == nil {
+	if b.root == nil && !b.Dry {
 		return errNoRoot
 	}
-	_, err := b.group.Dirs.Make(b.root, filepath.FromSlash(cmp.Or(j.Path, ".")))
+	err := b.makeDir(j.Path)
+	if at := b.inTheWay(j.Path, true); (err != nil || b.Dry) && at != "" {
+		err = b.makeWay(ctx, j, at)
+		if err == nil {
+			err = b.makeDir(j.Path)
+		}
+	}
+	return err
+}
+
+// makeDir makes the directory of a tree, except in a dry run.
+func (b *engine) makeDir(dir string) error {
+	if b.Dry {
+		return nil
+	}
+	dir = filepath.FromSlash(cmp.Or(dir, "."))
+	_, err := b.group.Dirs.Make(b.root, dir)
+	if err == nil {
+		b.group.Dirs.Expect(b.root, dir)
+	}
 	return err
 }
 
@@ -306,8 +327,10 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 		next := j.file(e)
 		if b.teller != nil && next.listed >= 0 && e.Mode == 0 {
 			b.tells(next, e)
-		} else if err := usable(e, taken); err != nil {
+		} else if err := b.usable(j, e, taken); err != nil {
 			b.refuse(next, e, err)
+		} else if e.Mode == 0 && b.plansAbsent(j, next) {
+			continue
 		} else if e.Mode == 0 || b.descend(j, next, e) {
 			jobs = append(jobs, next)
 		}

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,20 +145,42 @@ func urlOf(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
 	return dir.Child(localfile.Segment(e.Name), kind)
 }
 
-// keyOf returns a hash of the name of an entry. Names that mean the same file on this system have the same hash.
-func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, localfile.Key(e.Name)) }
+// keyOf returns a hash of the name of an entry.
+func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, e.Name) }
 
-// usable returns an error if an entry cannot have its name on this system. A file is saved under exactly the server's
-// name or not at all. usable refuses a name that would leave the directory or mean something else here, a name that
-// ftpfetch uses itself, such as a journal's, and the second of two names that mean the same file here. taken has the
-// keys of the earlier names.
-func usable(e ftpexec.Entry, taken map[uint64]bool) error {
+// respelled reports whether an earlier entry of the directory has another spelling of a name. taken has the keys of all
+// earlier names. respelled adds the name to d.folded.
+func (d *node) respelled(name string, taken map[uint64]bool) bool {
+	fold := localfile.Fold(name)
+	key := maphash.String(seed, fold)
+	met := d.folded[key]
+	if fold != name {
+		_, plain := taken[key]
+		met = met || plain
+		if d.folded == nil {
+			d.folded = make(map[uint64]bool)
+		}
+		d.folded[key] = true
+	}
+	return met
+}
+
+// usable returns an error if an entry of j cannot have its name on this system. A file is saved under exactly the
+// server's name or not at all. usable refuses a name that would leave the directory or mean something else here, a name
+// that ftpfetch uses itself, such as a journal's, and the second of two names that mean the same file here. taken has
+// the keys of the earlier names.
+func (b *engine) usable(j *job, e ftpexec.Entry, taken map[uint64]bool) error {
 	why := localfile.Unusable(e.Name)
 	key := keyOf(e)
-	if _, again := taken[key]; again && why == "" {
-		why = "has the name of another entry of the listing"
-	} else if localfile.Own(e.Name) != "" {
+	_, again := taken[key]
+	switch {
+	case localfile.Own(e.Name) != "":
 		why += ": Tree.Reject leaves it out"
+	case why != "":
+	case again:
+		why = "has the name of another entry of the listing"
+	case j.dir.respelled(e.Name, taken) && b.spellings.Folds(cmp.Or(j.Path, "."), e.Name):
+		why = "is another spelling of the name of another entry of the listing, and both are one file here"
 	}
 	if why != "" {
 		return &localfile.Error{Path: e.Name, Reason: why, Err: localfile.ErrName}
@@ -186,19 +209,22 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 	o.entry = func(x ftpexec.Entry) {
 		seen++
 		e := kept(x)
-		_, begun := j.dir.ahead[keyOf(e)]
+		key := keyOf(e)
+		_, begun := j.dir.ahead[key]
 		if seen <= many || begun || ctx.Err() != nil || e.Mode != 0 {
 			return
 		}
 		if localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) {
 			return
 		}
-		if b.create(j) != nil {
+		if b.create(ctx, j) != nil || j.dir.respelled(e.Name, j.dir.ahead) {
 			return
 		}
 		b.try(j.Tree, e.Name, false)
-		j.dir.ahead[keyOf(e)] = true
-		b.queue(t, j.file(e))
+		j.dir.ahead[key] = true
+		if next := j.file(e); !b.plansAbsent(j, next) {
+			b.queue(t, next)
+		}
 	}
 	return o
 }

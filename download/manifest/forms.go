@@ -211,7 +211,7 @@ func hasScheme(text string) bool {
 
 // url parses a URL of a list of URLs. It completes a relative one from Base.
 func (r *reader) url(text string) (*urlparse.URL, error) {
-	text = strings.TrimSpace(text)
+	text = trim(text)
 	bare := !hasScheme(text) && !strings.Contains(text, "://")
 	if bare && r.Base != nil {
 		base := r.Base.Scheme + "://"
@@ -302,7 +302,7 @@ func (r *reader) readList() {
 		option := strings.TrimLeft(text, " \t")
 		name, value, ok := strings.Cut(option, "=")
 		if ok && option != text && f.item.Line > 0 && strings.Trim(name, optionLetters) == "" {
-			f.option(name, strings.TrimSpace(value))
+			f.option(name, trim(value))
 			return
 		}
 		f.end()

@@ -17,12 +17,13 @@ var errNotObject = errors.New(`is not a JSON object: write {"url": "ftp://host/p
 var errNotArray = errors.New(
 	"the list has neither a JSON array nor digests: write [ before the first object")
 
-// readJSON reads a document. It stops at the first syntax error, because nothing after it can be parsed.
+// readJSON reads one document after another to the end of the list, which may be joined from several files. It stops at
+// the first syntax error, because nothing after it can be parsed.
 func (r *reader) readJSON() {
 	d := &document{reader: r, values: json.NewDecoder(r.in)}
-	err := d.value("", 0)
-	if err == nil && !d.found {
-		err = errNotArray
+	more, err := d.next(true)
+	for more && !r.done {
+		more, err = d.next(false)
 	}
 	switch {
 	case err == nil || r.in.err != nil:
@@ -44,13 +45,32 @@ type document struct {
 	found  bool // there was an array or a digest
 }
 
-// value reads the value of the member name. depth is the number of objects around it.
-func (d *document) value(name string, depth int) error {
-	const most = 100
+// next reads the next document of the list, if there is one. A list has at least a first document.
+func (d *document) next(first bool) (more bool, err error) {
 	token, err := d.values.Token()
-	if err != nil {
-		return err
+	if err == io.EOF && !first { // unlike an end inside a document, this is the end of the list
+		return false, nil
 	}
+	if err == nil {
+		err = d.whole(token)
+	}
+	return err == nil, err
+}
+
+// whole reads the rest of a document that begins with token. A document must have an array or a digest.
+func (d *document) whole(token json.Token) error {
+	d.found = false
+	err := d.value("", token, 0)
+	if err == nil && !d.found {
+		err = errNotArray
+	}
+	return err
+}
+
+// value reads the rest of the value of the member name, which begins with token. depth is the number of objects around
+// it.
+func (d *document) value(name string, token json.Token, depth int) error {
+	const most = 100
 	element := func() error { return d.member(depth + 1) }
 	switch {
 	case depth > most:
@@ -71,7 +91,7 @@ func (d *document) value(name string, depth int) error {
 	if d.done {
 		return nil
 	}
-	_, err = d.values.Token() // the closing delimiter
+	_, err := d.values.Token() // the closing delimiter
 	return err
 }
 
@@ -93,7 +113,11 @@ func (d *document) member(depth int) error {
 	if err != nil {
 		return err
 	}
-	return d.value(name.(string), depth)
+	token, err := d.values.Token()
+	if err != nil {
+		return err
+	}
+	return d.value(name.(string), token, depth)
 }
 
 // digest reads a member that may be a digest. Its name is then the name of the file.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -368,6 +369,19 @@ func (i *Item) setSize(text string) error {
 		return errors.New("is not a number of bytes: write digits only, such as 1048576")
 	}
 	i.Size = new(int64(n))
+	return nil
+}
+
+// setEncoded sets the path to an encoded one, whatever the column path says. Every octet may be encoded as in a URL.
+func (i *Item) setEncoded(text string) error {
+	if text == "" {
+		return nil
+	}
+	path, err := url.PathUnescape(text)
+	if err != nil {
+		return errors.New(`has a "%" without two hexadecimal digits: write %25 for a "%"`)
+	}
+	i.Path = path
 	return nil
 }
 

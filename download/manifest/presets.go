@@ -141,7 +141,7 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int,
 			continue
 		case len(at) == 0:
 			return nil, noColumn(c.name, header)
-		case len(at) > 1 && (archive || c.as == "path" || c.as == "size"):
+		case len(at) > 1 && (archive || slices.Contains([]string{"path", "encoded", "size"}, c.as)):
 			return nil, fmt.Errorf("the column %s is there twice: leave one out", header[at[0]])
 		}
 		c.at = at[0]
@@ -154,7 +154,16 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int,
 		}
 		file = append(file, c)
 	}
+	slices.SortStableFunc(file, func(a, b column) int { return a.rank() - b.rank() })
 	return file, nil
+}
+
+// rank returns a greater number for the encoded path, which is read last and replaces a path.
+func (c *column) rank() int {
+	if c.as == "encoded" {
+		return 1
+	}
+	return 0
 }
 
 // noColumn returns the error about a column that a header lacks. It omits names that look like URLs, because the header
@@ -166,15 +175,19 @@ func noColumn(name string, header []string) error {
 	return fmt.Errorf("there is no column %s: choose among %s", name, strings.Join(there, ", "))
 }
 
-// elements returns the elements of a cell of an archive's table. It returns none for "NA" and the like.
+// elements returns the elements of a cell of an archive's table, without the blanks around each of several. It returns
+// none for "NA" and the like.
 func elements(cell string) (list []string) {
 	cell = strings.TrimSuffix(cell, ";")
-	switch strings.ToLower(cell) {
+	switch strings.ToLower(trim(cell)) {
 	case "", "na", "n/a", "not available", "not applicable":
 		return nil
 	}
+	if !strings.Contains(cell, ";") {
+		return []string{cell}
+	}
 	for e := range strings.SplitSeq(cell, ";") {
-		e = strings.TrimSpace(e)
+		e = trim(e)
 		if strings.HasPrefix(e, "type=") && list != nil {
 			list[len(list)-1] += ";" + e
 		} else {
@@ -192,7 +205,7 @@ var servers = strings.NewReplacer("https://ftp.ncbi.nlm.nih.gov/", "ftp://ftp.nc
 // locate adds the URL of a file from a cell of an archive's table: a URL, a path below Base, or a host and a path. Such
 // a path is not encoded: its "#", "%" and spaces are part of the file's name.
 func (r *reader) locate(i *Item, text string, c column) error {
-	text = servers.Replace(text)
+	text = servers.Replace(trim(text))
 	host, path, _ := strings.Cut(text, "/")
 	hosted := strings.HasSuffix(c.name, enaURLs) // ENA's paths are never relative
 	var u *urlparse.URL

@@ -13,18 +13,29 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// blanks are the characters around a cell that do not count. Other white space, such as a no-break space, may be part
+// of a name, whose octets this package does not interpret.
+const blanks = " \t\r\n\v\f"
+
+func isBlank(c rune) bool { return strings.ContainsRune(blanks, c) }
+
+// trim removes the blanks around a text.
+func trim(text string) string { return strings.Trim(text, blanks) }
+
 // columns maps the name of a column to the function that sets a field of an item from a cell.
 var columns = map[string]func(i *Item, text string) error{
-	"url": func(i *Item, text string) error { return i.addURL(urlparse.Parse(text)) },
+	"url": func(i *Item, text string) error { return i.addURL(urlparse.Parse(trim(text))) },
 	"urls": func(i *Item, text string) (err error) {
-		for one := range strings.FieldsSeq(text) {
+		for one := range strings.FieldsFuncSeq(text, isBlank) {
 			err = cmp.Or(err, i.addURL(urlparse.Parse(one)))
 		}
 		return err
 	},
-	"path": func(i *Item, text string) error { i.Path = text; return nil },
-	"size": (*Item).setSize,
+	"path":    func(i *Item, text string) error { i.Path = text; return nil },
+	"encoded": (*Item).setEncoded,
+	"size":    func(i *Item, text string) error { return i.setSize(trim(text)) },
 	"checksum": func(i *Item, text string) error {
+		text = trim(text)
 		// do not show the text: it may be a URL with a password
 		if i := strings.IndexAny(text, ":="); i < 0 || algorithm.Named(text[:i]) == "" {
 			return errors.New(
@@ -38,7 +49,7 @@ var columns = map[string]func(i *Item, text string) error{
 // algorithm has digests.
 func cellOf(name string) func(i *Item, text string) error {
 	if a := algorithm.Named(strings.TrimSuffix(name, "sum")); a != "" {
-		return func(i *Item, text string) error { return i.addSum(digest.Parse(a + ":" + text)) }
+		return func(i *Item, text string) error { return i.addSum(digest.Parse(a + ":" + trim(text))) }
 	}
 	return columns[name]
 }
@@ -48,11 +59,12 @@ func header(line, separator string) []string {
 	return plain(cells(strings.TrimLeft(line, "# "), separator)...)
 }
 
-// cells returns the cells of a line. It removes white space and one pair of quotes around each.
+// cells returns the cells of a line. It removes the blanks and then one pair of quotes around each. The blanks in the
+// quotes stay.
 func cells(line, separator string) []string {
 	cells := strings.Split(line, separator)
 	for i, cell := range cells {
-		cell = strings.TrimSpace(cell)
+		cell = trim(cell)
 		if len(cell) >= 2 && cell[0] == '"' && cell[len(cell)-1] == '"' {
 			cell = strings.ReplaceAll(cell[1:len(cell)-1], `""`, `"`)
 		}
@@ -234,8 +246,8 @@ func (r *reader) restOfRecord() string {
 	return ""
 }
 
-// record returns the cells of the CSV record that begins on the current line. If a quotation does not end, only this
-// line is lost.
+// record returns the cells of the CSV record that begins on the current line. Blanks are part of a cell (RFC 4180). If a
+// quotation does not end, only this line is lost.
 func (r *reader) record() ([]string, error) {
 	record := r.in.text
 	if strings.Count(record, `"`)%2 != 0 {
@@ -247,9 +259,6 @@ func (r *reader) record() ([]string, error) {
 	cells, err := csv.NewReader(strings.NewReader(record)).Read()
 	if fault, ok := errors.AsType[*csv.ParseError](err); ok {
 		return nil, misquoted(fault)
-	}
-	for i, cell := range cells {
-		cells[i] = strings.TrimSpace(cell)
 	}
 	return cells, err
 }

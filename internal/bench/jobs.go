@@ -35,7 +35,8 @@ type server struct {
 	kind    interop.Kind
 	port    int
 	tls     bool
-	allowed int // number of connections; 0 for no limit
+	allowed int      // number of connections; 0 for no limit
+	more    []string // further lines of its configuration
 	ca      map[*link]string
 	running []*interop.Server
 }
@@ -129,9 +130,9 @@ func (b *bench) start(ctx context.Context, links []*link, servers ...*server) er
 }
 
 func (s *server) start(ctx context.Context, tree *interop.Tree, l *link) error {
-	o := interop.Options{Host: l.host(), Port: s.port, TLS: s.tls, MaxClients: s.allowed}
+	o := interop.Options{Host: l.host(), Port: s.port, TLS: s.tls, MaxClients: s.allowed, More: s.more}
 	if s.tls { // wget cannot resume a TLS 1.3 session on the data connection
-		o.More = []string{"require_ssl_reuse=NO"}
+		o.More = append(o.More, "require_ssl_reuse=NO")
 	}
 	running, err := interop.Start(ctx, s.kind, tree, o)
 	if err != nil {

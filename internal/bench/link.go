@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"runtime"
 	"slices"
@@ -11,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// link carries packets between a client's and a server's TUN device, in order and without loss. Set name, oneWay and
-// control first.
+// link carries packets between a client's and a server's TUN device, in order. Set name, oneWay, loss and control first.
 type link struct {
 	name    string        // of the TUN devices
 	oneWay  time.Duration // delay, from the moment when the link received a packet
+	loss    float64       // share of the packets that are lost, each way
 	control []int         // ports of the servers' control connections
 
 	client, server         io.ReadWriteCloser // each Read and Write is one packet
@@ -72,7 +73,11 @@ func receive(from io.Reader, queue chan<- packet) {
 
 func (l *link) deliver(to io.Writer, queue <-chan packet, seen func([]byte)) {
 	urgent()
+	dice := rand.New(rand.NewPCG(1, 2)) // the same in every run
 	for p := range queue {
+		if dice.Float64() < l.loss {
+			continue
+		}
 		waitUntil(p.read.Add(l.oneWay))
 		seen(p.bytes)
 		// If the write fails (the interface is down), the packet is lost.

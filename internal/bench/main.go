@@ -1,14 +1,15 @@
 // Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/side-by-side.md, docs/exactness.md and
 // docs/performance.md and writes them there:
 //
-//	go -C internal/bench run .                    # everything: some twenty minutes on an idle machine
+//	go -C internal/bench run .                    # everything: some fifty minutes on an idle machine
 //	go -C internal/bench run . -only exact,large  # only these tables
 //	go -C internal/bench run . -only chart        # draw docs/chart.svg from the tables once more
 //	go -C internal/bench run . -short             # everything small; nothing is written
 //
 // It needs Linux and root. On Debian it installs the clients and servers that are missing.
 //
-// The everyday tasks are in everyday.go, and tasks.go does them. Every other table is jobs x clients: clients.go has the
+// The everyday tasks are in everyday.go, and tasks.go does them. One large file over several connections is in segments.go,
+// and its links in segments_scenes.go. Every other table is jobs x clients: clients.go has the
 // command lines, jobs.go says what is fetched from which server, run.go runs and verifies the commands, and report.go
 // writes the columns.
 package main
@@ -43,6 +44,10 @@ var tables = []table{
 	{"many", "docs/performance.md", measured((*bench).many, lists)},
 	{"small", "docs/performance.md", measured((*bench).small, costs)},
 	{"large", "docs/performance.md", measured((*bench).large, ratios)},
+	{"segments", "docs/performance.md", segments},
+	{"defaults", "docs/performance.md", defaults},
+	{"library", "docs/performance.md", library},
+	{"listings", "docs/performance.md", listings},
 }
 
 func keys() (all []string) {
@@ -68,8 +73,12 @@ func run(ctx context.Context, args []string) error {
 	short := f.Bool("short", false, "make everything small, and write nothing")
 	dir := f.String("inside", "", "internal: the directory to work in, set when bench starts itself in new namespaces")
 	root := f.String("root", "", "internal: the top of the repository")
+	task := f.String("library", "", "internal: the task to do with one package, set when bench starts itself to measure it")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *task != "" {
+		return inLibrary(ctx, *task, os.Stdout)
 	}
 	if *only == "chart" {
 		return draw("../..")

@@ -169,7 +169,7 @@ func write(top string, files map[string]string, gone ...string) error {
 
 // run runs the command line until it ends or stop returns true.
 func (d *desk) run(ctx context.Context, stop func() bool) error {
-	const limit = 30 * time.Second
+	const limit = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", strings.NewReplacer("//host", "//"+plainHost, "host=host", "host="+plainHost,

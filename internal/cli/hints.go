@@ -46,6 +46,7 @@ var hints = []struct {
 	text string
 }{
 	{is(localfile.ErrOther), "--overwrite replaces it"},
+	{is(localfile.ErrKind), "move it away; -r -N --delete replaces what it saved itself"},
 	{is(fs.ErrExist), "-N updates it, --overwrite replaces it, --no-clobber skips it"},
 	{is(localfile.ErrName), "-o FILE saves it under another name"},
 	{is(download.ErrResume), "--overwrite, without -c or -N, starts over"},

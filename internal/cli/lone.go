@@ -69,7 +69,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 		end.Err = err
 		return end
 	}
-	o := batch.Options{Jobs: max(1, each.Segments), PerHost: r.PerHost, Each: each}
+	o := batch.Options{Jobs: 1, PerHost: r.PerHost, Each: each}
 	o.Events = func(e batch.Event) {
 		switch {
 		case e.Kind == download.Ended:

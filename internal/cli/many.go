@@ -78,7 +78,7 @@ func (r *run) round(ctx context.Context) {
 	}
 	tell := &teller{Source: tree, run: r}
 	reported := localfile.WithReport(ctx, r.report.Info())
-	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx))
+	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx, tree))
 	switch {
 	case ctx.Err() != nil:
 		r.interrupted(ctx)
@@ -112,8 +112,8 @@ func (r *run) round(ctx context.Context) {
 }
 
 // options returns the options of a batch of many files.
-func (r *run) options(ctx context.Context) *batch.Options {
-	return &batch.Options{
+func (r *run) options(ctx context.Context, tree *mirror.Source) *batch.Options {
+	o := &batch.Options{
 		Jobs:    r.Jobs,
 		PerHost: r.PerHost,
 		Each:    r.File,
@@ -122,6 +122,11 @@ func (r *run) options(ctx context.Context) *batch.Options {
 		Dry:     r.DryRun,
 		Events:  func(e batch.Event) { r.event(ctx, e) },
 	}
+	if r.Delete && r.root != nil {
+		way := &mirror.Way{Source: tree, Deletion: r.deletion()}
+		o.MakeWay = way.Make
+	}
+	return o
 }
 
 // ledger returns the name of the ledger of the output directory, or "" for none. Each shard of a list has its own.
@@ -156,20 +161,21 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	case r.root == nil: // a dry run without a local directory
 		return
 	}
-	most := max(0, cmp.Or(r.MaxDelete, 100))
-	err := s.Delete(ctx, mirror.Deletion{
+	err := s.Delete(ctx, r.deletion())
+	if ctx.Err() == nil {
+		r.fail("", err)
+	}
+}
+
+// deletion says how to delete, as the flags say.
+func (r *run) deletion() mirror.Deletion {
+	return mirror.Deletion{
 		Root:     r.root,
-		Most:     most,
+		Most:     max(0, cmp.Or(r.MaxDelete, 100)),
 		Backup:   r.Backup,
 		Dry:      r.DryRun,
 		Excluded: r.Excluded,
 		Tell:     r.deleted,
-	})
-	if ctx.Err() == nil {
-		r.fail("", err)
-	}
-	if r.DryRun && r.plan.totals["delete"] > int64(most) {
-		r.print.Warn(fmt.Sprintf("nothing would be deleted: that is more than --max-delete %d", most))
 	}
 }
 

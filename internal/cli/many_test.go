@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -213,7 +214,7 @@ func TestFloods(t *testing.T) {
 		{lines(s.URL("/none/"), ""), "-i LIST --report r", 9, 7, "\nftpfetch: ... and 55 more: r has them all\n0 of 60 complete"},
 		{lines(s.URL("/have/"), ".none"), "-i LIST --report r --keep-dirs", 78, 7, "\nftpfetch: ... and 55 more: r has them all\n0 of 60 complete"},
 		{lines(s.URL("/have/"), ".none"), "-I -i LIST", 78, 6, "\nftpfetch: ... and 55 more\n"},
-		{lines("ftp://locked@"+s.Addr()+"/have/", ""), "-i LIST --report r", 67, 6, "\n0 of 60 complete"},
+		{lines("ftp://locked@"+s.Addr()+"/have/", ""), "-i LIST --report r", 67, 8, "\n0 of 60 complete"},
 		{lines(s.Addr()+"/have/", ""), "-i LIST --base ftp:// --report r", 0, 1, "60 of 60 complete"},
 		{lines("./", ""), "-i LIST --report r --base " + s.URL("/have/"), 0, 1, "60 of 60 complete"},
 	} {
@@ -298,6 +299,40 @@ func TestTreeOnTerminal(t *testing.T) {
 		code := cli.Run(t.Context(), append(strings.Fields(args), u), cli.IO{Out: &tty, Err: io.Discard})
 		if code != 0 || tty.String() != want {
 			t.Errorf("%s: exit %d\n%s, want\n%s", args, code, tty.String(), want)
+		}
+	}
+}
+
+// TestDefaultConnections fetches a list with the default number of connections from servers that allow from one to five.
+// Nothing is lost, no server has more than four connections, and each has to refuse one for each that it does not allow.
+// The client asks up to four times within a second if it has just closed a connection, which the server may still count.
+func TestDefaultConnections(t *testing.T) {
+	tree := map[string]string{}
+	for i := range 40 {
+		tree[fmt.Sprintf("/d/f%02d", i)] = strings.Repeat("x", 5000)
+	}
+	for allowed := 1; allowed <= 5; allowed++ {
+		var mu sync.Mutex
+		refused, most := 0, 0
+		s := testserver.New(t, &testserver.Options{Tree: tree, Fault: func(c *testserver.Conn) testserver.Action {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case c.Verb != "":
+			case c.Open > allowed:
+				refused++
+				return testserver.Do(testserver.Reply("421 Too many connections."), testserver.End(testserver.Closed))
+			default:
+				most = max(most, c.Open)
+			}
+			return nil
+		}})
+		code, _, said := run(t, "-r", "-d", t.TempDir(), s.URL("/d/"))
+		if code != 0 || !strings.Contains(said, "40 of 40 complete") {
+			t.Errorf("%d allowed: exit code %d, %s", allowed, code, said)
+		}
+		if most > 4 || refused > 4*max(0, 4-allowed) || allowed >= 4 && most < 3 {
+			t.Errorf("%d allowed: %d connections at most, %d refused", allowed, most, refused)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestOrderOfExits(t *testing.T) {
 // TestOrderOfHints does for the table hints what TestOrderOfExits does for exits.
 func TestOrderOfHints(t *testing.T) {
 	kinds := []error{
-		localfile.ErrOther, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
+		localfile.ErrOther, localfile.ErrKind, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
 		errors.Join(ftpexec.ErrIsDirectory, ftpexec.ErrRefused), ftpexec.ErrIsDirectory,
 		ftpexec.ErrTLSRequired, x509.UnknownAuthorityError{}, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
 		syscall.EADDRNOTAVAIL, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"cmp"
+	"bufio"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -18,10 +18,53 @@ import (
 
 // plan is what a run of many files would do (--dry-run).
 type plan struct {
-	steps  []step
-	totals map[string]int64 // number of files, by what would be done with them
-	octets int64            // bytes that would be fetched
-	vague  int64            // number of files of unknown size that would be fetched
+	steps  []keptStep
+	texts  []*strings.Builder // of the steps, one after another; full but for the last one
+	totals map[string]int64   // number of files, by what would be done with them
+	octets int64              // bytes that would be fetched
+	vague  int64              // number of files of unknown size that would be fetched
+}
+
+// keptStep is a step that is kept for sorting. There may be a million: it holds no pointer, which the garbage collector
+// would follow.
+type keptStep struct {
+	text       int32 // which of the texts has the path and then the line
+	start      uint32
+	path, line uint32 // their lengths
+}
+
+// mostText is how many bytes a text has before the next one begins.
+const mostText = 64 << 10
+
+// keep keeps the line for a step.
+func (p *plan) keep(path string, line []byte) {
+	last := len(p.texts) - 1
+	if last < 0 || p.texts[last].Len() >= mostText {
+		p.texts = append(p.texts, new(strings.Builder))
+		last++
+	}
+	text := p.texts[last]
+	p.steps = append(p.steps, keptStep{int32(last), uint32(text.Len()), uint32(len(path)), uint32(len(line))})
+	text.WriteString(path)
+	text.Write(line)
+}
+
+// of returns the path and the line of a step.
+func (p *plan) of(s keptStep) (path, line string) {
+	text := p.texts[s.text].String()[s.start:]
+	return text[:s.path], text[s.path : s.path+s.line]
+}
+
+// sort sorts the steps by path. They often come sorted.
+func (p *plan) sort() {
+	compare := func(a, b keptStep) int {
+		first, _ := p.of(a)
+		second, _ := p.of(b)
+		return strings.Compare(first, second)
+	}
+	if !slices.IsSortedFunc(p.steps, compare) {
+		slices.SortFunc(p.steps, compare)
+	}
 }
 
 // step is what would be done with a file. In JSON its fields are those of the events of --progress json.
@@ -73,19 +116,24 @@ func (r *run) planned(e batch.Event) {
 func (r *run) step(s step, path string, u *urlparse.URL) {
 	s.Version = 1
 	s.Path = filepath.Join(r.Dir, path)
-	s.URL = urls.WithoutPassword(u).String()
 	r.plan.totals[s.Action]++
-	r.plan.steps = append(r.plan.steps, s)
-	r.print.Would(s.Action, s.URL, s.Path, s.Size, s.Reason)
+	if r.JSON || r.print.Progress == show.JSON {
+		s.URL = urls.WithoutPassword(u).String()
+		r.print.Would(s.Action, s.URL, s.Path, s.Size, s.Reason)
+	}
+	r.plan.keep(s.Path, r.stepLine(s))
 }
 
 // endPlan prints the plan, sorted by file name, and its totals. failed and leftOut count files that are not in the
 // plan.
 func (r *run) endPlan(ctx context.Context, failed, leftOut int64) {
-	slices.SortFunc(r.plan.steps, func(a, b step) int { return cmp.Compare(a.Path, b.Path) })
+	r.plan.sort()
+	out := bufio.NewWriterSize(r.print.Out, mostText)
 	for _, s := range r.plan.steps {
-		r.print.Print(r.stepLine(s))
+		_, line := r.plan.of(s)
+		_, _ = out.WriteString(line) // Lost returns the error
 	}
+	_ = out.Flush()
 	if r.ended(ctx) {
 		return
 	}
@@ -140,7 +188,8 @@ func (r *run) stepLine(s step) []byte {
 func (r *run) columns(action, size, name, reason string) []byte {
 	switch {
 	case !show.IsTerminal(r.print.Out):
-		return []byte(strings.TrimRight(strings.Join([]string{action, size, name, reason}, "\t"), "\t") + "\n")
+		line := strings.TrimRight(action+"\t"+size+"\t"+name+"\t"+reason, "\t")
+		return append([]byte(line), '\n')
 	case reason != "":
 		reason = "  (" + reason + ")"
 	}

@@ -90,7 +90,7 @@ flock 9
 
 if [ "$(cat "$stamp" 2>/dev/null)" != "$(wanted)" ]; then unpack; fi
 if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
-for tool in strace curl aria2c:aria2 chromium make parallel mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs; do
+for tool in strace curl aria2c:aria2 chromium make parallel mkntfs:ntfs-3g mount.exfat-fuse:exfat-fuse mkfs.exfat:exfatprogs mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs; do
 	if ! command -v "${tool%:*}" >/dev/null; then install_packages "${tool#*:}"; fi
 done
 if [ -n "$(unlinked)" ]; then install_packages "${system[@]}"; fi

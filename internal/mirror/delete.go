@@ -45,7 +45,11 @@ type Gone struct {
 //   - a whole listing lacks it or a directory above it;
 //   - and then, in each of three rounds on new connections, another listing lacks it too, the server's reply about it
 //     is, word for word, its reply about a random name, and the server still reports the size of another file of the
-//     tree.
+//     tree;
+//   - and the output directory does not take its name for another spelling of a name that the server has.
+//
+// A file that is not listed, but not proved to be gone, stays, and Delete returns an error that counts such files, after
+// it has deleted the others.
 //
 // If a reply contradicts a listing, Delete returns an error and deletes nothing, of any tree. With Excluded, Delete
 // also deletes the files that the filters leave out, without asking the server: they are unwanted, whether the server
@@ -61,21 +65,44 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	}
 	defer l.Close()
 	lost, left, err := s.candidates(d, l)
-	if n := len(lost) + len(left); n > d.Most && !d.Dry {
+	var tooMany error
+	cleared := int(s.cleared.Load())
+	if n := len(lost) + len(left) + cleared; n > max(d.Most, cleared) {
 		files := printable.Count(int64(n), "file", "files")
-		return &localfile.Error{Path: d.Root.Name(), Reason: fmt.Sprintf(
-			"nothing deleted: %s would go, more than --max-delete %d (--dry-run shows them)", files, d.Most)}
+		nothing := "nothing deleted"
+		if cleared > 0 {
+			nothing = "nothing else deleted"
+		}
+		tooMany = &localfile.Error{Path: d.Root.Name(), Reason: fmt.Sprintf(
+			"%s: %s would go, more than --max-delete %d (--dry-run shows them)", nothing, files, d.Most)}
+		if !d.Dry {
+			return tooMany
+		}
 	}
-	q := &inquiry{Source: s, empty: d.Most == math.MaxInt}
+	q := &inquiry{Source: s, here: outputOf(d.Root), empty: d.Most == math.MaxInt}
 	if err == nil {
 		lost, err = q.confirm(ctx, lost)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing deleted: %w", err)
+		return cmp.Or(tooMany, fmt.Errorf("nothing deleted: %w", err))
 	}
-	lost = append(lost, left...)
+	lost = append(lost, q.unwanted(left)...)
 	slices.SortFunc(lost, byPath)
-	return cmp.Or(d.carryOut(l, lost), q.strange)
+	err = d.carryOut(l, lost)
+	return cmp.Or(err, tooMany, q.unproved.err(d.Root.Name()), q.strange)
+}
+
+// unwanted returns the files of left that are surely not what a wanted name of the server means here.
+func (q *inquiry) unwanted(left []missing) (sure []missing) {
+	for _, m := range left {
+		if foldsAnywhere(q.here, m.path) {
+			const why = "its directory takes other spellings of the name for it, and the filters may want one"
+			q.unproved.add(m.path, why)
+		} else {
+			sure = append(sure, m)
+		}
+	}
+	return sure
 }
 
 // candidates returns the files of the ledger that may be deleted, sorted by path: in lost the files that the listings
@@ -124,8 +151,11 @@ func (d Deletion) carryOut(l *ledger.Ledger, lost []missing) error {
 
 // why returns the reason why the file is deleted.
 func (m *missing) why() string {
-	if m.left {
+	switch {
+	case m.left:
 		return "left out by the filters"
+	case m.kinds != "":
+		return m.kinds
 	}
 	return "no longer on the server"
 }

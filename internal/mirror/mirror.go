@@ -16,7 +16,6 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -51,8 +50,9 @@ type Source struct {
 	Filter
 	Trees []batch.Task // trees whose files may be deleted
 
-	left atomic.Int64 // number of unwanted files
-	mu   sync.Mutex
+	left    atomic.Int64 // number of unwanted files
+	cleared atomic.Int64 // number of files that a Way has removed
+	mu      sync.Mutex
 	// seen has the keys of all entries, and, with the name ".", of the directories that were listed whole.
 	seen    map[uint64]struct{}
 	witness map[int]*urlparse.URL // for each of Trees, a file that the server has
@@ -174,6 +174,5 @@ func top(t batch.Task) *urlparse.URL { return t.URLs[0].Child("", "") }
 
 var seed = maphash.MakeSeed()
 
-// key returns the key of a name in the directory whose key is in. Names that mean the same local file have the same
-// key.
-func key(in, name string) uint64 { return maphash.String(seed, localfile.Key(in+name)) }
+// key returns the key of a name in the directory whose key is in.
+func key(in, name string) uint64 { return maphash.String(seed, in+name) }

@@ -126,7 +126,8 @@ func TestDelete(t *testing.T) {
 	}{
 		{name: "all", d: mirror.Deletion{Most: 4}, deleted: all},
 		{name: "too many", d: mirror.Deletion{Most: 3}, err: "nothing deleted: 4 files would go, more than --max-delete 3"},
-		{name: "only told", d: mirror.Deletion{Most: 1, Dry: true}, deleted: all},
+		{name: "only told", d: mirror.Deletion{Most: 4, Dry: true}, deleted: all},
+		{name: "only told, and too many", d: mirror.Deletion{Most: 1, Dry: true}, deleted: all, err: "nothing deleted: 4 files would go, more than --max-delete 1"},
 		{name: "moved", d: mirror.Deletion{Most: 4, Backup: true}, deleted: all},
 		{name: "changed here", d: mirror.Deletion{Most: 9}, deleted: all[1:], change: func(dir string) {
 			must.Do(t, os.Remove(filepath.Join(dir, "5")))

@@ -26,6 +26,9 @@ type missing struct {
 	witness *urlparse.URL // another file of the tree; nil if the server has none
 	size    int64         // size of the local file
 	login   string        // login directory when it was fetched; "" if unknown
+	tree    int           // index of its tree
+	names   []string      // its path below the tree, as the server spells it
+	kinds   string        // the server has something of another kind in its place; "" if not
 }
 
 // kind returns TypeDir if the listing lacks a directory above the file.
@@ -59,6 +62,8 @@ func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 			m = at
 			m.path = r.Local()
 			m.witness = s.witness[i]
+			m.tree = i
+			m.names = strings.Split(below, "/")
 		}
 	}
 	return m

@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -103,15 +104,42 @@ type Turn[T any] struct {
 
 	s      *scheduler[T]
 	h      *host[T]
-	tokens int
+	tokens int              // of h
+	abroad map[*host[T]]int // spare tokens of other hosts
 	begun  time.Time
 	alone  int // scheduler.starts at the launch of t, if no other job ran; else 0
 }
 
-func (t *Turn[T]) take(n int) {
-	t.tokens += n
-	t.h.tokens += n
+func (t *Turn[T]) take(h *host[T], n int) {
+	if h == t.h {
+		t.tokens += n
+	} else {
+		if t.abroad == nil {
+			t.abroad = make(map[*host[T]]int)
+		}
+		t.abroad[h] += n
+	}
+	h.tokens += n
 	t.s.tokens += n
+}
+
+// spare returns how many spare tokens of h t holds.
+func (t *Turn[T]) spare(h *host[T]) int {
+	if h == t.h {
+		return max(0, t.tokens-1)
+	}
+	return t.abroad[h]
+}
+
+// giveBack gives back all tokens of t.
+func (t *Turn[T]) giveBack() {
+	if t.tokens > 0 {
+		t.s.holders--
+	}
+	t.take(t.h, -t.tokens)
+	for h, n := range t.abroad {
+		t.take(h, -n)
+	}
 }
 
 // Add queues a job that t has found.
@@ -137,7 +165,7 @@ func (t *Turn[T]) Alone() bool {
 func (t *Turn[T]) Release() {
 	defer t.s.change()()
 	t.h.served()
-	t.take(-t.tokens)
+	t.giveBack()
 }
 
 // MayBeFull reports whether the host may have refused a connection, without giving a reason, because it has too many.
@@ -152,23 +180,48 @@ func (t *Turn[T]) MayBeFull(times int) bool {
 	return h.tokens > t.tokens || h.alone < times
 }
 
-// Spare takes up to n more tokens of the host, if no queued job needs them, and returns how many it took. t keeps them
-// until it ends.
-func (t *Turn[T]) Spare(n int) int {
+// Spare takes up to n more tokens of a host, which may be another one than its own, if no queued job needs them. It
+// returns how many it took. t keeps them until it ends, or gives them back with Return or Refused.
+func (t *Turn[T]) Spare(name string, n int) int {
 	defer t.s.lock()()
-	if t.s.queued > 0 || t.s.feeding || t.GivenUp != nil {
+	s := t.s
+	if s.queued > 0 || s.feeding || t.GivenUp != nil || t.tokens == 0 {
 		return 0
 	}
-	n = max(0, min(n, t.s.most()-t.s.tokens, t.h.room(t.s.PerHost, time.Now())))
-	t.take(n)
+	h := s.host(name)
+	now := time.Now()
+	if h.givenUp != nil || now.Before(h.pause) {
+		return 0
+	}
+	n = max(0, min(n, s.left(), h.room(s.PerHost, now)))
+	t.take(h, n)
 	return n
 }
 
-// Refused records that the host refused a connection for one of the tokens that Spare gave, and gives that token back.
-func (t *Turn[T]) Refused(err error) {
+// Return gives back a token that Spare took.
+func (t *Turn[T]) Return(name string) {
 	defer t.s.change()()
-	t.s.refused(t.h, err)
-	if t.tokens > 1 {
-		t.take(-1)
+	if h := t.s.host(name); t.spare(h) > 0 {
+		t.take(h, -1)
+	}
+}
+
+// Wanted reports whether a queued job waits for a token that t could return.
+func (t *Turn[T]) Wanted() bool {
+	defer t.s.lock()()
+	s := t.s
+	now := time.Now()
+	return slices.ContainsFunc(s.ring, func(h *host[T]) bool {
+		return s.mayHold(h) && (s.left() <= 0 || t.spare(h) > 0 && h.room(s.PerHost, now) <= 0)
+	})
+}
+
+// Refused records that a host refused a connection for one of the tokens that Spare gave, and gives that token back.
+func (t *Turn[T]) Refused(name string, err error) {
+	defer t.s.change()()
+	h := t.s.host(name)
+	t.s.refused(h, err)
+	if t.spare(h) > 0 {
+		t.take(h, -1)
 	}
 }

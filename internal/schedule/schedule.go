@@ -1,9 +1,9 @@
 // Package schedule runs many jobs at the same time, each on a server, and finds out how many connections each server
 // accepts and the network can use.
 //
-// A running job holds one token of its server, which stands for one connection. No job waits for a token while it holds
-// one, so the run cannot deadlock: a job whose connection the server refuses gives its token back and returns to the
-// queue.
+// A running job holds one token of its server, which stands for one connection. While no queued job needs them, it may
+// take spare tokens too. No job waits for a token while it holds one, so the run cannot deadlock: a job whose connection
+// the server refuses gives its token back and returns to the queue.
 package schedule
 
 import (
@@ -18,8 +18,11 @@ import (
 
 // Options limits a run.
 type Options struct {
-	// Jobs is the most tokens in use at a time, of all hosts together; 0 means that [Search] finds the number.
-	Jobs    int
+	// Jobs is the most jobs with tokens at a time, of all hosts together; 0 means that [Search] finds the number.
+	Jobs int
+	// Spare is the most tokens in use at a time, of all hosts together, spare ones included. If it is less than Jobs, it
+	// counts as Jobs.
+	Spare   int
 	PerHost int // the most tokens in use at a time for each host; 0 means no limit
 	// Patience is how many times in a row a host may refuse the only connection before the run gives it up.
 	Patience int
@@ -152,6 +155,7 @@ type scheduler[T any] struct {
 	starts  int         // number of jobs launched so far
 	short   bool        // a job returned Short, so no job may run without a token
 	tokens  int         // tokens in use
+	holders int         // jobs that hold tokens
 	files   int         // number of jobs that ended with Done
 	alarm   *time.Timer // for the next tick
 
@@ -189,13 +193,19 @@ func (s *scheduler[T]) look() {
 	}
 }
 
+// host returns the host of this name.
+func (s *scheduler[T]) host(name string) *host[T] {
+	h := s.hosts[name]
+	if h == nil {
+		h = &host[T]{name: name}
+		s.hosts[name] = h
+	}
+	return h
+}
+
 // push queues a job at the front or the end of its host's queue.
 func (s *scheduler[T]) push(job Job[T], front bool) {
-	h := s.hosts[job.Host]
-	if h == nil {
-		h = &host[T]{name: job.Host}
-		s.hosts[job.Host] = h
-	}
+	h := s.host(job.Host)
 	if h.queued() == 0 {
 		s.ring = append(s.ring, h)
 	}
@@ -232,6 +242,9 @@ func (s *scheduler[T]) start() {
 
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit) }
 
+// left returns how many more tokens may be in use.
+func (s *scheduler[T]) left() int { return max(s.most(), s.Spare) - s.tokens }
+
 func (s *scheduler[T]) mayStart(h *host[T]) bool {
 	most := s.most()
 	if !s.short {
@@ -240,8 +253,12 @@ func (s *scheduler[T]) mayStart(h *host[T]) bool {
 	if s.running >= most || h.givenUp != nil {
 		return s.running < most
 	}
-	now := time.Now()
-	return s.tokens < s.most() && !now.Before(h.pause) && h.room(s.PerHost, now) > 0
+	return s.mayHold(h) && s.left() > 0 && h.room(s.PerHost, time.Now()) > 0
+}
+
+// mayHold reports whether a queued job of h may take a token as soon as there is one.
+func (s *scheduler[T]) mayHold(h *host[T]) bool {
+	return h.givenUp == nil && s.holders < s.most() && !time.Now().Before(h.pause)
 }
 
 func (s *scheduler[T]) launch(h *host[T]) {
@@ -253,7 +270,8 @@ func (s *scheduler[T]) launch(h *host[T]) {
 		t.alone = s.starts
 	}
 	if h.givenUp == nil {
-		t.take(1)
+		t.take(h, 1)
+		s.holders++
 	} else {
 		t.GivenUp = &GivenUp{h.givenUp}
 	}
@@ -291,6 +309,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	case short:
 		s.short = true
 		s.Jobs = max(1, min(s.most(), s.tokens-1))
+		s.Spare = s.Jobs
 		v.next = t.Host
 		if s.Full != nil {
 			s.Full("this machine", s.Jobs)
@@ -300,7 +319,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		t.Host = v.next
 		s.push(t.Job, true)
 	}
-	t.take(-t.tokens)
+	t.giveBack()
 	s.running--
 	if v.kind != short || s.running == 0 { // else wait until another job ends and frees resources
 		s.start()

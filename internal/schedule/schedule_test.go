@@ -59,14 +59,14 @@ func (w *world) do(ctx context.Context, t *Turn[task]) Verdict {
 		return t.s.queued
 	}
 	before := queued()
-	spare := t.Spare(t.Value.spare)
+	spare := t.Spare(t.Host, t.Value.spare)
 	if before > 0 && spare > 0 && queued() > 0 {
 		w.note(w.gone, fmt.Sprint(spare, " spare tokens that a queued job needs"))
 	}
 	held := 1 + spare
 	for range spare {
 		if !w.connect(t.Host) {
-			if t.Refused(errTooMany); t.tokens != held-1 {
+			if t.Refused(t.Host, errTooMany); t.tokens != held-1 {
 				w.note(w.gone, "a refused token is kept")
 			}
 			held--
@@ -345,7 +345,7 @@ func TestLast(t *testing.T) {
 		if got := <-ended; got != 3 {
 			t.Errorf("got %d, want 3", got)
 		}
-	}, func(_ context.Context, turn *Turn[int]) Verdict { ended <- turn.Spare(3); return Done })
+	}, func(_ context.Context, turn *Turn[int]) Verdict { ended <- turn.Spare(turn.Host, 3); return Done })
 }
 
 // TestInARow checks that a run gives up a host only after failures in a row. A served job ends each row, and a refusal

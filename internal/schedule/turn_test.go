@@ -21,7 +21,7 @@ func TestAddStarts(t *testing.T) {
 					began <- time.Now()
 					return Done
 				}
-				if got := turn.Spare(spare); got != spare {
+				if got := turn.Spare(turn.Host, spare); got != spare {
 					t.Errorf("%d spare tokens, want %d", got, spare)
 				}
 				added := time.Now()
@@ -29,7 +29,7 @@ func TestAddStarts(t *testing.T) {
 				if spare > 0 {
 					wait(t.Context(), 5*tick+tick/2) // avoid a tick, which starts jobs too
 					added = time.Now()
-					turn.Refused(errTooMany)
+					turn.Refused(turn.Host, errTooMany)
 				}
 				if at := <-began; !at.Equal(added) {
 					t.Errorf("%d spare: the job began %v too late or early", spare, at.Sub(added))
@@ -71,7 +71,7 @@ func TestRefusedKeepsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		jobs := slices.Values([]Job[int]{{Host: "h"}})
 		Run(t.Context(), Options{Jobs: 1, Patience: 9}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
-			turn.Refused(errTooMany)
+			turn.Refused(turn.Host, errTooMany)
 			if turn.tokens != 1 {
 				t.Errorf("the job has %d tokens", turn.tokens)
 			}
@@ -113,7 +113,7 @@ func TestSpare(t *testing.T) {
 					wait(t.Context(), time.Minute)
 					return Done
 				}
-				if got := turn.Spare(2); got != tt.want {
+				if got := turn.Spare(turn.Host, 2); got != tt.want {
 					t.Errorf("%s: %d spare tokens, want %d", what, got, tt.want)
 				}
 				return Done
@@ -148,7 +148,7 @@ func TestSpareOfGivenUp(t *testing.T) {
 		Run(t.Context(), Options{Jobs: 1, Without: 1}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
 			if turn.GivenUp != nil {
 				wait(t.Context(), time.Second) // let Run read the source
-				spare = turn.Spare(1)
+				spare = turn.Spare(turn.Host, 1)
 				return Untouched
 			}
 			return Unusable(errTooMany)
@@ -219,7 +219,7 @@ func TestFollowsAndAlone(t *testing.T) {
 					wait(t.Context(), time.Second)
 					return Done
 				}
-				turn.Spare(tt.spare)
+				turn.Spare(turn.Host, tt.spare)
 				if tt.end {
 					end()
 				}

@@ -3,6 +3,8 @@
 package claims
 
 import (
+	"cmp"
+	"encoding/binary"
 	"hash/maphash"
 	"sync"
 
@@ -13,9 +15,19 @@ import (
 // with a million paths that happens by chance in one run of thirty million. Paths takes some fifty bytes of memory for
 // each path, and is safe for concurrent use.
 type Paths struct {
+	// Folds, if not nil, reports whether a directory takes other spellings of a name for the same file; dir is "." for the
+	// output directory. Paths asks only if an earlier name in the directory differs in nothing else.
+	Folds func(dir, name string) bool
+
 	mu    sync.Mutex
 	seed  maphash.Seed
-	first map[uint64]Claim
+	first map[uint64]spelled
+}
+
+// spelled is a claim, and the hash of the name as it is spelled.
+type spelled struct {
+	Claim
+	exact uint32
 }
 
 // Claim identifies the file that claims a path. Who is more than 0. What is for the caller, such as a hash of the
@@ -26,10 +38,13 @@ type Claim struct {
 }
 
 // New returns Paths without any path.
-func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint64]Claim)} }
+func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint64]spelled)} }
 
 // Hash returns a hash for a Claim.
 func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, text)) }
+
+// Respelled is the clash that Add returns for two files whose paths are spelled differently, but are one here.
+const Respelled = "is another spelling of that of %s, and both are one file here"
 
 // Same is the clash that Add returns for two files with one path. The caller finds out whether they are the same file.
 const Same = "belongs to %s, which has another URL, size or digest"
@@ -39,29 +54,57 @@ const Same = "belongs to %s, which has another URL, size or digest"
 func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := localfile.Key(path)
-	for i := range len(key) {
-		if key[i] == '/' {
-			if dir := p.take(key[:i], Claim{-mine.Who, 0}); dir.Who > 0 {
+	up := uint64(0) // the key of the directory
+	start := 0
+	for i := range len(path) {
+		if path[i] == '/' {
+			dir, key, _ := p.take(up, path[:i], start, Claim{-mine.Who, 0})
+			if dir.Who > 0 {
 				return dir, "needs a directory where %s has a file"
 			}
+			up = key
+			start = i + 1
 		}
 	}
-	switch first = p.take(key, mine); {
+	switch first, _, same := p.take(up, path, start, mine); {
 	case first.Who < 0:
 		return Claim{-first.Who, 0}, "is a directory of the path of %s"
+	case first.Who > 0 && !same:
+		return first, Respelled
 	case first.Who > 0:
 		return first, Same
 	}
 	return Claim{}, ""
 }
 
-// take returns the claim on a path. If there is none, take claims the path for mine and returns the zero value.
-func (p *Paths) take(path string, mine Claim) Claim {
-	hash := maphash.String(p.seed, path)
-	first, taken := p.first[hash]
-	if !taken {
-		p.first[hash] = mine
+// take returns the claim on path, whose name begins at start, in the directory whose key is up. If there is none, take
+// claims the path for mine and returns the zero value. key is the key of the path. same reports whether the claimed path
+// has the same spelling.
+func (p *Paths) take(up uint64, path string, start int, mine Claim) (first Claim, key uint64, same bool) {
+	name := path[start:]
+	exact := p.key(up, name)
+	claim := spelled{mine, uint32(exact)}
+	key = p.key(up, localfile.Fold(name))
+	there, taken := p.first[key]
+	if taken && there.exact != claim.exact && !p.folds(path[:max(0, start-1)], name) {
+		key = ^exact // two files, and the first has the key of both
+		there, taken = p.first[key]
 	}
-	return first
+	if !taken {
+		p.first[key] = claim
+	}
+	return there.Claim, key, there.exact == claim.exact
+}
+
+func (p *Paths) folds(dir, name string) bool {
+	return p.Folds != nil && p.Folds(cmp.Or(dir, "."), name)
+}
+
+// key returns the key of a name in the directory whose key is up.
+func (p *Paths) key(up uint64, name string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(p.seed)
+	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, up))
+	_, _ = h.WriteString(name)
+	return h.Sum64()
 }

@@ -76,3 +76,35 @@ func TestConcurrent(t *testing.T) {
 		t.Errorf("%d claims were granted for %d paths", len(won), files)
 	}
 }
+
+// TestSpellings adds paths that differ only in their spelling, where that counts and where it does not.
+func TestSpellings(t *testing.T) {
+	for _, row := range []struct{ paths, one, two string }{
+		{"README readme README", "no " + Respelled + " " + Same, "no no " + Same},
+		{"readme README readme", "no " + Respelled + " " + Same, "no no " + Same},
+		{"A/x a/x A/X", "no " + Same + " " + Respelled, "no no no"},
+		{"A/x a/y", "no no", "no no"},
+		{"a A/b", "no needs a directory where %s has a file", "no no"},
+		{"A/b a", "no is a directory of the path of %s", "no no"},
+		{"A/x a/x/y", "no needs a directory where %s has a file", "no no"},
+		{"A/x a/y A/Y", "no no " + Respelled, "no no no"},
+		{"b B c", "no " + Respelled + " no", "no no no"},
+	} {
+		for folds, want := range map[bool]string{true: row.one, false: row.two} {
+			p := New()
+			asked := 0
+			p.Folds = func(string, string) bool { asked++; return folds }
+			var got []string
+			for i, path := range strings.Fields(row.paths) {
+				_, clash := p.Add(path, Claim{Who: int32(i + 1), What: p.Hash(path)})
+				if clash == "" {
+					clash = "no"
+				}
+				got = append(got, clash)
+			}
+			if all := strings.Join(got, " "); all != want || asked == 0 {
+				t.Errorf("%s, folds %v: got %q, want %q, asked %d times", row.paths, folds, all, want, asked)
+			}
+		}
+	}
+}

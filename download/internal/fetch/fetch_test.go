@@ -18,8 +18,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestSplit cuts missing spans into pieces for several connections.
-func TestSplit(t *testing.T) {
+// TestTake hands out the missing spans of a file to several connections that begin at once.
+func TestTake(t *testing.T) {
 	mib := func(s ...int64) (out partfile.Spans) {
 		for ; len(s) > 0; s = s[2:] {
 			out = append(out, partfile.Span{Start: s[0] << 20, End: s[1] << 20})
@@ -27,19 +27,36 @@ func TestSplit(t *testing.T) {
 		return out
 	}
 	for _, tt := range []struct {
-		s, want partfile.Spans
-		n       int
+		gaps, want partfile.Spans
+		n          int
+		digest     bool
 	}{
-		{mib(0, 100), mib(0, 100), 1},
-		{mib(0, 99), mib(0, 33, 33, 66, 66, 99), 3},
-		{mib(0, 2), mib(0, 1, 1, 2), 4},
-		{mib(0, 1), mib(0, 1), 4},
-		{mib(0, 100, 200, 220), mib(0, 50, 50, 100, 200, 220), 3},
-		{mib(0, 1, 2, 3, 4, 5), mib(0, 1, 2, 3, 4, 5), 2},
-		{nil, nil, 2},
+		{mib(0, 100), mib(0, 100), 1, false},
+		{mib(0, 99), mib(0, 33, 33, 66, 66, 99), 3, false},
+		{mib(0, 2), mib(0, 1, 1, 2), 4, false},
+		{mib(0, 1), mib(0, 1), 4, false},
+		{mib(0, 100, 200, 220), mib(0, 40, 40, 80, 80, 100), 3, false},
+		{mib(0, 1, 2, 3, 4, 5), mib(0, 1, 2, 3), 2, false},
+		{nil, nil, 2, false},
+		{mib(0, 100), mib(0, 16, 16, 29, 29, 40, 40, 50), 4, true},
+		{mib(0, 10), mib(0, 2, 2, 5, 5, 7, 7, 10), 4, true},
 	} {
-		if got := split(tt.s, tt.n); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%v in %d: got %v, want %v", tt.s, tt.n, got, tt.want)
+		job := &job{}
+		if tt.digest {
+			job.check = &check{}
+		}
+		c := &connections{transfer: &transfer{job: job}, ctx: t.Context(), gaps: tt.gaps, size: 100 << 20}
+		for range tt.n {
+			c.all = append(c.all, &connection{})
+		}
+		var got partfile.Spans
+		for _, k := range c.all {
+			if c.take(k) {
+				got = append(got, partfile.Span{Start: k.span.Start >> 20 << 20, End: k.span.End >> 20 << 20})
+			}
+		}
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%v for %d: got %v, want %v", tt.gaps, tt.n, got, tt.want)
 		}
 	}
 }

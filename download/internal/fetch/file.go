@@ -267,9 +267,6 @@ func (f *file) fetch(ctx context.Context, a decide.Answer) (Result, error) {
 	}
 	if err == nil {
 		f.t.segments = max(1, f.Segments)
-		if f.Further != nil {
-			f.t.segments = 1 + f.Further()
-		}
 		err = f.t.run(ctx)
 	}
 	if err != nil {

@@ -99,9 +99,13 @@ type Job struct {
 	Record func(newest time.Time, info fs.FileInfo) *Record
 
 	// The fetch calls these to tell or to ask the caller.
-	Begin    func() error       // the fetch is about to use the server; an error ends the fetch
-	Further  func() int         // returns how many connections the file may use besides the first
-	Refused  func(error)        // a further connection was refused because there are too many
+	Begin func() error // the fetch is about to use the server; an error ends the fetch
+	// Further asks for one more connection, and returns the URL to use it for: that of the job or another one of the
+	// same file; nil means that there is none to be had now. If it is nil, there is no limit. Freed says that such a
+	// connection is not used any more; the error says why it failed, or is nil.
+	Further  func() *urlparse.URL
+	Freed    func(*urlparse.URL, error)
+	Wanted   func() bool        // reports whether another file waits for a connection that this one could free
 	Follows  func() bool        // reports whether another file of the server follows: see ftpexec.Request.More
 	Arrived  func()             // all bytes have arrived, and the rest does not need the server
 	Compared func(Result) error // the digest of a target that stays was compared

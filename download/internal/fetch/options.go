@@ -18,8 +18,8 @@ func (o Options) Check() error {
 	case o.Resumes() && o.NoResume:
 		return errors.New("the options contradict each other: Existing continues a file, NoResume starts over: use one")
 	}
-	if o.Segments < 0 || o.Segments > maxSegments {
-		return fmt.Errorf("the number of Segments is not from 0 to %d", maxSegments)
+	if o.Segments < AutoSegments || o.Segments > maxSegments {
+		return fmt.Errorf("the number of Segments is not from 0 to %d, nor AutoSegments", maxSegments)
 	}
 	return nil
 }

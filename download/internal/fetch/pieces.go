@@ -41,9 +41,9 @@ func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error
 var errOmitted = errorf(ftpexec.ErrChanged,
 	"the server no longer reports the file's size and time, so nothing shows that it is the same file")
 
-// compare reads the bytes of a lap from resp. The part compares them with its own as soon as it has them.
-func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
-	b, err := readLap(resp, lap.Len())
+// compare reads the bytes of a lap from the body of a response. The part compares them with its own as soon as it has them.
+func (t *transfer) compare(body io.Reader, lap partfile.Span) error {
+	b, err := readLap(body, lap.Len())
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (t *transfer) compare(resp *ftpexec.Response, lap partfile.Span) error {
 }
 
 // readLap reads n bytes. The error is ErrTruncated if there are fewer.
-func readLap(resp *ftpexec.Response, n int64) ([]byte, error) {
+func readLap(body io.Reader, n int64) ([]byte, error) {
 	b := make([]byte, n)
-	_, err := io.ReadFull(resp.Body, b)
+	_, err := io.ReadFull(body, b)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = ftpexec.ErrTruncated
 	}
@@ -127,23 +127,29 @@ func (t *transfer) fetch(ctx context.Context, resp *ftpexec.Response, x partfile
 		body = io.LimitReader(body, x.Len())
 	}
 	if check != nil {
+		check.sync(t.part)
 		err = check.reach(ctx, t.part.File(), x.Start)
 	}
 	if err == nil {
 		out := sink{ctx: ctx, to: s.To, path: t.part.Name(), check: check, limit: t.Limit}
-		err = out.pump(body)
+		err = out.copy(body)
 	}
 	if err == nil && !tail {
-		err = t.compare(resp, t.part.After(x.End, lapSize))
+		err = t.compare(resp.Body, t.part.After(x.End, lapSize))
 	}
 	n, ended := t.part.End(s, err == nil)
 	err = cmp.Or(misplaced(ended), err)
 	if err == nil && n < x.Len() { // unlikely, because Body returns a better error
 		err = ftpexec.ErrTruncated
 	}
+	t.responded(err == nil && tail)
+	return n, err
+}
+
+// responded counts a response. confirmed reports whether the server has confirmed the end of the file with it.
+func (t *transfer) responded(confirmed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.responses++
-	t.confirmed = t.confirmed || err == nil && tail
-	return n, err
+	t.confirmed = t.confirmed || confirmed
 }

@@ -41,19 +41,14 @@ func atOnce(l Limit) int {
 	return 32 << 10
 }
 
-// pump copies body to its end. Without a digest or limit, io.Copy lets the kernel copy all of an unencrypted response
+// copy copies body to its end. Without a digest or limit, io.Copy lets the kernel copy all of an unencrypted response
 // to a file: see [ftpexec.Response].Body.
-func (w *sink) pump(body io.Reader) error {
+func (w *sink) copy(body io.Reader) error {
 	_, whole := body.(io.WriterTo)
 	file, isFile := w.to.(*os.File)
 	if whole && isFile && w.check == nil && w.limit == nil {
 		_, err := io.Copy(file, body)
-		_, system := errors.AsType[*fs.PathError](err)
-		_, server := errors.AsType[*ftpexec.Error](err)
-		if system && !server { // an error of the file, not yet marked as local
-			err = localfile.Failure(w.path, "cannot be written", err)
-		}
-		return err
+		return w.local(err)
 	}
 	size := bufferSize
 	if w.limit != nil { // small reads make the data flow evenly
@@ -62,6 +57,16 @@ func (w *sink) pump(body io.Reader) error {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
 	_, err := io.CopyBuffer(w, struct{ io.Reader }{body}, buffer[:size])
+	return err
+}
+
+// local marks err as an error about the local side if the file has caused it.
+func (w *sink) local(err error) error {
+	_, system := errors.AsType[*fs.PathError](err)
+	_, server := errors.AsType[*ftpexec.Error](err)
+	if system && !server {
+		return localfile.Failure(w.path, "cannot be written", err)
+	}
 	return err
 }
 

@@ -95,14 +95,14 @@ func (s *stream) piece(ctx context.Context) error {
 	s.pieces++
 	s.has = now
 	s.report(func() (done, total int64) { return s.n.Load(), now.Size })
-	b, err := readLap(resp, int64(len(s.lap)))
+	b, err := readLap(resp.Body, int64(len(s.lap)))
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may start at the right byte
 		return &retry.Known{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
-	err = s.out.pump(resp.Body)
+	err = s.out.copy(resp.Body)
 	n := s.n.Load()
 	if err == nil && now.Size >= 0 && n != now.Size {
 		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, now.Size)

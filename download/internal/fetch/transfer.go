@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/urlparse"
 )
 
 // maxChanges is how often a transfer starts over because the server's file has changed. After that it fails with
@@ -22,8 +24,10 @@ const maxChanges = 3
 type transfer struct {
 	*job
 	part     *partfile.Part
-	stale    string // why to drop the part's bytes once the server has opened the file; "" means not to
-	segments int    // connections to use
+	stale    string       // why to drop the part's bytes once the server has opened the file; "" means not to
+	segments int          // connections to use
+	search   search       // finds the number of connections if Options.Segments asks for it
+	opened   atomic.Int64 // nanoseconds from a request to its first byte, the last time
 	server   struct {
 		noRestart string      // why REST cannot be used; "" if it can
 		omitted   atomic.Bool // it once omitted a size or time that it had reported before
@@ -63,7 +67,9 @@ var errBeyond = &redo{why: "the server does not start where it is asked to"}
 
 // run tries until the part has every byte and the server has confirmed the end of the file.
 func (t *transfer) run(ctx context.Context) error {
-	defer retry.Every(t.Checkpoint, func() { _ = t.part.Checkpoint() })()
+	transferring, over := context.WithCancel(ctx)
+	defer t.checkpoints(transferring)()
+	defer over() // a file that is whole needs no checkpoint any more
 	defer func() { t.quiet() }()
 	high, _ := t.count()
 	for {
@@ -82,6 +88,24 @@ func (t *transfer) run(ctx context.Context) error {
 		}
 		high = max(high, n)
 	}
+}
+
+// checkpoints writes the journal while bytes arrive, until its result is called or ctx ends: first after t.Checkpoint,
+// then up to four times as often, as long as that takes at most a tenth of the time. It also has the system write the
+// bytes to the disk as they come, so that little is left for the last flush.
+func (t *transfer) checkpoints(ctx context.Context) (stop func()) {
+	const often = 4
+	next := time.Now().Add(t.Checkpoint)
+	return retry.Every(t.Checkpoint/often, func() {
+		t.part.StartFlush()
+		begun := time.Now()
+		if begun.Before(next) {
+			return
+		}
+		_ = t.part.Checkpoint(ctx)
+		now := time.Now()
+		next = now.Add(min(9*now.Sub(begun), t.Checkpoint))
+	})
 }
 
 // count returns how many bytes the part has, and how many the file has, or -1.
@@ -186,7 +210,7 @@ func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 // enough. If why is not "", the gap is the whole file, and step drops the part's bytes once the server has opened the
 // file.
 func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span, why string) error {
-	resp, err := t.open(ctx, false, s, gap.Start)
+	resp, err := t.open(ctx, t.URL, s, gap.Start)
 	if err != nil {
 		return err
 	}
@@ -204,7 +228,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	t.part.Know(resp.Size, resp.ModTime)
 	t.report(t.count)
 	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime)
-	if t.segments > 1 && divisible {
+	if (t.segments > 1 || t.Segments == AutoSegments) && divisible {
 		return t.parallel(ctx, resp)
 	}
 	if gap.End < 0 {
@@ -218,39 +242,44 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 // differ if a server does not start where it is asked to.
 const lapSize = 512
 
-// open requests the file from the offset start on. It compares the size and time that the server reports with s, the
-// state of the part, and the lap with the part's bytes.
-func (t *transfer) open(ctx context.Context, further bool, s partfile.State, start int64) (*ftpexec.Response, error) {
+// open requests the file at u, which is the URL of the job or another one of the same file, from the offset start on. It
+// compares the size and time that the server reports with s, the state of the part, and the lap with the part's bytes.
+func (t *transfer) open(ctx context.Context, u *urlparse.URL, s partfile.State, start int64) (*ftpexec.Response, error) {
 	from := max(0, start-lapSize)
-	req := &ftpexec.Request{URL: t.URL, Offset: from, Unproven: true}
-	if !further {
-		req.More = t.Follows
-	}
-	resp, err := t.Source.Do(ctx, req)
-	if further && t.Refused != nil && errors.Is(err, ftpexec.ErrTooMany) {
-		t.Refused(err)
-	}
+	asked := time.Now()
+	resp, err := t.Source.Do(ctx, &ftpexec.Request{URL: u, Offset: from, More: t.Follows, Unproven: true})
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	mayPass := ok && e.Code/100 == 4 // temporary: the server may still support REST
-	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass {
+	if from > 0 && errors.Is(err, ftpexec.ErrNoRestart) && !mayPass && u == t.URL {
 		err = errNoREST
 	}
 	if err != nil {
 		return nil, err
 	}
 	t.retry.Reached.Store(true)
+	modTime := resp.ModTime
+	if u != t.URL && t.check != nil { // the digest decides: servers give copies of a file different times
+		modTime = s.ModTime
+	}
 	if err = t.sized("the server's file has", resp.Size); err == nil {
-		err = t.unlike(s, resp.Size, resp.ModTime)
+		err = t.unlike(s, resp.Size, modTime)
 	}
 	if err == nil {
-		err = t.compare(resp, partfile.Span{Start: from, End: start})
+		err = t.compare(resp.Body, partfile.Span{Start: from, End: start})
 	}
+	if over, ok := errors.AsType[*redo](err); ok && u != t.URL {
+		err = &retry.Known{Err: errorf(ftpexec.ErrChanged, "%s: %v", u.Redacted(), over)}
+	}
+	t.opened.Store(int64(time.Since(asked)))
 	if err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
+
+// opening returns how long it takes to open a connection and get its first byte.
+func (t *transfer) opening() time.Duration { return time.Duration(t.opened.Load()) }
 
 // undated is the reason not to join pieces of a file without a time.
 const undated = "the server does not always report the file's time, so it may be another file"

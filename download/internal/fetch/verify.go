@@ -15,6 +15,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
@@ -29,6 +30,8 @@ type check struct {
 	from string // the text for Result.Verified
 	h    hash.Hash
 	at   int64 // bytes that h has read
+
+	dropped int // how often the part had dropped bytes when h began: see partfile.Part.Head
 }
 
 func newCheck(want digest.Sum, from string) *check {
@@ -44,6 +47,21 @@ func (c *check) Write(p []byte) (int, error) {
 func (c *check) reset() {
 	c.h.Reset()
 	c.at = 0
+}
+
+// sync starts over if the part has dropped bytes since h began, because h may have read them.
+func (c *check) sync(p *partfile.Part) (head int64) {
+	head, dropped := p.Head()
+	if dropped != c.dropped {
+		c.reset()
+		c.dropped = dropped
+	}
+	return head
+}
+
+// follow makes the digest cover what the part has without a gap.
+func (c *check) follow(ctx context.Context, p *partfile.Part) error {
+	return c.reach(ctx, p.File(), c.sync(p))
 }
 
 // reach makes the digest cover the first n bytes of f. It reads from f the bytes that were not written to c, until ctx
@@ -91,6 +109,7 @@ func (c *check) compare(r *Result) error {
 // verify compares the part's digest and sets it in r. If it differs, verify renames the part to NAME.ftpfetch.bad, to
 // keep it as evidence: no run resumes from that file.
 func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
+	t.check.sync(t.part)
 	if err := t.check.reach(ctx, t.part.File(), size); err != nil {
 		return err
 	}

@@ -265,6 +265,19 @@ func (s Spans) Add(x Span) Spans {
 	return append(out, x)
 }
 
+// Without returns s without the bytes of x. It does not change s.
+func (s Spans) Without(x Span) Spans {
+	var out Spans
+	for _, y := range s {
+		for _, z := range []Span{{y.Start, min(y.End, x.Start)}, {max(y.Start, x.End), y.End}} {
+			if z.Len() > 0 {
+				out = append(out, z)
+			}
+		}
+	}
+	return out
+}
+
 // UpTo returns the part of s below n.
 func (s Spans) UpTo(n int64) Spans {
 	var out Spans

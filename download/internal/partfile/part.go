@@ -35,10 +35,12 @@ type Part struct {
 
 	mu      sync.Mutex
 	state   State
-	claimed Spans       // bytes that the journal on the disk claims
-	known   atomic.Bool // Know has been called
+	claimed Spans        // bytes that the journal on the disk claims
+	known   atomic.Bool  // Know has been called
+	started atomic.Int64 // how many bytes the part had at the last StartFlush
 	streams []*Stream
 	laps    []lap // bytes to compare once the part has all of them
+	dropped int   // how often bytes that the part had were dropped
 	failed  error // why a flush failed; the part cannot be trusted then
 
 	writing   sync.Mutex // held while blocks and the journal change; lock it before mu
@@ -109,6 +111,11 @@ func same(now, was fs.FileInfo) bool {
 func (p *Part) Snapshot() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.snapshot()
+}
+
+// snapshot is Snapshot. The caller must hold mu.
+func (p *Part) snapshot() State {
 	s := p.state
 	for _, x := range p.streams {
 		s.Done = s.Done.Add(x.brought(x.at()))
@@ -118,6 +125,14 @@ func (p *Part) Snapshot() State {
 	}
 	s.Adopted = min(s.Adopted, s.Done.Head())
 	return s
+}
+
+// Head returns how many bytes from the start of the file the part has without a gap, including what the streams have
+// written so far, and how often bytes that it had were dropped.
+func (p *Part) Head() (n int64, dropped int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.snapshot().Done.Head(), p.dropped
 }
 
 // Know sets the size and time of the file. From now on the part holds bytes of this transfer.
@@ -138,6 +153,7 @@ func (p *Part) Known() bool { return p.known.Load() }
 func (p *Part) Disown(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.dropped++
 	p.state.Done = p.state.Done.UpTo(n)
 }
 
@@ -148,6 +164,7 @@ func (p *Part) Reset() error {
 	p.mu.Lock()
 	p.state = State{URL: p.state.URL, Size: -1}
 	p.laps = nil
+	p.dropped++
 	p.mu.Unlock()
 	p.blocks = nil
 	p.copied = nil
@@ -161,22 +178,26 @@ func (p *Part) truncate() error {
 }
 
 // Checkpoint flushes the part to the disk, and only then claims its bytes in the journal. If the journal cannot be
-// written, the next run merely fetches those bytes again. If the flush fails, the run ends: see Health.
-func (p *Part) Checkpoint() error {
+// written, the next run merely fetches those bytes again. If the flush fails, the run ends: see Health. The end of ctx
+// stops the checkpoint before it changes the journal.
+func (p *Part) Checkpoint(ctx context.Context) error {
 	p.writing.Lock() // Reset must not drop bytes between the snapshot and the journal
 	defer p.writing.Unlock()
 	s := p.Snapshot()
 	err := p.Health()
-	if err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) {
+	if err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) || ctx.Err() != nil {
 		return err
 	}
 	err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()) // a removed part needs no journal
 	if err != nil {
 		return err
 	}
-	in := disk.Reader{Ctx: context.Background(), F: p.f}
+	in := disk.Reader{Ctx: ctx, F: p.f}
 	s.Blocks, err = p.blocks.cover(in, s.Done, blockFor(s.Size))
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
 		return failure(p.Name(), "cannot be read", err)
 	}
 	p.blocks = s.Blocks
@@ -186,6 +207,18 @@ func (p *Part) Checkpoint() error {
 		p.claimed = s.Done
 	}
 	return err
+}
+
+// mostUnflushed is how many bytes may wait for the disk before StartFlush has the system write them.
+const mostUnflushed = 1 << 20
+
+// StartFlush has the system start to write what the part has to the disk, so that the next flush finds less to do. It
+// does not wait, and what it does is no promise.
+func (p *Part) StartFlush() {
+	n := p.Snapshot().Done.Octets()
+	if started := p.started.Load(); n-started > mostUnflushed && p.started.CompareAndSwap(started, n) {
+		disk.StartFlush(p.f)
+	}
 }
 
 // flushed records the result of a flush for Health. It keeps the first error: bytes may be missing on the disk although
@@ -217,7 +250,7 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target has the same bytes
 		p.Discard()
 	default:
-		_ = p.Checkpoint()
+		_ = p.Checkpoint(context.Background())
 		if len(p.claimed) == 0 {
 			p.Discard()
 		}

@@ -93,6 +93,7 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 func (p *Place) FlushName() error {
 	err := p.enter() // a download that refused the target closed the directory
 	if err == nil {
+		p.group.Dirs.Rely(p.dir, p.target)
 		err = p.dir.FlushRecent()
 	}
 	return err

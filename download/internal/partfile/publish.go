@@ -203,7 +203,10 @@ func (g *Group) finish(all []*naming) {
 	for d, err := range dirs {
 		dirs[d] = cmp.Or(err, d.Named())
 	}
-	each(parts, func(n *naming) error { return dirs[n.part.dir] })
+	each(parts, func(n *naming) error {
+		g.Dirs.Rely(n.part.dir, n.part.target)
+		return dirs[n.part.dir]
+	})
 }
 
 // record calls Commit for the files whose field late has the given value, and then flushes the records.

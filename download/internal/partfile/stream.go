@@ -12,10 +12,11 @@ type Stream struct {
 	// socket, and the file's offset is the stream's position. For other concurrent streams it is the Stream.
 	To io.Writer
 
-	part  *Part
-	n     atomic.Int64 // bytes written by Write
-	span  Span         // the bytes to write; an end of -1 means the end of the file
-	whole bool         // the span is confirmed to be complete
+	part     *Part
+	n        atomic.Int64 // bytes written by Write
+	span     Span         // the bytes to write; an end of -1 means the end of the file
+	reserved int64        // the position up to which the caller may write: see Reserve
+	whole    bool         // the span is confirmed to be complete
 }
 
 // Write writes b at the stream's position.
@@ -23,6 +24,13 @@ func (s *Stream) Write(b []byte) (int, error) {
 	n, err := s.part.f.WriteAt(b, s.at())
 	s.n.Add(int64(n))
 	return n, err
+}
+
+// At returns the stream's position.
+func (s *Stream) At() int64 {
+	s.part.mu.Lock()
+	defer s.part.mu.Unlock()
+	return s.at()
 }
 
 func (s *Stream) at() int64 {
@@ -34,6 +42,29 @@ func (s *Stream) at() int64 {
 		return s.span.Start
 	}
 	return n
+}
+
+// Reserve returns how many of the next n bytes the caller may write: those within the span, or all if the span ends with
+// the file, so that End finds out whether a server sends more. Until the next call, SetEnd does not move the end to before them.
+func (s *Stream) Reserve(n int64) int64 {
+	s.part.mu.Lock()
+	defer s.part.mu.Unlock()
+	at := s.at()
+	if s.span.End != s.part.state.Size {
+		n = max(0, min(n, s.span.End-at))
+	}
+	s.reserved = at + n
+	return n
+}
+
+// SetEnd moves the end of the span to end, or to the end of what is written or reserved if that comes later. It returns
+// the new end. The span must have an end.
+func (s *Stream) SetEnd(end int64) int64 {
+	s.part.mu.Lock()
+	defer s.part.mu.Unlock()
+	taken := max(s.at(), s.reserved)
+	s.span.End = max(end, min(taken, s.span.End))
+	return s.span.End
 }
 
 // brought returns the part of s.span that s has written up to the position at. It includes the last byte of the span
@@ -54,7 +85,7 @@ func (s *Stream) brought(at int64) Span {
 func (p *Part) Write(x Span) (*Stream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := &Stream{part: p, span: x}
+	s := &Stream{part: p, span: x, reserved: x.Start}
 	s.To = s
 	if !slices.ContainsFunc(p.streams, func(y *Stream) bool { return y.To == p.f }) {
 		s.To = p.f
@@ -78,12 +109,15 @@ func (p *Part) End(s *Stream, whole bool) (brought int64, err error) {
 	p.streams = slices.DeleteFunc(p.streams, func(y *Stream) bool { return y == s })
 	switch {
 	case over && x.Start > 0:
+		p.dropped++
 		return 0, ErrBeyond
 	case over:
+		p.dropped++
 		return 0, nil
 	}
 	done := p.state.Done.Add(x)
 	if err := p.agree(done); err != nil {
+		p.dropped++
 		return 0, err
 	}
 	p.state.Done = done

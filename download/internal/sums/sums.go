@@ -236,7 +236,8 @@ func tagged(text string) (algo, name, digits string) {
 
 // blocks parses a line of BSD's sum(1): "12345 67 name".
 func blocks(text string) (algo, name, digits string) {
-	words := strings.Fields(text)
+	blank := func(c rune) bool { return c == ' ' || c == '\t' } // a name may end in other white space
+	words := strings.FieldsFunc(text, blank)
 	if len(words) != 3 || len(words[0]) != 5 {
 		return "", "", ""
 	}
@@ -252,7 +253,7 @@ func blocks(text string) (algo, name, digits string) {
 func plain(text string) (name, digits string) {
 	rest := strings.TrimLeft(text, "0123456789abcdefABCDEF")
 	digits = text[:len(text)-len(rest)]
-	if strings.TrimSpace(rest) == "" {
+	if strings.Trim(rest, " \t\r") == "" {
 		return "", digits
 	}
 	for _, separator := range []string{"  ", " *", " ", "\t"} {

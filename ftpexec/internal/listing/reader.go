@@ -16,6 +16,7 @@ type Reader struct {
 	now     time.Time       // when the listing was made
 	heading string          // the last one
 	first   string          // the first line, if only the second one shows that it has no entry
+	head    string          // of a Reader that surveys: the first of the Reader that it looks at the lines for
 	files   map[string]bool // the files of IBM i that have members, and whether they were returned
 	last    *format         // of the last entry
 	over    bool            // the rest is about other directories
@@ -35,27 +36,49 @@ type survey struct {
 
 // NewReader returns a Reader for the listing of a directory that has this name. A time without a year is the last such
 // time before now. NewReader looks at all lines first, for what decides how single ones are read. Without lines the
-// Reader reads each line as if it stood alone.
+// Reader reads each line as if it stood alone. [Text.Reader] does the same for a Text.
 func NewReader(lines []string, dir string, now time.Time) *Reader {
-	r := &Reader{dir: dir, now: now, files: make(map[string]bool)}
-	r.gaps = [2]int{0, 1}
+	r := newReader(dir, now)
 	if len(lines) == 0 {
 		return r
 	}
+	s := r.surveyor()
+	for i, line := range lines {
+		s.look(i, lines[0], line)
+	}
+	r.learn(s)
+	return r
+}
+
+func newReader(dir string, now time.Time) *Reader {
+	r := &Reader{dir: dir, now: now, files: make(map[string]bool)}
+	r.gaps = [2]int{0, 1}
+	return r
+}
+
+// surveyor returns a Reader that looks at all lines for r.
+func (r *Reader) surveyor() *Reader {
 	s := *r
 	s.surveys = true
 	s.gaps = [2]int{math.MaxInt, math.MaxInt}
-	for i, line := range lines {
-		_, err := s.LIST(line)
-		if i == 1 && !errors.Is(err, ErrUnknown) && s.isHead(lines[0], line) {
-			r.first = lines[0]
-		}
+	return &s
+}
+
+// look reads the i-th line, from 0, for what it shows about others.
+func (r *Reader) look(i int, first, line string) {
+	_, err := r.LIST(line)
+	if i == 1 && !errors.Is(err, ErrUnknown) && r.isHead(first, line) {
+		r.head = first
 	}
+}
+
+// learn takes over what s has seen in all lines.
+func (r *Reader) learn(s *Reader) {
 	for file := range r.files {
 		r.files[file] = false
 	}
+	r.first = s.head
 	r.survey = s.survey
-	return r
 }
 
 // isHead reports whether the first line of a listing stands before the entries of ls. r has read the second line too.

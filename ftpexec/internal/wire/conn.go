@@ -64,13 +64,16 @@ const (
 type Conn struct {
 	cfg        Config
 	ctx        context.Context // of the current operation
-	br         *bufio.Reader
+	br         *lineReader
 	quickAck   func() // acknowledges what has been read
 	silent     bool   // nothing has been sent since the last reply came
-	out        []Line // sent and not answered
+	out        []Line // sent and not answered: the end of lines
+	lines      []Line // the last flight
+	text       []byte // the last flight as sent; a buffer
 	flightSize int    // commands in the last flight
 	timers     bool   // the connections of Dial do not support deadlines
 
+	here         here         // opens data connections in the caller's goroutine
 	dataTLS      *tls.Config  // for data connections; nil: unencrypted
 	listener     net.Listener // active mode: where the server connects to next
 	final        *Reply       // of the transfer, if it came in place of the preliminary one
@@ -94,6 +97,9 @@ func (c *Conn) Begin(ctx context.Context) (stop func()) {
 	c.mu.Lock()
 	c.dataErr = nil // the failure of an earlier transfer does not concern this one
 	c.mu.Unlock()
+	if ctx.Done() == nil {
+		return func() {}
+	}
 	end := context.AfterFunc(ctx, c.Close)
 	return func() {
 		if !end() { // Close may come later
@@ -153,7 +159,7 @@ func (c *Conn) adopt(conn net.Conn) error {
 		return net.ErrClosed
 	}
 	c.conn = conn
-	c.br = bufio.NewReader(conn)
+	c.br = &lineReader{Reader: bufio.NewReader(conn)}
 	c.quickAck = tcp.QuickAck(conn)
 	return nil
 }
@@ -250,7 +256,7 @@ func (c *Conn) Ended() error {
 
 // Quit sends QUIT, ignores any error, and closes the connection.
 func (c *Conn) Quit() {
-	c.write([]Line{{Text: "QUIT", Shown: "QUIT"}})
+	c.write([]Line{{Text: "QUIT"}})
 	c.Close()
 }
 

@@ -167,7 +167,9 @@ func TestDataTLSOffersTheAgreedKeyExchange(t *testing.T) {
 	}
 }
 
-func reader(s string) *bufio.Reader { return bufio.NewReaderSize(strings.NewReader(s), maxLine) }
+func reader(s string) *lineReader {
+	return &lineReader{Reader: bufio.NewReaderSize(strings.NewReader(s), maxLine)}
+}
 
 func unmasked(text string) string { return text }
 

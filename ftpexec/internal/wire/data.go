@@ -27,7 +27,8 @@ import (
 type Data struct {
 	net.Conn // nil until ready
 	control  *Conn
-	cancel   context.CancelFunc
+	cancel   context.CancelFunc // ends the opening
+	own      bool               // cancel ends nothing else, and must be called in the end
 	asked    context.Context    // for TLS: ends when RETR or a listing has been sent, which lets TLS start
 	sent     context.CancelFunc // ends asked
 	socket   chan struct{}      // closed when there is a socket to connect, perhaps after ready; may be nil
@@ -60,15 +61,9 @@ const lineCost = 32
 // ctx closes the connection.
 func (c *Conn) openData(ctx context.Context, socket chan struct{}, dial dialing) *Data {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &Data{
-		control: c,
-		cancel:  cancel,
-		sent:    func() {},
-		socket:  socket,
-		ready:   make(chan struct{}),
-		stall:   c.cfg.Timeout,
-		pace:    pace{rate: c.cfg.MinRate, over: c.cfg.RateTime},
-	}
+	d := c.newData(cancel)
+	d.own = true
+	d.socket = socket
 	if c.dataTLS != nil {
 		d.asked, d.sent = context.WithCancel(ctx)
 	}
@@ -84,6 +79,18 @@ func (c *Conn) openData(ctx context.Context, socket chan struct{}, dial dialing)
 		}
 	}()
 	return d
+}
+
+// newData returns a Data that is not open yet. cancel ends the opening.
+func (c *Conn) newData(cancel context.CancelFunc) *Data {
+	return &Data{
+		control: c,
+		cancel:  cancel,
+		sent:    func() {},
+		ready:   make(chan struct{}),
+		stall:   c.cfg.Timeout,
+		pace:    pace{rate: c.cfg.MinRate, over: c.cfg.RateTime},
+	}
 }
 
 // dialing opens a data connection.
@@ -103,6 +110,11 @@ func (d *Data) dial(ctx context.Context, dial dialing) error {
 	if err != nil && ctx.Err() == nil && opening.Err() != nil {
 		err = os.ErrDeadlineExceeded
 	}
+	return d.dialled(err)
+}
+
+// dialled ends the dialling of raw: it returns the error for err.
+func (d *Data) dialled(err error) error {
 	switch {
 	case err == nil:
 		d.raw = d.control.bounded(d.raw)
@@ -272,8 +284,15 @@ func (d *Data) wait() error {
 
 // Close closes the connection, or stops opening it.
 func (d *Data) Close() error {
-	d.cancel()
-	<-d.ready
+	select {
+	case <-d.ready:
+	default:
+		d.cancel()
+		<-d.ready
+	}
+	if d.own {
+		d.cancel()
+	}
 	if d.open.Load() {
 		_ = d.raw.Close() // the end of a handshake may have closed it
 	}

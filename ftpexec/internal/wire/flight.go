@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -19,8 +20,20 @@ import (
 // Line is a command as it is sent.
 type Line struct {
 	Text     string // without CR LF
-	Shown    string // Text as a trace shows it
+	Arg      string // sent after Text and a space, if it is not ""
+	Shown    string // what a trace shows in place of Text and Arg; "" if it shows them
 	Transfer bool   // it starts a transfer: the reply may take longer
+}
+
+// shown returns the line as a trace shows it.
+func (l Line) shown() string {
+	switch {
+	case l.Shown != "":
+		return l.Shown
+	case l.Arg != "":
+		return l.Text + " " + l.Arg
+	}
+	return l.Text
 }
 
 // aheadTimeout bounds the wait for a reply after another one of its flight has come. A server that loses the commands
@@ -43,7 +56,8 @@ func (c *Conn) Send(flight ...Line) error {
 	if c.br.Buffered() > 0 {
 		return c.fail(errStray)
 	}
-	c.out = flight
+	c.lines = append(c.lines[:0], flight...)
+	c.out = c.lines
 	c.flightSize = len(flight)
 	err := c.write(flight)
 	transfers := func(l Line) bool { return l.Transfer }
@@ -54,17 +68,25 @@ func (c *Conn) Send(flight ...Line) error {
 }
 
 func (c *Conn) write(flight []Line) error {
-	text := make([]byte, 0, 256)
+	const unsendable = "\r\n\x00"
+	text := c.text[:0]
 	for _, line := range flight {
-		if strings.ContainsAny(line.Text, "\r\n\x00") {
+		if strings.ContainsAny(line.Text, unsendable) || strings.ContainsAny(line.Arg, unsendable) {
 			return ErrUnsendable
 		}
-		text = append(append(text, line.Text...), "\r\n"...)
+		text = append(text, line.Text...)
+		if line.Arg != "" {
+			text = append(append(text, ' '), line.Arg...)
+		}
+		text = append(text, "\r\n"...)
 	}
-	mark := Sent
-	for _, line := range flight {
-		c.trace(mark, line.Shown)
-		mark = Joined
+	c.text = text
+	if c.cfg.Trace != nil {
+		mark := Sent
+		for _, line := range flight {
+			c.trace(mark, line.shown())
+			mark = Joined
+		}
 	}
 	_ = c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
 	c.silent = false
@@ -107,7 +129,7 @@ func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
 // Ask sends a command and returns its reply. A preliminary reply is an error. If informs is set, Ask waits less long,
 // because the caller can do without the reply.
 func (c *Conn) Ask(line string, informs bool) (Reply, error) {
-	if err := c.Send(Line{Text: line, Shown: line}); err != nil {
+	if err := c.Send(Line{Text: line}); err != nil {
 		return Reply{}, err
 	}
 	limit := c.cfg.Timeout
@@ -143,34 +165,59 @@ func (c *Conn) lost(err error) error {
 	return err
 }
 
-// OpenData starts to open the data connection of a transfer and returns at once. It dials port on the host of the
-// control connection, whatever address a reply contains. After Listen it waits for the server to connect instead.
-func (c *Conn) OpenData(port int) (*Data, error) {
-	d, err := c.startData(port)
-	if err != nil || d.socket == nil {
-		return d, err
-	}
-	select {
-	case <-d.socket:
-	case <-d.ready:
-		// No RETR without a socket: the server would wait for a connection that cannot come.
-		if localfile.Failed(d.err) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.data = nil
-			c.dataErr = nil
-			return nil, d.err
+// OpenData opens the data connection of a transfer. It dials port on the host of the control connection, whatever
+// address a reply contains. After Listen it waits for the server to connect instead.
+//
+// It may return before the connection is open. Or it calls send, which sends the command of the transfer, and returns
+// when the connection is open or has failed. If that takes long, another goroutine calls receive meanwhile, which
+// receives the reply to that command: a server that refuses a transfer need not accept the connection. OpenData then
+// returns after receive.
+func (c *Conn) OpenData(port int, send, receive func() error) (*Data, error) {
+	d, address, err := c.startData(port)
+	switch {
+	case err != nil:
+		return nil, err
+	case address != "":
+		if err := c.openHere(d, address, send, receive); err != nil {
+			return nil, err
 		}
+		if c.here.send == nil {
+			return d, nil
+		}
+		err = d.err
+	case d.socket != nil:
+		select {
+		case <-d.socket:
+		case <-d.ready:
+			err = d.err
+		}
+	}
+	// No RETR without a socket: the server would wait for a connection that cannot come.
+	if localfile.Failed(err) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.data = nil
+		c.dataErr = nil
+		return nil, err
 	}
 	return d, nil
 }
 
-func (c *Conn) startData(port int) (*Data, error) {
+// startData starts to open a data connection in another goroutine. If the connection can be opened in
+// this one, startData leaves that to the caller and returns the address; otherwise the address is "".
+func (c *Conn) startData(port int) (d *Data, address string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		c.Unlisten()
-		return nil, ErrLost
+		return nil, "", ErrLost
+	}
+	c.final = nil
+	c.dataErr = nil
+	if c.cfg.Direct && c.listener == nil && c.dataTLS == nil && !c.remote() {
+		c.data = c.newData(c.here.ready(c))
+		remote := c.RemoteAddr().AddrPort().Addr()
+		return c.data, netip.AddrPortFrom(remote, uint16(port)).String(), nil
 	}
 	host, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String())
 	if c.remote() {
@@ -188,10 +235,8 @@ func (c *Conn) startData(port int) (*Data, error) {
 	if l := c.listener; l != nil {
 		open = func(ctx context.Context) (net.Conn, error) { return c.accept(ctx, l) }
 	}
-	c.final = nil
-	c.dataErr = nil
 	c.data = c.openData(c.ctx, socket, open)
-	return c.data, nil
+	return c.data, "", nil
 }
 
 // dialer returns a function that dials a data connection and closes socket when there is one to connect. It sends no
@@ -245,7 +290,8 @@ func (c *Conn) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 // reply; then r is the final one, before or after the data.
 func (c *Conn) Began(r Reply, listing bool) {
 	if r.OK() {
-		c.final = &r
+		final := r
+		c.final = &final
 		c.data.finished = true
 	}
 	if listing {
@@ -283,7 +329,8 @@ func (c *Conn) Finish(alone bool) (Reply, error) {
 // Advance sends the EPSV or PASV of the next transfer after the data of this one has ended, before Finish. The next
 // Receive returns its reply. Finish or Receive returns an error of Advance.
 func (c *Conn) Advance(line Line) {
-	c.out = []Line{line}
+	c.lines = append(c.lines[:0], line)
+	c.out = c.lines
 	c.flightSize = 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
 	_ = c.write(c.out)
 }
@@ -310,7 +357,8 @@ func (c *Conn) finalReply() (Reply, error) {
 	if !first.opens() && (err != nil || !final.OK() || final.opens()) {
 		return first, nil
 	}
-	c.advanceReply = &first
+	early := first
+	c.advanceReply = &early
 	return final, err
 }
 

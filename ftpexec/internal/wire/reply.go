@@ -108,9 +108,31 @@ func (c *Conn) late(limit time.Duration) error {
 	return timedOut("no reply", limit)
 }
 
+// lineReader reads the lines of replies. A server sends many of them again and again; their text is stored only once.
+type lineReader struct {
+	*bufio.Reader
+	last [8]string
+	next int // which of last is replaced
+}
+
+// text returns line as a string.
+func (r *lineReader) text(line []byte) string {
+	for _, s := range r.last {
+		if s == string(line) {
+			return s
+		}
+	}
+	s := string(line)
+	if len(s) < 80 {
+		r.last[r.next] = s
+		r.next = (r.next + 1) % len(r.last)
+	}
+	return s
+}
+
 // readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF
 // alone, as some servers send it.
-func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
+func readReply(r *lineReader, mask func(string) string) (Reply, error) {
 	line, err := readLine(r, maxReply)
 	if err != nil {
 		return Reply{}, err
@@ -121,9 +143,9 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 		const reason = "it does not start with three digits from 100 to 599, and a space or hyphen"
 		return Reply{}, senseless(reason, mask(line))
 	}
-	lines := []string{cutCode(line)}
+	all := []string{cutCode(line)}
 	left := maxReply - len(line)
-	for more := len(line) > 3 && line[3] == '-'; more; lines = append(lines, line) {
+	for more := len(line) > 3 && line[3] == '-'; more; all = append(all, line) {
 		if line, err = readLine(r, left); err != nil {
 			return Reply{}, err
 		}
@@ -134,17 +156,21 @@ func readReply(r *bufio.Reader, mask func(string) string) (Reply, error) {
 			more = false
 		}
 	}
-	text := strings.Join(lines, "\n")
+	text := strings.Join(all, "\n")
 	return Reply{code, mask(text), text}, nil
 }
 
 func cutCode(line string) string { return line[min(4, len(line)):] }
 
 // readLine reads a line of at most left bytes and cuts off the LF at its end and the CRs before it.
-func readLine(r *bufio.Reader, left int) (string, error) {
+func readLine(r *lineReader, left int) (string, error) {
 	for line := ""; ; {
 		part, err := r.ReadSlice('\n')
-		line += string(part)
+		if line == "" {
+			line = r.text(part)
+		} else {
+			line += string(part)
+		}
 		switch text := strings.TrimRight(line, "\r\n"); {
 		case len(text) > maxLine:
 			return "", senseless("line too long", "")

@@ -179,7 +179,7 @@ func (r *reader) settle() {
 	l.Client.Active = l.Mode == "active"
 	l.Client.NoEPSV = l.Mode == "pasv"
 	l.Client.TryTLS = l.TLS == "try"
-	l.share(together)
+	l.share()
 	l.StdinUser = l.User.Username()
 	if len(l.Targets) == 1 && l.User == nil && l.Targets[0].Err == nil {
 		u := l.Targets[0].URL
@@ -213,15 +213,16 @@ func (l *line) several(together bool) bool {
 	return lists || compares || l.Recursive || l.Glob || together && len(l.Targets) > 1
 }
 
-// share sets how many connections one server gets. together says whether -j is given.
-func (l *line) share(together bool) {
+// defaultJobs is how many connections lists and trees use if -j does not say it.
+const defaultJobs = 4
+
+// share sets how many connections one server gets.
+func (l *line) share() {
 	switch {
 	case l.PerHost != 0:
-		l.Client.MaxConns = l.PerHost // applies to a lone file in segments too
-	case together && l.Jobs != 0:
-		l.PerHost = l.Jobs
-	case l.Jobs != 0, l.Shared:
-		l.PerHost = 2 // unknown servers usually allow two
+		l.Client.MaxConns = l.PerHost
+	case l.Shared:
+		l.PerHost = cmp.Or(l.Jobs, defaultJobs)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/ftpfetch/docs"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/glob"
@@ -127,7 +128,7 @@ func (l *line) readers() map[string]func(string) error {
 		"depth":       into(&l.Tree.Depth, whole(1, 0)),
 		"jobs":        into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
 		"per-host":    into(&l.PerHost, whole(1, MostJobs)),
-		"segments":    into(&l.File.Segments, whole(1, 64)),
+		"segments":    into(&l.File.Segments, or("auto", download.AutoSegments, whole(1, 64))),
 		"retries":     into(&l.File.Retries, readRetries),
 		"speed-limit": l.readPace,
 		"checksum":    into(&l.File.Sum, digest.Parse),
@@ -156,7 +157,7 @@ func (l *line) field(flag string) any {
 }
 
 func (l *line) declare() *pflag.FlagSet {
-	l.Jobs = 4
+	l.Jobs = defaultJobs
 	l.File.Segments = 1
 	l.Client.ConnectTimeout = 30 * time.Second
 	l.Client.Timeout = time.Minute

@@ -162,7 +162,7 @@ func TestBadValues(t *testing.T) {
 		"--output=": "write a name", "--dir=": "write a name", "--input=": "write a name", "--manifest=": "write a name", "--report=": "write a name",
 		"--netrc=": "write a name", "-i l -i m": "--input m: is a second list: merge the two into one", "--accept a,b": "is one pattern: write --accept for each pattern",
 		"--reject [a": "close the bracket or brace", "--accept {a": "close the bracket or brace", "--type q": "write a, i, d or guess",
-		"-s 0": "--segments 0: write a whole number from 1 to 64", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
+		"-s 0": "--segments 0: write a whole number from 1 to 64, or auto", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
 		"--depth 0": "write a whole number from 1", "-j 0": "write a whole number from 1 to 64, or auto", "-j x": ", or auto", "--per-host 0": "write a whole number from 1 to 64",
 		"--ip lo": "write 4, 6 or an IP address of this machine", "--timeout x": "write a time such as 90, 3s, 2m or 7d", "--speed-limit 1K/x": "write a time",
 		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
@@ -183,7 +183,7 @@ func TestBadValues(t *testing.T) {
 // TestAllAtOnce checks that one message reports wrong flags, bad values and contradictions.
 func TestAllAtOnce(t *testing.T) {
 	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --depth 2 ftp://h/f"))
-	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64\n" +
+	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64, or auto\n" +
 		"--no-clobber cannot be combined with --overwrite or -N: drop one\n" +
 		"--depth needs a tree: add -r"
 	if fmt.Sprint(err) != want {
@@ -241,8 +241,8 @@ func TestLogin(t *testing.T) {
 // TestPerHost checks that -j alone also sets the number of connections to one server.
 func TestPerHost(t *testing.T) {
 	for args, want := range map[string][2]int{ // number of connections in total, and to one server
-		"": {4, 2}, "-j 6": {6, 6}, "-j 1": {1, 1}, "-j 4": {4, 4}, "-j auto": {0, 0},
-		"--per-host 3": {4, 3}, "--shared": {4, 2}, "--shared --per-host 3": {4, 3}, "-j auto --shared": {0, 2}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
+		"": {4, 0}, "-j 6": {6, 0}, "-j 1": {1, 0}, "-j 4": {4, 0}, "-j auto": {0, 0},
+		"--per-host 3": {4, 3}, "--shared": {4, 4}, "--shared -j 6": {6, 6}, "--shared --per-host 3": {4, 3}, "-j auto --shared": {0, 4}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
 	} {
 		o, err := Parse(append(strings.Fields(args), "-i", "list"))
 		if got := [2]int{o.Jobs, o.PerHost}; err != nil || got != want || o.Shared != strings.Contains(args, "--shared") {

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
@@ -62,7 +64,7 @@ func (f *File) join(cells []string) []byte {
 }
 
 // heading names the columns of a table.
-const heading = "line,url,path,status,size,sum,verified,error,code,checked"
+const heading = "line,url,path,status,size,sum,verified,error,code,checked,encoded"
 
 func isReport(name string) bool {
 	file, err := os.Open(name)
@@ -70,8 +72,9 @@ func isReport(name string) bool {
 		return false
 	}
 	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, int64(len(heading)+1)))
-	return strings.ReplaceAll(string(text), "\t", ",") == heading+"\n" || strings.HasPrefix(string(text), `{"version":`)
+	const begins = "line,url,path,status,size,sum," // reports of all versions
+	text, _ := io.ReadAll(io.LimitReader(file, int64(len(begins))))
+	return strings.ReplaceAll(string(text), "\t", ",") == begins || strings.HasPrefix(string(text), `{"version":`)
 }
 
 // Row is the outcome for a file, or for a link that was not followed.
@@ -87,6 +90,8 @@ type Row struct {
 	Checked  string      `json:"checked,omitempty"` // time of the check
 	Error    string      `json:"error,omitempty"`
 	Code     int         `json:"code,omitempty"`
+	// Encoded is the path with its octets encoded as in a URL, if Path does not show all of them; else "".
+	Encoded string `json:"encoded,omitempty"`
 }
 
 // Add writes the row for the end of a task. text and code describe its error. The row shows no password.
@@ -127,10 +132,13 @@ func (f *File) Add(e batch.Event, text string, code int) error {
 // Write writes a row.
 func (f *File) Write(x Row) error {
 	var line []byte
+	if !f.shows(x.Path) {
+		x.Encoded = encoded(x.Path)
+	}
 	if f.isTable() {
 		cells := []string{
 			strconv.Itoa(x.Line), x.URL, x.Path, x.Status, x.Size.String(), x.Sum, x.Verified,
-			x.Error, strconv.Itoa(x.Code), x.Checked,
+			x.Error, strconv.Itoa(x.Code), x.Checked, x.Encoded,
 		}
 		for i, cell := range cells {
 			cells[i] = printable.Line(cell)
@@ -141,6 +149,23 @@ func (f *File) Write(x Row) error {
 	}
 	_, err := f.to.Write(line)
 	return err
+}
+
+// shows reports whether a program that reads the report gets the path from its cell or member, octet for octet.
+func (f *File) shows(path string) bool {
+	if f.isTable() { // whose reader may ignore blanks and quotes around a cell
+		return printable.Line(path) == path && strings.Trim(path, `" `) == path
+	}
+	return utf8.ValidString(path)
+}
+
+// encoded returns a path with each octet that does not stand for itself in every URL as "%" and two digits.
+func encoded(path string) string {
+	components := strings.Split(filepath.ToSlash(path), "/")
+	for i, name := range components {
+		components[i] = url.PathEscape(name)
+	}
+	return strings.Join(components, "/")
 }
 
 // Info describes the file; nil means that there is none.

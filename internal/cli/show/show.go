@@ -70,7 +70,8 @@ type Printer struct {
 // New returns a Printer for the streams. explain returns the text of an error and its exit code; no text means no
 // message.
 func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) *Printer {
-	p := &Printer{Out: &output{Writer: stdout}, err: stderr, explain: explain, now: time.Now}
+	out := &output{Writer: stdout, terminal: IsTerminal(stdout)}
+	p := &Printer{Out: out, err: stderr, explain: explain, now: time.Now}
 	p.colors.out = Colored(stdout)
 	p.colors.err = Colored(stderr)
 	return p
@@ -80,7 +81,7 @@ func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) 
 func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
 	case *output:
-		return IsTerminal(s.Writer)
+		return s.terminal
 	case interface{ IsTerminal() bool }:
 		return s.IsTerminal()
 	case *os.File:
@@ -102,7 +103,8 @@ func IsNull(stream any) bool {
 // output is standard output. It keeps its first error, marked as a local one, and writes nothing after it.
 type output struct {
 	io.Writer
-	lost atomic.Pointer[error]
+	terminal bool // asked once, because each line of a long plan depends on it
+	lost     atomic.Pointer[error]
 }
 
 func (o *output) Write(b []byte) (int, error) {

@@ -1,5 +1,5 @@
-// Package ftptest has what the tests of this module need beyond testserver: rare faults of a scripted server, and a
-// network in memory.
+// Package ftptest has what the tests of this module need beyond testserver: rare faults of a scripted server, data
+// connections that have a pace and are counted, and a network in memory.
 package ftptest
 
 import (

@@ -20,14 +20,9 @@ type Dirs struct {
 
 	mu    sync.Mutex
 	open  map[string]*Dir
-	fresh []fresh
-	err   error // the first error of Named
-}
-
-// fresh is a directory that may have new directories in it, below root, or anywhere if root is nil.
-type fresh struct {
-	root *os.Root
-	path string
+	fresh []place         // directories that may have new directories in them
+	used  map[place]*used // directories that Close looks up again
+	err   error           // the first error about a directory that is not where it was
 }
 
 // Enter returns a directory, below root, or anywhere if root is nil. It opens the directory unless it is open already.
@@ -61,6 +56,8 @@ func (s *Dirs) Leave(d *Dir, gone bool) {
 	}
 	d.users--
 	if d.users == 0 && s.open[d.path] != d {
+		err := s.remember(d)
+		s.err = cmp.Or(s.err, err)
 		d.close()
 	}
 	s.trim(s.Keep)
@@ -70,22 +67,24 @@ func (s *Dirs) Leave(d *Dir, gone bool) {
 func (s *Dirs) trim(n int) {
 	for path, d := range s.open {
 		if len(s.open) > max(0, n) && d.users == 0 {
-			if d.relied.Load() {
-				s.err = cmp.Or(s.err, d.Named())
-			}
+			err := s.remember(d)
+			s.err = cmp.Or(s.err, err)
 			d.close()
 			delete(s.open, path)
 		}
 	}
 }
 
-// Close flushes the names of new directories and closes all directories. It also returns an error if the name of a
-// directory with reported files no longer refers to it.
+// Close flushes the names of new directories and closes all directories. Then it looks every directory up again by its
+// name, and returns an error if the name of one with reported files no longer refers to it.
 func (s *Dirs) Close() error {
 	err := s.FlushNew()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trim(0)
+	if s.err == nil {
+		s.err = s.lookAgain()
+	}
 	return cmp.Or(s.err, err)
 }
 
@@ -93,7 +92,7 @@ func (s *Dirs) Close() error {
 func (s *Dirs) Fresh(root *os.Root, path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fresh = append(s.fresh, fresh{root, path})
+	s.fresh = append(s.fresh, place{root, path})
 }
 
 // FlushNew flushes the names of new directories. It skips directories that no longer exist.

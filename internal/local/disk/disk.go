@@ -124,11 +124,13 @@ func (r Reader) ReadAt(p []byte, offset int64) (int, error) {
 type Dir struct {
 	root    *os.Root
 	self    *os.File // for calls that os.Root lacks
+	below   *os.Root // path is below it; nil: path is anywhere
 	path    string
 	users   int
-	relied  atomic.Bool  // the run has reported files in it as complete
-	lost    atomic.Bool  // its name no longer refers to it
-	flushed atomic.Int64 // names older than this time are on the disk (Unix, ns)
+	relied  atomic.Bool            // the run has reported files in it as complete
+	last    atomic.Pointer[string] // the last of these files; nil if it is not known
+	lost    atomic.Bool            // its name no longer refers to it
+	flushed atomic.Int64           // names older than this time are on the disk (Unix, ns)
 }
 
 // written is a time after which names are surely on the disk. Without a flush a system writes them after about a
@@ -137,7 +139,7 @@ const written = time.Hour
 
 // open opens a directory: below root, or anywhere if root is nil.
 func open(root *os.Root, path string) (d *Dir, err error) {
-	d = &Dir{path: path}
+	d = &Dir{below: root, path: path}
 	d.flushed.Store(time.Now().Add(-written).UnixNano())
 	if root == nil {
 		d.root, err = os.OpenRoot(path)
@@ -316,8 +318,7 @@ func (d *Dir) Named() error {
 	err = cmp.Or(err, serr)
 	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	if gone || err == nil && !os.SameFile(now, self) {
-		const why = "was renamed or removed while files were saved in it: run the command again"
-		err = &localfile.Error{Path: path, Reason: why}
+		err = &localfile.Error{Path: path, Reason: errMoved}
 	}
 	d.lost.Store(err != nil)
 	return localfile.Failure(path, "cannot be examined", err)

@@ -16,13 +16,18 @@ func (d *Dir) renameNew(from, to string) error {
 	return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
 }
 
-// setTime sets a file's time. It avoids os.Root, which would first examine whether the file is a link.
+// setTime sets a file's time. It avoids os.Root, which would first examine whether the file is a link. It sets the time of
+// the last access too, because many file systems in user space do nothing if only one of the two is to be set.
 func (d *Dir) setTime(name string, modTime time.Time) error {
 	at, err := unix.TimeToTimespec(modTime)
 	if err != nil {
 		return err
 	}
-	both := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, at}
+	now, err := unix.TimeToTimespec(time.Now())
+	if err != nil {
+		return err
+	}
+	both := []unix.Timespec{now, at}
 	return unix.UtimesNanoAt(int(d.self.Fd()), name, both, unix.AT_SYMLINK_NOFOLLOW)
 }
 

@@ -48,3 +48,16 @@ func Ours(info fs.FileInfo) bool {
 
 // Alone reports whether a file belongs to this user and no other may write to it.
 func Alone(info fs.FileInfo) bool { return Ours(info) && info.Mode().Perm()&0o022 == 0 }
+
+// identity identifies a file as long as it exists.
+type identity struct{ device, number uint64 }
+
+func identify(info fs.FileInfo) identity {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return identity{}
+	}
+	return identity{uint64(stat.Dev), uint64(stat.Ino)}
+}
+
+func (i identity) is(info fs.FileInfo) bool { return i == identify(info) }

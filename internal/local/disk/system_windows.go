@@ -32,3 +32,10 @@ func held(f *os.File, shared bool) (taken, locked bool) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &at)
 	return errors.Is(err, windows.ERROR_LOCK_VIOLATION), err == nil
 }
+
+// identity identifies a file as long as it exists.
+type identity struct{ info fs.FileInfo }
+
+func identify(info fs.FileInfo) identity { return identity{info} }
+
+func (i identity) is(info fs.FileInfo) bool { return os.SameFile(i.info, info) }

@@ -34,6 +34,9 @@ var device = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹
 // Own returns why a component of path has a name that this program reserves, or "". It ignores invisible characters,
 // because some file systems of macOS do.
 func Own(path string) string {
+	if isPlain(path) {
+		return ""
+	}
 	shown := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
 			return -1
@@ -46,6 +49,17 @@ func Own(path string) string {
 		return "has a name that ftpfetch gives its own files"
 	}
 	return ""
+}
+
+// isPlain reports whether a path has only ASCII, and no "tp" as in "ftpfet". Most have not, and millions are asked about.
+func isPlain(path string) bool {
+	for i := range len(path) {
+		c := path[i]
+		if c >= 0x80 || c|0x20 == 'p' && i > 0 && path[i-1]|0x20 == 't' {
+			return false
+		}
+	}
+	return true
 }
 
 // Slack is how much of a second some file systems drop. Two times that differ by at most Slack count as the same.
@@ -106,15 +120,6 @@ func Beside(name, who string) string {
 		stem = strings.ToValidUTF8(stem, "") // drop an incomplete character at the end
 	}
 	return stem + hash
-}
-
-// Key returns a key that is the same for all paths of a file. The file systems of Windows and macOS usually ignore
-// case.
-func Key(path string) string {
-	if goos == "windows" || goos == "darwin" || goos == "ios" {
-		return strings.ToLower(strings.ToUpper(path))
-	}
-	return path
 }
 
 // Unusable returns why name cannot be the name of a local file, or "".
@@ -197,6 +202,8 @@ var Shortages = []error{
 var (
 	ErrLocal = errors.New("local file error")
 	ErrName  = errors.New("no usable local file name")
+	// ErrKind means that a file is where a directory is needed, or the reverse.
+	ErrKind = errors.New("another kind of file is in the way")
 	// ErrTaken means that another file of the run has the path.
 	ErrTaken = errors.New("another file of the run has the path")
 	// ErrOther means that the existing file is not the file to retrieve. The Reason says what to do.

@@ -28,16 +28,3 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 }
-
-func TestKey(t *testing.T) {
-	defer func(is string) { goos = is }(goos)
-	for system, want := range map[string]bool{"linux": false, "windows": true, "darwin": true} {
-		goos = system
-		if got := Key("A/\u00c9.Gz") == Key("a/\u00e9.gz"); got != want {
-			t.Errorf("%s: the same file %v, want %v", goos, got, want)
-		}
-	}
-	if Key("a") == Key("b") {
-		t.Error("Key does not tell files apart")
-	}
-}

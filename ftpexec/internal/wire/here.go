@@ -1,0 +1,103 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"example.com/ftpfetch/internal/guard"
+)
+
+// here opens data connections in the goroutine that uses them. For a small file that takes much less processor time
+// than another goroutine, which the system wakes up on another processor. What it needs for that serves all transfers
+// of the connection.
+type here struct {
+	dialer net.Dialer
+	ctx    context.Context // of the dialling; nil at first
+	cancel context.CancelCauseFunc
+	stop   context.CancelFunc // calls cancel
+	timer  *time.Timer        // calls overhear
+	heard  chan struct{}
+	late   *time.Timer // ends the dialling; set by overhear
+
+	// Of the data connection that is being opened.
+	send    func() error // nil if it was called
+	sent    error        // what it returned
+	receive func() error
+}
+
+// patience is how long here waits for the server to accept the connection before it also waits for replies.
+const patience = 20 * time.Millisecond
+
+// ready returns the function that ends the dialling of the next data connection.
+func (h *here) ready(c *Conn) context.CancelFunc {
+	if h.timer == nil {
+		// It sends no keep-alives: a data connection is never idle for long.
+		h.dialer = net.Dialer{KeepAlive: -1, Control: h.made}
+		h.heard = make(chan struct{}, 1)
+		h.timer = time.AfterFunc(time.Hour, func() { h.overhear(c) })
+		h.timer.Stop()
+	}
+	if h.ctx == nil || h.ctx.Err() != nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		h.ctx = ctx
+		h.cancel = cancel
+		h.stop = func() { cancel(nil) }
+	}
+	return h.stop
+}
+
+// openHere opens d; see [Conn.OpenData]. It returns the error of send. It does not call send if there is no socket.
+func (c *Conn) openHere(d *Data, address string, send, receive func() error) error {
+	h := &c.here
+	h.send = send
+	h.sent = nil
+	h.receive = receive
+	ctx := h.ctx
+	// Not DialTCP, which binds the socket first: that takes a local port that no other socket may have.
+	conn, err := h.dialer.DialContext(ctx, "tcp", address)
+	heard := h.send == nil && h.sent == nil && !h.timer.Stop()
+	ended := err != nil && ctx.Err() != nil
+	switch {
+	case err == nil:
+		d.raw = conn
+	case context.Cause(ctx) == os.ErrDeadlineExceeded:
+		ended = false
+		err = os.ErrDeadlineExceeded
+	}
+	d.err = d.dialled(err)
+	d.open.Store(d.err == nil)
+	if d.err != nil && !ended && h.sent == nil { // otherwise the data connection is not wanted any more
+		c.dataFailed(d.err)
+	}
+	close(d.ready)
+	if heard {
+		<-h.heard
+		h.late.Stop()
+	}
+	return h.sent
+}
+
+// made is called when there is a socket, before it connects.
+func (h *here) made(string, string, syscall.RawConn) error {
+	if send := h.send; send != nil {
+		h.send = nil
+		if h.sent = send(); h.sent == nil {
+			h.timer.Reset(patience)
+		}
+	}
+	return h.sent
+}
+
+// overhear receives the reply to the command of the transfer while the connection is still being opened. If that fails,
+// there will be no transfer. It also bounds the time for the opening.
+func (h *here) overhear(c *Conn) {
+	cancel := h.cancel
+	h.late = time.AfterFunc(c.cfg.ConnectTimeout-patience, func() { cancel(os.ErrDeadlineExceeded) })
+	if err := guard.Do(h.receive); err != nil {
+		cancel(err)
+	}
+	h.heard <- struct{}{}
+}

@@ -1,0 +1,69 @@
+package ftpexec
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+
+	"example.com/ftpfetch/ftpexec/internal/listing"
+)
+
+// receiver is the data connection of a listing. Its first Read receives all lines; the library, which would keep them
+// as they are, gets none.
+type receiver struct {
+	net.Conn
+	text *listing.Text
+	tell func(line []byte, plain bool) // gets each line; nil if nothing wants them
+}
+
+// receive returns the data connection from which the library reads the listing of a run.
+func (r *run) receive(conn net.Conn) *receiver {
+	l := r.listed()
+	text := listing.NewText(l.op.Verb, l.now)
+	return &receiver{Conn: conn, text: text, tell: r.early(l, text)}
+}
+
+// firstBuffer is the size of the buffer in which a receiver begins, in bytes. It grows up to the length of the longest
+// line.
+const firstBuffer = 4 << 10
+
+// Read receives the lines, and returns no bytes with the error that ends them. A line that is too long ends them with
+// bufio.ErrTooLong.
+func (r *receiver) Read([]byte) (int, error) {
+	buffer := make([]byte, firstBuffer)
+	held := 0 // bytes of a line that is not yet whole
+	for {
+		n, err := r.Conn.Read(buffer[held:])
+		full := held+n == len(buffer)
+		rest := buffer[:held+n]
+		for {
+			line, after, ok := bytes.Cut(rest, []byte("\n"))
+			if !ok {
+				break
+			}
+			r.add(line)
+			rest = after
+		}
+		if err != nil {
+			if len(rest) > 0 {
+				r.add(rest)
+			}
+			return 0, err
+		}
+		if len(rest) == bufio.MaxScanTokenSize {
+			return 0, bufio.ErrTooLong
+		}
+		held = copy(buffer, rest)
+		if full && len(buffer) < bufio.MaxScanTokenSize {
+			buffer = append(buffer, make([]byte, len(buffer))...)
+		}
+	}
+}
+
+func (r *receiver) add(line []byte) {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	plain := r.text.Add(line)
+	if r.tell != nil {
+		r.tell(line, plain)
+	}
+}
