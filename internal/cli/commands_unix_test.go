@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +25,7 @@ import (
 
 	"example.com/ftpfetch/internal/cli"
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -50,6 +52,7 @@ var documentedCommands = []documented{
 	{line: "ftpfetch -r -N -d mirror ftp://ftp.example.org/pub/",
 		files: "mirror/a.zip mirror/big.iso mirror/big.iso.sha256 mirror/file mirror/file.gz mirror/project/read.me", err: "6 of 6 complete"},
 	{line: "ftpfetch ftpes://ftp.example.org/pub/file", files: "file"},
+	{line: "ftpfetch --cacert host.pem ftpes://host.dom/file", files: "file host.pem"},
 	{line: "ftpfetch --help=bash > ~/.local/share/bash-completion/completions/ftpfetch", files: ".local/share/bash-completion/completions/ftpfetch"},
 	{line: `ftpfetch --help=zsh > "${fpath[1]}/_ftpfetch"`, files: "functions/_ftpfetch"},
 	{line: "ftpfetch --help=fish > ~/.config/fish/completions/ftpfetch.fish", files: ".config/fish/completions/ftpfetch.fish"},
@@ -125,6 +128,10 @@ func (c documented) check(t *testing.T) {
 	if strings.Contains(c.line, "urls.txt") || strings.Contains(c.line, "report.tsv") {
 		writeFile(t, filepath.Join(dir, "urls.txt"), s.URL("/pub/file")+"\n"+s.URL("/pub/file.gz")+"\n")
 		writeFile(t, filepath.Join(dir, "report.tsv"), "url\tsize\n"+s.URL("/pub/file")+"\t8\n"+s.URL("/pub/file.gz")+"\t\n")
+	}
+	if strings.Contains(c.line, "host.pem") { // the server's own certificate
+		id := must.Get(throwaway.Loopback())(t)
+		writeFile(t, filepath.Join(dir, "host.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: id.Server.Certificate[0]})))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
