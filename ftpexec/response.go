@@ -116,26 +116,14 @@ func (b *body) advance(n int, err error) error {
 // advance is what was sent for the next transfer.
 func (b *body) complete(advance string) {
 	final, e := b.run.finish(b.n, b.size < 0)
-	err := b.short(b.size)
-	refusal, _ := e.(*Error)
-	switch {
-	case refusal != nil && refusal.perhapsDirectory:
-		b.run.enters(b.run.ctx, b.run.url, refusal)
-		err = refusal
-	case e != nil && (final == nil || err == nil || errors.Is(e, ErrRefused) || errors.Is(e, ErrNotFound)):
-		err = e
-	case e == nil && b.open && b.wire.More():
-		err = fmt.Errorf("%w: more than the %s announced", ErrTruncated, printable.Count(b.size, "byte", "bytes"))
-	case e == nil:
-		if b.open {
-			b.wire.Close()
-		}
-		b.run.weigh(b.n)
-		if err == nil {
-			err = b.confirm()
-		}
-	}
 	b.run.advance = advance
+	err := b.short(b.size)
+	switch {
+	case e == nil:
+		err = b.closed(err)
+	case final == nil, err == nil, wire.IsOneOf(e, ErrRefused, ErrNotFound):
+		err = b.refusal(e)
+	}
 	if err == nil {
 		b.end(io.EOF)
 		return
@@ -144,13 +132,43 @@ func (b *body) complete(advance string) {
 		b.run.learn(isLate)
 	}
 	b.fail(err)
-	failed := b.err.(*Error)
-	if final != nil && final.First() > 3 && b.n == 0 && errors.Is(failed, ErrTruncated) {
-		failed.also(ErrNoData)
+	if final != nil {
+		b.tell(b.err.(*Error), *final)
 	}
-	if final != nil && failed.Code == 0 {
-		failed.take(*final, b.run.answer(step{Command: b.run.goal.op}, *final))
-		b.run.readLimits(failed, b.run.goal.op)
+}
+
+// closed ends the data connection after a positive final reply. short is why too few bytes have come, or nil.
+func (b *body) closed(short error) error {
+	if b.open {
+		if b.wire.More() {
+			announced := printable.Count(b.size, "byte", "bytes")
+			return fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced)
+		}
+		b.wire.Close()
+	}
+	b.run.weigh(b.n)
+	if short != nil {
+		return short
+	}
+	return b.confirm()
+}
+
+// refusal returns the error of a final reply, after it has found out whether the URL names a directory.
+func (b *body) refusal(err error) error {
+	if e, ok := err.(*Error); ok && e.perhapsDirectory {
+		b.run.enters(b.run.ctx, b.run.url, e)
+	}
+	return err
+}
+
+// tell adds to the error of a transfer what its final reply says.
+func (b *body) tell(e *Error, final wire.Reply) {
+	if final.First() > 3 && b.n == 0 && errors.Is(e, ErrTruncated) {
+		e.also(ErrNoData)
+	}
+	if e.Code == 0 {
+		e.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
+		b.run.readLimits(e, b.run.goal.op)
 	}
 }
 
