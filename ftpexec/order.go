@@ -60,28 +60,43 @@ func belongs(verb string, code int) bool {
 // disordered reports whether a reply cannot be the one to st. If commands were sent ahead, less is proof enough: one
 // command at a time then shows what the reply means.
 func (r *run) disordered(st step, reply wire.Reply) bool {
-	if !belongs(st.Verb, reply.Code) {
+	switch {
+	case !belongs(st.Verb, reply.Code):
+		return true
+	case r.sequential:
+		return false
+	case len(r.out) > 0 && r.betweenOthers(st, reply):
+		return true
+	case reply.First() > 3:
+		return r.loginLost(st, reply) || r.namesAnother(st, reply)
+	}
+	return st.Verb == "MDTM" && reply.Code == 213 && noTime(reply)
+}
+
+// betweenOthers reports whether a reply to a command that was not the last of its flight shows that the server has not
+// read the flight as one command after another. aioftp handles commands that arrive together concurrently, so "not
+// implemented" for a command that every server has is probably the reply to another one.
+func (r *run) betweenOthers(st step, reply wire.Reply) bool {
+	if verbs[st.Verb].basic && (reply.Code == 500 || reply.Code == 502) {
 		return true
 	}
-	if r.sequential {
+	return r.out[0].Verb != st.Verb && swallowed(r.out[0], reply)
+}
+
+// loginLost reports whether a refusal says that the user has not logged in, right after a login that was sent ahead.
+func (r *run) loginLost(st step, reply wire.Reply) bool {
+	lost := false
+	switch stage := verbs[st.Verb].stage; {
+	case st.Verb == "PASS":
+		lost = reply.Code == 503 && st.waits == "" && !r.admitted
+	case stage != StageConnect && stage != StageLogin:
+		lost = reply.Code == 530 && r.loggingIn
+	}
+	if !lost {
 		return false
 	}
-	switch v := verbs[st.Verb]; {
-	case v.basic && len(r.out) > 0 && (reply.Code == 500 || reply.Code == 502):
-		// aioftp handles commands that arrive together concurrently, so replies may come in another order: "not
-		// implemented" for a command that every server has is probably the reply to another one that was sent with it.
-		return true
-	case len(r.out) > 0 && r.out[0].Verb != st.Verb && swallowed(r.out[0], reply):
-		return true
-	case st.Verb == "PASS":
-		return reply.Code == 503 && st.waits == "" && !r.admitted && !r.answer(st, reply).means(needsTLS)
-	case st.Verb == "MDTM":
-		return reply.Code == 213 && noTime(reply)
-	case reply.Code == 530 && r.loggingIn && v.stage != StageConnect && v.stage != StageLogin:
-		a := r.answer(st, reply)
-		return !a.means(full) && !a.means(needsTLS)
-	}
-	return reply.First() > 3 && r.namesAnother(st, reply)
+	a := r.answer(st, reply)
+	return !a.means(full) && !a.means(needsTLS)
 }
 
 // swallowed reports whether a reply quotes the command that was sent behind the one that it answers. The server took

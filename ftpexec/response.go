@@ -138,30 +138,17 @@ func (b *body) advance(n int, err error) error {
 // advance is what was sent for the next transfer.
 func (b *body) complete(advance string) {
 	final, e := b.run.finish(b.n, b.size < 0)
+	b.run.advance = advance
 	err := b.short(b.size)
 	if err != nil && b.wire.Cut() != nil {
 		err = b.wire.Cut()
 	}
-	refusal, _ := e.(*Error)
-	refused := errors.Is(e, ErrRefused) || errors.Is(e, ErrNotFound) || errors.Is(e, errNoTicket)
 	switch {
-	case refusal != nil && refusal.perhapsDirectory:
-		b.run.enters(b.run.ctx, b.run.url, refusal)
-		err = refusal
-	case e != nil && (final.Code == 0 || err == nil || refused):
-		err = e
-	case e == nil && b.open && b.wire.More():
-		err = fmt.Errorf("%w: more than the %s announced", ErrTruncated, printable.Count(b.size, "byte", "bytes"))
 	case e == nil:
-		if b.open {
-			b.wire.Close()
-		}
-		b.run.weigh(b.n)
-		if err == nil {
-			err = b.confirm()
-		}
+		err = b.closed(err)
+	case final.Code == 0, err == nil, wire.IsOneOf(e, ErrRefused, ErrNotFound, errNoTicket):
+		err = b.refusal(e)
 	}
-	b.run.advance = advance
 	if err == nil {
 		b.end(io.EOF)
 		return
@@ -170,13 +157,43 @@ func (b *body) complete(advance string) {
 		b.run.learn(isLate)
 	}
 	b.fail(err)
-	failed := b.err.(*Error)
-	if final.First() > 3 && b.n == 0 && errors.Is(failed, ErrTruncated) {
-		failed.also(ErrNoData)
+	if final.Code != 0 {
+		b.tell(b.err.(*Error), final)
 	}
-	if final.Code != 0 && failed.Code == 0 {
-		failed.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
-		b.run.readLimits(failed, b.run.goal.op)
+}
+
+// closed ends the data connection after a positive final reply. short is why too few bytes have come, or nil.
+func (b *body) closed(short error) error {
+	if b.open {
+		if b.wire.More() {
+			announced := printable.Count(b.size, "byte", "bytes")
+			return fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced)
+		}
+		b.wire.Close()
+	}
+	b.run.weigh(b.n)
+	if short != nil {
+		return short
+	}
+	return b.confirm()
+}
+
+// refusal returns the error of a final reply, after it has found out whether the URL names a directory.
+func (b *body) refusal(err error) error {
+	if e, ok := err.(*Error); ok && e.perhapsDirectory {
+		b.run.enters(b.run.ctx, b.run.url, e)
+	}
+	return err
+}
+
+// tell adds to the error of a transfer what its final reply says.
+func (b *body) tell(e *Error, final wire.Reply) {
+	if final.First() > 3 && b.n == 0 && errors.Is(e, ErrTruncated) {
+		e.also(ErrNoData)
+	}
+	if e.Code == 0 {
+		e.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
+		b.run.readLimits(e, b.run.goal.op)
 	}
 }
 

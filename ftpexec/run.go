@@ -180,12 +180,7 @@ func (r *run) adapt(err error, reused bool) bool {
 			"trying again on a new connection")
 	case wire.IsOneOf(err, errUnexpected, ErrNoRestart), local:
 		return false
-	case r.foreseen(err):
-	case errors.Is(err, errPASSDue):
-		r.learn(func(h *habits) { h.wantsPASS = true })
-		r.conn.Note(errPASSDue.Error() + ": trying again with PASS")
-	case !r.sequential && (errors.Is(err, wire.ErrDisorder) || errors.Is(err, wire.ErrStray) && !reused):
-		r.loseOrder("trying again, one command at a time")
+	case r.foreseen(err), r.adaptToReplies(err, reused):
 	case reused && !dial && !errors.Is(err, wire.ErrListing):
 		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
 	case errors.As(err, new(*wire.AheadError)) && !r.sequential:
@@ -193,11 +188,25 @@ func (r *run) adapt(err error, reused bool) bool {
 		r.learn(isSequential)
 		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
 	case r.lostAtEPSV(err):
-		r.learn(func(h *habits) { h.noEPSV = true })
+		r.learn(hasNoEPSV)
 		r.conn.Note("the server ends the connection at EPSV: trying again with PASV")
 	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
-		r.learn(func(h *habits) { h.noEPSV = true })
+		r.learn(hasNoEPSV)
 		r.conn.Note("the EPSV port cannot be reached: trying again with PASV")
+	default:
+		return false
+	}
+	return true
+}
+
+// adaptToReplies is the part of adapt for errors that replies show.
+func (r *run) adaptToReplies(err error, reused bool) bool {
+	switch {
+	case errors.Is(err, errPASSDue):
+		r.learn(func(h *habits) { h.wantsPASS = true })
+		r.conn.Note(errPASSDue.Error() + ": trying again with PASS")
+	case !r.sequential && (errors.Is(err, wire.ErrDisorder) || errors.Is(err, wire.ErrStray) && !reused):
+		r.loseOrder("trying again, one command at a time")
 	default:
 		return false
 	}
@@ -207,7 +216,8 @@ func (r *run) adapt(err error, reused bool) bool {
 // brokeAfterRefusal reports whether the connection broke between one way to list, which was refused, and the next.
 func (r *run) brokeAfterRefusal(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && r.refusal != nil && (e.Op == "EPSV" || e.Op == "PASV") && wire.IsOneOf(err, wire.ErrStray, errSpurned, ErrLost)
+	return ok && r.refusal != nil && (e.Op == "EPSV" || e.Op == "PASV") &&
+		wire.IsOneOf(err, wire.ErrStray, errSpurned, ErrLost)
 }
 
 // lostAtEPSV reports whether the connection ended at an EPSV that was sent alone.

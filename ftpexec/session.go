@@ -283,6 +283,7 @@ func (s *session) learn(change func(*habits)) {
 
 func isLate(h *habits)       { h.late = true }
 func isSequential(h *habits) { h.sequential = true }
+func hasNoEPSV(h *habits)    { h.noEPSV = true }
 
 const allInUse = "all connections that the server may have are in use: waiting for one"
 
