@@ -82,7 +82,7 @@ func (b *countedBody) Close() error {
 var errGone = &ftpexec.Error{Stage: "transfer", Op: "RETR f", Err: ftpexec.ErrLost}
 
 // TestSegmentsAtMost counts the connections that are open at the same time. There must be as many as Segments says,
-// however many gaps there are; and in the round after failures, as many as brought bytes.
+// however many gaps there are; and after the note that there are fewer, at most as many as brought bytes.
 func TestSegmentsAtMost(t *testing.T) {
 	const lost = 500_000 // bytes that come before the connection is lost
 	among := func(from, to int) func(int) bool { return func(n int) bool { return from <= n && n <= to } }
@@ -137,8 +137,8 @@ func TestSegmentsAtMost(t *testing.T) {
 				first = last
 				last = 0
 			}
-			if err != nil || first != tt.most || last != tt.then {
-				t.Errorf("%s: %d connections, then %d, want %d, %d (%v)", what, first, last, tt.most, tt.then, err)
+			if err != nil || first != tt.most || last > tt.then {
+				t.Errorf("%s: %d connections, then %d, want %d, at most %d (%v)", what, first, last, tt.most, tt.then, err)
 			}
 		})
 		k.want(map[string]string{"f": contents})
