@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
@@ -69,6 +70,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 		end.Err = err
 		return end
 	}
+	hint := autoHint{off: t.Writer != nil || !r.print.Watched()}
 	o := batch.Options{Jobs: 1, PerHost: r.PerHost, Each: each}
 	o.Events = func(e batch.Event) {
 		switch {
@@ -77,6 +79,9 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 			end.Err = e.Err
 		case e.Kind == download.Started, e.Task == nil && e.Kind == download.Progress:
 		case e.Task != nil:
+			if e.Kind == download.Progress && each.Segments == 1 && hint.due(time.Now(), e.Done, e.Total) {
+				r.print.Tell("this takes minutes: -s auto may be faster, with several connections")
+			}
 			e.Task = t
 			fallthrough
 		default:
@@ -92,6 +97,28 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	end.Err = cmp.Or(end.Err, err)
 	end.Result.Kept = max(end.Result.Kept, totals.Kept)
 	return end
+}
+
+// autoHint finds out whether to mention -s auto.
+type autoHint struct {
+	off   bool      // it has been mentioned, or must not be
+	began time.Time // of the transfer
+	from  int64     // bytes that were there then
+}
+
+// due reports, once, that a transfer of total bytes will take some more minutes. It needs ten seconds to find out.
+func (h *autoHint) due(now time.Time, done, total int64) bool {
+	if h.began.IsZero() {
+		h.began = now
+		h.from = done
+	}
+	elapsed := now.Sub(h.began)
+	if h.off || elapsed < 10*time.Second || total < 64<<20 || done <= h.from {
+		return false
+	}
+	left := float64(total-done) / float64(done-h.from) * elapsed.Seconds()
+	h.off = left >= 120
+	return h.off
 }
 
 // first is the source of a lone file that other URLs of the command line may follow.

@@ -79,7 +79,7 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &connections{
-		transfer: t, ctx: ctx, cancel: cancel, size: s.Size, want: max(1, t.segments),
+		transfer: t, ctx: ctx, cancel: cancel, size: s.Size, want: t.segments,
 		gaps: s.Done.Missing(s.Size), over: make(chan struct{}),
 	}
 	for _, x := range c.gaps {
@@ -87,7 +87,7 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	}
 	if t.Segments == AutoSegments {
 		c.search = &t.search
-		c.want = c.search.number()
+		c.want = min(c.search.number(), t.segments)
 	}
 	first := &connection{url: t.URL}
 	c.begin(first, resp, c.grant())
@@ -230,7 +230,7 @@ func (c *connections) look(now time.Time) {
 	if c.search != nil {
 		n, _ := c.count()
 		c.search.look(now, n, open, c.opening())
-		c.want = c.search.number()
+		c.want = min(c.search.number(), c.segments)
 	}
 	switch last := c.all[max(0, len(c.all)-1):]; {
 	case len(last) == 0 || !last[0].further:

@@ -143,7 +143,8 @@ func (b *lanes) Read(p []byte) (int, error) {
 		rate = min(rate, b.link.total/float64(b.link.open))
 	}
 	b.link.mu.Unlock()
-	n := copy(p, b.rest[:min(len(b.rest), 16<<10)])
+	some := max(1<<10, min(int(rate/20), 64<<10)) // 50 ms
+	n := copy(p, b.rest[:min(len(b.rest), some)])
 	if err := wait(b.ctx, time.Duration(float64(n)/rate*float64(time.Second))); err != nil {
 		return 0, err
 	}
@@ -295,7 +296,7 @@ func TestMovingFaults(t *testing.T) {
 	contents := linkFile[:6<<20]
 	sum := sha256.Sum256(contents)
 	runs, interrupted, moved := 0, 0, 0
-	for seed := range night.Or(30, 1_500) {
+	for seed := range night.Or(15, 1_500) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 44))
 		path := filepath.Join(t.TempDir(), "f")
 		synctest.Test(t, func(t *testing.T) {

@@ -266,7 +266,7 @@ func (f *file) fetch(ctx context.Context, a decide.Answer) (Result, error) {
 		_, err = f.expected(ctx)
 	}
 	if err == nil {
-		f.t.segments = max(1, f.Segments)
+		f.t.segments = MostSegments(f.Segments)
 		err = f.t.run(ctx)
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ type transfer struct {
 	*job
 	part     *partfile.Part
 	stale    string       // why to drop the part's bytes once the server has opened the file; "" means not to
-	segments int          // connections to use
+	segments int          // connections to use at most
 	search   search       // finds the number of connections if Options.Segments asks for it
 	opened   atomic.Int64 // nanoseconds from a request to its first byte, the last time
 	server   struct {
@@ -228,7 +228,7 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	t.part.Know(resp.Size, resp.ModTime)
 	t.report(t.count)
 	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime)
-	if (t.segments > 1 || t.Segments == AutoSegments) && divisible {
+	if t.segments > 1 && divisible {
 		return t.parallel(ctx, resp)
 	}
 	if gap.End < 0 {

@@ -77,6 +77,9 @@ func New(stdout, stderr io.Writer, explain func(error) (text string, code int)) 
 	return p
 }
 
+// Watched reports whether messages go to a terminal.
+func (p *Printer) Watched() bool { return IsTerminal(p.err) }
+
 // IsTerminal reports whether a stream is a terminal, or has a method IsTerminal() bool that returns true.
 func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
