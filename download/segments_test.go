@@ -2,7 +2,6 @@ package download
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -125,7 +125,7 @@ func TestSegmentsAtMost(t *testing.T) {
 			first := 0
 			o := Options{Segments: tt.segments, Events: func(e Event) {
 				if strings.Contains(e.Text, "continuing with at most") {
-					if want := fmt.Sprintf("continuing with at most %d connections", tt.then); e.Text != want {
+					if want := "continuing with at most " + printable.Count(int64(tt.then), "connection", "connections"); e.Text != want {
 						t.Errorf("%s: told %q, want %q", what, e.Text, want)
 					}
 					first = s.atOnce()

@@ -47,6 +47,7 @@ var documentedCommands = []documented{
 	{line: "ftpfetch --dry-run 'ftp://host.dom/%2Fetc/motd'", out: "CONNECT .*\nUSER anonymous\nPASS <anonymous>\nCWD /etc\nTYPE I\nRETR motd\n"},
 	{line: "ftpfetch -v ftp://user@host.dom/file", files: "file", err: "(?s)> USER user\n.*< 331 .*> PASS \\*+\n"},
 	{line: "ftpfetch -s 4 --verify ftp://ftp.example.org/pub/big.iso", files: "big.iso", err: "sha256 in big.iso.sha256"},
+	{line: "ftpfetch -s auto ftp://ftp.example.org/pub/big.iso", files: "big.iso"},
 	{line: "ftpfetch -l ftp://ftp.example.org/pub/", out: "(?s)-.* 4194304 .*  big.iso\n.*d.*  project/\n"},
 	{line: "ftpfetch --manifest report.tsv -d data --per-host 4", files: "data/file data/file.gz report.tsv urls.txt", err: "2 of 2 complete"},
 	{line: "ftpfetch -r -N -d mirror ftp://ftp.example.org/pub/",

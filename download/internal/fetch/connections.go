@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -289,7 +289,7 @@ func (c *connections) grow(now time.Time) {
 func (c *connections) tellFewer() {
 	if !c.told && c.useful < c.want && c.search == nil {
 		c.told = true
-		c.note(fmt.Sprintf("continuing with at most %d connections", max(1, c.useful)))
+		c.note("continuing with at most " + printable.Count(int64(max(1, c.useful)), "connection", "connections"))
 	}
 }
 
