@@ -168,7 +168,8 @@ func Run(
 	}
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
-		Jobs: o.Jobs, Spare: fetch.MostSegments(o.Each.Segments), PerHost: o.PerHost, Received: b.received.Load, Full: b.ceiling,
+		Jobs: o.Jobs, Spare: fetch.MostSegments(o.Each.Segments), PerHost: o.PerHost,
+		Received: b.received.Load, Full: b.ceiling,
 		Without: partfile.MostWaiting(),
 		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),

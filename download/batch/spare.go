@@ -24,8 +24,8 @@ type spareConnections struct {
 func (s *spareConnections) next() *urlparse.URL {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fewest := slices.SortedStableFunc(slices.Values(s.urls), func(x, y *urlparse.URL) int { return s.used[x] - s.used[y] })
-	for _, u := range fewest {
+	fewer := func(x, y *urlparse.URL) int { return s.used[x] - s.used[y] }
+	for _, u := range slices.SortedStableFunc(slices.Values(s.urls), fewer) {
 		if s.turn.Spare(u.Address(), 1) == 1 {
 			s.used[u]++
 			return u

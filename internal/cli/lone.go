@@ -70,18 +70,16 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 		end.Err = err
 		return end
 	}
-	hint := autoHint{off: t.Writer != nil || !r.print.Watched()}
+	hint := autoHint{off: work.Writer != nil || each.Segments != 1 || !r.print.Watched(), tell: r.print.Tell}
 	o := batch.Options{Jobs: 1, PerHost: r.PerHost, Each: each}
 	o.Events = func(e batch.Event) {
+		hint.see(e.Event)
 		switch {
 		case e.Kind == download.Ended:
 			end.Result = e.Result
 			end.Err = e.Err
 		case e.Kind == download.Started, e.Task == nil && e.Kind == download.Progress:
 		case e.Task != nil:
-			if e.Kind == download.Progress && each.Segments == 1 && hint.due(time.Now(), e.Done, e.Total) {
-				r.print.Tell("this takes minutes: -s auto may be faster, with several connections")
-			}
 			e.Task = t
 			fallthrough
 		default:
@@ -99,11 +97,19 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	return end
 }
 
-// autoHint finds out whether to mention -s auto.
+// autoHint mentions -s auto once, if a file will take minutes over one connection.
 type autoHint struct {
+	tell  func(string)
 	off   bool      // it has been mentioned, or must not be
 	began time.Time // of the transfer
 	from  int64     // bytes that were there then
+}
+
+// see looks at an event of the transfer.
+func (h *autoHint) see(e download.Event) {
+	if e.Kind == download.Progress && h.due(time.Now(), e.Done, e.Total) {
+		h.tell("this takes minutes: -s auto may be faster, with several connections")
+	}
 }
 
 // due reports, once, that a transfer of total bytes will take some more minutes. It needs ten seconds to find out.

@@ -191,9 +191,19 @@ func rates(kib ...float64) func(n int) lane {
 	return func(n int) lane { return lane{rate: kib[min(n, len(kib)-1)] * 1024} }
 }
 
-// TestShared fetches a file over connections of different speed. The file must come about as fast as the connections
-// together can bring it, in few requests, and hardly a byte may come twice.
-func TestShared(t *testing.T) {
+// race is a file that comes over connections of different speed.
+type race struct {
+	what     string
+	segments int
+	link     *link
+	ideal    float64       // bytes per second of all connections together
+	factor   float64       // of the ideal time
+	more     time.Duration // that may be added
+	requests int           // at most
+	most     int           // connections at a time
+}
+
+func races() []race {
 	const kib = 1 << 10
 	stalls := func(n int) lane {
 		if n == 2 {
@@ -207,16 +217,7 @@ func TestShared(t *testing.T) {
 		}
 		return lane{rate: 512 * kib}
 	}
-	for _, tt := range []struct {
-		what     string
-		segments int
-		link     *link
-		ideal    float64       // bytes per second of all connections together
-		factor   float64       // of the ideal time
-		more     time.Duration // that may be added
-		requests int           // at most
-		most     int           // connections at a time
-	}{
+	return []race{
 		{"equal, 4", 4, &link{lane: rates(512)}, 4 * 512 * kib, 1.03, 0, 4, 4},
 		{"equal, 8", 8, &link{lane: rates(512)}, 8 * 512 * kib, 1.03, 0, 8, 8},
 		{"equal, 16", 16, &link{lane: rates(512)}, 16 * 512 * kib, 1.05, 0, 16, 16},
@@ -238,7 +239,13 @@ func TestShared(t *testing.T) {
 		{"auto, a full link", AutoSegments, &link{lane: rates(4096), total: 4096 * kib}, 4096 * kib, 1.02, 0, 3, 2},
 		{"auto, three are allowed", AutoSegments, &link{lane: rates(512), allowed: 3}, 3 * 512 * kib, 1.1, 0, 16, 3},
 		{"auto, far away", AutoSegments, &link{lane: rates(256), opening: 800 * time.Millisecond}, 16 * 256 * kib, 1.6, 0, 20, 16},
-	} {
+	}
+}
+
+// TestShared fetches a file over connections of different speed. The file must come about as fast as the connections
+// together can bring it, in few requests, and hardly a byte may come twice.
+func TestShared(t *testing.T) {
+	for _, tt := range races() {
 		t.Run(tt.what, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "f")
 			synctest.Test(t, func(t *testing.T) {

@@ -244,7 +244,9 @@ const lapSize = 512
 
 // open requests the file at u, which is the URL of the job or another one of the same file, from the offset start on. It
 // compares the size and time that the server reports with s, the state of the part, and the lap with the part's bytes.
-func (t *transfer) open(ctx context.Context, u *urlparse.URL, s partfile.State, start int64) (*ftpexec.Response, error) {
+func (t *transfer) open(
+	ctx context.Context, u *urlparse.URL, s partfile.State, start int64,
+) (*ftpexec.Response, error) {
 	from := max(0, start-lapSize)
 	asked := time.Now()
 	resp, err := t.Source.Do(ctx, &ftpexec.Request{URL: u, Offset: from, More: t.Follows, Unproven: true})
