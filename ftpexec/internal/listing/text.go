@@ -16,8 +16,10 @@ type Text struct {
 	plain   plainReader
 	blocks  []*block
 	lines   int
-	kept    strings.Builder // lines that are not plain, one after another; never longer than it was made
-	single  bool            // a line does not end in CR
+	// kept has lines that are not plain, one after another; it is never longer than it was made. It is a pointer because
+	// a Builder that has been used must not be copied, and a Text may be.
+	kept   *strings.Builder
+	single bool // a line does not end in CR
 }
 
 // mostInBlock is how many lines a block holds.
@@ -102,9 +104,12 @@ func (t *Text) keep(line []byte) string {
 	if len(line) > mostKept {
 		return string(line)
 	}
-	if t.kept.Cap()-t.kept.Len() < len(line) {
-		size := min(mostKept, max(512, 2*t.kept.Cap()))
-		t.kept = strings.Builder{}
+	if t.kept == nil || t.kept.Cap()-t.kept.Len() < len(line) {
+		size := 512
+		if t.kept != nil {
+			size = min(mostKept, 2*t.kept.Cap())
+		}
+		t.kept = new(strings.Builder)
 		t.kept.Grow(max(size, len(line)))
 	}
 	start := t.kept.Len()

@@ -3,6 +3,7 @@ package listing
 import (
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -260,4 +261,42 @@ func BenchmarkText(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(lines)), "ns/line")
 		})
 	}
+}
+
+// TestOnceLeavesTheStack removes the CR of all lines in goroutines whose stacks go away. A Text that still pointed there
+// would end the process at the next collection.
+func TestOnceLeavesTheStack(t *testing.T) {
+	var texts []*Text
+	for range 100 {
+		x := NewText("LIST", time.Now())
+		for i := range 50 {
+			x.Add(fmt.Appendf(nil, "line %d\r", i))
+		}
+		done := make(chan bool)
+		go func() {
+			deep(100, x.Once)
+			close(done)
+		}()
+		<-done
+		texts = append(texts, x)
+	}
+	for range 5 {
+		runtime.GC()
+	}
+	for _, x := range texts {
+		if got := x.Lines(); len(got) != 50 || got[49] != "line 49" {
+			t.Fatalf("got %q", got)
+		}
+	}
+}
+
+// deep calls f with much on the stack, which is freed when its goroutine ends.
+func deep(n int, f func()) byte {
+	var much [1 << 10]byte
+	much[n] = 1
+	if n == 0 {
+		f()
+		return much[0]
+	}
+	return deep(n-1, f) + much[n]
 }
