@@ -227,7 +227,7 @@ func (r *run) idle() int {
 	case len(r.Targets) == 1 && !r.Newer && !r.Continue && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
-	return f.Segments
+	return max(1, f.Segments) // with -s auto, the connection that brings the end of the file is kept
 }
 
 // fail reports a failure. The exit code of the first failure is that of the run.
