@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"example.com/ftpfetch/download"
 )
 
 // TestAutoHint checks when -s auto is mentioned: once, for a large file that will take minutes.
@@ -32,5 +34,18 @@ func TestAutoHint(t *testing.T) {
 		if h.due(began.Add(tt.after+time.Second), tt.done, tt.total) {
 			t.Errorf("%s: due again", what)
 		}
+	}
+}
+
+// TestAutoHintIsTold checks what a transfer that will take minutes tells, and that it tells it once.
+func TestAutoHintIsTold(t *testing.T) {
+	var told []string
+	h := autoHint{tell: func(s string) { told = append(told, s) }, began: time.Now().Add(-20 * time.Second)}
+	for range 3 {
+		h.see(download.Event{Kind: download.Progress, Done: 10 << 20, Total: 200 << 20})
+	}
+	want := "this takes minutes: -s auto may be faster, with several connections"
+	if len(told) != 1 || told[0] != want {
+		t.Errorf("told %q, want %q once", told, want)
 	}
 }
