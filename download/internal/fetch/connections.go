@@ -30,18 +30,18 @@ type connections struct {
 	over   chan struct{}
 	ended  sync.WaitGroup
 
-	mu      sync.Mutex
-	want    int            // connections to use
-	all     []*connection  // in use
-	gaps    partfile.Spans // missing bytes that none of them fetches
-	rates   []float64      // of those whose rate is known
-	useful  int            // connections that brought bytes
-	failed  int            // connections that ended with an error
-	err     error          // of the last one of them
-	told    bool           // the user knows that there are fewer connections than asked for
-	refused time.Time      // when the last one ended with an error
-	pause   time.Time      // open no further connection before
-	pauses  time.Duration  // how long the last pause was
+	mu         sync.Mutex
+	want       int            // connections to use
+	all        []*connection  // in use
+	gaps       partfile.Spans // missing bytes that none of them fetches
+	rates      []float64      // of those whose rate is known
+	useful     int            // connections that brought bytes
+	failed     int            // connections that ended with an error
+	err        error          // of the last one of them
+	told       bool           // the user knows that there are fewer connections than asked for
+	lastFailed time.Time      // when the last one ended with an error
+	pause      time.Time      // open no further connection before
+	pauses     time.Duration  // how long the last pause was
 }
 
 // connection is one of several that fetch a file. connections.mu guards what follows the URL.
@@ -50,7 +50,7 @@ type connection struct {
 	further bool // it is not the one that the transfer began with
 
 	stop     context.CancelCauseFunc // ends what it is doing, for a reason that work knows
-	span     partfile.Span           // what it fetches; nobody but take moves the end
+	span     partfile.Span           // what it fetches; its end may move meanwhile: see giveUp and extend
 	stream   *partfile.Stream        // nil while it opens its response
 	asked    time.Time               // when it asked for its response
 	pace     pace
@@ -91,10 +91,12 @@ func (t *transfer) parallel(ctx context.Context, resp *ftpexec.Response) error {
 	}
 	first := &connection{url: t.URL}
 	c.begin(first, resp, c.grant())
-	if t.check != nil {
-		c.ended.Go(c.follow)
+	if t.check != nil { // the digest stays close behind the contiguous head; verify reads again what cannot be read now
+		c.ended.Go(func() {
+			c.untilOver(func(time.Time) { _ = c.check.follow(ctx, c.part) })
+		})
 	}
-	c.manage()
+	c.untilOver(c.look)
 	c.ended.Wait()
 	if fatal := context.Cause(ctx); fatal != nil {
 		t.segments = 1
@@ -182,27 +184,27 @@ func (c *connections) leave(k *connection, err error) {
 		c.failed++
 		c.err = err
 		now := time.Now()
-		if now.Sub(c.refused) > lookInterval { // else it failed together with others
+		if now.Sub(c.lastFailed) > lookInterval { // else it failed together with others
 			c.pauses = min(2*c.pauses+time.Second, longestPause)
 			c.pause = now.Add(c.pauses)
 		}
-		c.refused = now
+		c.lastFailed = now
 	}
 	if len(c.all) == 0 {
 		close(c.over)
 	}
 }
 
-// manage looks at the connections until none is left.
-func (c *connections) manage() {
-	look := time.NewTicker(lookInterval)
-	defer look.Stop()
+// untilOver calls f at each lookInterval until no connection is left.
+func (c *connections) untilOver(f func(now time.Time)) {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-c.over:
 			return
-		case <-look.C:
-			c.look(time.Now())
+		case <-ticker.C:
+			f(time.Now())
 		}
 	}
 }
@@ -266,7 +268,7 @@ const slowness = 10
 // grow adds connections, if there are too few and there is something to do for them. The caller must hold mu.
 func (c *connections) grow(now time.Time) {
 	for len(c.all) > 0 && len(c.all) < c.want && !now.Before(c.pause) && c.ctx.Err() == nil {
-		if _, end := c.slowest(); len(c.gaps) == 0 && end == nil {
+		if slow, _ := c.slowest(); len(c.gaps) == 0 && slow == nil {
 			return
 		}
 		u := c.further()
@@ -310,10 +312,10 @@ func (c *connections) take(k *connection) bool {
 		return true
 	}
 	slow, cut := c.slowest()
-	if cut == nil {
+	if slow == nil {
 		return false
 	}
-	k.span = slow.giveUp(*cut)
+	k.span = slow.giveUp(cut)
 	return k.span.Len() > 0
 }
 
@@ -343,8 +345,8 @@ func (c *connections) share(gap partfile.Span) int64 {
 const minSegment = 1 << 20
 
 // slowest returns the connection that will be done last, and where to cut its span so that another one is done with the
-// rest at the same time; nil if no cut helps. The caller must hold mu.
-func (c *connections) slowest() (slow *connection, cut *int64) {
+// rest at the same time. It returns nil if no cut helps. The caller must hold mu.
+func (c *connections) slowest() (slow *connection, cut int64) {
 	usual := cmp.Or(mean(c.rates), 1) // before anything has come, all are alike
 	other := load{rate: usual, wait: c.opening()}
 	var last load
@@ -355,14 +357,13 @@ func (c *connections) slowest() (slow *connection, cut *int64) {
 		}
 	}
 	if slow == nil || len(c.rates) == 0 && time.Since(slow.asked) < c.opening()+2*lookInterval {
-		return nil, nil
+		return nil, 0
 	}
 	keep := last.keep(other)
 	if keep == last.left {
-		return nil, nil
+		return nil, 0
 	}
-	at := slow.span.End - last.left + keep
-	return slow, &at
+	return slow, slow.span.End - last.left + keep
 }
 
 // loadOf returns what k still has to do. usual is the rate of a connection that has not brought enough bytes to know.
@@ -529,18 +530,4 @@ func (c *connections) extend(k *connection) bool {
 	c.gaps = c.gaps.Without(more)
 	k.span.End = k.stream.SetEnd(more.End)
 	return true
-}
-
-// follow keeps the digest close behind the contiguous head of the part, until no connection is left.
-func (c *connections) follow() {
-	look := time.NewTicker(lookInterval)
-	defer look.Stop()
-	for {
-		select {
-		case <-c.over:
-			return
-		case <-look.C:
-			_ = c.check.follow(c.ctx, c.part) // verify reads again what cannot be read now
-		}
-	}
 }
