@@ -198,9 +198,9 @@ func TestCeiling(t *testing.T) {
 		if took := time.Since(start); took > 105*time.Second {
 			t.Errorf("%v, with 3 connections it takes 100 s", took)
 		}
-		// There are five refusals at the start, and later one for each probe: after 30 s, and then after twice the
-		// time.
-		if w.full < 5 || w.full > 8 {
+		// There are up to five refusals at the start, and fewer if the first is known before the last job starts.
+		// Later there is one for each probe: after 30 s, and then after twice the time.
+		if w.full < 1 || w.full > 8 {
 			t.Errorf("the server refused %d connections", w.full)
 		}
 		time.AfterFunc(10*time.Second, func() {
