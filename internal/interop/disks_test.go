@@ -70,10 +70,10 @@ func (d odd) lengths() (all []int) {
 
 // flags returns the flags that work on the disk.
 func (d odd) flags(all ...string) []string {
-	if d.foreign {
-		return slices.DeleteFunc(all, func(flags string) bool { return strings.Contains(flags, "-c") })
-	}
-	return all
+	return slices.DeleteFunc(all, func(flags string) bool {
+		// The second disk opens no file that it is still writing. Then the ledger cannot be read, and nothing is deleted.
+		return d.foreign && strings.Contains(flags, "-c") || d.late && strings.Contains(flags, "--delete")
+	})
 }
 
 // oddTimes are times of files that some disks cannot keep.

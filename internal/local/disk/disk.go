@@ -298,13 +298,16 @@ func (d *Dir) TryTime(modTime time.Time) (kept time.Time, err error) {
 	if err != nil {
 		return kept, err
 	}
-	err = d.SetTime(name, modTime)
+	err = f.Close() // before the rest, because some disks write a file only now
+	if err == nil {
+		err = d.SetTime(name, modTime)
+	}
 	info, lerr := d.Lstat(name)
-	_ = f.Close()
 	if lerr == nil {
 		kept = info.ModTime()
 	}
-	return kept, cmp.Or(err, lerr, d.Remove(name))
+	rerr := d.Remove(name)
+	return kept, cmp.Or(err, lerr, rerr)
 }
 
 // Flush flushes the names in the directory to the disk. It does nothing on Windows, which has no call for that.

@@ -117,9 +117,12 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
 		failed := l.use(n)
-		if errors.Is(failed, errForeign) {
+		switch {
+		case errors.Is(failed, errForeign):
 			l.Ignored = append(l.Ignored, n)
-		} else {
+		case slices.Contains(l.names, n) && failed != nil: // some mounts open no file that they are still writing
+			l.broken = failed
+		default:
 			err = cmp.Or(err, failed)
 		}
 	}
