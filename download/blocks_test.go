@@ -139,7 +139,7 @@ func TestCheckpoints(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			journals := 0
 			onCall(t, func(call, path string) error {
-				if call == "rename" && strings.HasSuffix(path, "~") {
+				if call == "rename" && strings.HasSuffix(path, ".next") {
 					journals++
 				}
 				return nil

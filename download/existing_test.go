@@ -176,7 +176,7 @@ func TestForeignFiles(t *testing.T) {
 
 // TestLinksInTheWay puts a link at each name that a run uses. No run may change the link's target.
 func TestLinksInTheWay(t *testing.T) {
-	for name, wrong := range map[string]bool{"f.ftpfetch.part": true, "f.ftpfetch.json": true, "f.ftpfetch.json~": false, "f.ftpfetch.bad": false} {
+	for name, wrong := range map[string]bool{"f.ftpfetch.part": true, "f.ftpfetch.json": true, "f.ftpfetch.next": false, "f.ftpfetch.bad": false} {
 		for _, o := range []Options{{}, {Sum: sum(t, "crc32:00000000")}} {
 			k := newKit(t, map[string]string{"/f": body})
 			k.write("aim", "theirs")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/fetch"
@@ -86,7 +87,7 @@ func (o *Options) job(src Source, u *urlparse.URL) (fetch.Job, error) {
 	}
 	j.Checkpoint = o.checkpoint
 	if o.Commit != nil {
-		j.Commit = func(r fetch.Result) error { return o.Commit(Result(r)) }
+		j.Commit = func(r fetch.Result, _ time.Time) error { return o.Commit(Result(r)) }
 	}
 	if o.Events != nil {
 		j.Tell = func(e fetch.Event) {

@@ -61,8 +61,8 @@ type swap struct {
 var swaps = []swap{
 	{"d", ".", false}, {"d", ".", true}, {"d/e", "e", false}, {"d/e", "e", true},
 	{"d/e/f", "f", false}, {"d/e/f.ftpfetch.part", "f.ftpfetch.part", false}, {"d/e/f.ftpfetch.json", "f.ftpfetch.json", false},
-	{"d/e/f.ftpfetch.json~", "f.ftpfetch.json~", false}, {"d/e/f.ftpfetch.bad", "f.ftpfetch.bad", false},
-	{"d/e/f", "new", false}, {"d/e/f.ftpfetch.part", "new", false}, {"d/e/f.ftpfetch.json", "new", false}, {"d/e/f.ftpfetch.json~", "new", false},
+	{"d/e/f.ftpfetch.next", "f.ftpfetch.next", false}, {"d/e/f.ftpfetch.bad", "f.ftpfetch.bad", false},
+	{"d/e/f", "new", false}, {"d/e/f.ftpfetch.part", "new", false}, {"d/e/f.ftpfetch.json", "new", false}, {"d/e/f.ftpfetch.next", "new", false},
 }
 
 func (s swap) String() string {
@@ -97,7 +97,7 @@ func newOutside(t *testing.T) *outside {
 	o := &outside{T: t, dir: t.TempDir()}
 	for _, dir := range []string{o.dir, filepath.Join(o.dir, "e")} {
 		must.Do(t, os.MkdirAll(dir, 0o777))
-		for _, name := range []string{"f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.json~", "f.ftpfetch.bad"} {
+		for _, name := range []string{"f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.next", "f.ftpfetch.bad"} {
 			mustWrite(t, filepath.Join(dir, name), "theirs")
 		}
 	}

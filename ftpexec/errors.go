@@ -310,6 +310,12 @@ func (e *Error) refuse(op Command) {
 		e.Hint = "An empty segment sends CWD with a null argument; %2F names the root"
 	case verbs[op.Verb].finds && e.absence():
 		e.Err = ErrNotFound
+	case op.Verb == "PBSZ" || op.Verb == "PROT":
+		e.Err = fmt.Errorf("%w: it refuses %s", errClearData, op.Verb)
+		if strings.HasPrefix(e.URL, "ftps:") {
+			e.Hint = "Perhaps a relay adds TLS to a server that has none: write ftp:// and that server's own port, " +
+				"where the network is trusted"
+		}
 	}
 }
 

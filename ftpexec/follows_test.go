@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -248,5 +249,38 @@ func TestFollowsUnderTLS(t *testing.T) {
 		if s.Connections() != 1 || count(s.Commands(), verb) != 3 {
 			t.Errorf("commands %q on %d connections, want %s three times on one", s.Commands(), s.Connections(), verb)
 		}
+	}
+}
+
+// The port that an early EPSV asks for is not waited for as long as another one: neither for the reply, nor for the
+// connection. The file then comes over a new connection.
+func TestFollowsSoon(t *testing.T) {
+	for name, step := range map[string]testserver.Step{
+		"no reply":         testserver.OnConn(1, testserver.On("#2 EPSV")),
+		"the port is shut": testserver.On("X"),
+	} {
+		inMemory(t, func(t *testing.T, network *ftptest.Network) {
+			s := network.NewScript(t, testserver.Honest("contents"), step)
+			dials := 0
+			c := &ftpexec.Client{MaxIdle: 1, Dial: func(ctx context.Context, protocol, address string) (net.Conn, error) {
+				if dials++; dials == 3 && name != "no reply" {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return network.Dial(ctx, protocol, address)
+			}}
+			begun := time.Now()
+			for range 2 {
+				r := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/f")), More: always}))(t)
+				if got := string(must.Get(io.ReadAll(r.Body))(t)); got != "contents" {
+					t.Errorf("%s: got %q", name, got)
+				}
+				r.Body.Close()
+			}
+			if took := time.Since(begun); took < time.Second || took > 3*time.Second || s.Connections() != 2 {
+				t.Errorf("%s: it took %v, over %d connections", name, took, s.Connections())
+			}
+			c.CloseIdleConnections()
+		})
 	}
 }

@@ -142,10 +142,13 @@ func (c *chunk) part() string {
 }
 
 // parts returns the possible names of an item's part and its journals.
-func (i item) parts(attempt string) [3]string {
+func (i item) parts(attempt string) (all []string) {
 	dir, name := path.Split(i.path())
-	beside := dir + localfile.Beside(name, attempt) + ".ftpfetch."
-	return [...]string{beside + "part", beside + "json", beside + "json~"}
+	for _, stem := range []string{localfile.Beside(name, attempt), localfile.ShortBeside(name, attempt)} {
+		beside := dir + stem + ".ftpfetch."
+		all = append(all, beside+"part", beside+"json", beside+"next")
+	}
+	return all
 }
 
 // attemptsAt returns all attempts at a chunk, by key.

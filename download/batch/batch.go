@@ -159,7 +159,7 @@ func Run(
 			return Totals{}, err
 		}
 		defer l.Close()
-		b.group.Flush = l.Flush
+		b.group.Flush = func() error { return b.unrecorded(l.Flush()) }
 		b.ledger = l
 		if l.Ignored != nil {
 			b.warn("%s (%d in all) is ignored: not a regular file that only this user may write",
@@ -228,13 +228,15 @@ var errNoRoot = fmt.Errorf(
 // engine is the state of a run.
 type engine struct {
 	Options
-	src    download.Source
-	teller teller // if not nil, nothing is retrieved
-	root   *os.Root
-	group  *partfile.Group
-	lists  sums.Cache
-	ledger *ledger.Ledger // nil if there is none
-	paths  *claims.Paths  // nil if no two files can have the same path
+	src     download.Source
+	teller  teller // if not nil, nothing is retrieved
+	root    *os.Root
+	group   *partfile.Group
+	lists   sums.Cache
+	ledger  *ledger.Ledger // nil if there is none
+	closing sync.Map       // addresses of servers that have closed a connection before their greeting
+	spared  atomic.Bool    // the ledger could not be written, and gets no more records
+	paths   *claims.Paths  // nil if no two files can have the same path
 	// spellings finds out where two spellings of a name are one file.
 	spellings *disk.Spellings
 	trees     []*job
@@ -275,7 +277,12 @@ func (b *engine) guard(f func()) {
 }
 
 func (b *engine) ceiling(host string, most int) {
-	if most == 0 {
+	_, closes := b.closing.Load(host)
+	switch {
+	case most == 0 && closes:
+		b.notice(host + " closes the only connection before its greeting: trying again")
+		return
+	case most == 0:
 		b.notice(host + " refuses the only connection: waiting until it has room")
 		return
 	}
@@ -348,8 +355,9 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 }
 
 // freeConnections reports whether the server may accept the connection once it has fewer, and closes the idle ones. Not
-// every server replies that it has too many: some refuse the connection, or close it without a greeting. A lost connection
-// is retried as often as a file, even if there is no other connection.
+// every server replies that it has too many: some refuse the connection, or close it without a greeting. After the
+// latter it may also have none to give, as a balancer with no server behind it: without Retries such a connection is tried
+// again retry.MostClosed times.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || t.GivenUp != nil {
@@ -358,6 +366,10 @@ func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	times := 0
 	if errors.Is(err, ftpexec.ErrLost) {
 		times = retry.Count(b.Each.Retries)
+		if b.Each.Retries == 0 {
+			times = retry.MostClosed
+		}
+		b.closing.Store(t.Value.url().Address(), true)
 	}
 	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == ftpexec.StageConnect && ftpexec.Retryable(err) &&
 		t.MayBeFull(times)

@@ -144,9 +144,9 @@ func (b *engine) fetchOf(t *schedule.Turn[*job], m *meter) fetch.Job {
 		f.Record = func(newest time.Time, info fs.FileInfo) *fetch.Record {
 			return b.recorded(j, newest, info)
 		}
-		f.Commit = func(r fetch.Result) error { return b.record(j, download.Result(r)) }
-		f.Compared = func(r fetch.Result) error {
-			return b.group.Record(func() error { return b.record(j, download.Result(r)) })
+		f.Commit = func(r fetch.Result, told time.Time) error { return b.record(j, download.Result(r), told) }
+		f.Compared = func(r fetch.Result, told time.Time) error {
+			return b.group.Record(func() error { return b.record(j, download.Result(r), told) })
 		}
 	}
 	return f
@@ -172,7 +172,7 @@ func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Rec
 		return nil
 	}
 	sum, _ := digest.Parse(r.Sum)
-	return &fetch.Record{Sum: sum, Verified: r.Verified, Checked: r.Checked}
+	return &fetch.Record{Sum: sum, Verified: r.Verified, Checked: r.Checked, Told: r.Told}
 }
 
 // relist lists the directory of a file again, and returns the size that the file has now.
@@ -273,13 +273,26 @@ func (b *engine) skipLink(j *job, what string) {
 }
 
 // record adds a file to the ledger. The record of a file of a tree includes the login directory, which the tree's URL
-// is relative to.
-func (b *engine) record(j *job, r download.Result) error {
+// is relative to. told is the server's time if the disk made another of it, or zero.
+func (b *engine) record(j *job, r download.Result, told time.Time) error {
+	if b.spared.Load() {
+		return nil
+	}
 	out := ledger.Of(j.Item, j.url(), r)
+	out.Told = told.UTC()
 	if j.in != nil {
 		j.in.withSurvey(func(*survey) { out.Login = j.in.dir.login })
 	}
-	return b.ledger.Add(out)
+	return b.unrecorded(b.ledger.Add(out))
+}
+
+// unrecorded warns once if err says that the ledger cannot be written. The run goes on without it: of a file without a
+// record, a later run asks the server for size and time.
+func (b *engine) unrecorded(err error) error {
+	if err != nil && b.spared.CompareAndSwap(false, true) {
+		b.warn("%w: going on without it", err)
+	}
+	return nil
 }
 
 func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -27,7 +27,7 @@ import (
 // systems.
 var ours = []string{
 	".ftpfetch-ledger", ".ftpfetch-ledger-1-of-2", ".ftpfetch-ledger~1000", ".ftpfetch-trash", ".ftpfetch-slots-0", ".ftpfetch-list-1", ".ftpfetch-new",
-	"g.ftpfetch.part", "g.ftpfetch.json", "g.ftpfetch.json~", "g.ftpfetch.bad", "g~worker.ftpfetch.part", ".ftpfetch.part",
+	"g.ftpfetch.part", "g.ftpfetch.json", "g.ftpfetch.next", "g.ftpfetch.bad", "g~worker.ftpfetch.part", ".ftpfetch.part",
 	".FTPFETCH-TRASH", ".Ftpfetch-Ledger", "g.FtpFetch.Part", "g.ftpfetch.part.", "g.ftpfetch.bad ", "FTPFET~1", ".ftp\u200cfetch-trash", "g.ftpfetch\ufeff.part",
 }
 

@@ -141,7 +141,7 @@ func (c *callTest) inject(s callScene, injection string) bool {
 	before, _ := os.ReadFile(c.path("f"))
 	log := filepath.Join(c.TempDir(), "strace")
 	lead := []string{"strace", "-f", "-qq", "-o", log, "-e", "inject=" + injection}
-	for _, name := range []string{"", "f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.json~"} {
+	for _, name := range []string{"", "f", "f.ftpfetch.part", "f.ftpfetch.json", "f.ftpfetch.next"} {
 		lead = append(lead, "-P", c.path(name))
 	}
 	first := c.run(c.command(lead, s.flags))

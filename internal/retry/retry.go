@@ -102,7 +102,7 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	}
 	try := r.fail(n)
 	switch {
-	case try > Count(r.Retries), r.repeated(err):
+	case try > r.most(err), r.repeated(err):
 		return err
 	case ctx.Err() != nil:
 		return ended(ctx, err)
@@ -141,6 +141,19 @@ func (e *Known) Unwrap() error { return e.Err }
 
 // Retryable makes [ftpexec.Retryable] report Passes.
 func (e *Known) Retryable() bool { return e.Passes }
+
+// MostClosed is how often to try again, without Retries, if a server that was never reached closes the connection before
+// its greeting. It may have too many connections, but there may also be no server behind what accepts them.
+const MostClosed = 2
+
+// most returns how often to try again after err.
+func (r *Retrier) most(err error) int {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	if ok && !r.Reached.Load() && r.Retries == 0 && e.Stage == ftpexec.StageConnect && e.Code == 0 {
+		return MostClosed
+	}
+	return Count(r.Retries)
+}
 
 // temporary reports whether a retry may succeed after err. If the server was never reached, the address is probably
 // wrong; see Policy.Retries. A server that closes the connection before its greeting was reached. It may have too many

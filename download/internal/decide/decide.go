@@ -18,6 +18,7 @@ var rules = []func(*Facts) Answer{
 	(*Facts).digest,
 	(*Facts).skip,
 	(*Facts).inPieces,
+	(*Facts).times,
 	(*Facts).newer,
 	(*Facts).resume,
 }
@@ -128,6 +129,19 @@ func (f *Facts) inPieces() Answer {
 		return refuse(NoStart, why)
 	}
 	return refuse(Other, why)
+}
+
+// times finds out whether the target has another time than the server's file only because of the disk, which may not be
+// able to keep that time.
+func (f *Facts) times() Answer {
+	known := f.known()
+	switch {
+	case f.Here != Regular, f.Text, known.Size != f.Local.Size, known.Time.IsZero(), known.Time.Equal(f.Tried):
+		return undecided
+	case f.newerThanLocal(known), !f.Updates() && !f.Resumes() && f.Local.Time.Sub(known.Time) > localfile.Slack:
+		return Answer{Do: AskDisk}
+	}
+	return undecided
 }
 
 // newer decides by the server's time and size. With NewerOrContinue it leaves a shorter target that is no older to

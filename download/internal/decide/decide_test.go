@@ -22,6 +22,7 @@ type world struct {
 	server Stamp // what the server says
 	right  bool  // the target has the wanted digest
 	part   Part  // what Claim finds in the part
+	clamps bool  // the disk makes the target's time of the server's
 	asked  []Do  // the questions, in order
 }
 
@@ -45,6 +46,11 @@ func (w *world) answer(what Do) {
 	case AskServer:
 		w.Asked = true
 		w.Server = w.server
+	case AskDisk:
+		w.Tried = w.known().Time
+		if w.clamps {
+			w.Local.Time = w.Tried
+		}
 	case AskDigest:
 		w.Digest = Wrong
 		if w.right {

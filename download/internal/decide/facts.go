@@ -17,6 +17,10 @@ type Facts struct {
 	Asked  bool  // the server was asked about the file
 	Server Stamp // what the server answered
 
+	// Tried is the server's time that the disk was asked about: what it makes of it. If the target's time is that, or if
+	// the disk takes no times, Local has the server's time.
+	Tried time.Time
+
 	Record Record // what an earlier run recorded about this path, URL, size and time
 	Given  bool   // the caller has given a digest
 	Digest Digest // the result of comparing the target's digest
@@ -116,6 +120,7 @@ const (
 	Refuse              // the target stays, and that is an error
 	Fetch               // fetch the file
 	AskServer           // find out Server
+	AskDisk             // find out Tried
 	AskDigest           // find out Digest
 	AskPart             // claim the part and find out what is in it
 	AskBlocks           // compare the part with its journal

@@ -26,7 +26,7 @@ var rows = []struct {
 	{"verified, Verify", func(w *world) { w.Record = Verified; w.Verify = true }, "leave: already there"},
 	{"recorded, listed with another size", func(w *world) { w.Record = Fetched; w.Listed = Stamp{99, serverTime} }, "refuse exists: differs from the server's: 99 bytes there, 100 here"},
 	{"recorded, listed as empty", func(w *world) { w.Record = Fetched; w.Listed = Stamp{0, serverTime} }, "refuse exists: differs from the server's: 0 bytes there, 100 here"},
-	{"recorded, Newer", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.server.Time = serverTime.Add(time.Hour) }, "server part; replace"},
+	{"recorded, Newer", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.server.Time = serverTime.Add(time.Hour) }, "server disk part; replace"},
 	{"recorded, Newer, listed without a time", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Listed.Size = 100 }, "server; leave: already there"},
 	{"recorded, Newer, listed without a size", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Listed.Time = serverTime }, "server; leave: already there"},
 	{"recorded, Newer, listed", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Listed = Stamp{100, serverTime} }, "leave: already there"},
@@ -99,9 +99,38 @@ var rows = []struct {
 	{"no size", func(w *world) { w.server.Size = -1 }, "server; refuse exists: already exists"},
 	{"no time", func(w *world) { w.server.Time = time.Time{} }, "server; refuse exists: has the size of the server's file, whose time is not known"},
 	{"older by the slack", func(w *world) { w.Local.Time = serverTime.Add(-time.Second + 1) }, "server; leave: already there"},
-	{"older", func(w *world) { w.Local.Time = serverTime.Add(-time.Second) }, "server; refuse exists: is older than the server's, and of the same size"},
+	{"older", func(w *world) { w.Local.Time = serverTime.Add(-time.Second) }, "server disk; refuse exists: is older than the server's, and of the same size"},
 	{"newer by the slack", func(w *world) { w.Local.Time = serverTime.Add(time.Second - 1) }, "server; leave: already there"},
-	{"newer", func(w *world) { w.Local.Time = serverTime.Add(time.Second) }, "server; refuse other: is newer than the server's, and of the same size"},
+	{"newer", func(w *world) { w.Local.Time = serverTime.Add(time.Second) }, "server disk; refuse other: is newer than the server's, and of the same size"},
+	{"older, as the disk makes it", func(w *world) { w.Local.Time = serverTime.Add(-time.Hour); w.clamps = true }, "server disk; leave: already there"},
+	{"newer, as the disk makes it", func(w *world) { w.Local.Time = serverTime.Add(time.Hour); w.clamps = true }, "server disk; leave: already there"},
+	{"older, as the disk makes it, listed", func(w *world) {
+		w.Listed = w.server
+		w.Local.Time = serverTime.Add(-time.Hour)
+		w.clamps = true
+	}, "disk; leave: already there"},
+	{"older, as the disk makes it, Newer", func(w *world) {
+		w.Existing = Newer
+		w.Local.Time = serverTime.Add(-time.Hour)
+		w.clamps = true
+	}, "server disk; leave: not newer on the server"},
+	{"older, as the disk makes it, Continue", func(w *world) {
+		w.Existing = Continue
+		w.Local.Time = serverTime.Add(-time.Hour)
+		w.clamps = true
+	}, "server disk; leave: already there"},
+	{"newer, Newer", func(w *world) { w.Existing = Newer; w.Local.Time = serverTime.Add(time.Hour) }, "server; leave: not newer on the server"},
+	{"older, of another size, Newer", func(w *world) {
+		w.Existing = Newer
+		w.Local = Stamp{90, serverTime.Add(-time.Hour)}
+		w.clamps = true
+	}, "server part; replace"},
+	{"older, a link, Newer", func(w *world) {
+		w.Existing = Newer
+		w.Here = Link
+		w.Local.Time = serverTime.Add(-time.Hour)
+		w.clamps = true
+	}, "server part; replace"},
 	{"the server omits what is listed", func(w *world) { w.Listed.Size = 100; w.server = Unknown }, "server; refuse exists: has the size of the server's file, whose time is not known"},
 	{"emptied since it was listed", func(w *world) { w.Listed.Size = 100; w.server.Size = 0 }, "server; refuse exists: differs from the server's: 0 bytes there, 100 here"},
 
@@ -138,7 +167,7 @@ func TestRows(t *testing.T) {
 func (w *world) told(a Answer) string {
 	asked := []string{}
 	for _, what := range w.asked {
-		asked = append(asked, map[Do]string{AskServer: "server", AskDigest: "digest", AskPart: "part", AskBlocks: "blocks"}[what])
+		asked = append(asked, map[Do]string{AskServer: "server", AskDisk: "disk", AskDigest: "digest", AskPart: "part", AskBlocks: "blocks"}[what])
 	}
 	text := ""
 	switch a.Do {

@@ -129,6 +129,9 @@ func (f *file) record() {
 	default:
 		f.facts.Record = decide.Verified
 	}
+	if f.recorded != nil && !f.recorded.Told.IsZero() {
+		f.facts.Local.Time = f.recorded.Told
+	}
 }
 
 // find finds out the fact that what asks for.
@@ -137,6 +140,8 @@ func (f *file) find(ctx context.Context, what decide.Do) (err error) {
 	case decide.AskServer:
 		f.facts.Server, err = f.ask(ctx)
 		f.facts.Asked = true
+	case decide.AskDisk:
+		f.tryTime()
 	case decide.AskDigest:
 		err = f.compare(ctx)
 	case decide.AskPart:
@@ -147,6 +152,19 @@ func (f *file) find(ctx context.Context, what decide.Do) (err error) {
 		err = f.checkPart(ctx)
 	}
 	return err
+}
+
+// tryTime finds out what the disk makes of the server's time. If the disk ignores it, a file that was saved later than
+// that may be the server's.
+func (f *file) tryTime() {
+	told := f.facts.Newest()
+	f.facts.Tried = told
+	local := &f.facts.Local.Time
+	kept, err := f.to.TryTime(told)
+	ignored := time.Since(kept).Abs() < time.Minute && !told.After(*local)
+	if err == nil && !localfile.SameTime(kept, told) && (localfile.SameTime(kept, *local) || ignored) {
+		*local = told
+	}
 }
 
 // compare compares the target's digest. It does not change the target.
@@ -222,7 +240,11 @@ func (f *file) leave(why string) (Result, error) {
 	}
 	switch compared := r.Verified != ""; {
 	case compared && f.Compared != nil:
-		if err := f.Compared(r); err != nil {
+		told := time.Time{}
+		if f.local != nil && !f.facts.Local.Time.Equal(r.ModTime) {
+			told = f.facts.Local.Time
+		}
+		if err := f.Compared(r, told); err != nil {
 			return Result{}, err
 		}
 	case !compared && f.recorded != nil:
@@ -316,8 +338,12 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 	last := partfile.Finish{Overwrite: replace, ModTime: r.ModTime, Note: f.note}
 	if f.Commit != nil {
 		last.Commit = func(modTime time.Time) error {
+			told := r.ModTime
 			r.ModTime = modTime
-			return f.Commit(r)
+			if told.Equal(modTime) {
+				told = time.Time{}
+			}
+			return f.Commit(r, told)
 		}
 	}
 	err = t.part.Publish(last)

@@ -76,6 +76,7 @@ type Record struct {
 	Sum      digest.Sum
 	Verified string
 	Checked  time.Time
+	Told     time.Time // the server's time if the disk could not keep it, or zero
 }
 
 // Job is a file to fetch, and what the caller knows about it. Source, URL and, for [File], Place must be set. The
@@ -105,13 +106,16 @@ type Job struct {
 	// connection is not used any more; the error says why it failed, or is nil.
 	Further  func() *urlparse.URL
 	Freed    func(*urlparse.URL, error)
-	Wanted   func() bool        // reports whether another file waits for a connection that this one could free
-	Follows  func() bool        // reports whether another file of the server follows: see ftpexec.Request.More
-	Arrived  func()             // all bytes have arrived, and the rest does not need the server
-	Compared func(Result) error // the digest of a target that stays was compared
-	Commit   func(Result) error // see download.Options
-	Tell     func(Event)        // calls do not overlap
+	Wanted   func() bool              // reports whether another file waits for a connection that this one could free
+	Follows  func() bool              // reports whether another file of the server follows: see ftpexec.Request.More
+	Arrived  func()                   // all bytes have arrived, and the rest does not need the server
+	Compared func(Result, told) error // the digest of a target that stays was compared
+	Commit   func(Result, told) error // see download.Options
+	Tell     func(Event)              // calls do not overlap
 }
+
+// told is the server's time of a file whose disk has made another time of it, or zero.
+type told = time.Time
 
 // progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
 const progressInterval = 100 * time.Millisecond

@@ -229,7 +229,11 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	t.report(t.count)
 	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime)
 	if t.segments > 1 && divisible {
-		return t.parallel(ctx, resp)
+		if t.part.Scatters() {
+			return t.parallel(ctx, resp)
+		}
+		t.segments = 1
+		t.note(t.part.Name() + ": the disk takes bytes only in order: using one connection")
 	}
 	if gap.End < 0 {
 		gap.End = resp.Size

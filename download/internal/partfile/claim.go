@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // Again calls f until it does not return ErrMoved, at most 16 times. ErrMoved means that another run changed the files.
@@ -60,7 +61,10 @@ func (p *Place) unchanged() error {
 func (p *Part) open() error {
 	err := p.enter()
 	if err == nil {
-		p.f, err = p.dir.Create(p.partial, os.O_RDWR, 0o666)
+		err = p.fits(func() (err error) {
+			p.f, err = p.dir.Create(p.partial, os.O_RDWR, 0o666)
+			return err
+		})
 	}
 	p.created = err == nil
 	switch {
@@ -145,7 +149,8 @@ func (p *Part) renounce(taken bool) {
 	if p.created && !taken {
 		_ = p.dir.Remove(p.partial)
 	}
-	p.names = namesOf(p.target, rand.Text())
+	p.run = rand.Text()
+	p.names = namesOf(p.target, p.run, localfile.Beside)
 	p.alone = true
 }
 

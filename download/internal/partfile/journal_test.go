@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/rules/must"
 )
 
@@ -159,7 +160,7 @@ func TestNames(t *testing.T) {
 	for n := 1; n <= 255; n++ {
 		for _, letter := range []string{"n", "ü", "語", "\xff"} {
 			name := strings.Repeat(letter, n/len(letter)+1)[:n/len(letter)*len(letter)]
-			got := namesOf(name, "")
+			got := namesOf(name, "", localfile.Beside)
 			switch {
 			case len(name)+len(freshSuffix) <= 255 && got.partial != name+".ftpfetch.part":
 				t.Errorf("%d bytes: shortened to %s", len(name), got.partial)
@@ -171,14 +172,14 @@ func TestNames(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("n", 254)
-	if a, b := namesOf(long+"a", ""), namesOf(long+"b", ""); a.partial == b.partial || a.partial == namesOf(long+"a", "run").partial {
+	if a, b := namesOf(long+"a", "", localfile.Beside), namesOf(long+"b", "", localfile.Beside); a.partial == b.partial || a.partial == namesOf(long+"a", "run", localfile.Beside).partial {
 		t.Errorf("two names have the part %q", a.partial)
 	}
-	want := names{target: "f", partial: "f.ftpfetch.part", journal: "f.ftpfetch.json", fresh: "f.ftpfetch.json~", bad: "f.ftpfetch.bad"}
-	if got := namesOf("f", ""); got != want {
+	want := names{target: "f", partial: "f.ftpfetch.part", journal: "f.ftpfetch.json", fresh: "f.ftpfetch.next", bad: "f.ftpfetch.bad"}
+	if got := namesOf("f", "", localfile.Beside); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := namesOf("f", "run"); got.partial != "f~run.ftpfetch.part" || got.target != "f" {
+	if got := namesOf("f", "run", localfile.Beside); got.partial != "f~run.ftpfetch.part" || got.target != "f" {
 		t.Errorf("got %v", got)
 	}
 }

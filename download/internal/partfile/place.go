@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -49,6 +50,7 @@ type Place struct {
 	path  string    // the directory of the target, relative to root
 	dir   *disk.Dir // nil if it is not open
 	names
+	run     string   // what makes the names unique to this run; "" if nothing does
 	alone   bool     // no other run uses the part's name, so the part needs no lock
 	entered bool     // makeDir was called
 	made    []string // the directories that this run made, in order
@@ -74,7 +76,7 @@ func (g *Group) Find(root *os.Root, path string) (*Place, error) {
 		dir = filepath.Dir(path)
 		name = filepath.Base(path)
 	}
-	p := &Place{group: g, root: root, path: dir, names: namesOf(name, g.Attempt)}
+	p := &Place{group: g, root: root, path: dir, names: namesOf(name, g.Attempt, localfile.Beside), run: g.Attempt}
 	p.Path = filepath.Join(disk.Below(root, dir), name)
 	if name == "." || name == ".." {
 		return nil, refuse(p.Path, "is a directory", localfile.ErrName)
@@ -171,7 +173,11 @@ func (p *Place) replaceable() error {
 // separate removes the part's name if part and target are the same file. A run that gives a file its name by a hard
 // link leaves both names if it is killed.
 func (p *Place) separate() error {
-	f, err := p.dir.Open(p.partial, os.O_RDONLY)
+	var f *os.File
+	err := p.fits(func() (err error) {
+		f, err = p.dir.Open(p.partial, os.O_RDONLY)
+		return err
+	})
 	if err != nil {
 		return nil
 	}
@@ -209,7 +215,11 @@ func (p *Place) Peek() (State, error) {
 	if err := p.enter(); err != nil {
 		return State{}, err
 	}
-	s, err := p.readJournal()
+	var s State
+	err := p.fits(func() (err error) {
+		s, err = p.readJournal()
+		return err
+	})
 	if err != nil {
 		return State{}, err
 	}
@@ -227,7 +237,7 @@ func (p *Place) shown(name string) string { return filepath.Join(filepath.Dir(p.
 const (
 	partSuffix    = ".ftpfetch.part"
 	journalSuffix = ".ftpfetch.json"
-	freshSuffix   = ".ftpfetch.json~" // the longest
+	freshSuffix   = ".ftpfetch.next" // no longer than the part's: where the part fits, all fit
 	badSuffix     = ".ftpfetch.bad"
 )
 
@@ -240,11 +250,24 @@ type names struct {
 	bad     string // a file whose digest was wrong
 }
 
-// namesOf returns the names for a target. If run is not "", it makes the names unique to that run.
-func namesOf(name, run string) names {
-	stem := localfile.Beside(name, run)
+// namesOf returns the names for a target. If run is not "", it makes the names unique to that run. stem is
+// localfile.Beside, or ShortBeside if the disk takes no names as long as that.
+func namesOf(name, run string, stem func(name, who string) string) names {
+	beside := stem(name, run)
 	return names{
-		target: name, partial: stem + partSuffix, journal: stem + journalSuffix, fresh: stem + freshSuffix,
-		bad: localfile.Beside(name, "") + badSuffix,
+		target: name, partial: beside + partSuffix, journal: beside + journalSuffix, fresh: beside + freshSuffix,
+		bad: stem(name, "") + badSuffix,
 	}
+}
+
+// fits calls f, and once more with shorter names beside the target if the disk finds the usual ones too long.
+func (p *Place) fits(f func() error) error {
+	err := f()
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		if short := namesOf(p.target, p.run, localfile.ShortBeside); short != p.names {
+			p.names = short
+			err = f()
+		}
+	}
+	return err
 }

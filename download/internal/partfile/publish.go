@@ -28,27 +28,62 @@ func (p *Part) prepare(n *naming) error {
 	if err := p.Health(); err != nil { // a checkpoint may have failed at the end
 		return err
 	}
+	refused := p.setTime(n)
 	info, err := p.stat()
 	if err == nil && info.Size() > n.size {
-		err = failure(p.Name(), "cannot be resized", disk.Truncate(p.f, n.size))
-	}
-	n.time = n.ModTime
-	if err == nil && !n.time.IsZero() {
-		if failed := p.dir.SetTime(p.partial, n.time); failed != nil {
-			n.Note(p.Name() + ": cannot set the server's time: " + localfile.Cause(failed).Error())
-			n.time = time.Time{}
+		if err = failure(p.Name(), "cannot be resized", disk.Truncate(p.f, n.size)); err == nil {
+			refused = p.setTime(n)
+			info, err = p.stat()
 		}
 	}
-	if err == nil && n.time.IsZero() {
-		if info, err = p.stat(); err == nil {
-			n.time = info.ModTime()
-		}
+	if err != nil {
+		return err
 	}
+	n.time = info.ModTime()
+	p.timed(n, refused)
 	// If the target has the same size and time, the record would match the target too. So it is written after the
 	// rename.
 	was := p.Info
 	n.late = was != nil && was.Size() == n.size && localfile.SameTime(was.ModTime(), n.time)
-	return err
+	return nil
+}
+
+// setTime gives the part the server's time, if it is known.
+func (p *Part) setTime(n *naming) error {
+	if n.ModTime.IsZero() {
+		return nil
+	}
+	return p.dir.SetTime(p.partial, n.ModTime)
+}
+
+// timed notes that the part does not have the server's time: refused says why not or, if it is nil, the disk has made
+// another time of it.
+func (p *Part) timed(n *naming, refused error) {
+	switch off := n.time.Sub(n.ModTime).Abs(); {
+	case n.ModTime.IsZero():
+	case refused != nil:
+		n.Note(p.Name() + ": cannot set the server's time: " + localfile.Cause(refused).Error())
+	case off <= localfile.Slack:
+		n.time = n.ModTime
+	case off > coarsest:
+		n.Note(fmt.Sprintf("%s: the disk cannot keep the server's time %s: it makes %s of it",
+			p.Path, n.ModTime.UTC().Format(time.RFC3339), n.time.UTC().Format(time.RFC3339)))
+	}
+}
+
+// coarsest is the unit of times on FAT.
+const coarsest = 2 * time.Second
+
+// TryTime returns what the disk makes of a time. In a dry run it does not find out.
+func (p *Place) TryTime(modTime time.Time) (time.Time, error) {
+	if p.group.Dry {
+		return modTime, nil
+	}
+	err := p.enter()
+	if err != nil {
+		return modTime, err
+	}
+	return p.dir.TryTime(modTime)
 }
 
 // publish removes the journal and gives the prepared part its final name. Without Overwrite it fails if that name

@@ -1,9 +1,13 @@
 package partfile
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"sync/atomic"
+	"syscall"
+
+	"example.com/ftpfetch/internal/local/disk"
 )
 
 // Stream writes one connection's bytes into the part.
@@ -95,6 +99,21 @@ func (p *Part) Write(x Span) (*Stream, error) {
 	}
 	p.streams = append(p.streams, s)
 	return s, nil
+}
+
+// Scatters reports whether the disk takes bytes in any order. It writes a byte behind the first missing one, where it
+// counts for nothing.
+func (p *Part) Scatters() bool {
+	s := p.Snapshot()
+	missing := s.Done.Missing(s.Size)
+	if len(missing) == 0 || missing[0].Len() < 2 {
+		return true
+	}
+	err := disk.Do("pwrite", p.Name(), func() error {
+		_, err := p.f.WriteAt([]byte{0}, missing[0].Start+1)
+		return err
+	})
+	return !errors.Is(err, syscall.ESPIPE)
 }
 
 // End ends s and counts its bytes. If s wrote more than its span, none of its bytes count. If its span also began in

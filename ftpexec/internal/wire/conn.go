@@ -79,6 +79,7 @@ type Conn struct {
 	listener     net.Listener // active mode: where the server connects to next
 	final        *Reply       // of the transfer, if it came in place of the preliminary one
 	advanceReply *Reply       // to the command that Advance sent, if it came before the final one
+	ahead        bool         // the port of the next data connection is the one that Advance asked for
 
 	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
 	conn    net.Conn
@@ -136,6 +137,9 @@ func (c *Conn) Connect() (r Reply, err error) {
 	}
 	if err == nil {
 		r, err = c.greeting()
+		if disconnected(err) {
+			err = fmt.Errorf("the server closed it before the greeting: %w", explain(err))
+		}
 	}
 	return r, c.fail(err)
 }

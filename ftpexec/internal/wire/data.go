@@ -38,6 +38,7 @@ type Data struct {
 	tail     *tail    // raw under TLS
 	open     atomic.Bool
 
+	connect time.Duration // bounds the opening
 	stall   time.Duration
 	pace    pace
 	waiting time.Time // when the wait for the next byte began
@@ -96,6 +97,7 @@ func (c *Conn) newData(cancel context.CancelFunc) *Data {
 		sent:    func() {},
 		ready:   make(chan struct{}),
 		stall:   c.cfg.Timeout,
+		connect: c.connectTimeout(),
 		pace:    pace{rate: c.cfg.MinRate, over: c.cfg.RateTime},
 	}
 }
@@ -108,7 +110,7 @@ func (d *Data) dial(ctx context.Context, dial dialing) error {
 	opening, stop := context.WithCancel(ctx)
 	defer stop()
 	// The dialer would set a deadline of ctx on the socket, which costs more.
-	timeout := time.AfterFunc(d.control.cfg.ConnectTimeout, stop)
+	timeout := time.AfterFunc(d.connect, stop)
 	err := guard.Do(func() (err error) {
 		d.raw, err = opened(dial(opening))
 		return err

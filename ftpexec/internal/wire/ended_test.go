@@ -31,8 +31,8 @@ func TestAdvanceUnanswered(t *testing.T) {
 		c.Advance(Line{Text: "EPSV", Shown: "EPSV"})
 		start := time.Now()
 		_, err := c.Receive()
-		if took := time.Since(start); !errors.As(err, new(*AheadError)) || !errors.Is(err, ErrTimeout) || took != aheadTimeout {
-			t.Errorf("got %v after %v, want an AheadError after %v", err, took, aheadTimeout)
+		if took := time.Since(start); !errors.As(err, new(*AheadError)) || !errors.Is(err, ErrTimeout) || took != portTimeout {
+			t.Errorf("got %v after %v, want an AheadError after %v", err, took, portTimeout)
 		}
 	})
 }

@@ -59,6 +59,7 @@ func (c *Conn) Send(flight ...Line) error {
 	c.lines = append(c.lines[:0], flight...)
 	c.out = c.lines
 	c.flightSize = len(flight)
+	c.ahead = c.ahead && slices.ContainsFunc(flight, func(l Line) bool { return l.Transfer })
 	err := c.write(flight)
 	transfers := func(l Line) bool { return l.Transfer }
 	if err == nil && c.data != nil && slices.ContainsFunc(flight, transfers) {
@@ -148,10 +149,26 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 }
 
 func (c *Conn) patience() time.Duration {
-	if len(c.out) < c.flightSize && !c.out[0].Transfer {
+	switch {
+	case c.ahead && len(c.lines) < c.flightSize: // it is the reply to what Advance sent
+		return min(c.cfg.Timeout, portTimeout)
+	case len(c.out) < c.flightSize && !c.out[0].Transfer:
 		return min(c.cfg.Timeout, aheadTimeout)
 	}
 	return c.cfg.Timeout
+}
+
+// portTimeout bounds the wait for the port that Advance has asked for, whose reply follows the final one at once, and for
+// the data connection to it. A new connection costs less than more of either. Some routers lose the reply, or do not open
+// the port, because they did not expect it.
+const portTimeout = 2 * time.Second
+
+// connectTimeout bounds the opening of the next data connection.
+func (c *Conn) connectTimeout() time.Duration {
+	if c.ahead {
+		return min(c.cfg.ConnectTimeout, portTimeout)
+	}
+	return c.cfg.ConnectTimeout
 }
 
 // lost marks an error that commands sent ahead may have caused: with a flight of several commands, the connection ends,
@@ -335,6 +352,7 @@ func (c *Conn) Advance(line Line) {
 	c.lines = append(c.lines[:0], line)
 	c.out = c.lines
 	c.flightSize = 2 // RETR was the first of the flight: Receive waits as for commands sent ahead
+	c.ahead = true
 	_ = c.write(c.out)
 }
 

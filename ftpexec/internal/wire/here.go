@@ -95,7 +95,7 @@ func (h *here) made(string, string, syscall.RawConn) error {
 // there will be no transfer. It also bounds the time for the opening.
 func (h *here) overhear(c *Conn) {
 	cancel := h.cancel
-	h.late = time.AfterFunc(c.cfg.ConnectTimeout-patience, func() { cancel(os.ErrDeadlineExceeded) })
+	h.late = time.AfterFunc(c.connectTimeout()-patience, func() { cancel(os.ErrDeadlineExceeded) })
 	if err := guard.Do(h.receive); err != nil {
 		cancel(err)
 	}

@@ -5,6 +5,7 @@ package disk
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -279,9 +280,34 @@ func (d *Dir) RenameNew(from, to string) (moved bool, err error) {
 	return err == nil, err
 }
 
-// SetTime sets a file's time.
+// FakeTime, if a test sets it, is what the disk makes of a time that a file is given.
+var FakeTime func(time.Time) time.Time
+
+// SetTime sets a file's time. A disk may round it, take the nearest one that it can keep, or ignore it, without an error.
 func (d *Dir) SetTime(name string, modTime time.Time) error {
+	if FakeTime != nil {
+		modTime = FakeTime(modTime)
+	}
 	return d.do("utimes", name, func(string) error { return d.setTime(name, modTime) })
+}
+
+// TryTime returns what the disk makes of a time, from a file that it makes for that and removes again.
+func (d *Dir) TryTime(modTime time.Time) (kept time.Time, err error) {
+	name := ".ftpfetch-time-" + rand.Text()
+	f, err := d.Create(name, os.O_WRONLY, 0o600)
+	if err != nil {
+		return kept, err
+	}
+	err = f.Close() // before the rest, because some disks write a file only now
+	if err == nil {
+		err = d.SetTime(name, modTime)
+	}
+	info, lerr := d.Lstat(name)
+	if lerr == nil {
+		kept = info.ModTime()
+	}
+	rerr := d.Remove(name)
+	return kept, cmp.Or(err, lerr, rerr)
 }
 
 // Flush flushes the names in the directory to the disk. It does nothing on Windows, which has no call for that.

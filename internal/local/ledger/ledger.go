@@ -4,6 +4,7 @@ package ledger
 import (
 	"bufio"
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type Record struct {
 	URL      string    `json:"url"`                // the source; urls.KeyOf returns its key
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
+	Told     time.Time `json:"told,omitzero"`      // the server's, if the disk made another time of it
 	Sum      string    `json:"sum,omitempty"`      // "sha256:hex"
 	Verified string    `json:"verified,omitempty"` // what the digest was compared with
 	Checked  time.Time `json:"checked,omitzero"`   // when it was compared
@@ -64,8 +66,8 @@ func (r Record) Local() string {
 	return r.Path
 }
 
-// about reports whether r matches the file that item names and info describes, and whether its time is not before
-// newest.
+// about reports whether r matches the file that item names and info describes, and whether the server's time was not
+// before newest.
 func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
 	same := r.Size == info.Size() && localfile.SameTime(r.Modified, info.ModTime())
 	if r.Local() != item.Path || !same {
@@ -76,7 +78,7 @@ func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 	}
 	key := urls.KeyOf(r.URL)
 	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.Key() == key }) &&
-		(item.Size == nil || *item.Size == r.Size) && !newest.After(r.Modified)
+		(item.Size == nil || *item.Size == r.Size) && !newest.After(cmp.Or(r.Told, r.Modified))
 }
 
 // Ledger records the verified files of an output directory. The record of a file is on the disk before the file gets
@@ -89,6 +91,8 @@ type Ledger struct {
 	root    *os.Root
 	names   []string // names for the run's own ledger: the second is used if the first is not trusted
 	Ignored []string // names of ledgers that are not trusted
+	broken  error    // why the run's own ledger cannot be written; nil if it can
+	open777 *bool    // the disk shows every file as writable for all: see modeless
 
 	mu    sync.Mutex
 	files []*os.File        // all ledgers, for reading
@@ -113,9 +117,12 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
 		failed := l.use(n)
-		if errors.Is(failed, errForeign) {
+		switch {
+		case errors.Is(failed, errForeign):
 			l.Ignored = append(l.Ignored, n)
-		} else {
+		case slices.Contains(l.names, n) && failed != nil: // some mounts open no file that they are still writing
+			l.broken = failed
+		default:
 			err = cmp.Or(err, failed)
 		}
 	}
@@ -127,12 +134,19 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 
 // use opens and reads a ledger. If it has a name of the run's own ledger, it becomes that.
 func (l *Ledger) use(name string) error {
-	flag := os.O_RDONLY
-	mine := l.own == nil && slices.Contains(l.names, name)
+	var f *os.File
+	var err error
+	mine := l.own == nil && l.broken == nil && slices.Contains(l.names, name)
 	if mine {
-		flag = os.O_RDWR | os.O_APPEND
+		f, err = l.open(name, os.O_RDWR|os.O_APPEND)
+		if err != nil && !errors.Is(err, errForeign) && !errors.Is(err, fs.ErrNotExist) { // it may still be read
+			l.broken = err
+			mine = false
+		}
 	}
-	f, err := open(l.root, name, flag)
+	if !mine {
+		f, err = l.open(name, os.O_RDONLY)
+	}
 	if err != nil {
 		return err
 	}
@@ -144,10 +158,10 @@ func (l *Ledger) use(name string) error {
 	}
 	info, serr := f.Stat()
 	if err == nil && serr == nil && info.Size() > end { // a killed run left an unfinished line
-		_, err = f.WriteString("\n")
-		if err == nil {
-			end, err = l.load(n, end, nil)
+		if _, l.broken = f.WriteString("\n"); l.broken != nil {
+			return nil
 		}
+		end, err = l.load(n, end, nil)
 	}
 	l.own = f
 	l.mine = n
@@ -159,49 +173,83 @@ func (l *Ledger) use(name string) error {
 // records nothing.
 func (l *Ledger) begin(create bool) error {
 	for _, name := range l.names {
-		if l.own != nil {
+		if l.own != nil || l.broken != nil {
 			break
 		}
 		var err error
+		created := false
 		if create {
-			err = touch(l.root, name)
+			created, err = touch(l.root, name)
 		}
 		if err == nil {
 			err = l.use(name)
+		}
+		if created && errors.Is(err, errForeign) {
+			_ = l.root.Remove(name)
+			l.broken = errGiven
 		}
 		absent := errors.Is(err, fs.ErrNotExist) && !create
 		if err != nil && !absent && !errors.Is(err, errForeign) {
 			return localfile.Failure(name, "the ledger cannot be used", err)
 		}
 	}
+	if create && l.broken != nil {
+		return localfile.Failure(l.names[0], "the ledger cannot be written", l.broken)
+	}
 	return nil
 }
 
 // touch creates an empty file unless the file exists.
-func touch(root *os.Root, name string) error {
+func touch(root *os.Root, name string) (created bool, err error) {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	}
-	return f.Close()
+	return true, f.Close()
 }
 
 var errForeign = errors.New("not believed")
 
-// open opens a regular file that this user owns and no other user may write to. For any other file the error is
-// errForeign.
-func open(root *os.Root, name string, flag int) (*os.File, error) {
-	info, err := root.Lstat(name)
-	if err == nil && (!info.Mode().IsRegular() || !disk.Alone(info)) {
+// errGiven means that a file that this user has created belongs to another one at once.
+var errGiven = errors.New("the disk gives new files to another user: mount it with uid= of this one")
+
+// probeMode is the mode that modeless gives a file; a test changes it.
+var probeMode fs.FileMode = 0o600
+
+// modeless reports whether the disk shows every file as writable for all users, whatever mode a file is given, as a
+// mount of FAT may. There a ledger's mode says nothing, and whoever can write to the ledger can write to the files as
+// well. It makes a file to find out, and removes it again.
+func (l *Ledger) modeless() bool {
+	if l.open777 != nil {
+		return *l.open777
+	}
+	l.open777 = new(bool)
+	name := ".ftpfetch-mode-" + rand.Text()
+	f, err := l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, probeMode)
+	if err != nil {
+		return false
+	}
+	info, err := f.Stat()
+	_ = f.Close()
+	_ = l.root.Remove(name)
+	*l.open777 = err == nil && disk.Ours(info) && !disk.Alone(info)
+	return *l.open777
+}
+
+// open opens a regular file that this user owns and no other user may write to, as far as the disk knows. For any other
+// file the error is errForeign.
+func (l *Ledger) open(name string, flag int) (*os.File, error) {
+	info, err := l.root.Lstat(name)
+	if err == nil && (!info.Mode().IsRegular() || !disk.Ours(info) || !disk.Alone(info) && !l.modeless()) {
 		err = errForeign
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.OpenFile(name, flag|disk.NoWait, 0)
+	f, err := l.root.OpenFile(name, flag|disk.NoWait, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -283,8 +331,11 @@ func (l *Ledger) Add(r Record) error {
 	line := printable.JSON(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.begin(true); err != nil {
+		return err
+	}
 	l.added = append(l.added, line...)
-	return l.begin(true)
+	return nil
 }
 
 // Flush writes the added records and flushes them to the disk. After an error any of them may be on the disk.
@@ -297,7 +348,10 @@ func (l *Ledger) Flush() error {
 		l.mu.Unlock()
 		return nil
 	}
-	_, err := own.Write(lines)
+	err := disk.Do("append", own.Name(), func() error {
+		_, err := own.Write(lines)
+		return err
+	})
 	if err != nil { // the error may have come in the middle of a line
 		l.added = []byte("\n")
 	}

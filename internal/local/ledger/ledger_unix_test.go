@@ -104,3 +104,27 @@ func TestLedgerForeignFile(t *testing.T) {
 		}
 	}
 }
+
+// TestLedgerModes opens a ledger that others may write to. It counts only where the disk gives every file such a mode.
+func TestLedgerModes(t *testing.T) {
+	for _, modeless := range []bool{false, true} {
+		r := newRoom(t)
+		r.add(r.open(Name), "f", 1)
+		must.Do(t, os.Chmod(filepath.Join(r.dir, Name), 0o777))
+		probeMode = 0o600
+		if modeless {
+			probeMode = 0o777
+		}
+		t.Cleanup(func() { probeMode = 0o600 })
+		was := syscall.Umask(0)
+		l := r.open(Name)
+		syscall.Umask(was)
+		r.has(l, "f", 1, modeless)
+		if (len(l.Ignored) > 0) == modeless {
+			t.Errorf("%v: ignored are %q", modeless, l.Ignored)
+		}
+		if left, _ := filepath.Glob(filepath.Join(r.dir, ".ftpfetch-mode-*")); len(left) > 0 {
+			t.Errorf("%q is left", left)
+		}
+	}
+}

@@ -26,7 +26,7 @@ var goos = runtime.GOOS // tests change it
 // own matches the names that this program reserves for its own files. No download gets such a name. Files of a
 // directory, such as ledgers, the trash, slots and lists, begin with ".ftpfetch-"; files beside a target end in one of
 // the suffixes. Windows also gives the former short names, and some file systems drop dots and spaces at the end.
-var own = lazy.Regexp(`(?i)^\.ftpfetch-|^ftpfet~|\.ftpfetch\.(part|json~?|bad)[. ]*$`)
+var own = lazy.Regexp(`(?i)^\.ftpfetch-|^ftpfet~|\.ftpfetch\.(part|json~?|next|bad)[. ]*$`)
 
 // device matches the names of devices on Windows, which may have superscript digits and any extension.
 var device = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
@@ -100,22 +100,31 @@ func IsReport(ctx context.Context, path string, info fs.FileInfo) error {
 }
 
 // mostName is how many bytes a name may have so that the longest suffix still fits. Systems allow names of 255 bytes or
-// UTF-16 code units, and no name has more code units than bytes.
-const mostName = 255 - len(".ftpfetch.json~")
+// UTF-16 code units, and no name has more code units than bytes. Some disks allow less: those that encrypt names at least
+// 140 bytes, for which shortName is.
+const (
+	mostName  = 255 - len(".ftpfetch.part")
+	shortName = 140 - len(".ftpfetch.part")
+)
 
 // Beside returns the stem of the names beside a file, before ".ftpfetch": its name and who or, if that is too long, its
 // start and a hash.
-func Beside(name, who string) string {
+func Beside(name, who string) string { return beside(name, who, mostName) }
+
+// ShortBeside is Beside for a disk on which that is too long.
+func ShortBeside(name, who string) string { return beside(name, who, shortName) }
+
+func beside(name, who string, most int) string {
 	stem := name
 	if who != "" {
 		stem += "~" + who
 	}
-	if len(stem) <= mostName {
+	if len(stem) <= most {
 		return stem
 	}
 	sum := sha256.Sum256([]byte(stem))
 	hash := "~" + hex.EncodeToString(sum[:8])
-	stem = stem[:mostName-len(hash)]
+	stem = stem[:most-len(hash)]
 	if utf8.ValidString(name) {
 		stem = strings.ToValidUTF8(stem, "") // drop an incomplete character at the end
 	}
