@@ -79,6 +79,7 @@ type Conn struct {
 	listener     net.Listener // active mode: where the server connects to next
 	final        *Reply       // of the transfer, if it came in place of the preliminary one
 	advanceReply *Reply       // to the command that Advance sent, if it came before the final one
+	left         leaving
 
 	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
 	conn    net.Conn
