@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/rules/must"
 	"example.com/ftpfetch/testserver"
@@ -236,5 +237,35 @@ func TestToFromAnotherSource(t *testing.T) {
 	}
 	if buffer.String() != body || read(t, file.Name()) != body {
 		t.Error("the contents are not the source's")
+	}
+}
+
+// To refuses the fields that only concern files, and all functions a digest that is none.
+func TestToRefusesWhatItIgnores(t *testing.T) {
+	k := newKit(t, map[string]string{"/f": "contents"})
+	root := must.Get(os.OpenRoot(k.dir))(t)
+	defer root.Close()
+	for name, o := range map[string]Options{
+		"Root": {Root: root}, "Existing": {Existing: Skip}, "Segments": {Segments: 2},
+		"Commit": {Commit: func(Result) error { return nil }},
+	} {
+		if _, err := To(t.Context(), k.c, k.url("/f"), io.Discard, &o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, sum := range []digest.Sum{
+		{Algorithm: "SHA256"}, {Algorithm: "x", Digest: []byte{1}}, {Algorithm: "\x00"}, {Algorithm: "md5", Digest: []byte{1}}, {Algorithm: "sha256"}, {Digest: []byte{1}},
+	} {
+		o := Options{Sum: sum}
+		_, to := To(t.Context(), k.c, k.url("/f"), io.Discard, &o)
+		_, file := k.get("/f", o)
+		for _, err := range []error{to, file} {
+			if err == nil || !strings.Contains(err.Error(), "digest.Parse") {
+				t.Errorf("%q: %v", sum.Algorithm, err)
+			}
+		}
+	}
+	if k.Connections() > 0 {
+		t.Errorf("%d connections", k.Connections())
 	}
 }

@@ -3,6 +3,7 @@ package download
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -56,15 +57,39 @@ func Get(ctx context.Context, url, path string, o *Options) (Result, error) {
 }
 
 // To retrieves the file that u names and writes it to w as it arrives: after an error w may hold the start of the file. It
-// does not close w. o may be nil; its fields about local files do not apply. To retries a failure that may pass from the
+// does not close w. o may be nil. To refuses its fields that only concern files: Root, Existing, Segments and Commit. It retries a failure that may pass from the
 // byte where it stopped, if the server can restart there. It compares a digest at the end, when w has everything.
 func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
 	j, err := o.job(src, u)
+	if err == nil {
+		err = o.unused()
+	}
 	if err != nil {
 		return Result{}, err
 	}
 	r, err := fetch.To(ctx, j, w, "")
 	return Result(r), err
+}
+
+// unused returns an error if o has a field that applies to local files only.
+func (o *Options) unused() error {
+	if o == nil {
+		return nil
+	}
+	name := ""
+	switch {
+	case o.Root != nil:
+		name = "Root"
+	case o.Existing != "":
+		name = "Existing"
+	case o.Segments != 0:
+		name = "Segments"
+	case o.Commit != nil:
+		name = "Commit"
+	default:
+		return nil
+	}
+	return fmt.Errorf("To writes to a Writer and saves no file, so Options.%s has no effect: leave it out", name)
 }
 
 func (o *Options) root() *os.Root {

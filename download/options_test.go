@@ -18,7 +18,7 @@ func TestOptionsArePassedOn(t *testing.T) {
 	all := reflect.ValueOf(Options{
 		Existing: Newer, NoResume: true, Verify: true,
 		Retries: 1, Segments: 2,
-		Size: new(int64), Sum: digest.Sum{Algorithm: "md5"}, Limit: rate.NewLimiter(1, 1),
+		Size: new(int64), Sum: digest.Sum{Algorithm: "md5", Digest: make([]byte, 16)}, Limit: rate.NewLimiter(1, 1),
 	})
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[fetch.Options]()) {
 		if f.Anonymous {

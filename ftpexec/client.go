@@ -30,7 +30,7 @@ const (
 	defaultConnectTimeout = 30 * time.Second
 	defaultTimeout        = 60 * time.Second
 	defaultRateTime       = 30 * time.Second
-	defaultMaxIdle        = 2
+	defaultMaxIdle        = 8
 	idleTimeout           = 60 * time.Second // how long the Client keeps an idle connection
 	idleAdmitted          = time.Second      // the same with Admit
 	// how long after Admit a connection takes further work
@@ -68,10 +68,13 @@ type Client struct {
 	// MinRateTime is the time over which MinRate is averaged; 0 means 30 seconds.
 	MinRateTime time.Duration
 
-	// MaxIdle is the number of idle connections that the Client keeps to each server, for a minute, for later calls
-	// (RFC 1738 section 3.2.5). 0 means 2; with a negative number every call opens its own connection. It should be the
-	// number of files that the program retrieves at the same time. A program that needs no more from a server calls
-	// CloseIdleConnections.
+	// MaxIdle is how many connections to each server stay open, logged in, while no call uses them. A later call with the
+	// same login takes one of them (RFC 1738 section 3.2.5). 0 means 8. With a negative number every call opens a
+	// connection of its own and closes it at its end. Connections in use do not count: six goroutines that retrieve file
+	// after file log in six times, and a program with more than eight should set the number.
+	//
+	// A server sees as many connections as calls run at once, and after them up to MaxIdle for a minute, then QUIT. If
+	// it allows only a few for each address, MaxConns sets that limit. CloseIdleConnections closes the idle ones at once.
 	MaxIdle int
 	// MaxConns is the maximum number of connections to one server, idle ones included. 0 means no limit. A call that
 	// finds all of them in use waits for one, in the order of the calls, or until ctx ends. A Response holds its

@@ -51,7 +51,7 @@ var (
 	// 550 or 450, or RETR with 551 or 425 after SIZE was refused.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
 	// ErrNoRestart means that REST was refused, that a server with that name accepts REST and ignores it, that nothing
-	// shows where it begins, or an offset in ASCII type.
+	// shows where it begins, an offset beyond the end of the file, or an offset in ASCII type.
 	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
 	// ErrTooMany is joined with the error of the refused step. It also stands for a 421 before the login is complete.
 	ErrTooMany = errors.New("too many connections for the server")
@@ -86,8 +86,8 @@ var (
 	errNoHash      = fmt.Errorf("no digest from the server%.0w", errors.ErrUnsupported)
 	errOtherServer = errors.New("the URL names another server or login than the first one")
 	// The caller has passed nil.
-	errNoURL     = errors.New("ftpexec: no URL")
-	errNoContext = errors.New("ftpexec: no context")
+	errNoURL     = &Error{Op: "open", Err: errors.New("ftpexec: no URL")}
+	errNoContext = &Error{Op: "open", Err: errors.New("ftpexec: no context: write context.Background()")}
 
 	// A URL names a directory where a file is needed, or the other way round; see [about].
 	errIsDirectory  = &Error{Op: "open", Err: ErrIsDirectory, Hint: "use List for a directory"}
@@ -170,7 +170,10 @@ func (e *Error) Error() string {
 	case errors.Is(e.Err, ErrProtocol) && e.Op != "connect":
 		s = e.Op + ": " + s
 	}
-	s = e.URL + ": " + printable.Line(s)
+	s = printable.Line(s)
+	if e.URL != "" {
+		s = e.URL + ": " + s
+	}
 	switch {
 	case e.Code != 0:
 		s += " (" + printable.Line(cut(e.Reply)) + ")"

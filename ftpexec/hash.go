@@ -23,15 +23,33 @@ var hashCommands = map[string]string{
 	"crc32":  "4 CRC32 XCRC",
 }
 
+// hashNamed returns what hashCommands has for an algorithm, in any of its usual spellings, or nil.
+func hashNamed(algorithm string) []string {
+	name := strings.NewReplacer("-", "", "_", "", "/", "").Replace(strings.ToLower(algorithm))
+	if size, ok := strings.CutPrefix(name, "sha2"); ok && len(size) == 3 {
+		name = "sha" + size
+	}
+	if how := hashCommands[name]; how != "" {
+		return strings.Fields(how)
+	}
+	return nil
+}
+
 // Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
-// XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32". The digest is in binary. The error is
-// [errors.ErrUnsupported] if the server's FEAT offers no command for the algorithm or the reply contains no digest. A
-// server reads the whole file before it replies, so Client.Timeout must be long enough for that.
+// XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32", in any case, with or without a hyphen (SHA-256).
+// The digest is in binary. The error is [errors.ErrUnsupported] if no FTP command computes a digest of that algorithm,
+// the server's FEAT offers none of these commands, or the reply contains no digest. A server reads the whole file before
+// it replies, so Client.Timeout must be long enough for that.
 func (c *Client) Hash(
 	ctx context.Context, u *urlparse.URL, algorithm string,
 ) (digest []byte, err error) {
 	if u != nil && u.IsDir() {
 		return nil, about(u, errIsDirectory)
+	}
+	how := hashNamed(algorithm)
+	if u != nil && how == nil {
+		err := fmt.Errorf("%w: no FTP command computes %q", errNoHash, cut(algorithm))
+		return nil, &Error{Op: "HASH", URL: u.Redacted(), Err: err}
 	}
 	s, err := c.take(ctx, u)
 	if err != nil {
@@ -41,7 +59,7 @@ func (c *Client) Hash(
 	q := &question{url: u, typ: typeOf(u), asks: facts(u)}
 	err = s.ask(ctx, q, func(r *run) error {
 		if q.gone == nil {
-			digest, err = r.hash(algorithm)
+			digest, err = r.hash(algorithm, how)
 		}
 		return err
 	})
@@ -49,12 +67,7 @@ func (c *Client) Hash(
 }
 
 // hash asks for a digest of the file. The file's directory must be the working directory.
-func (r *run) hash(algorithm string) ([]byte, error) {
-	how := strings.Fields(hashCommands[algorithm])
-	if how == nil {
-		err := fmt.Errorf("%w: no FTP command computes %q", errNoHash, algorithm)
-		return nil, &Error{Op: "HASH", URL: r.url.Redacted(), Err: err}
-	}
+func (r *run) hash(algorithm string, how []string) ([]byte, error) {
 	if r.features == nil {
 		reply, err := r.command(Command{Verb: "FEAT"})
 		if err != nil {

@@ -60,7 +60,7 @@ func (x *exchange) count(users, open int) {
 	if open > 0 && x.total > 0 && x.open > x.total-x.free {
 		x.wrong = append(x.wrong, fmt.Sprintf("%d connections, and only %d were admitted", x.open, x.total-x.free))
 	}
-	if open > 0 && x.open > max(x.max, x.users) {
+	if open > 0 && x.open > x.max+x.users {
 		x.wrong = append(x.wrong, fmt.Sprintf("%d connections for %d users, with MaxIdle %d", x.open, x.users, x.max))
 	}
 }
@@ -128,7 +128,7 @@ func TestPool(t *testing.T) {
 		open  int // in the end
 	}{
 		{"none", -1, []string{"/a/f", "/a/g"}, 2, 0},
-		{"by default", 0, []string{"/a/f", "/a/g", "user@/a/f", "user:pass@/a/f", "/a/f"}, 4, 2},
+		{"by default", 0, []string{"/a/f", "/a/g", "user@/a/f", "user:pass@/a/f", "/a/f"}, 3, 3},
 		{"files", 1, []string{"/a/f", "/a/g", "/c/i"}, 1, 1},
 		{"everything", 2, []string{"/a/f", "/a/", "?/a/g", "/a/missing", "/missing/f", "/k"}, 1, 1},
 		{"logins", 1, []string{"/a/f", "user@/a/f", "/a/f"}, 3, 1},

@@ -31,7 +31,8 @@ type Request struct {
 	//
 	// Some servers accept REST and send the file from its first byte. So the first request with an offset on a
 	// connection asks for the last byte of the file first, after which the file must end; that takes four round trips,
-	// or five under TLS. Without the file's size there is no such proof, and the request fails with [ErrNoRestart].
+	// or five under TLS. Without the file's size there is no such proof, and the request fails with [ErrNoRestart]. It
+	// does so too if the file is shorter than Offset. At an Offset of just the size, Body is empty.
 	Offset int64
 	// Size is the size of the file, from a listing, for that proof. If the server gives another size, the request fails
 	// with [ErrChanged]. 0 means that the caller does not know it.
@@ -52,7 +53,14 @@ type Response struct {
 	// 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete and, if
 	// Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
 	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can; its method
-	// CopyTo(*os.File, int64) (int64, error) does so for some of the bytes. The caller must close Body. Closing it early closes the connection. Read returns an [fs.ErrClosed] after Close.
+	// CopyTo(*os.File, int64) (int64, error) does so for some of the bytes. The caller must close Body. Read returns
+	// an [fs.ErrClosed] after Close.
+	//
+	// Close before the end keeps the connection, if it can, for a later call: it reads what is left if that is at most
+	// 256 KiB and comes within a second, or else closes the data connection. The later call then takes the server's
+	// reply. If that does not come within two seconds, or is not clear, the call opens a new connection, and from then
+	// on Close closes the connection of a transfer to this server that is not complete. Close does so too while another
+	// goroutine is in a Read, which it ends, and if MaxIdle is negative.
 	Body io.ReadCloser
 
 	// the size of the whole file in bytes; -1 if the server did not give it, and in ASCII type
@@ -76,6 +84,7 @@ type body struct {
 	progress time.Time    // when a copy without a buffer last brought bytes
 	gathered *net.TCPConn // from which CopyTo waits for small bytes at a time; nil if it does not
 
+	busy sync.Mutex  // held while a call reads
 	over atomic.Bool // err is set
 	mu   sync.Mutex  // guards err against Close
 	err  error       // how the body ended: io.EOF or an *Error; nil if it has not
@@ -85,6 +94,8 @@ func (b *body) Read(p []byte) (int, error) {
 	if err := b.ended(); err != nil || len(p) == 0 {
 		return 0, err
 	}
+	b.busy.Lock()
+	defer b.busy.Unlock()
 	if b.gathered != nil {
 		tcp.Gather(b.gathered, 1)
 		b.gathered = nil
@@ -284,7 +295,7 @@ func (b *body) fail(err error) {
 
 // Close ends the transfer, if it is not complete. Any goroutine may call it.
 func (b *body) Close() error {
-	if !b.over.Load() {
+	if !b.over.Load() && !b.leave() {
 		b.conn.Abandon(errClosed) // makes a Read that holds the lock return
 	}
 	b.mu.Lock()
@@ -296,6 +307,28 @@ func (b *body) Close() error {
 		b.err = fs.ErrClosed
 	}
 	return nil
+}
+
+// leave ends the transfer, if that may keep the connection, and gives the session back. Another call receives the final
+// reply.
+func (b *body) leave() bool {
+	if !b.busy.TryLock() { // a Read waits for data
+		return false
+	}
+	defer b.busy.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.run
+	if b.err != nil || r.once || r.ctx.Err() != nil || r.conn.Err() != nil || r.known().unsettled {
+		return false
+	}
+	left := int64(-1)
+	if b.size >= 0 {
+		left = b.size - b.n
+	}
+	r.conn.Leave(left)
+	b.end(r.failure(step{Command: r.goal.op}, errClosed))
+	return true
 }
 
 var errClosed = fmt.Errorf("body closed before its end%.0w", fs.ErrClosed)
@@ -404,6 +437,8 @@ func (b *body) socketTo(file *os.File) *net.TCPConn {
 // stride is one step of a copy: it takes the bytes that have come before it waits for more. The transfer has stalled if
 // no byte has come by the end of a stride that began after the stall timeout.
 func (b *body) stride(file *os.File, conn *net.TCPConn, most int64) (int64, error) {
+	b.busy.Lock()
+	defer b.busy.Unlock()
 	left := b.wire.Patience() - time.Since(b.progress)
 	b.wire.ExtendBy(min(slice, max(left, lastLook)))
 	began := time.Now()

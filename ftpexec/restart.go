@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -65,6 +66,23 @@ func (r *run) prove() error {
 	r.advanced = false
 	r.file = question{url: r.url, info: untold(r.url)}
 	r.queue = steps(r.url, r.course(false))
+	return nil
+}
+
+// beginsWithin returns an error if the offset is beyond the end of the file. What servers do then differs: some refuse
+// REST or RETR, others send nothing, and say that this was all.
+func (r *run) beginsWithin() error {
+	at := r.goal.offset
+	if at == 0 || r.goal.compares {
+		return nil
+	}
+	if err := r.runTo("SIZE"); err != nil {
+		return err
+	}
+	if size := r.file.info.Size; size >= 0 && at > size && r.known().counts != "150" {
+		has := printable.Count(size, "byte", "bytes")
+		return noRestart(r.url, at, fmt.Errorf("%w: the file has %s", ErrNoRestart, has))
+	}
 	return nil
 }
 

@@ -79,6 +79,9 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 
 // retrieve starts the transfer at the end of the plan.
 func (r *run) retrieve() (*Response, error) {
+	if err := r.beginsWithin(); err != nil {
+		return nil, err
+	}
 	data, conn, err := r.library.retrieve(r)
 	if err == nil {
 		err = conn.Wait()
@@ -156,6 +159,8 @@ func (c *Client) validate(u *urlparse.URL, g goal) error {
 		return err
 	case c.MaxConns < 0:
 		err = errors.New("MaxConns is negative: write a number of connections, or 0 for no limit")
+	case min(c.Timeout, c.ConnectTimeout, c.MinRateTime) < 0:
+		err = errors.New("a time is negative (Timeout, ConnectTimeout, MinRateTime): write 0 for the default")
 	case c.Active && c.Proxy != nil && c.Proxy(u.Address()) != nil:
 		err = fmt.Errorf("%w: a proxy cannot accept connections", errActive)
 	case u.IsDir() && !g.listing && g.asks == nil:
@@ -202,6 +207,9 @@ func (r *run) adapt(err error, reused bool) bool {
 // adaptToReplies is the part of adapt for errors that replies show.
 func (r *run) adaptToReplies(err error, reused bool) bool {
 	switch {
+	case errors.Is(err, wire.ErrUnsettled):
+		r.learn(isUnsettled)
+		r.conn.Note("the server did not end the last transfer, which was left: trying again on a new connection")
 	case errors.Is(err, errPASSDue):
 		r.learn(func(h *habits) { h.wantsPASS = true })
 		r.conn.Note(errPASSDue.Error() + ": trying again with PASS")
@@ -252,6 +260,8 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 		if err := r.connect(h.sequential); err != nil {
 			return err
 		}
+	} else if err := r.conn.Settle(!h.sequential && !r.oneByOne); err != nil {
+		return err
 	}
 	r.port = 0
 	r.file = question{url: r.url, info: untold(r.url), other: -1}

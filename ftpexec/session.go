@@ -86,7 +86,7 @@ func (s *session) close() {
 	switch {
 	case s.conn == nil:
 		return
-	case s.conn.Err() == nil:
+	case s.conn.Err() == nil && !s.conn.Unsettled():
 		s.conn.Quit()
 	default:
 		s.conn.Close()
@@ -219,6 +219,8 @@ type habits struct {
 	listed     bool // that way has listed something
 	noMLST     bool // it does not know MLST
 	abrupt     bool // it ends data under TLS without close_notify
+	// its replies after a transfer that was left are not clear, or it ends the connection then
+	unsettled bool
 	// it, or one of the servers behind its name, has accepted REST and sent a file from its first byte
 	ignoresREST bool
 	wantsPASS   bool      // it refuses commands until PASS, even after a 230 to USER
@@ -282,6 +284,7 @@ func (s *session) learn(change func(*habits)) {
 }
 
 func isLate(h *habits)       { h.late = true }
+func isUnsettled(h *habits)  { h.unsettled = true }
 func isSequential(h *habits) { h.sequential = true }
 func hasNoEPSV(h *habits)    { h.noEPSV = true }
 
@@ -340,14 +343,15 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	return s, nil
 }
 
-// put takes back a session of take. It keeps the connection if it can serve another URL and there is room.
+// put takes back a session of take. It keeps the connection if it can serve another URL and fewer than MaxIdle are
+// idle.
 func (c *Client) put(s *session) {
 	keep := idleTimeout
 	if c.Admit != nil {
 		keep = min(idleAdmitted, admittedTime-time.Since(s.since))
 	}
 	c.mu.Lock()
-	room := len(s.host.idle)+s.host.busy <= c.maxIdle() && s.host.overdue == 0
+	room := len(s.host.idle) < c.maxIdle() && s.host.overdue == 0
 	if s.usable() && (!s.lost || s.home != "") && room && keep > 0 {
 		if s.end == nil {
 			s.end = time.AfterFunc(keep, func() { c.expire(s) })

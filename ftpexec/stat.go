@@ -49,10 +49,17 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 // StatAll sends SIZE and MDTM for a file in image type, and only MDTM for a file in ASCII type. If the server refuses
 // all commands about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
 // URL may also name a directory. Otherwise a field that the server does not give is unknown, as with [Client.Stat]. A
-// refused CWD yields [ErrRefused] for the files of that directory. After all these errors the iteration goes on. Any
-// other error ends it. With an error the Entry is zero.
+// refused CWD yields [ErrRefused] for the files of that directory. A nil URL yields an error. After all these errors the
+// iteration goes on. Any other error, such as a lost connection, ends it: the URLs after that one were not asked about,
+// and may be passed to another StatAll. With an error the Entry is zero.
 func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		for len(urls) > 0 && urls[0] == nil {
+			if !yield(Entry{}, errNoURL) {
+				return
+			}
+			urls = urls[1:]
+		}
 		if len(urls) == 0 {
 			return
 		}
@@ -121,7 +128,7 @@ func inquire(
 	first *urlparse.URL, rest []*urlparse.URL, last *question,
 ) (asks []*question, _ error) {
 	for _, u := range rest[:min(len(rest), maxBatch)] {
-		err := errNoURL
+		var err error = errNoURL
 		if u != nil {
 			err = u.Check()
 		}

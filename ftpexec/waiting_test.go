@@ -134,8 +134,10 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 			t.Errorf("a server that is full with others: got %v after %d connections, want ErrTooMany after 1", err, other.Connections())
 		}
 		for name, call := range everyCall(c, file, parse(t, s.URL("/a/"))) {
-			given := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: file}))(t)
-			given.Body.Close() // and with it the connection
+			ctx, cancel := context.WithCancel(t.Context())
+			given := must.Get(c.Do(ctx, &ftpexec.Request{URL: file}))(t)
+			cancel() // which closes the connection
+			given.Body.Close()
 			if err := call(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -153,7 +155,10 @@ func TestEndOfAWait(t *testing.T) {
 		c, s := forgetful(t, network, 1, tooMany, time.Minute)
 		c.MaxConns = 1
 		u := parse(t, s.URL("/a/f"))
-		must.Get(c.Do(t.Context(), &ftpexec.Request{URL: u}))(t).Body.Close()
+		given, hangUp := context.WithCancel(t.Context())
+		r := must.Get(c.Do(given, &ftpexec.Request{URL: u}))(t)
+		hangUp()
+		r.Body.Close()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, why)
 		defer cancel()
 		_, err := read(ctx, c, u)

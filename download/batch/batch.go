@@ -43,8 +43,8 @@ type Options struct {
 	// Ledger is the name of a file under Each.Root in which Run records the verified files, or "". It must begin with
 	// ".ftpfetch-ledger". Run reads all files with such names.
 	Ledger string
-	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run ignores
-	// the fields Size, Sum, Events and Commit and sets its own. If no file is waiting, the connections that are free help
+	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run refuses the
+	// fields Size and Sum, which each Item has, and Events and Commit, in whose place Options.Events tells of all files. If no file is waiting, the connections that are free help
 	// with the files under way, until each has its Segments or PerHost is reached; Jobs does not limit them. A file with
 	// several URLs is then fetched from several servers at once.
 	Each download.Options
@@ -217,6 +217,10 @@ func (o *Options) check(src download.Source) error {
 		(path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
 		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
 			ledger.Name)
+	}
+	if e := &o.Each; e.Size != nil || e.Sum.Algorithm != "" || e.Events != nil || e.Commit != nil {
+		return errors.New("Options.Each has a Size, Sum, Events or Commit, which has no effect: " +
+			"Size and Sum belong into the Item of a Task, and Options.Events tells of all files")
 	}
 	return optionsOf(o.Each, manifest.Item{}).Check()
 }

@@ -1,7 +1,9 @@
 package ftpfs_test
 
 import (
+	"archive/zip"
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -132,12 +134,12 @@ func TestFSSeekFar(t *testing.T) {
 	}{
 		{"in order", []int{0, 100, 200}, 1, 0},
 		{"a short way ahead", []int{0, 256 << 10, 512 << 10}, 1, 0},
-		// With REST one transfer more proves that the server begins there.
-		{"a long way ahead", []int{0, 300 << 10}, 3, 1},
-		{"back", []int{1 << 20, 0}, 3, 1},
-		{"to the end and back", []int{2<<20 - 10, 0}, 3, 0}, // the first transfer is over
-		{"near the end and back", []int{2<<20 - 200<<10, 0}, 3, 0},
-		{"near the end again and again", []int{2<<20 - 200<<10, 0, 2<<20 - 100<<10, 2<<20 - 10}, 5, 1}, // one proof for a connection
+		// With REST one transfer more proves that the server begins there, once for a connection.
+		{"a long way ahead", []int{0, 300 << 10}, 3, 0},
+		{"back", []int{1 << 20, 0}, 2, 0},
+		{"to the end and back", []int{2<<20 - 10, 0}, 2, 0}, // the first transfer is over
+		{"near the end and back", []int{2<<20 - 200<<10, 0}, 2, 0},
+		{"near the end again and again", []int{2<<20 - 200<<10, 0, 2<<20 - 100<<10, 2<<20 - 10}, 3, 0},
 	} {
 		if _, err := d.Stat("f"); err != nil { // there is a connection
 			t.Fatal(err)
@@ -211,10 +213,9 @@ func TestFSTruncated(t *testing.T) {
 	}
 }
 
-// Close of a file with few bytes left keeps the connection: five ranges of a small file take one connection. Each range
-// of a large file takes its own. Close waits for one second for a rest that does not come.
+// Close keeps the connection: five ranges of a file take one, whether few bytes are left or many. Close waits for one second for a rest that does not come.
 func TestFSCloseEarly(t *testing.T) {
-	for _, tt := range []struct{ size, connections int }{{1000, 1}, {200 << 10, 1}, {8 << 20, 5}} {
+	for _, tt := range []struct{ size, connections int }{{1000, 1}, {200 << 10, 1}, {8 << 20, 1}} {
 		contents := strings.Repeat("c", tt.size)
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": contents}})
 		d := openFS(t, new(ftpexec.Client), s.URL("/"))
@@ -391,4 +392,117 @@ func TestFSEndAfterAnotherTry(t *testing.T) {
 	if got, err := io.ReadAll(f); string(got) != contents || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
+}
+
+// Members of an archive are read four at once: the file takes four connections, and later members no more. Each read
+// goes on where one before it has stopped, without another transfer.
+func TestFSArchive(t *testing.T) {
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	random := rand.New(rand.NewPCG(1, 1))
+	members := map[string]string{}
+	for i := range 50 {
+		name := fmt.Sprint("member", i)
+		contents := make([]byte, 300<<10)
+		for i := range contents {
+			contents[i] = byte(random.Uint32())
+		}
+		members[name] = string(contents)
+		must.Get(must.Get(z.Create(name))(t).Write(contents))(t)
+	}
+	must.Do(t, z.Close())
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": archive.String()}})
+	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/")), "f")
+	r := must.Get(zip.NewReader(f, int64(archive.Len())))(t)
+	random.Shuffle(len(r.File), func(i, j int) { r.File[i], r.File[j] = r.File[j], r.File[i] })
+	read := func(files []*zip.File) {
+		next := make(chan *zip.File)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for m := range next {
+					in, err := m.Open()
+					var got []byte
+					if err == nil {
+						got, err = io.ReadAll(in)
+					}
+					if err != nil || string(got) != members[m.Name] {
+						t.Errorf("%s: %d bytes, %v", m.Name, len(got), err)
+					}
+				}
+			})
+		}
+		for _, m := range files {
+			next <- m
+		}
+		close(next)
+		all.Wait()
+	}
+	read(r.File)
+	if n := s.Connections(); n > 4 {
+		t.Errorf("%d connections for 4 members at once", n)
+	}
+}
+
+// Calls of ReadAt run at once: each waits for the server, and they all get their bytes in the time of one. Ranges that
+// follow each other share a transfer.
+func TestFSReadAtAtOnce(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB
+	for _, tt := range []struct {
+		name             string
+		apart            int64
+		most             int
+		conns, transfers int // at most
+	}{
+		{"far apart", 1 << 20, 0, 4, 4 + 4},
+		{"far apart, two connections", 1 << 20, 2, 2, 4 + 2},
+		{"one connection", 1 << 20, 1, 1, 4 + 1},
+		{"one after another", 4 << 10, 0, 1, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := ftptest.NewNetwork()
+			s := network.NewScript(t, restarts(contents))
+			c := &ftpexec.Client{MaxConns: tt.most, Dial: network.Dial}
+			f := open(t, openFS(t, c, s.URL("/d/")), "f")
+			var all sync.WaitGroup
+			for i := range int64(4) {
+				all.Go(func() {
+					at, b := i*tt.apart, make([]byte, 4<<10)
+					if n, err := f.ReadAt(b, at); err != nil || string(b) != contents[at:at+4<<10] {
+						t.Errorf("%s: at %d: %d bytes, %v", tt.name, at, n, err)
+					}
+				})
+				synctest.Wait()
+			}
+			all.Wait()
+			transfers := count(s.Commands(), "RETR f")
+			if n := s.Connections(); n > tt.conns || transfers > tt.transfers {
+				t.Errorf("%s: %d connections, %d transfers", tt.name, n, transfers)
+			}
+			must.Do(t, f.Close())
+			c.CloseIdleConnections()
+		})
+	}
+}
+
+// If the server allows fewer connections than there are calls of ReadAt, the calls share those that there are.
+func TestFSReadAtFullServer(t *testing.T) {
+	contents := strings.Repeat("0123456789abcdef", 1<<18)
+	full := testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))
+	var steps []testserver.Step
+	for i := range 20 {
+		steps = append(steps, testserver.OnConn(i+3, testserver.On("", full)))
+	}
+	s := testserver.New(t, nil, append([]testserver.Step{restarts(contents)}, steps...)...)
+	f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
+	var all sync.WaitGroup
+	for i := range int64(8) {
+		all.Go(func() {
+			at, b := i<<18, make([]byte, 64<<10)
+			if n, err := f.ReadAt(b, at); err != nil || string(b) != contents[at:at+64<<10] {
+				t.Errorf("at %d: %d bytes, %v", at, n, err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -26,15 +26,18 @@ import (
 //
 // Open asks the server what the name is, in one round trip if it knows MLST (RFC 3659 section 7), and follows links.
 // Files implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5),
-// or drops up to 256 KiB that come before it. Calls for one file run one after another; Close ends them. The last
+// or drops up to 256 KiB that come before it. Calls of ReadAt that run at once each have a transfer, and so a connection,
+// but no more than [ftpexec.Client.MaxConns], or 8 if that is 0, or the server allows; a range that begins up to 256 KiB
+// after another one waits for its transfer. Other calls run one after another. Close ends all calls. The last
 // bytes, and [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error
 // the next Read tries again, even if only the last byte is missing. If the size or time of the file has changed since
 // the first Read, the error is [ftpexec.ErrChanged]. The error is the same if another transfer is needed and the server
 // does not give both, because nothing would show whether the transfer brings the same file. The first Read of a file of
 // at most 256 KiB without a time therefore reads the whole file.
 //
-// A file holds a connection from its first Read to its last byte or Close. Close reads the rest of the transfer if at
-// most 256 KiB are left, for at most a second; otherwise it closes the connection. If [ftpexec.Client.MaxConns]
+// A file holds a connection from its first Read to its last byte or Close, and one more for each ReadAt that has run at
+// the same time as others. Where a transfer ends early, the connection serves the next one if the server allows that:
+// see [ftpexec.Response]. If [ftpexec.Client.MaxConns]
 // connections are in use, a call that needs another one waits until one is free, its file is closed or the context of
 // New ends. It waits for ever if the same goroutine holds the connections with files that it has read in part.
 //
@@ -90,8 +93,7 @@ func (d *FS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, failed("open", name, err)
 	}
-	ctx, cancel := context.WithCancelCause(d.ctx)
-	return &file{info: i, ctx: ctx, cancel: cancel, size: i.Size()}, nil
+	return newFile(d.ctx, i), nil
 }
 
 // Stat returns what the server says about the named file or directory. It follows links.

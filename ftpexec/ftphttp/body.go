@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/ftpexec/internal/drain"
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/urlparse"
 )
@@ -102,7 +102,7 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// Close reads the rest if that is short. It ends a Read that is under way. Only for an empty file it returns an error.
+// Close ends a Read that is under way. Only for an empty file it returns an error.
 func (b *body) Close() error {
 	if !b.forget() {
 		return nil
@@ -112,9 +112,12 @@ func (b *body) Close() error {
 	return err
 }
 
-// leave reads the rest if that is short, and makes reason the error of later calls. It does nothing while a call is
-// under way.
-func (b *body) leave(reason error) error {
+// confirming bounds the wait for the server's confirmation of an empty file that is closed.
+const confirming = time.Second
+
+// leave closes the transfer, which may keep the connection, and makes reason the error of later calls. It does nothing
+// while a call is under way.
+func (b *body) leave(reason error) (err error) {
 	if !b.mu.TryLock() {
 		return nil
 	}
@@ -123,9 +126,11 @@ func (b *body) leave(reason error) error {
 		return nil
 	}
 	b.over = reason
-	err := drain.Short(b.ReadCloser, b.size, b.at)
-	if b.at < b.size { // the caller did not read the rest
-		return nil
+	if b.at == b.size { // nothing that the caller has read shows whether an empty file is complete
+		late := time.AfterFunc(confirming, func() { b.ReadCloser.Close() })
+		defer late.Stop()
+		_, err = io.Copy(io.Discard, b.ReadCloser)
 	}
+	b.ReadCloser.Close()
 	return err
 }

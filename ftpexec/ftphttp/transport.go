@@ -40,8 +40,8 @@ import (
 // If-Unmodified-Since cannot be compared, a request for a range gets the whole file.
 //
 // A Body of a known length returns its last byte only after the server has confirmed that the transfer is complete; the
-// last Read fails if it is not. Close, or the end of the request's context between two Reads, reads the rest if at most
-// 256 KiB are left, for at most a second, and otherwise closes the connection.
+// last Read fails if it is not. Close, or the end of the request's context between two Reads, keeps the connection for
+// the next request if it can, as [ftpexec.Response] says.
 //
 // If the server refuses, the Response has the error in one line as its body. Status 401 asks for another login (Basic),
 // 403 means access denied or TLS required, 404 no such file or directory, 503 too many connections or another reply

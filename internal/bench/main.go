@@ -47,6 +47,7 @@ var tables = []table{
 	{"segments", "docs/performance.md", segments},
 	{"defaults", "docs/performance.md", defaults},
 	{"library", "docs/performance.md", library},
+	{"sessions", "docs/performance.md", sessions},
 	{"listings", "docs/performance.md", listings},
 }
 

@@ -49,7 +49,7 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.Event {
 	end := batch.Event{Event: download.Event{Kind: download.Ended}, Task: t}
 	from := download.Source(first{r.source, r})
-	each := r.File
+	each := withoutSum(r.File)
 	if u.IsDir() {
 		from = listing{r.source, r}
 		each = download.Options{Retries: -1}

@@ -14,6 +14,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/cli/report"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -111,12 +112,18 @@ func (r *run) round(ctx context.Context) {
 	}
 }
 
+// withoutSum returns o without the digest, which the Item of a Task has.
+func withoutSum(o download.Options) download.Options {
+	o.Sum = digest.Sum{}
+	return o
+}
+
 // options returns the options of a batch of many files.
 func (r *run) options(ctx context.Context, tree *mirror.Source) *batch.Options {
 	o := &batch.Options{
 		Jobs:    r.Jobs,
 		PerHost: r.PerHost,
-		Each:    r.File,
+		Each:    withoutSum(r.File),
 		Timeout: r.MaxTime,
 		Ledger:  r.ledger(),
 		Dry:     r.DryRun,

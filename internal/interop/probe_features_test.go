@@ -239,6 +239,7 @@ var tables = []table{
 		{"LF in ASCII type", func(p *probe) string { return p.lineEnd("1", "2") }, "ends lines as the system does"},
 		{"CR LF in ASCII type", func(p *probe) string { return p.lineEnd("2", "3") }, ""},
 		{"digests", (*probe).digests, "uses the first that it knows"},
+		{"data connection closed in the middle", (*probe).answersToLeave, "takes the reply before the next command, and keeps the connection"},
 	}},
 	{title: "Names", text: namesText, features: []feature{
 		{"files that cannot be retrieved", func(p *probe) string { return p.octets("octets/%s") }, ""},

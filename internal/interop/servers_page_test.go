@@ -171,6 +171,9 @@ var notes = []note{
 	{"LF in ASCII type", "hangs", nil, "twisted 22.4 on Python 3 fails inside and says nothing. ftpfetch gives up after its timeout."},
 	{"LF in ASCII type", "LF", nil, "The bytes of the file, although RFC 959 says CR LF. ftpfetch reads both."},
 	{"CR LF in ASCII type", "CR CR LF", nil, "A text that has CR LF on the server's disk grows. Retrieve it in image type."},
+	{"data connection closed in the middle", "150", []Kind{PureFTPd}, "pure-ftpd sends another `150` in place of the final reply. Under TLS it often sends nothing: ftpfetch waits for two seconds, " +
+		"once, and then closes the connection of each transfer that it leaves (`TestLeaveTLS`)."},
+	{"data connection closed in the middle", "", []Kind{Aioftp, Inetutils}, "aioftp ends the connection. inetutils does so if it writes after the data connection has been reset. The next transfer then logs in again."},
 	{"files that cannot be retrieved", "", []Kind{Proftpd, Aioftp}, "The server drops spaces at the beginning of a name."},
 	{"files that cannot be retrieved", "", []Kind{PureFTPd}, "pure-ftpd refuses control characters."},
 	{"files that cannot be retrieved", "", []Kind{Pyftpdlib, Twisted}, "The server knows names as text in UTF-8; a single byte above 7F is not UTF-8."},

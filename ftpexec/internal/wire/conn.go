@@ -80,6 +80,7 @@ type Conn struct {
 	final        *Reply       // of the transfer, if it came in place of the preliminary one
 	advanceReply *Reply       // to the command that Advance sent, if it came before the final one
 	ahead        bool         // the port of the next data connection is the one that Advance asked for
+	left         leaving
 
 	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
 	conn    net.Conn

@@ -327,6 +327,16 @@ func (d *Data) Close() error {
 	return nil
 }
 
+// drop reads and drops n bytes, and reports whether the data ended after them.
+func (d *Data) drop(n int64) bool {
+	if d.wait() != nil {
+		return false
+	}
+	_ = d.Conn.SetReadDeadline(time.Now().Add(dropTime))
+	came, err := io.Copy(io.Discard, io.LimitReader(d.Conn, n+1))
+	return err == nil && came == n && !d.Abrupt()
+}
+
 // InLine reports whether the last byte that Read has returned is in the midst of a line.
 func (d *Data) InLine() bool { return d.read > 0 && d.last != '\n' }
 

@@ -53,14 +53,18 @@ func (c *Conn) Send(flight ...Line) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	if c.br.Buffered() > 0 {
-		return c.fail(ErrStray)
+	if c.br.Buffered() > 0 && !c.left.noop {
+		return c.fail(c.stray())
 	}
-	c.lines = append(c.lines[:0], flight...)
-	c.out = c.lines
-	c.flightSize = len(flight)
+	c.lines = c.lines[:0]
+	if c.left.noop && flight[0].Text != "EPSV" && flight[0].Text != "PASV" {
+		c.lines = append(c.lines, Line{Text: "NOOP"})
+	}
+	c.lines = append(c.lines, flight...)
+	c.flightSize = len(c.lines)
 	c.ahead = c.ahead && slices.ContainsFunc(flight, func(l Line) bool { return l.Transfer })
-	err := c.write(flight)
+	err := c.write(c.lines)
+	c.out = c.lines[len(c.lines)-len(flight):]
 	transfers := func(l Line) bool { return l.Transfer }
 	if err == nil && c.data != nil && slices.ContainsFunc(flight, transfers) {
 		c.data.sent()
@@ -106,6 +110,9 @@ func (c *Conn) Receive() (r Reply, err error) {
 	if err = c.Err(); err != nil {
 		return r, err
 	}
+	if err = c.synchronize(); err != nil {
+		return r, err
+	}
 	if c.advanceReply != nil {
 		r = *c.advanceReply
 		c.advanceReply = nil
@@ -121,6 +128,12 @@ func (c *Conn) Receive() (r Reply, err error) {
 // answer reads the reply to a command. The final reply of an earlier transfer answers no other command.
 func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
 	r, err := c.read(limit)
+	if c.left.skip {
+		r, err = c.afterStrays(r, err, limit)
+	}
+	if err == nil {
+		err = c.strayed(r)
+	}
 	if err == nil && !transfer && (r.Code == 226 || r.Code == 426) {
 		err = Disorder(r)
 	}
@@ -138,12 +151,15 @@ func (c *Conn) Ask(line string, informs bool) (Reply, error) {
 		limit = min(limit, aheadTimeout)
 	}
 	c.out = nil
+	if err := c.synchronize(); err != nil {
+		return Reply{}, err
+	}
 	r, err := c.answer(false, limit)
 	switch {
 	case err == nil && r.First() == 1:
 		err = &ReplyError{r, ErrProtocol}
 	case err == nil && c.br.Buffered() > 0:
-		err = ErrStray
+		err = c.stray()
 	}
 	return r, c.fail(err)
 }
@@ -340,8 +356,8 @@ func (c *Conn) Finish(alone bool) (Reply, error) {
 	if err == nil {
 		err = c.Ended()
 	}
-	if err == nil && !r.Ends() {
-		c.fail(&ReplyError{r, ErrTruncated})
+	if err == nil {
+		err = c.ends(r, alone)
 	}
 	return r, c.fail(err)
 }
