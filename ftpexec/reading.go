@@ -74,8 +74,8 @@ var fullPath = lazy.Regexp(`\S*[/\\](?:.*[/\\])?(?:[^:\n]*:|\S*)`)
 
 // wordsOf returns the text of r in lower case. "*" replaces whatever may be a name that the server repeats: each of
 // names and of their parts between "/" that stands as a word, text in quotes, and on each line everything from the
-// first word with a "/" or "\" to the last, up to a colon if one follows. The text is not masked, so that no decision
-// depends on a secret.
+// first word with a "/" or "\" to the last, up to a colon if one follows. A name that is one of commonWords stays, because
+// it hides a wording more often than it makes one. The text is not masked, so that no decision depends on a secret.
 func wordsOf(r wire.Reply, names []string) string {
 	clean := func(s string) string { return strings.ToLower(strings.ToValidUTF8(s, "?")) }
 	code := strconv.Itoa(r.Code) // some servers begin every line with it
@@ -83,7 +83,7 @@ func wordsOf(r wire.Reply, names []string) string {
 	var known []string
 	for _, name := range names {
 		for _, part := range append(strings.Split(name, "/"), name) {
-			if part = clean(part); part != "" && strings.Contains(text, part) {
+			if part = clean(part); part != "" && !commonWords()[part] && strings.Contains(text, part) {
 				known = append(known, regexp.QuoteMeta(part))
 			}
 		}
@@ -172,6 +172,24 @@ var wordings = sync.OnceValue(func() map[meaning][]func() *regexp.Regexp {
 	}
 	return all
 })
+
+// commonWords are the words of the wordings that mean nothing by themselves: "a" in "not a regular file".
+var commonWords = sync.OnceValue(func() map[string]bool {
+	common := make(map[string]bool)
+	for line := range strings.Lines(wordingsText) {
+		if row := strings.SplitN(line, " ", 4); len(row) == 4 && row[0] != "#" {
+			for _, word := range word().FindAllString(row[3], -1) {
+				common[word] = !slices.Contains(telling, word)
+			}
+		}
+	}
+	return common
+})
+
+// telling are the words of the wordings that mean something by themselves.
+var telling = strings.Fields("denied permission permissions permitted encryption encrypted secure ssl tls")
+
+var word = lazy.Regexp(`[a-z]+`)
 
 func (a answer) means(m meaning) bool {
 	return slices.ContainsFunc(wordings()[m], func(pattern func() *regexp.Regexp) bool {

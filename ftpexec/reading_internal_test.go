@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,3 +233,29 @@ const (
 	AdmittedTime          = admittedTime
 	Email                 = email
 )
+
+// A directory or a user whose name is a common word of the wordings hides none of them. Only a word that means something
+// by itself, or that servers put into quotes, is taken for the name.
+func TestCommonWordsAsNames(t *testing.T) {
+	n := 0
+	for _, m := range slices.Sorted(maps.Keys(sections)) {
+		for _, row := range table.Rows(t, "replies.txt", sections[m]) {
+			for _, word := range wordIn.FindAllString(strings.ToLower(row[0]), -1) {
+				if slices.Contains(telling, word) {
+					continue
+				}
+				for _, it := range []answer{
+					said(Command{Verb: "LIST"}, "ftp://h/"+word+"/", row[0]), said(Command{Verb: "CWD", Arg: word}, "ftp://h/x/"+word+"/", row[0]),
+					said(Command{Verb: "RETR", Arg: "f"}, "ftp://h/x/"+word+"/f", row[0]), said(Command{Verb: "USER", Arg: word}, "ftp://h/f", row[0]),
+				} {
+					if n++; !it.means(m) {
+						t.Errorf("%q with %q as a name means %v, want %s", row[0], word, meanings(it), m)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d replies", n)
+}
+
+var wordIn = regexp.MustCompile(`[a-z]+`)

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"crypto/x509"
 	"errors"
 	"io/fs"
 	"os"
 	"sync/atomic"
 	"time"
 
+	"example.com/ftpfetch/internal/cli/certs"
 	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/local/localfile"
 )
@@ -47,18 +47,17 @@ func readLogins(name string) (*netrc.File, error) {
 	return file, err
 }
 
-// readRoots reads a PEM file of certificate authorities.
-func readRoots(name string) (*x509.CertPool, error) {
+// readTrusted reads the file of --cacert. Without one, there is nothing but the system's authorities.
+func readTrusted(name string) (*certs.Trusted, error) {
 	if name == "" {
-		return nil, nil
+		return new(certs.Trusted), nil
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
+	trusted, err := certs.Read(name)
+	switch _, unread := errors.AsType[*fs.PathError](err); {
+	case unread:
 		return nil, localfile.Failure(name, "cannot be read", err)
+	case err != nil:
+		return nil, usage("--cacert %s: %s", name, err)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, usage("--cacert %s: it has no certificate in PEM form", name)
-	}
-	return roots, nil
+	return trusted, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -59,6 +61,23 @@ func TestRoots(t *testing.T) {
 	s.want(0, "work", "-d", t.TempDir(), "--cacert", file, "--idle", "1s")
 	if got := facts(s.want(0, "wait", "--json")); got != "done 2 2 0 0" {
 		t.Error(got)
+	}
+}
+
+// TestRootsOwn has a server whose certificate is for another host, and trusts it with that certificate in --cacert, but
+// not with one of its kind.
+func TestRootsOwn(t *testing.T) {
+	t.Parallel()
+	own, other := must.Get(throwaway.New("printer.local"))(t), must.Get(throwaway.New("printer.local"))(t)
+	srv := newFTP(t, 2, 9, testserver.Options{Scheme: "ftpes", TLSConfig: &tls.Config{Certificates: []tls.Certificate{own.Server}}})
+	for code, id := range map[int]*throwaway.Identity{0: own, 60: other} {
+		s := newStand(t)
+		name := filepath.Join(t.TempDir(), "own.pem")
+		block := pem.Block{Type: "CERTIFICATE", Bytes: id.Server.Certificate[0]}
+		must.Do(t, os.WriteFile(name, pem.EncodeToMemory(&block), 0o600))
+		s.want(0, "add", srv.list(t, 2))
+		s.want(0, "work", "-d", t.TempDir(), "--cacert", name, "--idle", "1s")
+		s.want(code, "wait", "--json")
 	}
 }
 

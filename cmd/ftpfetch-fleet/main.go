@@ -41,7 +41,7 @@ connections to a server than it bears.
   --priority N, --expire TIME  of add: larger ones come first; when a job that is over is deleted
   --to URL        of work, in place of -d: s3://, gs:// or azblob:// BUCKET/PREFIX, or file:///DIR
   --shared        all workers have the same DIR, where locks need not work
-  --cacert FILE   of work: the authorities of FTP servers with TLS
+  --cacert FILE   of work: the authorities of FTP servers with TLS, or a server's own certificate
   --idle TIME     end when there was nothing to do for so long
   --connect-timeout TIME  how long work waits for the server (1m)
   --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"gocloud.dev/blob"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/certs"
 	"example.com/ftpfetch/internal/cli/netrc"
 	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -44,7 +44,7 @@ type worker struct {
 	log          *slog.Logger // events of chunks and files, for programs
 	json         bool         // line writes to log
 	netrc        kept[netrc.File]
-	cacert       kept[x509.CertPool] // authorities for the certificates of FTP servers; nil: the system's
+	cacert       kept[certs.Trusted] // whose certificates FTP servers may have beside those of the system's authorities
 	via          *proxy.Proxy
 
 	hosts, caps   *mirror
@@ -120,7 +120,7 @@ func newWorker(c *command) (w *worker, err error) {
 	if w.via, err = proxy.FromEnvironment(os.Getenv); err != nil {
 		return nil, usage("malformed proxy URL: %v", err)
 	}
-	w.cacert.load, w.cacert.name = readRoots, c.cacert
+	w.cacert.load, w.cacert.name = readTrusted, c.cacert
 	w.netrc.load, w.netrc.name = readLogins, os.Getenv("NETRC")
 	if home, err := os.UserHomeDir(); w.netrc.name == "" && err == nil {
 		w.netrc.name = filepath.Join(home, ".netrc")
@@ -163,6 +163,7 @@ func (w *worker) openDir(c *command) error {
 
 func (w *worker) client() *ftpexec.Client {
 	dial := new(net.Dialer).DialContext
+	trusted := w.cacert.Load()
 	return &ftpexec.Client{
 		MaxConns: 1, MaxIdle: 1,
 		Credentials: func(_ context.Context, host, user, what string) (string, error) {
@@ -173,7 +174,8 @@ func (w *worker) client() *ftpexec.Client {
 			}
 			return text, file.Private()
 		},
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: w.cacert.Load()},
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted.Roots},
+		Pinned:    trusted.Pinned,
 		Proxy: func(address string) func(context.Context, string, string) (net.Conn, error) {
 			if !w.via.For(address) {
 				return nil

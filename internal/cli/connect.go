@@ -5,21 +5,17 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/cli/certs"
 	"example.com/ftpfetch/internal/cli/config"
 	"example.com/ftpfetch/internal/cli/slots"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -114,59 +110,27 @@ func readTLS(c *config.Config) (*tls.Config, []*x509.Certificate, error) {
 	if c.CACert == "" && c.Cert == "" && !c.Insecure && !c.NoForwardSecrecy {
 		return nil, nil, nil
 	}
-	var trusted []*x509.Certificate
+	var pinned []*x509.Certificate
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure}
 	if c.NoForwardSecrecy {
 		cfg.CipherSuites = withRSA()
 	}
 	if c.CACert != "" {
-		text, err := readPEM(c.CACert)
-		if err == nil {
-			trusted, err = certificatesIn(text)
-		}
+		trusted, err := certs.Read(c.CACert)
 		if err != nil {
 			return nil, nil, config.Usage("--cacert %s: %s", c.CACert, localfile.Cause(err))
 		}
-		cfg.RootCAs = x509.NewCertPool()
-		for _, cert := range trusted {
-			cfg.RootCAs.AddCert(cert)
-		}
+		cfg.RootCAs, pinned = trusted.Roots, trusted.Pinned
 	}
 	if c.Cert != "" {
-		text, err := readPEM(c.Cert)
+		text, err := certs.ReadPEM(c.Cert)
 		both, perr := tls.X509KeyPair(text, text)
 		if err = cmp.Or(err, perr); err != nil {
 			return nil, nil, config.Usage("--cert %s: %s", c.Cert, localfile.Cause(err))
 		}
 		cfg.Certificates = []tls.Certificate{both}
 	}
-	return cfg, trusted, nil
-}
-
-// certificatesIn returns the certificates in a text in PEM form. It leaves out what it cannot read, if there are others.
-func certificatesIn(text []byte) (all []*x509.Certificate, _ error) {
-	unreadable := errors.New("it holds no certificate in PEM form")
-	for n := 1; ; {
-		block, rest := pem.Decode(text)
-		if block == nil {
-			break
-		}
-		text = rest
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err == nil {
-			all = append(all, cert)
-		} else if n == 1 {
-			unreadable = fmt.Errorf("its certificate cannot be used: %s", strings.TrimPrefix(err.Error(), "x509: "))
-		}
-		n++
-	}
-	if all == nil {
-		return nil, unreadable
-	}
-	return all, nil
+	return cfg, pinned, nil
 }
 
 // withRSA returns the cipher suites of TLS 1.2 that crypto/tls offers, and those with RSA key exchange and AES. With
@@ -177,21 +141,6 @@ func withRSA() (suites []uint16) {
 	}
 	return append(suites, tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
 		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
-}
-
-// readPEM reads a file of certificates. It bounds the length, because a device may have no end.
-func readPEM(name string) ([]byte, error) {
-	const most = 16 << 20
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if len(text) > most {
-		err = errors.New("it is longer than 16 MiB")
-	}
-	return text, err
 }
 
 // warn prints warnings about an unsafe command line. Even with -q it warns that certificates are not checked.

@@ -100,6 +100,14 @@ if [ "$(cat "$dir/npm/installed" 2>/dev/null)" != "${packages[*]}" ]; then
 	npm install --prefix "$dir/npm" --no-audit --no-fund --ignore-scripts --loglevel=error "${packages[@]}"
 	echo "${packages[*]}" >"$dir/npm/installed"
 fi
+# Servers that are Go modules.
+small=$(cd "$(dirname "${BASH_SOURCE[0]}")/small" && pwd)
+state=$(cat "$small"/go.* "$small"/*/*.go | sha256sum)
+if [ "$(cat "$dir/small/installed" 2>/dev/null)" != "$state" ]; then
+	mkdir -p "$dir/small"
+	go -C "$small" build -o "$dir/small/" ./...
+	echo "$state" >"$dir/small/installed"
+fi
 if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
 for tool in strace curl aria2c:aria2 chromium make parallel mkntfs:ntfs-3g mount.exfat-fuse:exfat-fuse mkfs.exfat:exfatprogs mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
 	bindfs unionfs-fuse encfs cryfs gocryptfs sshfs /usr/lib/openssh/sftp-server:openssh-sftp-server fuse-overlayfs rclone fuse2fs; do

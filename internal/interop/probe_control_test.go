@@ -68,7 +68,7 @@ func (s *Server) enter(ctx context.Context) (*control, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, command := range []string{"USER anonymous", "PASS ftpfetch@example.com", "TYPE I"} {
+	for _, command := range []string{"USER " + s.anonymous(), "PASS " + anonymousPassword, "TYPE I"} {
 		if strings.HasPrefix(command, "PASS") && a.code == 230 {
 			continue // USER alone completed the login
 		}
@@ -155,7 +155,10 @@ type probe struct {
 }
 
 // start returns another server of the same kind, which ends with the test.
-func (p *probe) start(o Options) *Server { return New(p, p.kind, p.tree, o) }
+func (p *probe) start(o Options) *Server {
+	o.Upstream = p.plain.upstream
+	return New(p, p.kind, p.tree, o)
+}
 
 func (p *probe) context() context.Context {
 	ctx, cancel := context.WithTimeout(p.Context(), testTimeout)

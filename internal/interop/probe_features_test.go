@@ -121,6 +121,9 @@ func (p *probe) precision() string {
 
 // octets returns the octets for which the file named by the pattern cannot be retrieved.
 func (p *probe) octets(pattern string) string {
+	if p.flavour.slowNames {
+		return none
+	}
 	c := p.client()
 	c.MaxIdle = 1
 	defer c.CloseIdleConnections()
@@ -275,6 +278,9 @@ func (p *probe) actively(command string) string {
 }
 
 func (p *probe) ipv6() string {
+	if p.flavour.noIPv6 {
+		return none
+	}
 	return p.fetches(p.client(), p.start(Options{IPv6: true}).URL(""))
 }
 

@@ -81,7 +81,7 @@ func (p *probe) digests() string {
 // ahead sends the commands before a transfer in one write, and compares the replies with those to commands sent one by
 // one.
 func (p *probe) ahead() string {
-	commands := []string{"USER anonymous", "PASS ftpfetch@example.com", "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
+	commands := []string{"USER " + p.plain.anonymous(), "PASS " + anonymousPassword, "CWD pub", "TYPE I", "SIZE text.txt", "MDTM text.txt", "PWD"}
 	codes := func(together bool) (got []int) {
 		c, _, err := p.plain.dial(p.context())
 		if err != nil {
@@ -267,7 +267,7 @@ func (p *probe) limitUnderstood() string {
 const idleSeconds = 3
 
 func (p *probe) idle() string {
-	if p.kind == PureFTPd {
+	if p.flavour.noIdle {
 		return none
 	}
 	return p.quote(p.session(p.start(Options{Idle: idleSeconds})).read())

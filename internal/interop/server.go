@@ -57,6 +57,12 @@ type flavour struct {
 	noSquid bool
 	// disorder says that the replies to commands sent ahead may be out of order.
 	disorder bool
+	// noIPv6 says that the harness does not set it up on ::1, noIdle that it cannot tell it how long a client may be silent.
+	noIPv6, noIdle bool
+	// slowNames says that each name that it does not find costs a time-out, so that the names take minutes.
+	slowNames bool
+	// upstream says that it is a relay, and needs a server behind it; named, that the user's name says which.
+	upstream, named bool
 	// refuses are the names of oddNames that the server cannot serve.
 	refuses []string
 }
@@ -64,7 +70,7 @@ type flavour struct {
 var servers = []flavour{
 	{kind: Vsftpd, pkg: "vsftpd", configure: configureVsftpd, banner: "vsFTPd", tls: true, implicit: true, caps: true},
 	{kind: Proftpd, pkg: "proftpd-core", configure: configureProftpd, banner: "ProFTPD", tls: true, implicit: true, caps: true},
-	{kind: PureFTPd, pkg: "pure-ftpd", configure: configurePureFTPd, banner: "Pure-FTPd", tls: true, caps: true, refuses: []string{backslashName}},
+	{kind: PureFTPd, pkg: "pure-ftpd", configure: configurePureFTPd, banner: "Pure-FTPd", tls: true, caps: true, noIdle: true, refuses: []string{backslashName}},
 	{kind: Pyftpdlib, pkg: "python3-pyftpdlib", configure: python(pyftpdlibServer), banner: "pyftpdlib", tls: true, caps: true, refuses: []string{latin1Name}},
 	{kind: Inetutils, pkg: "inetutils-ftpd", configure: configureInetutils, banner: "GNU inetutils", inetd: true},
 	{kind: Netkit, pkg: "ftpd-ssl", configure: configureNetkit, banner: "Linux-ftpd", inetd: true, takesAUTH: true},
@@ -111,6 +117,7 @@ type Server struct {
 
 	flavour  flavour
 	implicit bool
+	upstream string // the address of the server behind it, if it is a relay
 	dir      string // configuration, log and scratch files of this server
 	procs    *group
 	inetd    *inetd // nil if the server listens itself
@@ -174,7 +181,7 @@ func startOnce(ctx context.Context, f flavour, tree *Tree, o Options) (s *Server
 	if err != nil {
 		return nil, err
 	}
-	s = &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, implicit: o.Implicit, dir: st.dir}
+	s = &Server{Kind: f.kind, Addr: st.addr(), RootCAs: st.roots, flavour: f, implicit: o.Implicit, upstream: o.Upstream, dir: st.dir}
 	p := f.configure(st)
 	if err = st.err; err == nil {
 		err = s.run(p)
@@ -200,7 +207,23 @@ func (s *Server) run(p program) (err error) {
 }
 
 // URL returns the ftp URL of an url-path (which starts with "/") for an anonymous user.
-func (s *Server) URL(path string) string { return "ftp://" + s.Addr + path }
+func (s *Server) URL(path string) string {
+	if s.flavour.named {
+		return "ftp://" + Escape(s.anonymous()) + ":" + Escape(anonymousPassword) + "@" + s.Addr + path
+	}
+	return "ftp://" + s.Addr + path
+}
+
+// anonymousPassword is what the harness sends with anonymous.
+const anonymousPassword = "ftpfetch@example.com"
+
+// anonymous is the user name of anonymous users. To Squid it says which server is meant.
+func (s *Server) anonymous() string {
+	if s.flavour.named {
+		return "anonymous@" + s.upstream
+	}
+	return "anonymous"
+}
 
 // Close kills the server's processes, waits for them and removes its files.
 func (s *Server) Close() error {

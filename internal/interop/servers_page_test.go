@@ -46,17 +46,17 @@ entries` + "`" + ` (IBM's messages), wu-ftpd ` + "`" + `550 Arguments too long` 
 vsftpd and FileZilla Server list all (` + "`" + `ls.c` + "`" + `; ` + "`" + `Permissions.cpp` + "`" + ` of 0.9, ` + "`" + `commander.cpp` + "`" + ` of 1). We found nothing
 about IIS and glftpd, nor about Serv-U except for recursive listings.
 
-## Relays and small servers
+## What relays and small servers need
 
-` + "`TestOthers`" + ` fetches from these too, with a missing file after each that exists.
+` + "`" + `TestOthers` + "`" + ` fetches a list from each, with a missing file after each that exists.
 
 | server | what it does | what ftpfetch does |
 |---|---|---|
-| SuSE's FTP proxy 1.9.2.4 (Debian's ftp-proxy) | answers ` + "`USER` with the server's `220` and `PASS`, sent with it, with `503`; `PASV`" + ` before the replies that are due | one command at a time from the second connection on |
-| proftpd's mod_proxy 0.9.2 | says ` + "`425` in place of a refusal of `RETR`" + `, and may answer the next command with that refusal; passes on a ` + "`230` to `USER`, and then wants `PASS`" + ` | a new connection after a ` + "`425`; not found, or a directory, by what it says to `SIZE`; `PASS`" + ` after a 530 |
-| npm's ftp-srv 4.6.3 | ` + "`551` to `RETR`" + ` of a missing file and of a directory | not found if ` + "`SIZE` is refused too, a directory if `CWD`" + ` enters it |
-| npm's ftpd 0.2.16 | takes all that comes in one write for one command; gives every connection the same port; sends nothing of a directory that is retrieved | one command at a time, by its greeting |
-| goftp.io/server 2.0.3, rclone serve ftp 1.76 | ` + "`551` as ftp-srv; goftp's `SIZE` of a link counts its text, and the `150`" + ` the file | the larger size, until one of them has been right; not in ` + "`TestOthers`" + ` |
+| ftp-proxy (SuSE's FTP proxy) | answers ` + "`" + `USER` + "`" + ` with the server's ` + "`" + `220` + "`" + ` and ` + "`" + `PASS` + "`" + `, sent with it, with ` + "`" + `503` + "`" + `; ` + "`" + `PASV` + "`" + ` before the replies that are due | one command at a time from the second connection on |
+| mod_proxy (of proftpd) | says ` + "`" + `425` + "`" + ` in place of a refusal of ` + "`" + `RETR` + "`" + `, and may answer the next command with that refusal; passes on a ` + "`" + `230` + "`" + ` to ` + "`" + `USER` + "`" + `, and then wants ` + "`" + `PASS` + "`" + ` | a new connection after a ` + "`" + `425` + "`" + `; not found, or a directory, by what it says to ` + "`" + `SIZE` + "`" + `; ` + "`" + `PASS` + "`" + ` after a 530 |
+| ftp-srv, goftp, rclone | ` + "`" + `551` + "`" + ` to ` + "`" + `RETR` + "`" + ` of a missing file and of a directory | not found if ` + "`" + `SIZE` + "`" + ` is refused too, a directory if ` + "`" + `CWD` + "`" + ` enters it |
+| goftp | ` + "`" + `SIZE` + "`" + ` of a link counts its text, and the ` + "`" + `150` + "`" + ` the file | the larger size, until one of them has been right |
+| ftpd (npm) | takes all that comes in one write for one command; gives every connection the same port; sends nothing of a directory that is retrieved | one command at a time, by its greeting |
 
 ## Not measured
 
@@ -70,7 +70,7 @@ func serversPage(t *testing.T, measured map[Kind]cells) []byte {
 	b := &bytes.Buffer{}
 	b.WriteString(pageHead)
 	b.WriteString("\n| server | version |\n|---|---|\n")
-	for _, f := range servers {
+	for _, f := range measuredServers {
 		v := must.Get(f.version())(t)
 		fmt.Fprintf(b, "| %s | %s |\n", f.kind, v)
 	}
@@ -85,7 +85,9 @@ func serversPage(t *testing.T, measured map[Kind]cells) []byte {
 		if table.replies {
 			writeReplies(b, table, cell)
 		} else {
-			writeFeatures(b, table, cell)
+			writeFeatures(b, table, servers, cell)
+			b.WriteString("\n")
+			writeFeatures(b, table, others, cell)
 		}
 		writeNotes(b, numbers)
 		for i := range numbers {
@@ -114,8 +116,11 @@ func annotated(f feature, kind Kind, value string, numbers map[int]int) string {
 	return value
 }
 
-// writeFeatures writes a row for each feature.
-func writeFeatures(b *bytes.Buffer, table table, cell func(feature, Kind) string) {
+// measuredServers are all servers and relays.
+var measuredServers = slices.Concat(servers, others)
+
+// writeFeatures writes a row for each feature, with a column for each server.
+func writeFeatures(b *bytes.Buffer, table table, servers []flavour, cell func(feature, Kind) string) {
 	b.WriteString("| |")
 	for _, f := range servers {
 		fmt.Fprintf(b, " %s |", f.kind)
@@ -137,7 +142,7 @@ func writeReplies(b *bytes.Buffer, table table, cell func(feature, Kind) string)
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(b, "| server | %s |\n|---|---|\n", feature.name)
-		for _, f := range servers {
+		for _, f := range measuredServers {
 			fmt.Fprintf(b, "| %s | %s |\n", f.kind, cell(feature, f.kind))
 		}
 	}
@@ -178,12 +183,13 @@ var notes = []note{
 	{"files that cannot be retrieved", "", []Kind{PureFTPd}, "pure-ftpd refuses control characters."},
 	{"files that cannot be retrieved", "", []Kind{Pyftpdlib, Twisted}, "The server knows names as text in UTF-8; a single byte above 7F is not UTF-8."},
 	{"files that cannot be retrieved", "", []Kind{Inetutils, Netkit}, "The server takes FF for an escape of TELNET (RFC 854)."},
+	{"files that cannot be retrieved", "-", []Kind{Nodeftpd}, "Not measured: each name that npm's ftpd does not find costs a time-out."},
 	{"files that the listing misses", "no listing", nil, "One name that is not UTF-8 breaks the listing off. ftpfetch reports that, and yields no entry."},
 	{"commands sent ahead", "replies out of order", nil, "aioftp runs the commands of a flight at the same time, against RFC 959 section 5.4 (`TestAnomalies`)."},
 	{"`EPSV` at the end of the data", "no", []Kind{Aioftp}, "After the first login is given up, as above."},
 	{"`RETR` without permission", "the file, ", nil, "The server, or this set-up of it, runs as root."},
-	{"one connection more than the limit", "-", nil, "inetutils' and NetKit's ftpd leave that to inetd, ftpserverlib to the program that uses it."},
-	{"a client that says nothing for too long", "-", nil, "pure-ftpd counts in minutes."},
+	{"one connection more than the limit", "-", nil, "inetutils' and NetKit's ftpd leave that to inetd, ftpserverlib to the program that uses it. The relays and small servers are set up without a limit."},
+	{"a client that says nothing for too long", "-", nil, "pure-ftpd counts in minutes. The relays and small servers keep their defaults."},
 	{"a client that says nothing for too long", "`closed`", nil, "The connection ends without a reply."},
 }
 
@@ -232,10 +238,14 @@ func measureAll(t *testing.T) map[Kind]cells {
 	var mu sync.Mutex
 	all := map[Kind]cells{}
 	t.Run("measure", func(t *testing.T) {
-		for _, f := range servers {
+		for _, f := range measuredServers {
 			t.Run(string(f.kind), func(t *testing.T) {
 				t.Parallel()
-				got, plain := cells{}, New(t, f.kind, tree, Options{})
+				o := Options{}
+				if f.upstream {
+					o.Upstream = New(t, Proftpd, tree, Options{}).Addr
+				}
+				got, plain := cells{}, New(t, f.kind, tree, o)
 				mu.Lock()
 				defer mu.Unlock()
 				all[f.kind] = got
@@ -257,15 +267,25 @@ func measureAll(t *testing.T) map[Kind]cells {
 	return all
 }
 
+// sources are where the versions of servers stand that are no package of Debian: a file and a pattern.
+var sources = map[Kind][2]string{
+	Library:  {"../../go.mod", `fclairamb/ftpserverlib v(\S+)`},
+	Goftp:    {"small/go.mod", `goftp.io/server/v2 v(\S+)`},
+	Rclone:   {"small/go.mod", `rclone/rclone v(\S+)`},
+	FtpSrv:   {"install.sh", `ftp-srv@([0-9.]+)`},
+	Nodeftpd: {"install.sh", ` ftpd@([0-9.]+)`},
+}
+
 // version returns the upstream version of a server's package or module.
 func (f flavour) version() (string, error) {
-	if f.kind == Library {
-		text, err := os.ReadFile("../../go.mod")
-		found := regexp.MustCompile(`fclairamb/ftpserverlib v(\S+)`).FindSubmatch(text)
-		if err != nil || found == nil {
-			return "", fmt.Errorf("no ftpserverlib in go.mod (%w)", err)
-		}
-		return string(found[1]), nil
+	source, ok := sources[f.kind]
+	if !ok {
+		return Version(f.pkg)
 	}
-	return Version(f.pkg)
+	text, err := os.ReadFile(source[0])
+	found := regexp.MustCompile(source[1]).FindSubmatch(text)
+	if err != nil || found == nil {
+		return "", fmt.Errorf("%s does not name the version of %s (%w)", source[0], f.kind, err)
+	}
+	return string(found[1]), nil
 }

@@ -168,10 +168,14 @@ type reply struct {
 	said   string // the refusal
 	usual  string // the refusal of a name that surely does not exist
 	denies bool   // said is usual, word for word
+	vague  bool   // the server confirms, or does not refuse, a name that surely does not exist as well
 }
 
 // why says why the reply proves nothing.
 func (r reply) why() string {
+	if r.vague {
+		return "the server does not deny a name that does not exist"
+	}
 	if r.usual == "" {
 		return fmt.Sprintf("the server says %q, and does not deny a name that does not exist", r.said)
 	}
@@ -203,6 +207,9 @@ func (q *inquiry) replies(ctx context.Context, in *urlparse.URL, kind urlparse.T
 		model := nobody
 		if isHome(name) {
 			model = "~" + nobody
+		}
+		if r.exists && replies[model].exists { // of a name, that proves nothing
+			r = reply{exists: name == model, vague: true}
 		}
 		replies[name] = r
 		if replies[model].absent {

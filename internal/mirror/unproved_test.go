@@ -58,6 +58,8 @@ func TestDeleteSaysWhatItKeeps(t *testing.T) {
 		"upper case":           {func(name string) string { return "550 " + strings.ToUpper(name) + ": No such file or directory." }, false},
 		"a shortened name":     {func(name string) string { return fmt.Sprintf("550 %.3s...: No such file or directory.", name) }, false},
 		"a length":             {func(name string) string { return fmt.Sprintf("550 %d bytes: No such file or directory.", len(name)) }, false},
+		"busy":                 {func(string) string { return "450 Gone." }, false},
+		"no such parameter":    {func(string) string { return "504 Gone." }, false},
 		"no permission":        {func(string) string { return "550 Permission denied." }, false},
 		"no permission for some": {func(name string) string {
 			if strings.HasPrefix(name, "gone") {
