@@ -288,10 +288,15 @@ func (k *kit) claims() (done []span, octets int64) {
 	return done, octets
 }
 
-// onCall makes f the disk.Fault until the test ends.
+// onCall makes f the disk.Fault until the test ends. The calls of f do not overlap.
 func onCall(t *testing.T, f func(call, path string) error) {
 	t.Helper()
-	disk.Fault = f
+	var mu sync.Mutex
+	disk.Fault = func(call, path string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return f(call, path)
+	}
 	t.Cleanup(func() { disk.Fault = nil })
 }
 

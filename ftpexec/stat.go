@@ -170,7 +170,8 @@ func (r *run) tell(st step, reply wire.Reply) {
 	q.told++
 	q.info.learn(st.Verb, reply)
 	if st.Verb == "SIZE" && reply.First() > 3 {
-		q.noSize = &reply
+		refusal := reply
+		q.noSize = &refusal
 	}
 	if st.Verb == "MLST" {
 		q.facts = reply

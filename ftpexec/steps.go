@@ -361,19 +361,18 @@ func (p *program) user(u *urlparse.URL) {
 	}
 }
 
-// names returns the names in u that a server is sent.
-func names(u *urlparse.URL) []string {
-	return slices.Concat(u.Dirs, []string{u.Name, u.User.Username()})
+// hasName reports whether is reports true for a name in u that a server is sent.
+func hasName(u *urlparse.URL, is func(string) bool) bool {
+	return is(u.Name) || is(u.User.Username()) || slices.ContainsFunc(u.Dirs, is)
 }
 
 // isASCII reports whether every name in u is ASCII.
-func isASCII(u *urlparse.URL) bool { return !slices.ContainsFunc(names(u), beyondASCII) }
+func isASCII(u *urlparse.URL) bool { return !hasName(u, beyondASCII) }
 
 // needsUTF8 reports whether a name is UTF-8 beyond ASCII (RFC 2640). Then FEAT shows whether the server wants OPTS UTF8
 // ON.
 func needsUTF8(u *urlparse.URL) bool {
-	isUTF8 := func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) }
-	return slices.ContainsFunc(names(u), isUTF8)
+	return hasName(u, func(name string) bool { return utf8.ValidString(name) && beyondASCII(name) })
 }
 
 func beyondASCII(name string) bool {

@@ -32,6 +32,7 @@ type link struct {
 	total    float64               // bytes per second of all responses together; 0: no limit
 	allowed  int                   // responses at a time; more are refused; 0: any number
 	change   func(n int) time.Time // the file's time that the nth response reports; nil: always the same
+	journal  time.Duration         // between two journals; 0: the default
 
 	mu    sync.Mutex
 	asked int   // requests
@@ -179,7 +180,7 @@ func (l *link) fetch(t *testing.T, path string, o Options) (took time.Duration, 
 // fetchUntil is fetch until ctx ends.
 func (l *link) fetchUntil(ctx context.Context, t *testing.T, path string, o Options) error {
 	t.Helper()
-	j := Job{Options: o, Source: l, URL: must.Get(urlparse.Parse("ftp://h/f"))(t)}
+	j := Job{Options: o, Source: l, URL: must.Get(urlparse.Parse("ftp://h/f"))(t), Checkpoint: l.journal}
 	j.Place = must.Get(new(partfile.Group).Find(nil, path))(t)
 	defer j.Place.Close(true)
 	_, err := File(ctx, j)
@@ -251,6 +252,7 @@ func TestShared(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := tt.link
 				l.contents = linkFile
+				l.journal = time.Hour // it takes the disk longer than all the rest; TestMovingFaults checks it
 				took, err := l.fetch(t, path, Options{Segments: tt.segments})
 				size := float64(len(linkFile))
 				ideal := time.Duration(size / tt.ideal * float64(time.Second))

@@ -10,8 +10,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/ftpfetch/internal/local/disk"
 )
@@ -182,9 +186,13 @@ func (b blocks) cover(r io.ReaderAt, done Spans, size int64) (out blocks, err er
 	return out, nil
 }
 
+var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
+
 func (x *block) read(r io.ReaderAt, end int64) error {
 	rest := io.NewSectionReader(r, x.End, end-x.End)
-	buf := make([]byte, min(rest.Size(), 256<<10))
+	buffer := buffers.Get().(*[256 << 10]byte)
+	defer buffers.Put(buffer)
+	buf := buffer[:]
 	for x.End < end {
 		n, err := io.ReadFull(rest, buf[:min(int64(len(buf)), end-x.End)])
 		if err != nil {
@@ -196,20 +204,44 @@ func (x *block) read(r io.ReaderAt, end int64) error {
 	return nil
 }
 
-// sound returns the blocks whose checksums match the bytes of r. The error is the first failure to read, other than the
-// end of r.
+// mostReaders bounds the goroutines that read blocks at the same time.
+const mostReaders = 4
+
+// sound returns the blocks whose checksums match the bytes of r. It reads several blocks at the same time. The error is
+// a failure to read, other than the end of r.
 func (b blocks) sound(r io.ReaderAt) (good blocks, err error) {
-	for _, x := range b {
-		now := block{Span: Span{x.Start, x.Start}}
-		failed := now.read(r, x.End)
-		switch {
-		case failed == nil && now == x:
+	failed := make([]error, len(b))
+	var readers errgroup.Group
+	readers.SetLimit(min(mostReaders, runtime.GOMAXPROCS(0)))
+	for i, x := range b {
+		readers.Go(func() error {
+			failed[i] = x.matches(r)
+			return nil
+		})
+	}
+	_ = readers.Wait()
+	for i, x := range b {
+		switch failed[i] {
+		case nil:
 			good = append(good, x)
-		case failed != nil && failed != io.EOF && failed != io.ErrUnexpectedEOF:
-			err = cmp.Or(err, failed)
+		case errOtherBytes, io.EOF, io.ErrUnexpectedEOF:
+		default:
+			err = cmp.Or(err, failed[i])
 		}
 	}
 	return good, err
+}
+
+var errOtherBytes = errors.New("other bytes than those of the block")
+
+// matches returns an error unless the bytes of r have the checksum of x.
+func (x block) matches(r io.ReaderAt) error {
+	now := block{Span: Span{x.Start, x.Start}}
+	err := now.read(r, x.End)
+	if err == nil && now != x {
+		err = errOtherBytes
+	}
+	return err
 }
 
 // Span is the range of bytes [start, end).

@@ -111,23 +111,28 @@ func (c *Conn) late(limit time.Duration) error {
 // lineReader reads the lines of replies. A server sends many of them again and again; their text is stored only once.
 type lineReader struct {
 	*bufio.Reader
-	last [8]string
-	next int // which of last is replaced
+	last [8]string // the latest first
 }
 
 // text returns line as a string.
 func (r *lineReader) text(line []byte) string {
-	for _, s := range r.last {
+	for i, s := range r.last {
 		if s == string(line) {
+			r.latest(s, i)
 			return s
 		}
 	}
 	s := string(line)
 	if len(s) < 80 {
-		r.last[r.next] = s
-		r.next = (r.next + 1) % len(r.last)
+		r.latest(s, len(r.last)-1)
 	}
 	return s
+}
+
+// latest makes s the latest line, in place of the one at i.
+func (r *lineReader) latest(s string, i int) {
+	copy(r.last[1:i+1], r.last[:i])
+	r.last[0] = s
 }
 
 // readReply reads a reply of one or more lines and cuts the code off its first and last line. A line may end in LF
