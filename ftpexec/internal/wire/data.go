@@ -263,7 +263,7 @@ func (d *Data) Reason(err error) error {
 	case d.whole && errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrOpen
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return timedOut("no data", d.Patience())
+		return silent("no data", d.Patience())
 	}
 	return explain(err)
 }
