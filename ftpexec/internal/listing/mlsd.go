@@ -73,7 +73,7 @@ func (item *Item) setType(kind, value string) {
 // setTime records a time of RFC 3659 section 2.3, with or without a fraction, which time.Parse accepts too.
 func (item *Item) setTime(value string) {
 	if t, ok := TimeVal(value); ok && !t.IsZero() {
-		stamp{t, secondsIn(value), true}.on(item)
+		stamp{t: t, unit: secondsIn(value), utc: true}.on(item)
 	}
 }
 
