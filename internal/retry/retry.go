@@ -76,6 +76,9 @@ func (r *Retrier) fail(n int64) int {
 	return r.failed
 }
 
+// tooMany is the outcome of a transfer of more bytes than announced.
+const tooMany = "more"
+
 // outcome returns how a transfer ended that the server began and, as it thinks, ended well or for good: with the same
 // refusal and without a byte, with more bytes than announced, however many, or with fewer that it confirms. It is "" for
 // any other error.
@@ -86,11 +89,21 @@ func outcome(err error) string {
 	case errors.Is(err, ftpexec.ErrNoData):
 		return e.Reply
 	case errors.Is(err, ftpexec.ErrMore):
-		return "more"
+		return tooMany
 	case errors.Is(err, ftpexec.ErrFewer):
 		return e.Err.Error()
 	}
 	return ""
+}
+
+// Anew forgets a transfer of too few bytes, because the server has another file now. A file that grows is another one each
+// time, and stays too long.
+func (r *Retrier) Anew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.said != tooMany {
+		r.said = ""
+	}
 }
 
 // repeated reports whether two tries in a row had the same outcome. Nothing that passes was the cause.
