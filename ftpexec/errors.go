@@ -220,7 +220,8 @@ func Retryable(err error) bool {
 
 func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
-	if stopped || e.final || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket, errComputing, wire.ErrMute) || localfile.Failed(e.Err) {
+	lasting := wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket, errComputing, wire.ErrMute)
+	if stopped || e.final || lasting || localfile.Failed(e.Err) {
 		return false
 	}
 	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||

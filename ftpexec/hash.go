@@ -90,14 +90,9 @@ func (r *run) hash(algorithm string, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ask []Command
-	switch {
-	case hashes:
-		ask = []Command{withArg("OPTS", "HASH "+hash), withArg("HASH", name)}
-	case strings.Contains(name, " "): // many servers take what follows a space for a range of bytes
-		ask = []Command{withArg(own[i], `"`+name+`"`), withArg(own[i], name)}
-	default:
-		ask = []Command{withArg(own[i], name)}
+	ask := []Command{withArg("OPTS", "HASH "+hash), withArg("HASH", name)}
+	if !hashes {
+		ask = asking(own[i], name)
 	}
 	for _, op := range ask {
 		reply, err := r.computed(op, size)
@@ -115,6 +110,14 @@ func (r *run) hash(algorithm string, size int64) ([]byte, error) {
 		refusal.Err = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String()))
 	}
 	return nil, refusal
+}
+
+// asking returns the commands that ask for a digest by a verb of its own, the second for servers that refuse the first.
+func asking(verb, name string) []Command {
+	if strings.Contains(name, " ") { // many servers take what follows a space for a range of bytes
+		return []Command{withArg(verb, `"`+name+`"`), withArg(verb, name)}
+	}
+	return []Command{withArg(verb, name)}
 }
 
 // fullName returns the name of the file from the root. Some servers look for the name of HASH in the root, whatever the

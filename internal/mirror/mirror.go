@@ -91,9 +91,9 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func
 			switch file := err == nil && e.Mode.IsRegular(); {
 			case err == nil && s.large(e):
 				s.left.Add(1)
-			case file && (s.aged() && s.unsure(e) || s.Dates && e.YearGuessed):
+			case file && s.asks(e):
 				rough = append(rough, e)
-			case file && s.aged() && !s.wants(e):
+			case file && !s.wants(e):
 			case !yield(e, err):
 				return
 			}
@@ -126,10 +126,15 @@ func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry,
 			e.Local = false
 			e.YearGuessed = false
 		}
-		if (!s.aged() || s.wants(e)) && !yield(e, nil) {
+		if s.wants(e) && !yield(e, nil) {
 			return
 		}
 	}
+}
+
+// asks reports whether the server is asked for the time of a file.
+func (s *Source) asks(e ftpexec.Entry) bool {
+	return s.aged() && s.unsure(e) || s.Dates && e.YearGuessed
 }
 
 // unsure reports whether the time of an entry is too rough to decide. The time zones of server and client may be a day

@@ -223,9 +223,7 @@ func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 		case ctx.Err() != nil:
 			return nil, err
 		case errors.Is(err, sums.ErrNotListed), errors.Is(err, sums.ErrForeign):
-			if up == 0 && there.Has(list.File) || !errors.Is(err, sums.ErrNotListed) || errors.Is(err, sums.ErrUnread) {
-				j.lacking = append(j.lacking, strings.Repeat("../", up)+list.File+": "+err.Error())
-			}
+			j.lacks(list, up, up == 0 && there.Has(list.File), err)
 		case errors.Is(err, sums.ErrTooLarge), errors.Is(err, sums.ErrAmbiguous):
 			return nil, errorf(ErrUnverified, "%s: %v", list.File, err)
 		default:
@@ -233,6 +231,13 @@ func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 		}
 	}
 	return nil, nil
+}
+
+// lacks records why a list that is there has no digest of the file. A list above the file need not name it.
+func (j *job) lacks(list sums.List, up int, beside bool, why error) {
+	if beside || errors.Is(why, sums.ErrUnread) || errors.Is(why, sums.ErrForeign) {
+		j.lacking = append(j.lacking, strings.Repeat("../", up)+list.File+": "+why.Error())
+	}
 }
 
 // above returns the directory that is up levels above the directory of a file, and the path of the file relative to it.
@@ -364,7 +369,8 @@ func (t *transfer) secondOpinion(ctx context.Context, size int64) error {
 			return err
 		}
 		if bytes.Equal(c.h.Sum(nil), other.Digest) {
-			return errorf(ErrUnverified, "the server contradicts itself: the file has the %s that it computes now, but not the %s before",
+			return errorf(ErrUnverified,
+				"the server contradicts itself: the file has the %s that it computes now, but not the %s before",
 				a, t.check.want.Algorithm)
 		}
 	}

@@ -58,7 +58,8 @@ var (
 	rare   = []string{
 		".{a}sum", ".{A}", ".{a}sum.txt", ".{a}.txt", ".{a}.asc",
 		"{A}", "{A}SUM", "{a}sum", "{a}sums", "{a}sum.txt", "{a}sums.txt", "{a}sums.asc", "{a}sum.asc", "{a}.txt",
-		"{A}SUMS.txt", "{A}SUM.txt", "{A}SUMS.asc", "CHECKSUMS.{a}", "checksums.{a}", "CHECKSUM.{A}", "checksums_{a}.txt",
+		"{A}SUMS.txt", "{A}SUM.txt", "{A}SUMS.asc", "CHECKSUMS.{a}", "checksums.{a}",
+		"CHECKSUM.{A}", "checksums_{a}.txt",
 	}
 	ofMD5     = []string{"MD5SUM", "md5checksums.txt", "md5sums.txt", "md5sum.txt"}
 	mixed     = []string{"CHECKSUMS"}
@@ -203,24 +204,28 @@ func (l List) Read(r io.Reader, name string) (*Digests, error) {
 			continue
 		}
 		take(print.end(section))
-		if m := heading().FindStringSubmatch(line); m != nil && l.Algorithm == "" {
-			section = cmp.Or(algorithm.Named(m[1]), m[1])
-			continue
-		}
 		take(parse(line, section))
+		section = cmp.Or(l.Algorithm, headed(line), section)
 	}
 	take(print.end(section))
 	if d.lines == 1 && !l.Whole && nameless.Digest != nil {
 		d.Add(name, nameless)
 	}
-	err := text.Err()
+	if err := tooLarge(text.Err(), in.N); err != nil {
+		return nil, err
+	}
+	return d, text.Err()
+}
+
+// tooLarge returns the error for a list that exceeds MaxLine, or MaxList of which left bytes are left, or nil.
+func tooLarge(err error, left int64) error {
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
-	case err == nil && in.N == 0:
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
+		return fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
+	case err == nil && left == 0:
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
 	}
-	return d, err
+	return nil
 }
 
 // inDirectory returns a listed name relative to the list's directory.
@@ -246,6 +251,15 @@ func (d *Digests) keep(name string, sum digest.Sum, wanted string) {
 
 // heading matches a line that names the algorithm of those below it.
 var heading = lazy.Regexp(`^# ([A-Z0-9]+) HASH$`)
+
+// headed returns the algorithm that a heading names, or "".
+func headed(line string) string {
+	m := heading().FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(algorithm.Named(m[1]), m[1])
+}
 
 // gpg collects a digest as gpg --print-md writes it: "name: HEX HEX", or with --print-mds "name: SHA256 = HEX HEX". The
 // lines after the first are indented.
@@ -328,8 +342,10 @@ func foreign(a string) bool { return a != "" && algorithm.Named(a) == "" }
 
 // others are algorithms that people publish digests of, and that package algorithm does not know. Any other word before
 // a name in parentheses is no algorithm.
-var others = lazy.Regexp(`(?i)^(?:SHA-?3(?:-?\d+)?|KECCAK-?\d+|SHAKE-?\d+|SHA-?(?:224|384)|SHA2?-?512[-/](?:224|256)|BLAKE-?2[bs](?:-?\d+)?|BLAKE-?3|` +
-	`SM3|(?:RMD|RIPEMD)-?\d+|WHIRLPOOL|TIGER|TTH|GOST.*|STREEBOG-?\d+|XXH\d+|MD[24]|CRC32C|ED2K|AICH|SNEFRU-?\d+|EDON-R-?\d+|HAS-?160)$`)
+var others = lazy.Regexp(`(?i)^(?:SHA-?3(?:-?\d+)?|KECCAK-?\d+|SHAKE-?\d+|SHA-?(?:224|384)|` +
+	`SHA2?-?512[-/](?:224|256)|BLAKE-?2[bs](?:-?\d+)?|BLAKE-?3|` +
+	`SM3|(?:RMD|RIPEMD)-?\d+|WHIRLPOOL|TIGER|TTH|GOST.*|STREEBOG-?\d+|` +
+	`XXH\d+|MD[24]|CRC32C|ED2K|AICH|SNEFRU-?\d+|EDON-R-?\d+|HAS-?160)$`)
 
 // withTag matches "SHA256 (name) = hex" and "SHA256(name)= hex". The name may contain parentheses.
 var withTag = lazy.Regexp(`^([^(]+?) *\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)

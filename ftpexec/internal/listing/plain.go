@@ -238,6 +238,7 @@ func englishMonth(name []byte) int {
 func (p *plainLine) certain() bool {
 	first := p.name[0]
 	last := p.name[len(p.name)-1]
+	clocked := p.unit == toMinute || p.unit == toGuess
 	letter := 'A' <= first && first <= 'Z'
 	switch {
 	case first == ' ' || last == ' ' || last == '*' || !p.isName():
@@ -246,7 +247,7 @@ func (p *plainLine) certain() bool {
 	case p.short && strings.IndexByte("0123456789:.", first) >= 0:
 		return false
 	// a zone, after a time of day
-	case (p.unit == toMinute || p.unit == toGuess) && (letter || first == '+' || first == '-') && bytes.IndexByte(p.name, ' ') >= 0:
+	case clocked && (letter || first == '+' || first == '-') && bytes.IndexByte(p.name, ' ') >= 0:
 		return false
 	}
 	return !p.mode.IsDir() || !bytes.HasSuffix(p.name, []byte(".DIR;1"))

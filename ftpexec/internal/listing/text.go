@@ -56,7 +56,9 @@ const (
 	toGuess       // toMinute, but the year is guessed
 )
 
-var units = [...]time.Duration{noTime: 0, toDay: day, toMinute: time.Minute, toSecond: time.Second, toGuess: time.Minute}
+var units = [...]time.Duration{
+	noTime: 0, toDay: day, toMinute: time.Minute, toSecond: time.Second, toGuess: time.Minute,
+}
 
 // NewText returns an empty Text for a listing by MLSD, LIST or NLST that is made now. See [NewReader].
 func NewText(command string, now time.Time) *Text {

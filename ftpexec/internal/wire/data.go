@@ -267,7 +267,8 @@ func (d *Data) Reason(err error) error {
 	case d.whole && errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrOpen
 	case errors.Is(err, os.ErrDeadlineExceeded) && d.finished && d.listing && d.read == 0:
-		return fmt.Errorf("%w%.0w", timedOut("the server says that the listing is over, but no data came", d.Patience()), ErrMute)
+		const what = "the server says that the listing is over, but no data came"
+		return fmt.Errorf("%w%.0w", timedOut(what, d.Patience()), ErrMute)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return silent("no data", d.Patience())
 	}
