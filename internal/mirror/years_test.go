@@ -47,12 +47,12 @@ func TestDaysWithoutYear(t *testing.T) {
 		defer c.CloseIdleConnections()
 		u := must.Get(urlparse.Parse(s.URL("/d/")))(t)
 		for _, tt := range []struct {
-			mirror.Source
+			*mirror.Source
 			wants func(time.Time) bool
 		}{
-			{mirror.Source{Dates: true}, func(time.Time) bool { return true }},
-			{mirror.Source{Filter: mirror.Filter{NewerThan: now.Add(-time.Hour)}}, func(at time.Time) bool { return !at.Before(now.Add(-time.Hour)) }},
-			{mirror.Source{Filter: mirror.Filter{MinAge: 24 * time.Hour}}, func(at time.Time) bool { return now.Sub(at) >= 24*time.Hour }},
+			{&mirror.Source{Dates: true}, func(time.Time) bool { return true }},
+			{&mirror.Source{Filter: mirror.Filter{NewerThan: now.Add(-time.Hour)}}, func(at time.Time) bool { return !at.Before(now.Add(-time.Hour)) }},
+			{&mirror.Source{Filter: mirror.Filter{MinAge: 24 * time.Hour}}, func(at time.Time) bool { return now.Sub(at) >= 24*time.Hour }},
 		} {
 			tt.Client = c
 			var got, want []string
