@@ -169,10 +169,10 @@ func TestFileFaults(t *testing.T) {
 		{"busy", "RETR", testserver.Reply("450 Try later"), ftpexec.ErrRefused, 4, false},
 		{"no login", "USER", testserver.Reply("530 No"), ftpexec.ErrLogin, 0, false},
 		{"data ends early", "RETR", testserver.Cut(70_000, testserver.Closed), nil, 5, false},
-		{"data ends at once", "RETR", testserver.Cut(0, testserver.Closed), ftpexec.ErrTruncated, 4, false},
+		{"data ends at once", "RETR", testserver.Cut(0, testserver.Closed), ftpexec.ErrTruncated, 2, false},
 		{"426 after all bytes", "RETR", testserver.Final(testserver.Reply("426 Something broke")), ftpexec.ErrTruncated, 4, true},
-		{"size too large", "SIZE", testserver.Final(testserver.Reply("213 99999999")), ftpexec.ErrTruncated, 4, true},
-		{"size too small", "SIZE", testserver.Final(testserver.Reply("213 1000")), ftpexec.ErrTruncated, 4, false},
+		{"size too large", "SIZE", testserver.Final(testserver.Reply("213 99999999")), ftpexec.ErrTruncated, 2, true},
+		{"size too small", "SIZE", testserver.Final(testserver.Reply("213 1000")), ftpexec.ErrTruncated, 2, false},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.faulty(always(tt.verb, tt.fault))

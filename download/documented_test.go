@@ -40,6 +40,9 @@ func TestAskedOnceMore(t *testing.T) {
 		k.leaves("/f", 100_000)
 		asked := 0
 		k.faulty(func(p *testserver.Conn) testserver.Action {
+			if p.Verb == "MLST" {
+				return testserver.Reply("500 What?")
+			}
 			if p.Verb == tt.verb {
 				if asked++; asked >= tt.from && asked <= tt.to {
 					return testserver.Reply(tt.reply)

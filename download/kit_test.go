@@ -120,6 +120,16 @@ func always(verb string, f testserver.Action) failure { return on(verb, 1, 1<<30
 // replies makes the server send this reply to every command with this verb.
 func replies(verb, reply string) failure { return always(verb, testserver.Reply(reply)) }
 
+// unsized refuses every command that gives the size.
+func unsized(reply string) failure {
+	return func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "SIZE" || c.Verb == "MLST" {
+			return testserver.Reply(reply)
+		}
+		return nil
+	}
+}
+
 // during makes the nth transfer fail.
 func during(n int, f testserver.Action) failure {
 	return func(p *testserver.Conn) testserver.Action {

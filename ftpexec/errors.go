@@ -37,10 +37,18 @@ var (
 	ErrLost = wire.ErrLost
 	// ErrTimeout means that one of the Client's timeouts passed, or that data came too slowly.
 	ErrTimeout = wire.ErrTimeout
+	// ErrSilent is joined with ErrTimeout if Client.Timeout passed without a reply or a byte.
+	ErrSilent = wire.ErrSilent
 	// ErrTruncated means fewer or more bytes than announced, or that the server reports a failure.
 	ErrTruncated = wire.ErrTruncated
 	// ErrNoData is joined with ErrTruncated if the server began a transfer and then refused it (4yz, 5yz) without a byte.
 	ErrNoData = errors.New("no data came")
+	// ErrMore is joined with ErrTruncated if more bytes come than the server has announced: the file grows, or the size is
+	// wrong.
+	ErrMore = errors.New("more bytes than announced")
+	// ErrFewer is joined with ErrTruncated if fewer bytes come than the server has announced, and it confirms them (2yz):
+	// the file shrinks, the size is wrong, or a relay has ended the transfer.
+	ErrFewer = errors.New("fewer bytes than announced")
 	// ErrLogin means that USER, PASS or ACCT was refused.
 	ErrLogin = errors.New("login refused")
 	// ErrNoCredentials means that the URL has no password and Credentials supplied none.
@@ -215,7 +223,8 @@ func Retryable(err error) bool {
 
 func (e *Error) retryable() bool {
 	_, stopped := errors.AsType[*guard.Stopped](e.Err)
-	if stopped || e.final || wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket) || localfile.Failed(e.Err) {
+	lasting := wire.IsOneOf(e.Err, ErrTLSRequired, errPartial, errNoTicket, errComputing, wire.ErrMute)
+	if stopped || e.final || lasting || localfile.Failed(e.Err) {
 		return false
 	}
 	return e.Code/100 == 4 || wire.IsOneOf(e.Err, ErrTooMany, ErrTimeout, ErrLost, ErrTruncated) ||

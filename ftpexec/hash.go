@@ -2,14 +2,19 @@ package ftpexec
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
+	"example.com/ftpfetch/internal/lazy"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -39,7 +44,8 @@ func hashNamed(algorithm string) []string {
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32", in any case, with or without a hyphen (SHA-256).
 // The digest is in binary. The error is [errors.ErrUnsupported] if no FTP command computes a digest of that algorithm,
 // the server's FEAT offers none of these commands, or the reply contains no digest. A server reads the whole file before
-// it replies, so Client.Timeout must be long enough for that.
+// it replies: besides Client.Timeout, it has a second for each 10 MiB of the file. If that is not enough, the error is an
+// [ErrTimeout] that is not [Retryable], because the server may go on computing.
 func (c *Client) Hash(
 	ctx context.Context, u *urlparse.URL, algorithm string,
 ) (digest []byte, err error) {
@@ -59,15 +65,22 @@ func (c *Client) Hash(
 	q := &question{url: u, typ: typeOf(u), asks: facts(u)}
 	err = s.ask(ctx, q, func(r *run) error {
 		if q.gone == nil {
-			digest, err = r.hash(algorithm, how)
+			digest, err = r.hash(algorithm, how, q.info.Size)
 		}
 		return err
 	})
 	return digest, err
 }
 
-// hash asks for a digest of the file. The file's directory must be the working directory.
-func (r *run) hash(algorithm string, how []string) ([]byte, error) {
+// hashRate is how many bytes a second a server is expected to read at least when it computes a digest.
+const hashRate = 10 << 20
+
+// errComputing means that no digest has come in time. The server may still be computing it.
+var errComputing = errors.New("the server may still be computing")
+
+// hash asks for a digest of the file by one of the commands in how, which is hashNamed of the algorithm. size is that of
+// the file, or -1 if it is unknown. The file's directory must be the working directory.
+func (r *run) hash(algorithm string, how []string, size int64) ([]byte, error) {
 	if r.features == nil {
 		reply, err := r.command(Command{Verb: "FEAT"})
 		if err != nil {
@@ -76,30 +89,95 @@ func (r *run) hash(algorithm string, how []string) ([]byte, error) {
 		r.features = reply
 	}
 	offers := func(verb string) bool { return offered(r.features, verb, "") }
-	name := r.url.Name
-	op := withArg("HASH", name)
-	var ask []Command
 	length, _ := strconv.Atoi(how[0])
 	hash := how[1]
 	own := how[2:]
-	if offered(r.features, "HASH", hash) {
-		ask = []Command{withArg("OPTS", "HASH "+hash), op}
-	} else if i := slices.IndexFunc(own, offers); i >= 0 {
-		ask = []Command{withArg(own[i], name)}
+	refusal := &Error{Op: "HASH", URL: r.url.Redacted()}
+	refusal.Err = fmt.Errorf("%w: it offers no command for %s", errNoHash, algorithm)
+	i := slices.IndexFunc(own, offers)
+	hashes := offered(r.features, "HASH", hash)
+	if !hashes && i < 0 {
+		return nil, refusal
 	}
-	why := fmt.Errorf("%w: it offers no command for %s", errNoHash, algorithm)
-	for _, op = range ask {
-		reply, err := r.command(op)
+	name, err := r.fullName()
+	if err != nil {
+		return nil, err
+	}
+	ask := []Command{withArg("OPTS", "HASH "+hash), withArg("HASH", name)}
+	if !hashes {
+		ask = asking(own[i], name)
+	}
+	for _, op := range ask {
+		reply, err := r.computed(op, size)
 		if err != nil {
 			return nil, err
 		}
-		if d := digestIn(reply, length, name); d != nil {
-			return d, nil
+		if op.Verb != "OPTS" && ofWhole(reply, name, size) {
+			if d := digestIn(&reply, length, name); d != nil {
+				return d, nil
+			}
 		}
-		// not as Error.Reply: 4yz is no reason to ask again
-		why = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String()))
+		// without Code: 4yz is no reason to ask again
+		refusal.Op = op.shown()
+		refusal.Reply = reply.String()
+		refusal.Err = fmt.Errorf("%w: it says %s", errNoHash, cut(reply.String()))
 	}
-	return nil, &Error{Op: op.shown(), URL: r.url.Redacted(), Err: why}
+	return nil, refusal
+}
+
+// asking returns the commands that ask for a digest by a verb of its own, the second for servers that refuse the first.
+func asking(verb, name string) []Command {
+	if strings.Contains(name, " ") { // many servers take what follows a space for a range of bytes
+		return []Command{withArg(verb, `"`+name+`"`), withArg(verb, name)}
+	}
+	return []Command{withArg(verb, name)}
+}
+
+// fullName returns the name of the file from the root. Some servers look for the name of HASH in the root, whatever the
+// working directory is (ftpserverlib). It returns the name alone if the server does not name its directories from "/".
+func (r *run) fullName() (string, error) {
+	dir := r.home
+	if dir == "" || len(r.dirs) > 0 {
+		reply, err := r.command(Command{Verb: "PWD"})
+		if err != nil {
+			return "", err
+		}
+		dir = directoryIn(*reply)
+	}
+	if !strings.HasPrefix(dir, "/") {
+		return r.url.Name, nil
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + r.url.Name, nil
+}
+
+// computed sends a command whose reply may need the whole file, of this size.
+func (r *run) computed(op Command, size int64) (wire.Reply, error) {
+	seconds := max(0, size) / hashRate
+	limit := cmp.Or(r.client.Timeout, defaultTimeout) + time.Duration(seconds)*time.Second
+	reply, err := r.conn.AskFor(op.line(), limit)
+	if err == nil {
+		return reply, nil
+	}
+	e := r.failure(step{Command: op}, err)
+	if errors.Is(e, ErrTimeout) {
+		e.also(errComputing)
+	}
+	return reply, e
+}
+
+// ofHash matches the reply to HASH in the draft: "SHA-256 0-49 hex name".
+var ofHash = lazy.Regexp(`^\S+ (\d+)-(\d+) [0-9a-fA-F]+(?: (.*))?$`)
+
+// ofWhole reports whether a reply is about the whole file of that name and size, as far as it says. A server may count
+// the last byte of the range in or out. It may have taken a part of the name for the name.
+func ofWhole(reply wire.Reply, name string, size int64) bool {
+	m := ofHash().FindStringSubmatch(reply.LastLine())
+	if m == nil {
+		return true
+	}
+	end, _ := strconv.ParseInt(m[2], 10, 64)
+	whole := m[1] == "0" && (size < 0 || end == size || end == size-1)
+	return whole && (m[3] == "" || path.Base(m[3]) == path.Base(name))
 }
 
 // command sends a command that is no step of the run.

@@ -235,8 +235,9 @@ func TestStatRefused(t *testing.T) {
 		{"/f", "550 f: Permission denied", "550 f: Permission denied", ftpexec.Entry{}, ftpexec.ErrRefused, fs.ErrPermission},
 		{"/f", "550 SIZE not allowed in ASCII mode", "213 20260203040506", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1, ModTime: when, Precision: time.Second}, nil, nil},
 		{"/f", "213 8", "550 no", ftpexec.Entry{Size: 8}, nil, nil},
-		{"/f", "550 no", "502 what", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
-		{"/f", "500 what", "550 no", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
+		{"/f", "550 no", "502 what", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f", "500 what", "550 no", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
+		{"/f", "550 no", "450 busy", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
 		{"/f", "500 what", "502 what", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
 		{"/f", "450 busy", "450 busy", ftpexec.Entry{Mode: fs.ModeIrregular, Size: -1}, nil, nil},
 		{"/f;type=a", "500 what", "550 f: No such file", ftpexec.Entry{}, ftpexec.ErrNotFound, fs.ErrNotExist},
@@ -307,15 +308,16 @@ func TestHashPrefers(t *testing.T) {
 		{"crc32", "XCRC", "XCRC f"},
 		{"sha512", "XSHA512", "XSHA512 f"},
 	} {
-		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n "+tt.feat+"\r\n211 y")))
+		s := testserver.New(t, nil, testserver.Honest(""), testserver.On("FEAT", testserver.Reply("211-x\r\n "+tt.feat+"\r\n211 y")),
+			testserver.On("PWD", testserver.Reply(`257 "not a path"`)))
 		_, err := (&ftpexec.Client{MaxIdle: -1}).Hash(t.Context(), parse(t, s.URL("/f")), tt.algorithm)
 		if !errors.Is(err, errors.ErrUnsupported) { // the server knows no command
 			t.Errorf("%s of %s: got %v", tt.algorithm, tt.feat, err)
 		}
 		sent := s.Commands()
 		sent = slices.DeleteFunc(sent[slices.Index(sent, "FEAT")+1:], func(line string) bool { return line == "QUIT" })
-		if got := strings.Join(sent, ","); got != tt.want {
-			t.Errorf("%s of %s: sent %s, want %s", tt.algorithm, tt.feat, got, tt.want)
+		if got := strings.Join(sent, ","); got != "PWD,"+tt.want {
+			t.Errorf("%s of %s: sent %s, want PWD,%s", tt.algorithm, tt.feat, got, tt.want)
 		}
 	}
 }

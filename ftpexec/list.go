@@ -40,6 +40,10 @@ type Entry struct {
 	// ModTime is in the server's local time, which is written here as UTC: only a hint
 	Local bool
 
+	// YearGuessed says that the server gave no year, and that ModTime, the last such day, is more than half a year ago: a
+	// server that writes such days with a year means a day ahead of now. [Client.Stat] asks for the time.
+	YearGuessed bool
+
 	Target string // of a symbolic link, as the server sent it; "" if unknown
 	Unique string // the same for two entries that are the same file on the server; "" if unknown
 }
@@ -377,7 +381,9 @@ func entryOf(u *urlparse.URL, item listing.Item) Entry {
 		ModTime:   item.Time,
 		Precision: item.Precision,
 		Local:     item.Precision > 0 && !item.UTC,
-		Target:    item.Target,
-		Unique:    item.Unique,
+
+		YearGuessed: item.Guessed,
+		Target:      item.Target,
+		Unique:      item.Unique,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -18,27 +19,40 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// extendedPort returns the port in a 229 reply (RFC 2428 section 3), or 0: "(<d><d><d><port><d>)" with any delimiter.
-// It ignores the protocol and address fields, which should be empty.
+// extendedPort returns the port in a 229 reply (RFC 2428 section 3), or 0: the first "(<d><d><d><port><d>)". The text
+// around it is not fixed, and may have other parentheses.
 func extendedPort(text string) int {
-	text, _, closed := strings.Cut(text[strings.LastIndexByte(text, '(')+1:], ")")
-	if !closed || text == "" {
+	for {
+		_, rest, found := strings.Cut(text, "(")
+		inside, _, closed := strings.Cut(rest, ")")
+		if !found || !closed {
+			return 0
+		}
+		if n := delimitedPort(inside); n != 0 {
+			return n
+		}
+		text = rest
+	}
+}
+
+// delimitedPort returns the port in "<d><d><d><port><d>", or 0. The delimiter is a printable ASCII character, as the RFC
+// says, but no letter or digit. The protocol and the address, which should be empty, do not matter.
+func delimitedPort(text string) int {
+	if text == "" || text[0] <= ' ' || text[0] > '~' || unicode.IsOneOf(alphanumeric, rune(text[0])) {
 		return 0
 	}
-	delimiter := text[:1]
-	if strings.Count(text, delimiter) != 4 {
+	f := strings.Split(text, text[:1])
+	if len(f) != 5 {
 		return 0
 	}
-	for range 3 {
-		_, text, _ = strings.Cut(text, delimiter)
-	}
-	port, _, _ := strings.Cut(text, delimiter)
-	n, err := strconv.ParseUint(port, 10, 16)
+	n, err := strconv.ParseUint(f[3], 10, 16)
 	if err != nil {
 		return 0
 	}
 	return int(n)
 }
+
+var alphanumeric = []*unicode.RangeTable{unicode.Letter, unicode.Digit}
 
 // sixNumbers matches "h1,h2,h3,h4,p1,p2" with numbers up to 255.
 var sixNumbers = lazy.Regexp(`(?:^|\D)` + octet + strings.Repeat(` *, *`+octet, 5) + `(?:\D|$)`)
@@ -100,18 +114,18 @@ func wordsOf(r wire.Reply, names []string) string {
 	return strings.TrimSpace(text)
 }
 
-// sizeIn returns the size in bytes in a 213 reply to SIZE (RFC 3659 section 4).
+// sizeIn returns the size in bytes in a 213 reply to SIZE (RFC 3659 section 4). No other reply has a value.
 func sizeIn(r wire.Reply) (int64, bool) {
 	n, err := strconv.ParseUint(strings.TrimSpace(r.LastLine()), 10, 63)
-	return int64(n), err == nil && r.OK()
+	return int64(n), err == nil && r.Code == 213
 }
 
-// timeIn returns the time in a 213 reply to MDTM (RFC 3659 section 2.3): YYYYMMDDHHMMSS in UTC. It drops a fraction of
-// a second.
+// timeIn returns the time in a 213 reply to MDTM (RFC 3659 section 2.3), without a fraction of a second. No other reply
+// has a value.
 func timeIn(r wire.Reply) (time.Time, bool) {
 	text, _, _ := strings.Cut(strings.TrimSpace(r.LastLine()), ".")
-	t, err := time.Parse("20060102150405", text)
-	return t, err == nil && r.OK()
+	t, ok := listing.TimeVal(text)
+	return t, ok && r.Code == 213
 }
 
 // inQuotes matches a text in quotes. A quote in the text is doubled.

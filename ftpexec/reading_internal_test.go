@@ -181,7 +181,7 @@ func TestReadingReplies(t *testing.T) {
 		in   string
 		want any
 	}{
-		{size, "213 12", int64(12)}, {size, "213  12 ", int64(12)}, {size, "250 12", int64(12)}, {size, "213-x\n12", int64(12)},
+		{size, "213 12", int64(12)}, {size, "213  12 ", int64(12)}, {size, "250 12", nil}, {size, "213-x\n12", int64(12)},
 		{size, "213 x", nil}, {size, "213 -1", nil}, {size, "213 +1", nil}, {size, "213 99999999999999999999", nil}, {size, "550 1", nil}, {size, "350 1", nil},
 		{when, "213 20260102030405", "2026-01-02T03:04:05Z"}, {when, "213 20260102030405.678", "2026-01-02T03:04:05Z"},
 		{when, "213 1", nil}, {when, "213 20261302030405", nil}, {when, "550 20260102030405", nil},

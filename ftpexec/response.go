@@ -127,8 +127,7 @@ func (b *body) advance(n int, err error) error {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
 		b.run.weigh(max(b.n, b.run.file.other))
-		announced := printable.Count(b.size, "byte", "bytes")
-		b.fail(fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced))
+		b.fail(b.excess())
 	case err == io.EOF:
 		b.wire.Close()
 		b.complete(b.sendInAdvance())
@@ -177,16 +176,24 @@ func (b *body) complete(advance string) {
 func (b *body) closed(short error) error {
 	if b.open {
 		if b.wire.More() {
-			announced := printable.Count(b.size, "byte", "bytes")
-			return fmt.Errorf("%w: more than the %s announced", ErrTruncated, announced)
+			return b.excess()
 		}
 		b.wire.Close()
 	}
 	b.run.weigh(b.n)
+	if short != nil && b.wire.Cut() == nil && !b.wire.Abrupt() {
+		return fmt.Errorf("%w, and the server says that this is all%.0w", short, ErrFewer)
+	}
 	if short != nil {
 		return short
 	}
 	return b.confirm()
+}
+
+// excess returns the error for more bytes than announced.
+func (b *body) excess() error {
+	announced := printable.Count(b.size+b.run.goal.offset, "byte", "bytes")
+	return fmt.Errorf("%w: more than the %s announced%.0w", ErrTruncated, announced, ErrMore)
 }
 
 // refusal returns the error of a final reply, after it has found out whether the URL names a directory.
@@ -240,10 +247,12 @@ func (b *body) sendInAdvance() string {
 	return verb
 }
 
-// short returns an error if the body does not have size bytes. A size of -1 is unknown.
+// short returns an error if the body does not have size bytes. A size of -1 is unknown. The error counts from the start of
+// the file, so that a try which begins later has the same error.
 func (b *body) short(size int64) error {
 	if size >= 0 && b.n != size {
-		return fmt.Errorf("%w: %d of %s", ErrTruncated, b.n, printable.Count(size, "byte", "bytes"))
+		from := b.run.goal.offset
+		return fmt.Errorf("%w: %d of %s", ErrTruncated, from+b.n, printable.Count(from+size, "byte", "bytes"))
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func (r *run) adapt(err error, reused bool) bool {
 		r.learn(isLate)
 		r.conn.Note("no data connection could be set up before the end of the last transfer: " +
 			"trying again on a new connection")
-	case wire.IsOneOf(err, errUnexpected, ErrNoRestart), local:
+	case wire.IsOneOf(err, errUnexpected, ErrNoRestart, errComputing), local:
 		return false
 	case r.foreseen(err), r.adaptToReplies(err, reused):
 	case reused && !dial && !errors.Is(err, wire.ErrListing):

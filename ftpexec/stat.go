@@ -16,9 +16,10 @@ import (
 // Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that
 // the server does not give, because it does not know the command or for another reason, is unknown.
 //
-// If u is the URL of a file, Stat sends SIZE and MDTM (RFC 3659 sections 4 and 3). The error is [ErrNotFound] if the
-// server refuses both with 550, or [ErrRefused] if its reply mentions permissions; u may also name a directory. A file
-// with a Size counts as regular. Some servers refuse both for a file that they send.
+// If u is the URL of a file, Stat sends SIZE and MDTM (RFC 3659 sections 4 and 3), and MLST (section 7) if they do not
+// give the size. The error is [ErrNotFound] if the server refuses one of them with 550 and gives nothing, or
+// [ErrRefused] if its reply mentions permissions; u may also name a directory. A file with a Size counts as regular. Some
+// servers refuse both SIZE and MDTM for a file that they send.
 //
 // If u ends in "/" or ";type=d", Stat finds out what its last segment is, and follows links: it sends MLST (RFC 3659
 // section 7), or SIZE, MDTM and CWD together. Mode says whether it is a directory or a file, and the entry's URL has
@@ -46,12 +47,13 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 // URLs must have the scheme, server and login of the first; for any other it yields an error. The way from one
 // directory to the next is short if the URLs are in the order of their directories.
 //
-// StatAll sends SIZE and MDTM for a file in image type, and only MDTM for a file in ASCII type. If the server refuses
-// all commands about a file with 550, StatAll yields an error as for a refused RETR, [ErrNotFound] or [ErrRefused]; the
-// URL may also name a directory. Otherwise a field that the server does not give is unknown, as with [Client.Stat]. A
-// refused CWD yields [ErrRefused] for the files of that directory. A nil URL yields an error. After all these errors the
-// iteration goes on. Any other error, such as a lost connection, ends it: the URLs after that one were not asked about,
-// and may be passed to another StatAll. With an error the Entry is zero.
+// StatAll sends SIZE and MDTM for a file in image type, and only MDTM for a file in ASCII type. It then sends MLST for the
+// files about which they said too little, as [Client.Stat] does, unless the server has not known MLST before. If the
+// server refuses a command about a file with 550 and gives nothing, StatAll yields an error as for a refused RETR,
+// [ErrNotFound] or [ErrRefused]; the URL may also name a directory. Otherwise a field that the server does not give is
+// unknown. A refused CWD yields [ErrRefused] for the files of that directory. A nil URL yields an error. After all these
+// errors the iteration goes on. Any other error, such as a lost connection, ends it: the URLs after that one were not asked
+// about, and may be passed to another StatAll. With an error the Entry is zero.
 func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for len(urls) > 0 && urls[0] == nil {
@@ -82,6 +84,9 @@ func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[E
 			asks, err := inquire(urls[0], rest, last)
 			if err == nil {
 				err = s.run(ctx, rest[0], goal{asks: asks}, nil)
+			}
+			if err == nil {
+				err = s.askMore(ctx, asks)
 			}
 			for _, q := range asks {
 				if q.gone == nil && q.told < len(q.asks) {
@@ -156,12 +161,82 @@ func inquire(
 	return asks, nil
 }
 
-// answer returns what StatAll yields for q.
+// answer returns what StatAll yields for q. If one reply says that there is no such file, another must say something
+// about it.
 func (q *question) answer() (Entry, error) {
-	if q.gone != nil || q.absent == len(q.asks) {
+	if q.gone != nil || q.absent > 0 && q.info.Size < 0 && q.info.ModTime.IsZero() {
 		return Entry{}, q.err
 	}
 	return q.info, nil
+}
+
+// vague reports whether SIZE and MDTM have been answered without the size, or in ASCII type without the time, and not
+// both with 550.
+func (q *question) vague() bool {
+	return q.gone == nil && q.told == len(q.asks) && q.absent < len(q.asks) && q.info.Size < 0 &&
+		(q.typ == "I" || q.info.ModTime.IsZero())
+}
+
+// askMore asks with MLST about the files of asks of which SIZE and MDTM have said too little. A server that ends the
+// connection at MLST is taken for one that does not know it.
+func (s *session) askMore(ctx context.Context, asks []*question) error {
+	vague := slices.DeleteFunc(slices.Clone(asks), func(q *question) bool { return !q.vague() })
+	for len(vague) > 0 && !s.known().noMLST {
+		more := make([]*question, len(vague))
+		for i, q := range vague {
+			more[i] = &question{url: q.url, asks: []Command{withArg("MLST", q.url.Name)}}
+		}
+		err := s.run(ctx, more[0].url, goal{asks: more}, nil)
+		if ctx.Err() != nil {
+			return err
+		}
+		for i, m := range more {
+			if m.gone == nil && m.told == 0 {
+				more = more[:i]
+				break
+			}
+			vague[i].also(m)
+			s.learnMLST(m.facts)
+		}
+		if err != nil || len(more) == 0 {
+			s.learn(func(h *habits) { h.noMLST = true })
+		}
+		vague = vague[len(more):]
+	}
+	return nil
+}
+
+// learnMLST records that the server does not know MLST, if its reply says so.
+func (s *session) learnMLST(reply wire.Reply) {
+	if reply.Code == 500 || reply.Code == 502 {
+		s.learn(func(h *habits) { h.noMLST = true })
+	}
+}
+
+// also adds to q what the reply to MLST says.
+func (q *question) also(m *question) {
+	item, ok := factsIn(m.facts)
+	switch {
+	case m.absent > 0 && q.absent == 0:
+		q.absent = 1
+		q.err = m.err
+	case ok && item.Mode.IsDir():
+		e := newError(m.asks[0], q.url, nil)
+		e.take(m.facts, nil)
+		e.isDirectory()
+		q.absent = 1
+		q.err = e
+	case ok:
+		e := entryOf(q.url, item)
+		if q.typ == "I" && e.Size >= 0 {
+			q.info.Size = e.Size
+			q.info.Mode = 0
+		}
+		if q.info.ModTime.IsZero() && e.Precision > 0 {
+			q.info.ModTime = e.ModTime
+			q.info.Precision = e.Precision
+		}
+	}
 }
 
 // tell records a reply about a file.
@@ -250,11 +325,10 @@ func (s *session) look(ctx context.Context, u *urlparse.URL) (Entry, error) {
 	if !s.known().noMLST {
 		q := &question{url: u, asks: []Command{withArg("MLST", u.Name)}}
 		err := s.ask(ctx, q, nil)
+		s.learnMLST(q.facts)
 		switch {
 		case err != nil:
 			return Entry{}, err
-		case q.facts.Code == 500 || q.facts.Code == 502:
-			s.learn(func(h *habits) { h.noMLST = true })
 		case q.err != nil && !u.IsDir():
 			return Entry{}, q.err
 		}

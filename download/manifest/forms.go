@@ -253,6 +253,9 @@ func (r *reader) listed(line int, text string) {
 		return
 	case !ok || name == "":
 		err = errors.New("is not a digest and a name: write the digest, two spaces and the name")
+	case sum.Digest == nil:
+		const known = "write one of md5, sha1, sha256, sha512, blake2b"
+		err = fmt.Errorf("%s is an algorithm that is not supported: %s", sum.Algorithm, known)
 	default:
 		err = item.below(r.Base, name)
 	}

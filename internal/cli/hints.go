@@ -69,6 +69,9 @@ var hints = []struct {
 	{is(ftpexec.ErrNoCredentials), "--password-stdin or ~/.netrc"},
 	{is(urlparse.ErrPort), "FTPFETCH_WITHOUT=portcheck allows it, if an FTP server is there"},
 	{is(urlparse.ErrScheme), "for another scheme use curl"},
+	{is(ftpexec.ErrMore), "--range 0-now takes a file that grows as it is now"},
+	{is(ftpexec.ErrFewer), "--range 0-N takes the bytes up to N, if the size is what is wrong"},
+	{is(ftpexec.ErrSilent), "--timeout TIME waits longer"},
 }
 
 // hint returns a hint that depends on the command line, for a URL that failed, or "".

@@ -26,7 +26,7 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	if e, ok := errors.AsType[*ftpexec.Error](err); !ok || e.Stage != ftpexec.StageDirectory || u.IsDir() {
 		return err
 	}
-	if _, serr := r.source.Stat(ctx, u); serr != nil {
+	if e, serr := r.source.Stat(ctx, u); serr != nil || e.Size < 0 && e.ModTime.IsZero() { // nothing shows a file
 		return err
 	}
 	flag := "-l"

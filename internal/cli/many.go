@@ -71,7 +71,7 @@ func (r *run) round(ctx context.Context) {
 	if r.MaxAge > 0 {
 		filter.NewerThan = time.Now().Add(-r.MaxAge)
 	}
-	tree := &mirror.Source{Client: r.source, Filter: filter}
+	tree := &mirror.Source{Client: r.source, Filter: filter, Dates: r.Info}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)

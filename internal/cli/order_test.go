@@ -89,6 +89,7 @@ func TestOrderOfHints(t *testing.T) {
 		errors.Join(ftpexec.ErrIsDirectory, ftpexec.ErrRefused), ftpexec.ErrIsDirectory,
 		ftpexec.ErrTLSRequired, x509.UnknownAuthorityError{}, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
 		syscall.EADDRNOTAVAIL, ftpexec.ErrDataHost, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,
+		ftpexec.ErrMore, ftpexec.ErrFewer, ftpexec.ErrSilent,
 	}
 	if len(kinds) != len(hints) {
 		t.Fatalf("%d errors for %d rows of hints", len(kinds), len(hints))

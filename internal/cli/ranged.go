@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
@@ -21,7 +22,8 @@ type ranged struct {
 	download.Source
 	config.Range
 	tell  func(text string)
-	there bool // the server has the range
+	there bool      // the server has the range
+	time  time.Time // of the file when it was first asked for, if the range ends now
 }
 
 // ranged returns the source of the part of a file that --range names. It does not resume what an earlier run left,
@@ -35,6 +37,9 @@ func (r *run) ranged(from download.Source, t *config.Range, o *download.Options)
 func (r *ranged) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
 	e, err := r.Source.Stat(ctx, u)
 	e.Size = r.of(e.Size)
+	if r.Now && r.there {
+		e.ModTime = r.time
+	}
 	return e, err
 }
 
@@ -65,7 +70,10 @@ func (r *ranged) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 		return nil, about(req.URL, ftpexec.ErrChanged)
 	}
 	resp.Size = r.of(size)
-	if size < 0 || r.Last < size-1 { // otherwise the server ends the part
+	if r.Now { // what grows has a new time again and again
+		resp.ModTime = r.time
+	}
+	if size < 0 || r.Now || r.Last < size-1 { // otherwise the server ends the part
 		left := r.Last + 1 - r.First - req.Offset
 		resp.Body = struct {
 			io.Reader
@@ -85,7 +93,13 @@ func (r *ranged) look(ctx context.Context, u *urlparse.URL) error {
 		return about(u, errors.New("the server does not tell the size, so nothing shows where a range begins"))
 	case e.Size >= 0 && r.First >= e.Size:
 		return about(u, fmt.Errorf("the range begins at byte %d, but the file has %d bytes", r.First, e.Size))
+	case e.Size < 0 && r.Now:
+		return about(u, errors.New("the server does not tell the size, so nothing shows where the file ends now"))
 	case e.Size >= 0:
+		if r.Now {
+			r.Last = e.Size - 1
+			r.time = e.ModTime
+		}
 		r.tell(fmt.Sprintf("bytes %d to %d of %d", r.First, min(r.Last, e.Size-1), e.Size))
 	}
 	return nil
@@ -102,7 +116,7 @@ func (r *run) partly(u *urlparse.URL, path string) error {
 		return config.Usage("--range counts bytes as the server stores them: drop ;type=a")
 	case path == "-":
 		return nil
-	case filepath.Base(path) == u.Name:
+	case filepath.Base(path) == u.Name && !(r.Range.Now && r.Range.First == 0): // all that the file had then
 		text := "-o %s would give a part the name of the whole file: write -o %s.%v"
 		return config.Usage(text, path, path, r.Range)
 	}

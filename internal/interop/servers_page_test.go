@@ -57,6 +57,10 @@ about IIS and glftpd, nor about Serv-U except for recursive listings.
 | ftp-srv, goftp, rclone | ` + "`" + `551` + "`" + ` to ` + "`" + `RETR` + "`" + ` of a missing file and of a directory | not found if ` + "`" + `SIZE` + "`" + ` is refused too, a directory if ` + "`" + `CWD` + "`" + ` enters it |
 | goftp | ` + "`" + `SIZE` + "`" + ` of a link counts its text, and the ` + "`" + `150` + "`" + ` the file | the larger size, until one of them has been right |
 | ftpd (npm) | takes all that comes in one write for one command; gives every connection the same port; sends nothing of a directory that is retrieved | one command at a time, by its greeting |
+| ftpserverlib 0.32.3 | looks for the name of ` + "`" + `HASH` + "`" + ` and ` + "`" + `XMD5` + "`" + ` in its root, and reads the file of that name in the working directory; takes what follows a space for a range | the path from the root, in quotes if it has a space; a reply about another file or a part does not count |
+| proftpd, inetutils, pure-ftpd, pyftpdlib | ` + "`" + `LIST` + "`" + ` of a day ahead of now has no year | ` + "`" + `MDTM` + "`" + ` says the year of a day that may be ahead (` + "`" + `-l` + "`" + `, ` + "`" + `-I -r` + "`" + `, filters by age) |
+| proftpd with ` + "`" + `MaxRetrieveFileSize` + "`" + ` | ` + "`" + `150` + "`" + `, no byte, ` + "`" + `426` + "`" + ` | tries it twice |
+| relays and servers with a wrong ` + "`" + `SIZE` + "`" + `; files that grow | more bytes than announced, or fewer and ` + "`" + `226` + "`" + ` | tries it twice; ` + "`" + `--range 0-now` + "`" + ` takes a growing file as it is |
 
 ## Not measured
 

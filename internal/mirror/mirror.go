@@ -48,6 +48,7 @@ func (f Filter) large(e ftpexec.Entry) bool {
 type Source struct {
 	Client
 	Filter
+	Dates bool         // ask for the times of all files whose year the server leaves open
 	Trees []batch.Task // trees whose files may be deleted
 
 	left    atomic.Int64 // number of unwanted files
@@ -70,7 +71,7 @@ func (s *Source) Entries(ctx context.Context, dir *urlparse.URL) iter.Seq2[ftpex
 // Filter, it passes no entry to entry.
 func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func(ftpexec.Entry),
 	login func(string)) iter.Seq2[ftpexec.Entry, error] {
-	if s.Filter != (Filter{}) {
+	if s.Filter != (Filter{}) || s.Dates {
 		entry = nil
 	}
 	return func(yield func(ftpexec.Entry, error) bool) {
@@ -87,10 +88,10 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func
 			if e.Mode.IsRegular() {
 				file = e.URL
 			}
-			switch file := s.aged() && err == nil && e.Mode.IsRegular(); {
+			switch file := err == nil && e.Mode.IsRegular(); {
 			case err == nil && s.large(e):
 				s.left.Add(1)
-			case file && s.unsure(e):
+			case file && s.asks(e):
 				rough = append(rough, e)
 			case file && !s.wants(e):
 			case !yield(e, err):
@@ -119,20 +120,28 @@ func (s *Source) sharpen(ctx context.Context, rough []ftpexec.Entry,
 		}
 		e := rough[0]
 		rough = rough[1:]
-		e.ModTime = told.ModTime
-		e.Precision = told.Precision
-		e.Local = false
+		if !told.ModTime.IsZero() || s.aged() {
+			e.ModTime = told.ModTime
+			e.Precision = told.Precision
+			e.Local = false
+			e.YearGuessed = false
+		}
 		if s.wants(e) && !yield(e, nil) {
 			return
 		}
 	}
 }
 
+// asks reports whether the server is asked for the time of a file.
+func (s *Source) asks(e ftpexec.Entry) bool {
+	return s.aged() && s.unsure(e) || s.Dates && e.YearGuessed
+}
+
 // unsure reports whether the time of an entry is too rough to decide. The time zones of server and client may be a day
-// apart.
+// apart, and a day without a year may be ahead of now.
 func (s *Source) unsure(e ftpexec.Entry) bool {
 	near := func(t time.Time) bool { return e.ModTime.Sub(t).Abs() < 48*time.Hour }
-	return e.ModTime.IsZero() || (e.Local || e.Precision > time.Second) &&
+	return e.ModTime.IsZero() || e.YearGuessed || (e.Local || e.Precision > time.Second) &&
 		(near(s.NewerThan) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
 }
 

@@ -4,6 +4,7 @@ package retry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -42,7 +43,7 @@ type Retrier struct {
 	failed int       // tries in a row without progress
 	begun  time.Time // when the current period began
 	bytes  int64     // bytes that arrived in it
-	said   string    // the refusal after which the last try brought nothing
+	said   string    // how the last try ended, if the server thinks that it has done all; see outcome
 }
 
 // Fewer than leastBytes in leastTime are no progress. Without this rule, a server that sends a few bytes and fails,
@@ -75,13 +76,39 @@ func (r *Retrier) fail(n int64) int {
 	return r.failed
 }
 
-// repeated reports whether the server ended two transfers in a row with the same refusal and without a byte. It began
-// both, so nothing that passes kept it from sending.
-func (r *Retrier) repeated(err error) bool {
-	said := ""
-	if e, ok := errors.AsType[*ftpexec.Error](err); ok && errors.Is(err, ftpexec.ErrNoData) {
-		said = e.Reply
+// tooMany is the outcome of a transfer of more bytes than announced.
+const tooMany = "more"
+
+// outcome returns how a transfer ended that the server began and, as it thinks, ended well or for good: with the same
+// refusal and without a byte, with more bytes than announced, however many, or with fewer that it confirms. It is "" for
+// any other error.
+func outcome(err error) string {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	switch {
+	case !ok:
+	case errors.Is(err, ftpexec.ErrNoData):
+		return e.Reply
+	case errors.Is(err, ftpexec.ErrMore):
+		return tooMany
+	case errors.Is(err, ftpexec.ErrFewer):
+		return e.Err.Error()
 	}
+	return ""
+}
+
+// Anew forgets a transfer of too few bytes, because the server has another file now. A file that grows is another one each
+// time, and stays too long.
+func (r *Retrier) Anew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.said != tooMany {
+		r.said = ""
+	}
+}
+
+// repeated reports whether two tries in a row had the same outcome. Nothing that passes was the cause.
+func (r *Retrier) repeated(err error) bool {
+	said := outcome(err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	again := said != "" && said == r.said
@@ -102,8 +129,10 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 	}
 	try := r.fail(n)
 	switch {
-	case try > r.most(err), r.repeated(err):
+	case try > r.most(err):
 		return err
+	case r.repeated(err):
+		return twice(err)
 	case ctx.Err() != nil:
 		return ended(ctx, err)
 	}
@@ -116,6 +145,17 @@ func (r *Retrier) Again(ctx context.Context, err error, n int64) error {
 		return stop
 	}
 	return ended(ctx, err)
+}
+
+// twice returns err, and says that it came twice.
+func twice(err error) error {
+	last, ok := errors.AsType[*ftpexec.Error](err)
+	if !ok {
+		return err
+	}
+	e := *last
+	e.Err = fmt.Errorf("%w, twice in a row", e.Err)
+	return &e
 }
 
 // ended returns err with the end of ctx as its reason.

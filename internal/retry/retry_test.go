@@ -139,6 +139,10 @@ func TestRepeated(t *testing.T) {
 		{"twice", [2]error{said(why, ftpexec.ErrNoData), said(why, ftpexec.ErrNoData)}, false},
 		{"two reasons", [2]error{said("426 broken", ftpexec.ErrNoData), said(why, ftpexec.ErrNoData)}, true},
 		{"some bytes", [2]error{said(why), said(why)}, true},
+		{"more than announced, twice", [2]error{said("", ftpexec.ErrMore), said("", ftpexec.ErrMore, errors.New("other size"))}, false},
+		{"fewer than announced, twice", [2]error{said("226 x", ftpexec.ErrFewer), said("226 x", ftpexec.ErrFewer)}, false},
+		{"fewer than announced, but others", [2]error{said("226 x", ftpexec.ErrFewer), said("226 x", ftpexec.ErrFewer, errors.New("5 of 8"))}, true},
+		{"more, then fewer", [2]error{said("", ftpexec.ErrMore), said("", ftpexec.ErrFewer)}, true},
 		{"some bytes of the second", [2]error{said(why, ftpexec.ErrNoData), said(why)}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/ftpfetch/internal/local/localfile"
@@ -320,5 +321,13 @@ func (f *Facts) differs(size int64) bool { return size >= 0 && size != f.Local.S
 
 // newerThanLocal reports whether s is newer than the target. An unknown time is not newer.
 func (f *Facts) newerThanLocal(s Stamp) bool {
-	return s.Time.After(f.Local.Time.Add(localfile.Slack))
+	return s.Time.After(f.Local.Time.Add(localfile.Slack)) && !f.Local.latest()
 }
+
+// latestTimes are the last seconds since 1970 that file systems keep: in 32 bits with and without a sign, and those of
+// ext4 and XFS.
+var latestTimes = []int64{1<<31 - 1, 1<<32 - 1, 0x37fffffff, 16299260424}
+
+// latest reports whether the time is the last one that a file system keeps. It then stands for every later time, such
+// as one of the year 9999.
+func (s Stamp) latest() bool { return slices.Contains(latestTimes, s.Time.Unix()) }

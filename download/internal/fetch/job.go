@@ -127,10 +127,12 @@ type job struct {
 	key     string // of URL, for journals
 	retry   *retry.Retrier
 	begun   bool
-	sought  bool   // expected has looked for a digest
-	check   *check // the digest to compare; nil if there is none
-	reports bool   // report has started Progress events
-	quiet   func() // stops them
+	sought  bool     // expected has looked for a digest
+	check   *check   // the digest to compare; nil if there is none
+	lacking []string // lists of digests that are there and have none of the file, with the reasons
+	refused string   // how the server refused to compute a digest
+	reports bool     // report has started Progress events
+	quiet   func()   // stops them
 }
 
 func newJob(from Job) *job {

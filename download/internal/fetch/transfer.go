@@ -119,6 +119,7 @@ func (t *transfer) learn(over *redo) error {
 	if over.changed {
 		t.stale = over.why
 		t.server.changes++
+		t.retry.Anew()
 		if t.server.changes > maxChanges {
 			const what = "the file is changing on the server"
 			return errorf(ftpexec.ErrChanged, "%s: %s", what, over.why)

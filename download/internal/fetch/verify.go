@@ -20,6 +20,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
@@ -28,8 +29,10 @@ import (
 type check struct {
 	want digest.Sum
 	from string // the text for Result.Verified
-	h    hash.Hash
-	at   int64 // bytes that h has read
+	// the server computed it, perhaps of another file
+	computed bool
+	h        hash.Hash
+	at       int64 // bytes that h has read
 
 	dropped int // how often the part had dropped bytes when h began: see partfile.Part.Head
 }
@@ -117,6 +120,11 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 	if err == nil {
 		return nil
 	}
+	if t.check.computed {
+		if err := t.secondOpinion(ctx, size); err != nil {
+			return err
+		}
+	}
 	before := false
 	bad, failed := t.part.KeepBad(func(f *os.File) { before = t.check.same(ctx, f, size) })
 	kept := "kept as " + bad
@@ -168,10 +176,21 @@ func (j *job) seek(ctx context.Context) (*check, error) {
 	}
 	aList := j.inTree() && sums.Is(j.URL.Name) // a list in a tree needs no digest of its own
 	if c == nil && err == nil && !aList {
-		err = errorf(ErrUnverified,
-			"there is no list of digests beside the file or above, and the server computes none")
+		err = errorf(ErrUnverified, "%s", j.missing())
 	}
 	return c, err
+}
+
+// missing says why there is no digest: what is wrong with the lists that are there, and what the server says.
+func (j *job) missing() string {
+	lists := "there is no list of digests beside the file or above"
+	if len(j.lacking) > 0 {
+		lists = strings.Join(j.lacking, "; ")
+	}
+	if j.refused != "" {
+		return lists + ", and the server refuses to compute one: " + j.refused
+	}
+	return lists + ", and the server computes none"
 }
 
 // mostUp is how many directories above the file's directory seek searches for a list.
@@ -193,7 +212,7 @@ func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 		names = append(names, strings.TrimPrefix(dir.Dirs[i], "/")+"/"+names[len(names)-1])
 	}
 	for _, list := range sums.Beside(name) {
-		if listing && !there.Has(list.File) {
+		if (listing || list.Rare) && !there.Has(list.File) {
 			continue
 		}
 		dir.Name = list.File
@@ -203,7 +222,8 @@ func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 			return newCheck(sum, described(sum, up, list)), nil
 		case ctx.Err() != nil:
 			return nil, err
-		case errors.Is(err, sums.ErrNotListed):
+		case errors.Is(err, sums.ErrNotListed), errors.Is(err, sums.ErrForeign):
+			j.lacks(list, up, up == 0 && there.Has(list.File), err)
 		case errors.Is(err, sums.ErrTooLarge), errors.Is(err, sums.ErrAmbiguous):
 			return nil, errorf(ErrUnverified, "%s: %v", list.File, err)
 		default:
@@ -211,6 +231,13 @@ func (j *job) inLists(ctx context.Context, up int) (*check, error) {
 		}
 	}
 	return nil, nil
+}
+
+// lacks records why a list that is there has no digest of the file. A list above the file need not name it.
+func (j *job) lacks(list sums.List, up int, beside bool, why error) {
+	if beside || errors.Is(why, sums.ErrUnread) || errors.Is(why, sums.ErrForeign) {
+		j.lacking = append(j.lacking, strings.Repeat("../", up)+list.File+": "+why.Error())
+	}
 }
 
 // above returns the directory that is up levels above the directory of a file, and the path of the file relative to it.
@@ -293,21 +320,59 @@ func (j *job) lookUp(ctx context.Context, u urlparse.URL, list sums.List, names 
 	return digests.Find(names...)
 }
 
-// computed asks the server to compute a digest, with the strongest algorithm that it supports. It does not try blake2b,
-// for which there is no FTP command.
+// computable are the algorithms for which there are FTP commands, strongest first.
+var computable = []string{"sha512", "sha256", "sha1", "md5", "crc32"}
+
+// computed asks the server to compute a digest, with the strongest algorithm that it supports.
 func (j *job) computed(ctx context.Context) (*check, error) {
-	for _, a := range []string{"sha512", "sha256", "sha1", "md5", "crc32"} {
-		var d []byte
-		err := j.retry.Do(ctx, func() (err error) {
-			d, err = j.Source.Hash(ctx, j.URL, a)
-			return err
-		})
-		switch {
+	for _, a := range computable {
+		d, err := j.ofServer(ctx, a)
+		switch e, _ := errors.AsType[*ftpexec.Error](err); {
 		case err == nil:
-			return newCheck(digest.Sum{Algorithm: digest.Algorithm(a), Digest: d}, a+" from the server"), nil
+			c := newCheck(d, a+" from the server")
+			c.computed = true
+			return c, nil
 		case !errors.Is(err, errors.ErrUnsupported):
 			return nil, err
+		case e != nil && e.Reply != "":
+			j.refused = printable.Line(e.Reply)
 		}
 	}
 	return nil, nil
+}
+
+// patience is how long a digest may take before the user is told what the run waits for.
+const patience = 3 * time.Second
+
+// ofServer returns the digest that the server computes.
+func (j *job) ofServer(ctx context.Context, a string) (digest.Sum, error) {
+	late := time.AfterFunc(patience, func() { j.note("waiting for the server to compute the " + a + " digest") })
+	defer late.Stop()
+	var d []byte
+	err := j.retry.Do(ctx, func() (err error) {
+		d, err = j.Source.Hash(ctx, j.URL, a)
+		return err
+	})
+	return digest.Sum{Algorithm: digest.Algorithm(a), Digest: d}, err
+}
+
+// secondOpinion asks the server for the other digests that it computes, because the one that the file of size bytes
+// should have may be that of another file. It returns why the file cannot be called damaged, or nil.
+func (t *transfer) secondOpinion(ctx context.Context, size int64) error {
+	for _, a := range computable {
+		other, err := t.ofServer(ctx, a)
+		if err != nil {
+			continue
+		}
+		c := newCheck(other, "")
+		if err := c.reach(ctx, t.part.File(), size); err != nil {
+			return err
+		}
+		if bytes.Equal(c.h.Sum(nil), other.Digest) {
+			return errorf(ErrUnverified,
+				"the server contradicts itself: the file has the %s that it computes now, but not the %s before",
+				a, t.check.want.Algorithm)
+		}
+	}
+	return nil
 }

@@ -14,6 +14,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/internal/lazy"
@@ -31,6 +34,10 @@ var (
 	ErrNotListed = errors.New("no digest is listed for the file")
 	// ErrAmbiguous means that a list has different digests for the file.
 	ErrAmbiguous = errors.New("different digests are listed for the file")
+	// ErrForeign means that a list has a digest for the file, but of an algorithm that package algorithm does not know.
+	ErrForeign = errors.New("the digest listed for the file is of an algorithm that is not supported")
+	// ErrUnread means that no line of a list is one with a digest.
+	ErrUnread = fmt.Errorf("no line is a digest in a form that is known%.0w", ErrNotListed)
 	// ErrTooLarge means that a list exceeds MaxLine or MaxList.
 	ErrTooLarge = errors.New("too large for a list of digests")
 )
@@ -40,37 +47,69 @@ type List struct {
 	File      string // its name, in the directory of the file to verify
 	Algorithm string // of its digests; "" if its lines name it
 	Whole     bool   // it lists the whole directory, so one retrieval serves many files
+	Rare      bool   // it is worth a request only where the names in the directory show it
 }
 
+// The usual names of lists: {a} stands for an algorithm in lower case, {A} in upper case. Lists that begin with a dot
+// follow the name of their file. md5checksums.txt is NCBI's, md5sum.txt UCSC's, CHECKSUM.SHA256 FreeBSD's, NAME.DIGESTS
+// Gentoo's; the lines of CHECKSUMS name their algorithm, which is BSD's sum(1) at Ensembl.
+var (
+	common = []string{".{a}", "{A}SUMS"}
+	rare   = []string{
+		".{a}sum", ".{A}", ".{a}sum.txt", ".{a}.txt", ".{a}.asc",
+		"{A}", "{A}SUM", "{a}sum", "{a}sums", "{a}sum.txt", "{a}sums.txt", "{a}sums.asc", "{a}sum.asc", "{a}.txt",
+		"{A}SUMS.txt", "{A}SUM.txt", "{A}SUMS.asc", "CHECKSUMS.{a}", "checksums.{a}",
+		"CHECKSUM.{A}", "checksums_{a}.txt",
+	}
+	ofMD5     = []string{"MD5SUM", "md5checksums.txt", "md5sums.txt", "md5sum.txt"}
+	mixed     = []string{"CHECKSUMS"}
+	rareMixed = []string{
+		".DIGESTS", ".DIGESTS.asc", ".CHECKSUM", "CHECKSUM", "checksum.txt", "checksums.txt", "CHECKSUM.txt",
+		"CHECKSUMS.txt", "checksums",
+	}
+)
+
 // Beside returns the lists to look for beside the file name, best first: stronger algorithms before weaker ones, and
-// for each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. NCBI uses
-// md5checksums.txt, UCSC md5sum.txt; the lines of CHECKSUMS name their algorithm, which is BSD's sum(1) at Ensembl.
-// Beside omits a list whose name is the file's own.
+// for each algorithm the file's own list (NAME.sha256) before the directory's (SHA256SUMS), which is larger. Beside omits
+// a list whose name is the file's own.
 func Beside(name string) (lists []List) {
+	add := func(names []string, a string, seldom bool) {
+		for _, file := range names {
+			whole := file[0] != '.'
+			file = strings.NewReplacer("{a}", a, "{A}", strings.ToUpper(a)).Replace(file)
+			if !whole {
+				file = name + file
+			}
+			named := func(l List) bool { return l.File == file }
+			if file != name && !slices.ContainsFunc(lists, named) {
+				lists = append(lists, List{File: file, Algorithm: a, Whole: whole, Rare: seldom})
+			}
+		}
+	}
 	for _, a := range []string{"sha512", "sha256", "sha1", "md5"} {
-		lists = append(lists,
-			List{File: name + "." + a, Algorithm: a},
-			List{File: strings.ToUpper(a) + "SUMS", Algorithm: a, Whole: true})
+		add(common, a, false)
+		if a == "md5" {
+			add(ofMD5, a, false)
+		}
+		add(rare, a, true)
 	}
-	for _, file := range []string{"MD5SUM", "md5checksums.txt", "md5sums.txt", "md5sum.txt"} {
-		lists = append(lists, List{File: file, Algorithm: "md5", Whole: true})
-	}
-	lists = append(lists, List{File: "CHECKSUMS", Whole: true})
-	return slices.DeleteFunc(lists, func(l List) bool { return l.File == name })
+	add(mixed, "", false)
+	add(rareMixed, "", true)
+	return lists
 }
 
 // Is reports whether name is a usual name of a list.
 func Is(name string) bool {
-	ext := path.Ext(name)
 	return slices.ContainsFunc(Beside(""), func(l List) bool {
-		return l.File == name || !l.Whole && l.File == ext
+		return l.File == name || !l.Whole && strings.HasSuffix(name, l.File)
 	})
 }
 
 // Digests has the digests of one list, by file name.
 type Digests struct {
 	Once   bool                  // it is for one file only: it lacks the digests of other files
-	of     map[string]digest.Sum // an Algorithm without a Digest is ambiguous
+	lines  int                   // not empty
+	of     map[string]digest.Sum // an Algorithm without a Digest is ambiguous, or not known
 	octets int                   // memory in bytes, about
 }
 
@@ -97,15 +136,21 @@ func (d *Digests) Add(name string, sum digest.Sum) {
 	}
 }
 
-// Find returns the digest of the first of the names that has one. The errors are [ErrNotListed] and [ErrAmbiguous].
+// Find returns the digest of the first of the names that has one. The errors are [ErrNotListed], [ErrUnread],
+// [ErrAmbiguous] and [ErrForeign].
 func (d *Digests) Find(names ...string) (digest.Sum, error) {
 	for _, name := range names {
 		switch sum := d.of[name]; {
 		case sum.Digest != nil:
 			return sum, nil
-		case sum.Algorithm != "":
+		case algorithm.Named(string(sum.Algorithm)) != "":
 			return digest.Sum{}, ErrAmbiguous
+		case sum.Algorithm != "":
+			return digest.Sum{}, fmt.Errorf("%w: %s", ErrForeign, sum.Algorithm)
 		}
+	}
+	if d.lines > 0 && len(d.of) == 0 {
+		return digest.Sum{}, ErrUnread
 	}
 	return digest.Sum{}, ErrNotListed
 }
@@ -115,11 +160,15 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 //
 //	hex  name         md5sum(1) and similar; also with one space or a tab
 //	hex *name         the same, in binary mode
-//	SHA256 (name) = hex   BSD, and sha256sum --tag
+//	SHA256 (name) = hex   BSD, sha256sum --tag, and rhash --bsd with more spaces
 //	SHA256(name)= hex     openssl dgst
+//	name: SHA256 = HEX HEX HEX   gpg --print-md and --print-mds, over several lines
 //	12345 67 name     sum(1) of BSD, with five digits and the number of KiB
 //	hex               alone or with the name "-", if the list has no other line
 //	                  and is not one of a whole directory
+//
+// A line "# SHA512 HASH" names the algorithm of the lines below it, as in Gentoo's DIGESTS. The list may be UTF-8, or UTF-16
+// with a byte order mark.
 //
 // A backslash at the start of the line says that \\, \n and \r in the name are escapes. The name may start with "./" or
 // "/", and in the file's own list with any directories. The rest must equal the name byte for byte, so that an entry
@@ -131,40 +180,52 @@ func (d *Digests) Find(names ...string) (digest.Sum, error) {
 // Errors are [ErrTooLarge] and the errors of r.
 func (l List) Read(r io.Reader, name string) (*Digests, error) {
 	in := &io.LimitedReader{R: r, N: MaxList + 1}
-	text := bufio.NewScanner(in)
+	text := bufio.NewScanner(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
 	text.Buffer(nil, MaxLine)
 	d := &Digests{Once: !l.Whole}
 	var nameless digest.Sum
-	lines := 0
-	for (lines < mostForeign || d.of != nil) && text.Scan() {
-		line := text.Text()
-		if lines == 0 {
-			line = strings.TrimPrefix(line, "\ufeff")
+	section := l.Algorithm
+	var print gpg
+	take := func(of string, sum digest.Sum, ok bool) {
+		if ok && (of == "" || of == "-") {
+			nameless = sum
 		}
+		if ok {
+			d.keep(l.inDirectory(of), sum, name)
+		}
+	}
+	for (d.lines < mostForeign || d.of != nil) && text.Scan() {
+		line := text.Text()
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		lines++
-		of, sum, ok := parse(line, l.Algorithm)
-		if !ok {
+		d.lines++
+		if print.add(line) {
 			continue
 		}
-		if of == "" || of == "-" {
-			nameless = sum
-		}
-		d.keep(l.inDirectory(of), sum, name)
+		take(print.end(section))
+		take(parse(line, section))
+		section = cmp.Or(l.Algorithm, headed(line), section)
 	}
-	if lines == 1 && !l.Whole && nameless.Algorithm != "" {
+	take(print.end(section))
+	if d.lines == 1 && !l.Whole && nameless.Digest != nil {
 		d.Add(name, nameless)
 	}
-	err := text.Err()
+	if err := tooLarge(text.Err(), in.N); err != nil {
+		return nil, err
+	}
+	return d, text.Err()
+}
+
+// tooLarge returns the error for a list that exceeds MaxLine, or MaxList of which left bytes are left, or nil.
+func tooLarge(err error, left int64) error {
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
-	case err == nil && in.N == 0:
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
+		return fmt.Errorf("%w: a line has more than %d bytes", ErrTooLarge, MaxLine)
+	case err == nil && left == 0:
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxList)
 	}
-	return d, err
+	return nil
 }
 
 // inDirectory returns a listed name relative to the list's directory.
@@ -188,24 +249,81 @@ func (d *Digests) keep(name string, sum digest.Sum, wanted string) {
 	d.Add(name, sum)
 }
 
+// heading matches a line that names the algorithm of those below it.
+var heading = lazy.Regexp(`^# ([A-Z0-9]+) HASH$`)
+
+// headed returns the algorithm that a heading names, or "".
+func headed(line string) string {
+	m := heading().FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(algorithm.Named(m[1]), m[1])
+}
+
+// gpg collects a digest as gpg --print-md writes it: "name: HEX HEX", or with --print-mds "name: SHA256 = HEX HEX". The
+// lines after the first are indented.
+type gpg struct{ text string }
+
+var gpgFirst = lazy.Regexp(`^\S.*: +(?:[A-Z0-9]+ = )?[0-9A-F]{2,8}(?: +[0-9A-F]{2,8})+ *$`)
+var gpgNext = lazy.Regexp(`^ +[0-9A-F]{2,8}(?: +[0-9A-F]{2,8})* *$`)
+
+// add takes a line that continues the digest, or begins one while there is none.
+func (g *gpg) add(line string) bool {
+	line = strings.TrimSuffix(line, "\r")
+	first := g.text == "" && strings.Contains(line, ": ") && gpgFirst().MatchString(line)
+	if first || g.text != "" && gpgNext().MatchString(line) {
+		g.text += line
+		return true
+	}
+	return false
+}
+
+// end returns the digest that has been collected, as parse does.
+func (g *gpg) end(want string) (name string, sum digest.Sum, ok bool) {
+	at := strings.LastIndex(g.text, ": ")
+	if g.text == "" {
+		return "", sum, false
+	}
+	name = g.text[:at]
+	label, digits, tagged := strings.Cut(g.text[at+2:], " = ")
+	if !tagged {
+		digits = label
+		label = ""
+	}
+	g.text = ""
+	digits = strings.ReplaceAll(digits, " ", "")
+	if tagged {
+		return parse(strings.TrimSpace(label)+" ("+name+") = "+digits, want)
+	}
+	return parse(digits+"  "+name, want)
+}
+
 // Line reads one line of a list of digests. The name is "" if the line has only a digest. The last result is false if the
-// line has no digest, or if neither the line nor the digest's length shows the algorithm.
+// line has no digest, or if neither the line nor the digest's length shows the algorithm. An algorithm that is not known
+// has a Sum without a Digest.
 func Line(text string) (name string, sum digest.Sum, ok bool) { return parse(text, "") }
 
 // byLength maps the number of digits to the algorithm. It lacks 128, which may be sha512 or blake2b, and 8, which may
 // be a date: a wrong guess would make a good file look damaged.
 var byLength = map[int]string{64: "sha256", 40: "sha1", 32: "md5"}
 
-// parse is [Line], but reports ok only if the digest's algorithm is want. "" allows any.
+// parse is [Line], but reports ok only if the digest's algorithm is want or not known. "" allows any.
 func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 	text, escaped := strings.CutPrefix(text, `\`)
 	a, name, digits := tagged(text)
+	if foreign(a) {
+		return name, digest.Sum{Algorithm: digest.Algorithm(a)}, true
+	}
 	if a == "" && want == "" {
 		a, name, digits = blocks(text)
 	}
 	if a == "" {
 		name, digits = plain(text)
 		a = cmp.Or(want, byLength[len(digits)])
+	}
+	if foreign(a) {
+		return name, digest.Sum{Algorithm: digest.Algorithm(a)}, digits != ""
 	}
 	ok = (want == "" || a == want) && !(escaped && strings.Contains(unmarked.Replace(name), `\`))
 	if escaped {
@@ -219,8 +337,18 @@ func parse(text, want string) (name string, sum digest.Sum, ok bool) {
 var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
 var unmarked = strings.NewReplacer(`\\`, "", `\n`, "", `\r`, "")
 
+// foreign reports whether a is an algorithm that is not known.
+func foreign(a string) bool { return a != "" && algorithm.Named(a) == "" }
+
+// others are algorithms that people publish digests of, and that package algorithm does not know. Any other word before
+// a name in parentheses is no algorithm.
+var others = lazy.Regexp(`(?i)^(?:SHA-?3(?:-?\d+)?|KECCAK-?\d+|SHAKE-?\d+|SHA-?(?:224|384)|` +
+	`SHA2?-?512[-/](?:224|256)|BLAKE-?2[bs](?:-?\d+)?|BLAKE-?3|` +
+	`SM3|(?:RMD|RIPEMD)-?\d+|WHIRLPOOL|TIGER|TTH|GOST.*|STREEBOG-?\d+|` +
+	`XXH\d+|MD[24]|CRC32C|ED2K|AICH|SNEFRU-?\d+|EDON-R-?\d+|HAS-?160)$`)
+
 // withTag matches "SHA256 (name) = hex" and "SHA256(name)= hex". The name may contain parentheses.
-var withTag = lazy.Regexp(`^([^(]+?) ?\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
+var withTag = lazy.Regexp(`^([^(]+?) *\((.+)\) *=\s*([0-9a-fA-F]+)\s*$`)
 
 func tagged(text string) (algo, name, digits string) {
 	if !strings.Contains(text, "(") { // most lines
@@ -230,8 +358,12 @@ func tagged(text string) (algo, name, digits string) {
 	if m == nil {
 		return "", "", ""
 	}
+	a := algorithm.Named(m[1])
+	if a == "" && others().MatchString(m[1]) {
+		a = m[1]
+	}
 	// Without an algorithm a plain name may look like the end of a tagged line.
-	return algorithm.Named(m[1]), m[2], m[3]
+	return a, m[2], m[3]
 }
 
 // blocks parses a line of BSD's sum(1): "12345 67 name".

@@ -52,6 +52,12 @@ func lists(t *testing.T, section string) [][]string {
 	for name, hex := range abc {
 		words = append(words, "{"+name+"}", hex, "{"+strings.ToUpper(name)+"}", strings.ToUpper(hex))
 	}
+	var print []string // eight digits to a group, four groups to a line
+	for at := 0; at < 64; at += 8 {
+		print = append(print, strings.ToUpper(abc["sha256"][at:at+8]))
+	}
+	words = append(words, "{gpg}", strings.Join(print[:4], " ")+"\n   "+strings.Join(print[4:], " "),
+		"{sha256le}", wide(abc["sha256"]+"  f\r\n", true), "{sha256be}", wide(abc["sha256"]+"  f\r\n", false))
 	rows := table.Rows(t, "lists.txt", section)
 	for _, row := range rows {
 		for i := range row {
@@ -59,6 +65,19 @@ func lists(t *testing.T, section string) [][]string {
 		}
 	}
 	return rows
+}
+
+// wide returns a text of ASCII in UTF-16.
+func wide(text string, little bool) string {
+	all := make([]byte, 0, 2*len(text))
+	for _, c := range []byte(text) {
+		if little {
+			all = append(all, c, 0)
+		} else {
+			all = append(all, 0, c)
+		}
+	}
+	return string(all)
 }
 
 func TestFindForms(t *testing.T) {
@@ -101,7 +120,7 @@ func TestFindErrors(t *testing.T) {
 		}
 	}
 	for _, row := range lists(t, "errors") {
-		check(row[0], strings.NewReader(row[1]), map[string]error{"not-listed": ErrNotListed, "ambiguous": ErrAmbiguous}[row[2]])
+		check(row[0], strings.NewReader(row[1]), map[string]error{"not-listed": ErrNotListed, "unread": ErrUnread, "foreign": ErrForeign, "ambiguous": ErrAmbiguous}[row[2]])
 	}
 	broken, line := errors.New("broken"), abc["sha256"]+"  f\n"
 	check("f", strings.NewReader(line[:66]+strings.Repeat("f", MaxLine)), ErrTooLarge)

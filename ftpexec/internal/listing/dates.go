@@ -16,7 +16,12 @@ type stamp struct {
 	t    time.Time
 	unit time.Duration // its precision; 0 if there is no time
 	utc  bool
+	// the line has no year; see Item
+	guessed bool
 }
+
+// recent is how long ls and servers write a time of day in place of the year: half a year, give or take some days.
+const recent = 184 * day
 
 // on sets the time of item, unless its year has a sign or more than four digits: RFC 3339 section 5.6, which journals
 // and JSON follow, has no such year.
@@ -25,6 +30,7 @@ func (s stamp) on(item *Item) {
 		item.Time = s.t
 		item.Precision = s.unit
 		item.UTC = s.utc
+		item.Guessed = s.guessed
 	}
 }
 
@@ -84,6 +90,7 @@ func (c clock) lately(month, dayOfMonth int, now time.Time) stamp {
 	// Two leap years are at most 8 years apart.
 	for year := limit.Year(); year > limit.Year()-9; year-- {
 		if s := c.at(year, month, dayOfMonth); s.unit > 0 && !s.t.After(limit) {
+			s.guessed = limit.Sub(s.t) > recent+day
 			return s
 		}
 	}
@@ -267,6 +274,7 @@ func dateIn(all []word, any bool, now time.Time) (d date) {
 	}
 	d.t = s.t.Add(-sum.zone)
 	d.unit = s.unit
+	d.guessed = s.guessed
 	return d
 }
 

@@ -230,7 +230,7 @@ func (item *Item) learnEPLF(letter byte, value string) {
 		item.Unique = value
 	case 'm':
 		if n, err := strconv.ParseInt(value, 10, 40); err == nil {
-			stamp{time.Unix(n, 0).UTC(), time.Second, true}.on(item)
+			stamp{t: time.Unix(n, 0).UTC(), unit: time.Second, utc: true}.on(item)
 		}
 	case 'u':
 		item.setPermissions(strings.TrimPrefix(value, "p"))

@@ -24,6 +24,9 @@ type Item struct {
 	Precision time.Duration // the unit of Time; 0 if there is no Time
 	UTC       bool          // Time is in UTC, not the server's local time written as if it were UTC
 
+	// the line has no year, and Time, the last such day, is so long ago that ls would have written the year
+	Guessed bool
+
 	Target string // of a symbolic link; "" if unknown
 	Unique string // the MLSD fact unique, or the EPLF fact i; "" if unknown
 

@@ -72,9 +72,24 @@ func (item *Item) setType(kind, value string) {
 
 // setTime records a time of RFC 3659 section 2.3, with or without a fraction, which time.Parse accepts too.
 func (item *Item) setTime(value string) {
-	if t, err := time.Parse("20060102150405", value); err == nil && !t.IsZero() {
-		stamp{t, secondsIn(value), true}.on(item)
+	if t, ok := TimeVal(value); ok && !t.IsZero() {
+		stamp{t: t, unit: secondsIn(value), utc: true}.on(item)
 	}
+}
+
+// TimeVal reads a time of RFC 3659 section 2.3: YYYYMMDDHHMMSS in UTC, with or without a fraction. The second 60, a leap
+// second, is the one after 59.
+func TimeVal(value string) (time.Time, bool) {
+	const seconds = len("20060102150405") - 2
+	leap := len(value) >= seconds+2 && value[seconds:seconds+2] == "60"
+	if leap {
+		value = value[:seconds] + "59" + value[seconds+2:]
+	}
+	t, err := time.Parse("20060102150405", value)
+	if leap {
+		t = t.Add(time.Second)
+	}
+	return t, err == nil
 }
 
 // typeOf returns the type bits for a value of the fact type, in lower case. RFC 3659 section 7.5.1 leaves

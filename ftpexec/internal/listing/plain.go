@@ -196,8 +196,14 @@ func (r *plainReader) takeClock(month, day int, text []byte, p *plainLine) bool 
 	if p.modified > r.limit {
 		p.modified = date0(r.year-1, month, day) + since
 	}
+	if r.limit-p.modified > openYear {
+		p.unit = toGuess
+	}
 	return true
 }
+
+// openYear is how many seconds before the limit a time may be before its year is open; see recent.
+const openYear = int64((recent + 24*time.Hour) / time.Second)
 
 // date0 returns the midnight with which a day begins, in seconds since 1970.
 func date0(year, month, day int) int64 {
@@ -232,6 +238,7 @@ func englishMonth(name []byte) int {
 func (p *plainLine) certain() bool {
 	first := p.name[0]
 	last := p.name[len(p.name)-1]
+	clocked := p.unit == toMinute || p.unit == toGuess
 	letter := 'A' <= first && first <= 'Z'
 	switch {
 	case first == ' ' || last == ' ' || last == '*' || !p.isName():
@@ -240,7 +247,7 @@ func (p *plainLine) certain() bool {
 	case p.short && strings.IndexByte("0123456789:.", first) >= 0:
 		return false
 	// a zone, after a time of day
-	case p.unit == toMinute && (letter || first == '+' || first == '-') && bytes.IndexByte(p.name, ' ') >= 0:
+	case clocked && (letter || first == '+' || first == '-') && bytes.IndexByte(p.name, ' ') >= 0:
 		return false
 	}
 	return !p.mode.IsDir() || !bytes.HasSuffix(p.name, []byte(".DIR;1"))

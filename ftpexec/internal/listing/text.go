@@ -53,9 +53,12 @@ const (
 	toDay         // in the server's time
 	toMinute      // in the server's time
 	toSecond      // in UTC
+	toGuess       // toMinute, but the year is guessed
 )
 
-var units = [...]time.Duration{noTime: 0, toDay: day, toMinute: time.Minute, toSecond: time.Second}
+var units = [...]time.Duration{
+	noTime: 0, toDay: day, toMinute: time.Minute, toSecond: time.Second, toGuess: time.Minute,
+}
 
 // NewText returns an empty Text for a listing by MLSD, LIST or NLST that is made now. See [NewReader].
 func NewText(command string, now time.Time) *Text {
@@ -163,6 +166,7 @@ func (r *row) item(text string) Item {
 	item := Item{
 		Name: text[:r.name], Unique: text[r.name:],
 		Mode: r.mode, HasPerm: r.perm, Size: r.size, Precision: units[r.unit], UTC: r.unit == toSecond,
+		Guessed: r.unit == toGuess,
 	}
 	if r.unit != noTime {
 		item.Time = time.Unix(r.modified, 0).UTC()

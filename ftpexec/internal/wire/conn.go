@@ -65,13 +65,17 @@ type Conn struct {
 	cfg        Config
 	ctx        context.Context // of the current operation
 	br         *lineReader
-	quickAck   func() // acknowledges what has been read
-	silent     bool   // nothing has been sent since the last reply came
-	out        []Line // sent and not answered: the end of lines
-	lines      []Line // the last flight
-	text       []byte // the last flight as sent; a buffer
-	flightSize int    // commands in the last flight
-	timers     bool   // the connections of Dial do not support deadlines
+	quickAck   func()        // acknowledges what has been read
+	silent     bool          // nothing has been sent since the last reply came
+	asked      string        // the command whose reply is read; "" for the greeting
+	ending     bool          // the reply ends a transfer
+	limit      time.Duration // for the next line of that reply
+	last       time.Time     // when all of its lines must have come; zero if it has one line so far
+	out        []Line        // sent and not answered: the end of lines
+	lines      []Line        // the last flight
+	text       []byte        // the last flight as sent; a buffer
+	flightSize int           // commands in the last flight
+	timers     bool          // the connections of Dial do not support deadlines
 
 	here         here         // opens data connections in the caller's goroutine
 	dataTLS      *tls.Config  // for data connections; nil: no TLS
@@ -165,7 +169,7 @@ func (c *Conn) adopt(conn net.Conn) error {
 		return net.ErrClosed
 	}
 	c.conn = conn
-	c.br = &lineReader{Reader: bufio.NewReader(conn)}
+	c.br = &lineReader{Reader: bufio.NewReader(conn), more: c.goesOn}
 	c.quickAck = tcp.QuickAck(conn)
 	return nil
 }

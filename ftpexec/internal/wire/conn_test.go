@@ -168,7 +168,7 @@ func TestDataTLSOffersTheAgreedKeyExchange(t *testing.T) {
 }
 
 func reader(s string) *lineReader {
-	return &lineReader{Reader: bufio.NewReaderSize(strings.NewReader(s), maxLine)}
+	return &lineReader{Reader: bufio.NewReaderSize(strings.NewReader(s), maxLine), more: func() {}}
 }
 
 func unmasked(text string) string { return text }

@@ -53,6 +53,10 @@ type Data struct {
 	cut      error // why TLS is not up, if it has done so before that
 }
 
+// ErrMute means that a server has said that a listing is over, and leaves the data connection open without a byte. Another
+// try would bring the same. An empty directory is not certain.
+var ErrMute = errors.New("a data connection without data or end")
+
 // ErrOpen is what Read returns after [Data.Whole] if the server leaves the connection open. The connections stay usable.
 var ErrOpen = errors.New("the data connection stays open")
 
@@ -264,8 +268,11 @@ func (d *Data) Reason(err error) error {
 	switch {
 	case d.whole && errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrOpen
+	case errors.Is(err, os.ErrDeadlineExceeded) && d.finished && d.listing && d.read == 0:
+		const what = "the server says that the listing is over, but no data came"
+		return fmt.Errorf("%w%.0w", timedOut(what, d.Patience()), ErrMute)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return timedOut("no data", d.Patience())
+		return silent("no data", d.Patience())
 	}
 	return explain(err)
 }

@@ -117,6 +117,8 @@ func (c *Conn) Receive() (r Reply, err error) {
 		r = *c.advanceReply
 		c.advanceReply = nil
 	} else {
+		c.asked = c.out[0].Text
+		c.ending = false
 		r, err = c.answer(c.out[0].Transfer, c.patience())
 	}
 	if err == nil {
@@ -143,17 +145,24 @@ func (c *Conn) answer(transfer bool, limit time.Duration) (Reply, error) {
 // Ask sends a command and returns its reply. A preliminary reply is an error. If informs is set, Ask waits less long,
 // because the caller can do without the reply.
 func (c *Conn) Ask(line string, informs bool) (Reply, error) {
-	if err := c.Send(Line{Text: line}); err != nil {
-		return Reply{}, err
-	}
 	limit := c.cfg.Timeout
 	if informs {
 		limit = min(limit, aheadTimeout)
+	}
+	return c.AskFor(line, limit)
+}
+
+// AskFor is Ask for a command that the server may answer late: it waits up to limit for the reply.
+func (c *Conn) AskFor(line string, limit time.Duration) (Reply, error) {
+	if err := c.Send(Line{Text: line}); err != nil {
+		return Reply{}, err
 	}
 	c.out = nil
 	if err := c.synchronize(); err != nil {
 		return Reply{}, err
 	}
+	c.asked = line
+	c.ending = false
 	r, err := c.answer(false, limit)
 	switch {
 	case err == nil && r.First() == 1:
@@ -406,6 +415,7 @@ func (c *Conn) finalReply() (Reply, error) {
 
 // readFinal reads a reply and passes over preliminary ones, such as restart markers (RFC 959 section 5.4).
 func (c *Conn) readFinal(limit time.Duration) (Reply, error) {
+	c.ending = true
 	for range maxDelays {
 		if r, err := c.read(limit); err != nil || r.First() != 1 {
 			return r, err

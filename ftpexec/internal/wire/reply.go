@@ -71,6 +71,8 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 		c.quickAck()
 	}
 	c.silent = true
+	c.limit = limit
+	c.last = time.Time{}
 	r, err := readReply(c.br, c.cfg.Secrets.Mask)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -98,6 +100,22 @@ func (c *Conn) setReadDeadline(limit time.Duration) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(limit))
 }
 
+// mostExtended bounds how long a reply of several lines may take, in limits for one line.
+const mostExtended = 60
+
+// goesOn is called after each line of a reply but the last. A line is a sign of life: a server that brings a file from a
+// tape may send one now and then. So the next line has the whole limit again, but all lines together have no more than
+// mostExtended limits.
+func (c *Conn) goesOn() {
+	if c.br.Buffered() > 0 {
+		return
+	}
+	if c.last.IsZero() {
+		c.last = time.Now().Add(mostExtended * c.limit)
+	}
+	c.setReadDeadline(min(c.limit, time.Until(c.last)))
+}
+
 // late returns the error for a reply that did not come within limit.
 func (c *Conn) late(limit time.Duration) error {
 	c.mu.Lock()
@@ -105,12 +123,20 @@ func (c *Conn) late(limit time.Duration) error {
 	if c.dataErr != nil {
 		return c.dataErr
 	}
-	return timedOut("no reply", limit)
+	verb, _, _ := strings.Cut(c.asked, " ")
+	switch {
+	case c.ending:
+		return silent("no reply at the end of the transfer", limit)
+	case verb == "":
+		return silent("no greeting", limit)
+	}
+	return silent("no reply to "+verb, limit)
 }
 
 // lineReader reads the lines of replies. A server sends many of them again and again; their text is stored only once.
 type lineReader struct {
 	*bufio.Reader
+	more func()    // called after each line of a reply but the last
 	last [8]string // the latest first
 }
 
@@ -151,6 +177,7 @@ func readReply(r *lineReader, mask func(string) string) (Reply, error) {
 	all := []string{cutCode(line)}
 	left := maxReply - len(line)
 	for more := len(line) > 3 && line[3] == '-'; more; all = append(all, line) {
+		r.more()
 		if line, err = readLine(r, left); err != nil {
 			return Reply{}, err
 		}
@@ -250,6 +277,7 @@ var (
 	ErrConnect         = errors.New("cannot connect") // for control or data; or the greeting refuses service
 	ErrLost            = errors.New("connection lost")
 	ErrTimeout   error = timeout{}
+	ErrSilent          = errors.New("nothing came within Timeout") // with ErrTimeout
 	ErrProtocol        = errors.New("the reply makes no sense")
 	ErrTruncated       = errors.New("transfer incomplete")
 	ErrTLS             = errors.New("TLS handshake failed")
@@ -301,6 +329,11 @@ func shortened(line string) string { return line[:min(len(line), 80)] }
 
 func timedOut(what string, limit time.Duration) error {
 	return fmt.Errorf("%w: %s for %s", ErrTimeout, what, lasting(limit))
+}
+
+// silent returns a timeout that is an [ErrSilent] too.
+func silent(what string, limit time.Duration) error {
+	return fmt.Errorf("%w%.0w", timedOut(what, limit), ErrSilent)
 }
 
 // lasting formats a limit as people write it: 2m, not 2m0s.

@@ -9,11 +9,17 @@ import (
 )
 
 // Range is the bytes of a file from First to Last, counted from 0.
-type Range struct{ First, Last int64 } // Last is math.MaxInt64-1 if the range reaches to the end of the file
+type Range struct {
+	First, Last int64 // Last is math.MaxInt64-1 if the range reaches to the end of the file
+	Now         bool  // it ends where the file ends when the server is first asked
+}
 
 // String returns the range in the form that the flag takes.
 func (r Range) String() string {
-	if r.Last == toEnd {
+	switch {
+	case r.Now:
+		return fmt.Sprintf("%d-now", r.First)
+	case r.Last == toEnd:
 		return fmt.Sprintf("%d-", r.First)
 	}
 	return fmt.Sprintf("%d-%d", r.First, r.Last)
@@ -21,9 +27,13 @@ func (r Range) String() string {
 
 const toEnd = math.MaxInt64 - 1
 
-// readRange reads A-B or A-.
+// readRange reads A-B, A- or A-now.
 func readRange(s string) (*Range, error) {
 	first, last, is := strings.Cut(s, "-")
+	now := last == "now"
+	if now {
+		last = ""
+	}
 	a, err := strconv.ParseUint(first, 10, 62)
 	b := uint64(toEnd)
 	if last != "" && err == nil {
@@ -31,9 +41,9 @@ func readRange(s string) (*Range, error) {
 	}
 	if !is || err != nil || a > b {
 		return nil, errors.New("write A-B, the first and the last byte counted from 0, " +
-			"or A- for all from byte A on: 0-99 are the first hundred")
+			"A- for all from byte A on, or A-now for what a growing file has now: 0-99 are the first hundred")
 	}
-	return &Range{int64(a), int64(b)}, nil
+	return &Range{int64(a), int64(b), now}, nil
 }
 
 func readShard(s string) ([2]int, error) {

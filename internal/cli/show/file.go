@@ -1,12 +1,14 @@
 package show
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -103,7 +105,8 @@ func (r *Run) endFile(f *file, done download.Result, err error) {
 	}
 	if err != nil {
 		kept := ""
-		if r.lone && done.Kept > 0 {
+		over := errors.Is(err, ftpexec.ErrMore) || errors.Is(err, ftpexec.ErrFewer)
+		if r.lone && done.Kept > 0 && !over {
 			kept = "; " + printable.Size(done.Kept) + " kept: the same command resumes"
 		}
 		r.p.failed(f.event("error"), err, kept)
