@@ -212,8 +212,8 @@ func base(name string) string {
 // yields a zero Entry with an [ErrLine] that shows the line, and the iteration goes on: the directory has an entry that
 // is not listed.
 //
-// Names are bytes as the server sent them, also in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if a name in u
-// needs it, as Do does.
+// Names are bytes as the server sent them, also in the URLs. Entries and List ask for UTF-8 (OPTS UTF8 ON) where FEAT
+// offers it, unless a name in u is not UTF-8 or Octets is set.
 func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return c.EntriesEarly(ctx, u, nil, nil)
 }

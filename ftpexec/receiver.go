@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"net"
+	"unicode/utf8"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
 )
@@ -14,13 +15,14 @@ type receiver struct {
 	net.Conn
 	text *listing.Text
 	tell func(line []byte, plain bool) // gets each line; nil if nothing wants them
+	utf8 bool                          // all lines so far are UTF-8
 }
 
 // receive returns the data connection from which the library reads the listing of a run.
 func (r *run) receive(conn net.Conn) *receiver {
 	l := r.listed()
 	text := listing.NewText(l.op.Verb, l.now)
-	return &receiver{Conn: conn, text: text, tell: r.early(l, text)}
+	return &receiver{Conn: conn, text: text, tell: r.early(l, text), utf8: true}
 }
 
 // firstBuffer is the size of the buffer in which a receiver begins, in bytes. It grows up to the length of the longest
@@ -62,6 +64,7 @@ func (r *receiver) Read([]byte) (int, error) {
 
 func (r *receiver) add(line []byte) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
+	r.utf8 = r.utf8 && utf8.Valid(line)
 	plain := r.text.Add(line)
 	if r.tell != nil {
 		r.tell(line, plain)

@@ -136,6 +136,7 @@ type course struct {
 	fresh bool    // on a new connection
 	auth  bool    // send AUTH although the plan does not require TLS
 	once  bool    // for one URL only: send nothing that only another URL needs
+	utf8  offer   // what is left to do to get names in UTF-8
 	place         // the working directory
 	// the EPSV or PASV that is sent already; if the server refuses it, it is sent again
 	advance string
@@ -197,6 +198,9 @@ func steps(u *urlparse.URL, c course) program {
 	case c.advance != "":
 		list.add(c.advance, "").advance = true
 	}
+	if !c.fresh {
+		list.inUTF8(u, c)
+	}
 	if c.asks != nil {
 		return append(list, c.questions()...)
 	}
@@ -220,6 +224,9 @@ func steps(u *urlparse.URL, c course) program {
 	}
 	if c.offset > 0 {
 		list.add("REST", fmt.Sprint(c.offset))
+	}
+	if c.listing && c.wantsUTF8(u) && !needsUTF8(u) {
+		list.add("OPTS", "UTF8 ON") // the port is waited for, and FEAT was sent before
 	}
 	list = append(list, step{Command: cmp.Or(c.op, final(u))})
 	if c.offset > 0 {
@@ -331,13 +338,33 @@ func (p *program) login(u *urlparse.URL, c course) {
 	if c.bare {
 		return
 	}
-	if needsUTF8(u) {
-		p.add("FEAT", "")
-		p.add("OPTS", "UTF8 ON").waits = forFeatures
-	}
+	p.inUTF8(u, c)
 	if !c.once { // the way back, for the next URL
 		p.add("PWD", "")
 	}
+}
+
+// inUTF8 adds FEAT, and OPTS UTF8 ON if a name that is sent needs it (RFC 2640). Before a listing, OPTS goes with the
+// command that lists, because the reply to FEAT has come by then.
+func (p *program) inUTF8(u *urlparse.URL, c course) {
+	if !c.wantsUTF8(u) {
+		return
+	}
+	if c.utf8 == unasked {
+		p.add("FEAT", "")
+	}
+	if needsUTF8(u) {
+		opts := p.add("OPTS", "UTF8 ON")
+		if c.utf8 == unasked {
+			opts.waits = forFeatures
+		}
+	}
+}
+
+// wantsUTF8 reports whether names are to be in UTF-8: one in u is, or those of the listing may be. Where a name in u is
+// in another charset, the listing is too.
+func (c course) wantsUTF8(u *urlparse.URL) bool {
+	return c.utf8 != settled && (needsUTF8(u) || c.listing && isASCII(u))
 }
 
 // user adds USER and PASS. Without a user the login is anonymous (RFC 1738 section 3.2.1).
