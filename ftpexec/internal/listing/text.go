@@ -206,7 +206,7 @@ func (t *Text) Lines() []string {
 	return all
 }
 
-// join joins the two lines of an entry of VMS that takes two. Neither of them is plain.
+// join joins the lines of an entry of VMS that takes two or three. None of them is plain.
 func (t *Text) join() {
 	if !slices.ContainsFunc(t.blocks, func(b *block) bool { return slices.ContainsFunc(b.others, isVMSName) }) {
 		return
