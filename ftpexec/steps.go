@@ -192,14 +192,10 @@ func (p *program) add(verb, arg string) *step {
 // is the one list of what is sent and what may travel together; [verbs] says what the replies mean.
 func steps(u *urlparse.URL, c course) program {
 	list := slices.Grow(c.room[:0], 8)
-	switch {
-	case c.fresh:
+	if c.fresh {
 		list.login(u, c)
-	case c.advance != "":
-		list.add(c.advance, "").advance = true
-	}
-	if !c.fresh {
-		list.inUTF8(u, c)
+	} else {
+		list.goOn(u, c)
 	}
 	if c.asks != nil {
 		return append(list, c.questions()...)
@@ -225,9 +221,7 @@ func steps(u *urlparse.URL, c course) program {
 	if c.offset > 0 {
 		list.add("REST", fmt.Sprint(c.offset))
 	}
-	if c.listing && c.wantsUTF8(u) && !needsUTF8(u) {
-		list.add("OPTS", "UTF8 ON") // the port is waited for, and FEAT was sent before
-	}
+	list.namesInUTF8(u, c)
 	list = append(list, step{Command: cmp.Or(c.op, final(u))})
 	if c.offset > 0 {
 		list[len(list)-1].waits = forTheOffset
@@ -344,8 +338,22 @@ func (p *program) login(u *urlparse.URL, c course) {
 	}
 }
 
-// inUTF8 adds FEAT, and OPTS UTF8 ON if a name that is sent needs it (RFC 2640). Before a listing, OPTS goes with the
-// command that lists, because the reply to FEAT has come by then.
+// goOn adds what is sent first on a connection that is kept.
+func (p *program) goOn(u *urlparse.URL, c course) {
+	if c.advance != "" {
+		p.add(c.advance, "").advance = true
+	}
+	p.inUTF8(u, c)
+}
+
+// namesInUTF8 adds the OPTS UTF8 ON that goes with a listing. The port is waited for, so the reply to FEAT has come.
+func (p *program) namesInUTF8(u *urlparse.URL, c course) {
+	if c.listing && c.wantsUTF8(u) && !needsUTF8(u) {
+		p.add("OPTS", "UTF8 ON")
+	}
+}
+
+// inUTF8 adds FEAT, and OPTS UTF8 ON if a name that is sent needs it (RFC 2640); see namesInUTF8 too.
 func (p *program) inUTF8(u *urlparse.URL, c course) {
 	if !c.wantsUTF8(u) {
 		return

@@ -166,9 +166,8 @@ type date struct {
 var orders = lazy.Regexp(`^(?:M[DE]S[YyN]|(?:M[DE]|[DE]M|EE)(?:y?[CS]|[YyN])|NM[DE][CS]?|NB[CS]?|ASZ|A[CS]?|B[CSYyN])`)
 
 // part is a word of a date, and what it says. Its kind is M for a month, D for a day, E for a day or a month with a dot,
-// Y for a year, y for a year after
-// one space, N for a year with a mark, C for a time of day, S for a time with seconds, A for a whole date,
-// "2006-01-02", B for a month and day, "01-02", and Z for a zone, "+0100".
+// Y for a year, y for a year after one space, N for a year with a mark, C for a time of day, S for a time with seconds,
+// A for a whole date, "2006-01-02", B for a month and day, "01-02", and Z for a zone, "+0100".
 type part struct {
 	kind             byte
 	year, month, dom int // -1, 0 and 0 if unknown
