@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -412,7 +412,7 @@ func (r *run) insert(st step) error {
 
 // user returns the argument of USER.
 func (r *run) user(st step) (string, error) {
-	_, slip, _ := strings.Cut(st.Arg, ":")
+	_, slip := printable.Slip(st.Arg)
 	r.client.secrets.Add(slip)
 	return st.Arg, nil
 }

@@ -384,7 +384,7 @@ func (p *program) user(u *urlparse.URL) {
 	}
 	user := p.add("USER", u.User.Username())
 	// What follows a colon is a password, if the colon was encoded by mistake.
-	if name, slip, _ := strings.Cut(user.Arg, ":"); slip != "" {
+	if name, slip := printable.Slip(user.Arg); slip != "" {
 		user.shows = name + ":" + stars
 	}
 	pass := p.add("PASS", "")

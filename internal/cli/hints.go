@@ -116,6 +116,8 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 	switch {
 	case alert == handshakeFailure && !r.NoForwardSecrecy:
 		return "FTPFETCH_WITHOUT=forwardsecrecy accepts RSA key exchange, and some old servers know no other"
+	case (r.Recursive || r.Glob) && strings.Contains(u.Name, "?") && errors.Is(err, ftpexec.ErrNotFound):
+		return `some servers list "?" for a letter that they cannot show: then only the file's own name brings it`
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
 		return "It is not a directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):

@@ -168,6 +168,8 @@ func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 		return `It is a link. If it leads to a directory, end the URL in "/"`
 	case entering && b.here.IsRegular():
 		return printable.Line(b.name) + " is a file"
+	case strings.HasPrefix(b.name, "-"):
+		return printable.Line(b.name) + " is there, but the server may take it for an option: write " + b.joined(dir, entering)
 	case entering && b.here.IsDir():
 		return printable.Line(b.name) + " is there, but this login may not enter it"
 	default:
@@ -186,6 +188,22 @@ func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 		text += ", but " + listed(nil, b.dirs)
 	}
 	return text
+}
+
+// joined returns the URL of the entry b.name of dir in which one command names it together with its directory: the
+// name is then not the first thing that the server reads.
+func (b *beside) joined(dir *urlparse.URL, entering bool) string {
+	u := *dir
+	before := "."
+	if last := len(u.Dirs) - 1; last >= 0 {
+		before = u.Dirs[last]
+		u.Dirs = u.Dirs[:last]
+	}
+	name := before + "/" + b.name
+	if entering {
+		return u.Child(name, urlparse.TypeDir).Redacted()
+	}
+	return u.Child(name, "").Redacted()
 }
 
 // listed returns names as people read them: as URLs in dir, unless dir is nil.
