@@ -144,7 +144,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	switch {
 	case err == nil && inTime:
 		return n, nil
-	case err == io.EOF && b.length >= 0 && b.conn != nil && b.conn.came.Load() > b.length:
+	case err == io.EOF && b.excess():
 		err = fmt.Errorf("%w: the proxy sends more than the %s that it announced",
 			ftpexec.ErrProtocol, printable.Count(b.length, "byte", "bytes"))
 	case err == io.EOF:
@@ -172,4 +172,9 @@ func (b *body) count(n int, wait time.Duration) {
 		b.enough = b.n + 10200
 		b.waited = 0
 	}
+}
+
+// excess reports whether more bytes have come than were announced.
+func (b *body) excess() bool {
+	return b.length >= 0 && b.conn != nil && b.conn.came.Load() > b.length
 }
