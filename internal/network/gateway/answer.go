@@ -144,13 +144,10 @@ func (b *body) Read(p []byte) (n int, err error) {
 	switch {
 	case err == nil && inTime:
 		return n, nil
-	case err == io.EOF && b.excess():
-		err = fmt.Errorf("%w: the proxy sends more than the %s that it announced",
-			ftpexec.ErrProtocol, printable.Count(b.length, "byte", "bytes"))
 	case err == io.EOF:
-		b.err = err
+		b.err = b.end()
 		b.leave()
-		return n, err
+		return n, b.err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, came)
 	case !inTime:
@@ -174,7 +171,12 @@ func (b *body) count(n int, wait time.Duration) {
 	}
 }
 
-// excess reports whether more bytes have come than were announced.
-func (b *body) excess() bool {
-	return b.length >= 0 && b.conn != nil && b.conn.came.Load() > b.length
+// end returns io.EOF, or an error if more bytes have come than were announced.
+func (b *body) end() error {
+	if b.length < 0 || b.conn == nil || b.conn.came.Load() <= b.length {
+		return io.EOF
+	}
+	return b.source.fail(b.ctx, b.url, ftpexec.StageTransfer,
+		fmt.Errorf("%w: the proxy sends more than the %s that it announced",
+			ftpexec.ErrProtocol, printable.Count(b.length, "byte", "bytes")))
 }
