@@ -88,6 +88,7 @@ type Client struct {
 
 	AllowPort    bool // allow the ports of other protocols; see [urlparse.URL.BadPort]
 	NoPipelining bool // send one command at a time
+	Octets       bool // names are octets in the server's own charset: never send OPTS UTF8 ON
 	// send PASV without trying EPSV first; no effect over IPv6, for which PASV has no address
 	NoEPSV bool
 	// PassiveHost sends PASV without trying EPSV first, and opens data connections to the host that the reply names, as

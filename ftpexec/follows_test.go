@@ -51,7 +51,7 @@ func TestFollows(t *testing.T) {
 			{"/a/b/g", "EPSV | CWD b,SIZE g,MDTM g | RETR g"},
 			{"/c/g", "EPSV | CWD /,CWD c,SIZE g,MDTM g | RETR g"},
 			{"/a/g;type=a", "EPSV | TYPE A,MDTM g | RETR g"},
-			{"/a/missing/", "EPSV | CWD missing,TYPE A | NLST"},
+			{"/a/missing/", "EPSV | FEAT,CWD missing,TYPE A | OPTS UTF8 ON,NLST"},
 		} {
 			var s *testserver.Server
 			s = network.NewScript(t, testserver.Honest("contents"), patient(t, &s), testserver.On("RETR g", testserver.Transfer("contents")))

@@ -65,9 +65,10 @@ func init() {
 			argument: (*run).password, needless: admitted, judged: (*run).entered},
 		"ACCT": {stage: StageLogin, refused: ErrLogin, null: true,
 			argument: (*run).account, judged: (*run).entered},
-		"FEAT": {kept: func(r *run, _ step, reply wire.Reply) { r.features = &reply }},
-		"OPTS": {needless: func(r *run, _ step) bool { return !offered(r.features, "UTF8", "") }},
-		"PWD":  {kept: func(r *run, _ step, reply wire.Reply) { r.home = directoryIn(reply) }},
+		"FEAT": {kept: (*run).featured},
+		"OPTS": {needless: func(r *run, _ step) bool { return r.known().utf8 != offers },
+			kept: func(r *run, _ step, _ wire.Reply) { r.utf8 = true }},
+		"PWD": {kept: func(r *run, _ step, reply wire.Reply) { r.home = directoryIn(reply) }},
 
 		"CWD": {stage: StageDirectory, refused: errDirectory, basic: true, null: true,
 			needless: unreachable, judged: (*run).moved},
@@ -112,6 +113,17 @@ func (r *run) judge(st step, reply wire.Reply) error {
 		v.kept(r, st, reply)
 	}
 	return nil
+}
+
+// featured records the reply to FEAT.
+func (r *run) featured(_ step, reply wire.Reply) {
+	r.features = &reply
+	r.learn(func(h *habits) {
+		h.utf8 = settled
+		if offered(&reply, "UTF8", "") {
+			h.utf8 = offers
+		}
+	})
 }
 
 // needless reports whether a step that is about to be sent is no longer needed.

@@ -34,9 +34,9 @@ type library struct {
 	// why the program cannot go on; Read returns it, because the library would keep an error of Write
 	err error
 
-	data     *wire.Data    // of the current transfer
-	text     *listing.Text // what it has brought, if it is a listing
-	finished func() error  // receives its final reply
+	data     *wire.Data   // of the current transfer
+	lines    *receiver    // it, if it brings a listing
+	finished func() error // receives its final reply
 }
 
 func newLibrary(r *run) (*library, error) {
@@ -55,7 +55,7 @@ func newLibrary(r *run) (*library, error) {
 			return data, err
 		}
 		list := l.run.receive(data)
-		l.text = list.text
+		l.lines = list
 		return list, nil
 	}))
 	l.conn = conn
@@ -74,14 +74,21 @@ func (l *library) retrieve(r *run) (io.Reader, *wire.Data, error) {
 func (l *library) list(r *run, finished func() error) (*listing.Text, error) {
 	l.begin(r, finished)
 	_, err := l.conn.NameList(r.goal.op.Arg) // the receiver takes the lines
-	return l.text, err
+	if l.lines == nil {
+		return nil, err
+	}
+	if r.utf8 && !l.lines.utf8 {
+		r.octets = true
+		r.learn(func(h *habits) { h.octets = true })
+	}
+	return l.lines.text, err
 }
 
 func (l *library) begin(r *run, finished func() error) {
 	l.run = r
 	l.in = l.in[:0]
 	l.err = nil
-	l.text = nil
+	l.lines = nil
 	l.finished = finished
 	l.out.Reset()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,7 +193,8 @@ func (r *run) cutShort() error {
 
 // listed returns the listing of a run without its lines.
 func (r *run) listed() listed {
-	return listed{op: r.goal.op, now: time.Now(), mask: r.client.secrets.Mask}
+	dir := path.Join(append(slices.Clone(r.url.Dirs), r.url.Name)...)
+	return listed{op: r.goal.op, dir: dir, now: time.Now(), mask: r.client.secrets.Mask}
 }
 
 // isEntry reports whether a line names an entry, not the directory itself or its parent, which some servers list.
@@ -216,8 +218,8 @@ func base(name string) string {
 // yields a zero Entry with an [ErrLine] that shows the line, and the iteration goes on: the directory has an entry that
 // is not listed.
 //
-// Names are bytes as the server sent them, also in the URLs. Entries asks for UTF-8 (OPTS UTF8 ON) only if a name in u
-// needs it, as Do does.
+// Names are bytes as the server sent them, also in the URLs. Entries and List ask for UTF-8 (OPTS UTF8 ON) where FEAT
+// offers it, unless a name in u is not UTF-8 or Octets is set.
 func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
 	return c.EntriesEarly(ctx, u, nil, nil)
 }
@@ -235,6 +237,7 @@ func (s *session) entries(ctx context.Context, u *urlparse.URL, o early) (l list
 // listed is a listing as the server sent it.
 type listed struct {
 	op     Command             // NLST, or another of ways
+	dir    string              // the path of the directory, from the one after the login
 	text   *listing.Text       // nil if no line came
 	none   bool                // the server says that there is no entry
 	now    time.Time           // the time of the listing
@@ -254,7 +257,7 @@ func (l listed) delete(del func(name string) bool) {
 // items yields the items in the lines of MLSD or LIST, and the names of NLST unchanged. With take it removes each line
 // from l, because there may be a million.
 func (l *listed) items(take bool) iter.Seq2[listing.Item, error] {
-	read := listing.MLSD
+	read := l.readMLSD
 	switch l.op.Verb {
 	case "LIST":
 		if l.reader == nil {
@@ -262,12 +265,62 @@ func (l *listed) items(take bool) iter.Seq2[listing.Item, error] {
 		}
 		read = l.readLIST
 	case "NLST":
-		read = func(line string) (listing.Item, error) {
-			return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
-		}
+		read = l.readNLST
 	}
 	return l.text.Items(l.reader, read, take)
 }
+
+// otherDir is why a path is not the name of an entry. It is a [listing.ErrUnknown].
+type otherDir struct{}
+
+func (otherDir) Error() string        { return "a path that leads to another directory" }
+func (otherDir) Is(target error) bool { return target == listing.ErrUnknown }
+
+// readMLSD reads a line of MLSD. Some servers write the directory in front of a name.
+func (l *listed) readMLSD(line string) (listing.Item, error) {
+	item, err := listing.MLSD(line)
+	switch {
+	case err != nil || !strings.Contains(strings.TrimSuffix(item.Name, "/"), "/"):
+		return item, err
+	case !l.leadsHere(item.Name):
+		return listing.Item{}, otherDir{}
+	case !isEntry(item.Name):
+		return listing.Item{}, listing.ErrNoEntry
+	}
+	item.Name = base(item.Name)
+	return item, nil
+}
+
+// readNLST reads a line of NLST, a name or a path. For List, which shows paths, any path will do.
+func (l *listed) readNLST(line string) (listing.Item, error) {
+	if !l.names && strings.Contains(line, "/") && !l.leadsHere(line) {
+		return listing.Item{}, otherDir{}
+	}
+	return listing.Item{Name: line, Mode: fs.ModeIrregular, Size: -1}, nil
+}
+
+// leadsHere reports whether a path may lead to an entry of the listed directory: what stands before its last component
+// is the end of the directory's path or, if the path is absolute, ends in it. The directory after the login has a path
+// that nothing tells for certain.
+func (l *listed) leadsHere(name string) bool {
+	name = path.Clean(name)
+	dir := strings.FieldsFunc(path.Clean(l.dir), isSlash)
+	above := strings.FieldsFunc(path.Dir(name), isSlash)
+	if len(dir) > 0 && dir[0] == "." {
+		dir = dir[1:]
+	}
+	if path.Dir(name) == "." {
+		return true
+	}
+	n := min(len(above), len(dir))
+	same := strings.EqualFold(strings.Join(above[len(above)-n:], "/"), strings.Join(dir[len(dir)-n:], "/"))
+	if path.IsAbs(name) {
+		return same && n == len(dir)
+	}
+	return same && n == len(above)
+}
+
+func isSlash(r rune) bool { return r == '/' }
 
 // entries yields the entries of the directory dir, and the lines that are not understood as errors.
 func (l *listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"net"
+	"unicode/utf8"
 
 	"example.com/ftpfetch/ftpexec/internal/listing"
+	"example.com/ftpfetch/ftpexec/internal/wire"
 )
 
 // receiver is the data connection of a listing. Its first Read receives all lines; the library, which would keep them
@@ -14,14 +16,19 @@ type receiver struct {
 	net.Conn
 	text *listing.Text
 	tell func(line []byte, plain bool) // gets each line; nil if nothing wants them
+	utf8 bool                          // all lines so far are UTF-8
+	most int64                         // bytes of memory
 }
 
 // receive returns the data connection from which the library reads the listing of a run.
 func (r *run) receive(conn net.Conn) *receiver {
 	l := r.listed()
 	text := listing.NewText(l.op.Verb, l.now)
-	return &receiver{Conn: conn, text: text, tell: r.early(l, text)}
+	return &receiver{Conn: conn, text: text, tell: r.early(l, text), utf8: true, most: mostMemory}
 }
+
+// mostMemory is how many bytes of memory a listing may take. A listing of a million entries takes less.
+const mostMemory = 100 << 20
 
 // firstBuffer is the size of the buffer in which a receiver begins, in bytes. It grows up to the length of the longest
 // line.
@@ -50,6 +57,9 @@ func (r *receiver) Read([]byte) (int, error) {
 			}
 			return 0, err
 		}
+		if r.text.Memory() > r.most {
+			return 0, wire.ErrListing
+		}
 		if len(rest) == bufio.MaxScanTokenSize {
 			return 0, bufio.ErrTooLong
 		}
@@ -62,6 +72,7 @@ func (r *receiver) Read([]byte) (int, error) {
 
 func (r *receiver) add(line []byte) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
+	r.utf8 = r.utf8 && utf8.Valid(line)
 	plain := r.text.Add(line)
 	if r.tell != nil {
 		r.tell(line, plain)

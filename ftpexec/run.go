@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -297,6 +297,7 @@ func (r *run) course(fresh bool) course {
 		fresh:   fresh,
 		auth:    r.client.tries(r.url),
 		once:    r.once,
+		utf8:    r.toAsk(fresh),
 		place:   r.place,
 		typ:     r.typ,
 		advance: r.advance,
@@ -304,6 +305,14 @@ func (r *run) course(fresh bool) course {
 		// Under TLS no firewall can read the set-up.
 		inClear: r.client.Active || r.url.Scheme == "ftp",
 	}
+}
+
+// toAsk returns what is left to do to get names in UTF-8.
+func (r *run) toAsk(fresh bool) offer {
+	if r.client.Octets || r.utf8 && !fresh {
+		return settled
+	}
+	return r.known().utf8
 }
 
 // runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "".
@@ -413,7 +422,7 @@ func (r *run) insert(st step) error {
 
 // user returns the argument of USER.
 func (r *run) user(st step) (string, error) {
-	_, slip, _ := strings.Cut(st.Arg, ":")
+	_, slip := printable.Slip(st.Arg)
 	r.client.secrets.Add(slip)
 	return st.Arg, nil
 }

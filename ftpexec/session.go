@@ -42,7 +42,8 @@ type link struct {
 	conn     *wire.Conn // nil if there is none
 	library  *library
 	login    *urlparse.URL // the URL that the connection was made for
-	utf8     bool          // FEAT was sent at login
+	utf8     bool          // OPTS UTF8 ON was sent
+	octets   bool          // nevertheless it lists names that are not UTF-8
 	oneByOne bool          // the greeting says that the server loses commands sent ahead
 	features *wire.Reply   // to FEAT; nil if it was not sent
 	admitted bool          // the login needs no PASS any more
@@ -74,7 +75,7 @@ func (s *session) dial(u *urlparse.URL, h habits) {
 	s.link = link{
 		conn:   wire.New(s.client.config(u, h.failed)),
 		login:  u,
-		utf8:   needsUTF8(u),
+		octets: h.octets,
 		spent:  true,
 		noEPSV: h.noEPSV,
 	}
@@ -102,10 +103,11 @@ func (s *session) drop() {
 	s.leave()
 }
 
-// serves reports whether the plan of u can run on the connection.
+// serves reports whether the plan of u can run on the connection. A name that is not UTF-8 may mean another file once
+// OPTS UTF8 ON was sent.
 func (l *link) serves(u *urlparse.URL) bool {
 	return l.usable() && urls.SameLogin(l.login, u) && l.reaches(u.Dirs) &&
-		(l.utf8 == needsUTF8(u) || l.utf8 && isASCII(u))
+		(!l.utf8 || l.octets || needsUTF8(u) || isASCII(u))
 }
 
 // dataHost returns the host of the next data connection; "" means that of the control connection.
@@ -217,6 +219,8 @@ type habits struct {
 	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
 	how        int  // the index of the first of ways to list a directory that may work
 	listed     bool // that way has listed something
+	utf8       offer
+	octets     bool // it lists names that are not UTF-8 after OPTS UTF8 ON
 	noMLST     bool // it does not know MLST
 	abrupt     bool // it ends data under TLS without close_notify
 	// its replies after a transfer that was left are not clear, or it ends the connection then
@@ -265,6 +269,15 @@ func added[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	m[key] = value
 	return m
 }
+
+// offer is whether a server lists UTF8 in its reply to FEAT, or what is left to do about that.
+type offer uint8
+
+const (
+	unasked offer = iota // FEAT shows it
+	offers               // OPTS UTF8 ON is to be sent
+	settled              // nothing is to be sent
+)
 
 // known returns what is known about the server, with the Client's settings.
 func (s *session) known() habits {

@@ -245,7 +245,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 	clients := map[string]any{
 		"Credentials": fixed("other"), "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": int64(1), "MinRateTime": time.Minute,
-		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "NoEPSV": true, "PassiveHost": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Pinned": []*x509.Certificate{new(x509.Certificate)}, "Dial": dial,
+		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "Octets": true, "NoEPSV": true, "PassiveHost": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Pinned": []*x509.Certificate{new(x509.Certificate)}, "Dial": dial,
 		"Admit": func(context.Context, string) (func(), error) { return func() {}, nil },
 		"Proxy": func(string) func(context.Context, string, string) (net.Conn, error) {
 			return new(net.Dialer).DialContext

@@ -136,6 +136,7 @@ type course struct {
 	fresh bool    // on a new connection
 	auth  bool    // send AUTH although the plan does not require TLS
 	once  bool    // for one URL only: send nothing that only another URL needs
+	utf8  offer   // what is left to do to get names in UTF-8
 	place         // the working directory
 	// the EPSV or PASV that is sent already; if the server refuses it, it is sent again
 	advance string
@@ -191,11 +192,10 @@ func (p *program) add(verb, arg string) *step {
 // is the one list of what is sent and what may travel together; [verbs] says what the replies mean.
 func steps(u *urlparse.URL, c course) program {
 	list := slices.Grow(c.room[:0], 8)
-	switch {
-	case c.fresh:
+	if c.fresh {
 		list.login(u, c)
-	case c.advance != "":
-		list.add(c.advance, "").advance = true
+	} else {
+		list.goOn(u, c)
 	}
 	if c.asks != nil {
 		return append(list, c.questions()...)
@@ -221,6 +221,7 @@ func steps(u *urlparse.URL, c course) program {
 	if c.offset > 0 {
 		list.add("REST", fmt.Sprint(c.offset))
 	}
+	list.namesInUTF8(u, c)
 	list = append(list, step{Command: cmp.Or(c.op, final(u))})
 	if c.offset > 0 {
 		list[len(list)-1].waits = forTheOffset
@@ -331,13 +332,47 @@ func (p *program) login(u *urlparse.URL, c course) {
 	if c.bare {
 		return
 	}
-	if needsUTF8(u) {
-		p.add("FEAT", "")
-		p.add("OPTS", "UTF8 ON").waits = forFeatures
-	}
+	p.inUTF8(u, c)
 	if !c.once { // the way back, for the next URL
 		p.add("PWD", "")
 	}
+}
+
+// goOn adds what is sent first on a connection that is kept.
+func (p *program) goOn(u *urlparse.URL, c course) {
+	if c.advance != "" {
+		p.add(c.advance, "").advance = true
+	}
+	p.inUTF8(u, c)
+}
+
+// namesInUTF8 adds the OPTS UTF8 ON that goes with a listing. The port is waited for, so the reply to FEAT has come.
+func (p *program) namesInUTF8(u *urlparse.URL, c course) {
+	if c.listing && c.wantsUTF8(u) && !needsUTF8(u) {
+		p.add("OPTS", "UTF8 ON")
+	}
+}
+
+// inUTF8 adds FEAT, and OPTS UTF8 ON if a name that is sent needs it (RFC 2640); see namesInUTF8 too.
+func (p *program) inUTF8(u *urlparse.URL, c course) {
+	if !c.wantsUTF8(u) {
+		return
+	}
+	if c.utf8 == unasked {
+		p.add("FEAT", "")
+	}
+	if needsUTF8(u) {
+		opts := p.add("OPTS", "UTF8 ON")
+		if c.utf8 == unasked {
+			opts.waits = forFeatures
+		}
+	}
+}
+
+// wantsUTF8 reports whether names are to be in UTF-8: one in u is, or those of the listing may be. Where a name in u is
+// in another charset, the listing is too.
+func (c course) wantsUTF8(u *urlparse.URL) bool {
+	return c.utf8 != settled && (needsUTF8(u) || c.listing && isASCII(u))
 }
 
 // user adds USER and PASS. Without a user the login is anonymous (RFC 1738 section 3.2.1).
@@ -349,7 +384,7 @@ func (p *program) user(u *urlparse.URL) {
 	}
 	user := p.add("USER", u.User.Username())
 	// What follows a colon is a password, if the colon was encoded by mistake.
-	if name, slip, _ := strings.Cut(user.Arg, ":"); slip != "" {
+	if name, slip := printable.Slip(user.Arg); slip != "" {
 		user.shows = name + ":" + stars
 	}
 	pass := p.add("PASS", "")

@@ -152,6 +152,9 @@ func ipv6(text part) (string, *Error) {
 	}
 	if addr.Zone() != "" {
 		hint := "write [" + addr.WithZone("").String() + "]"
+		if addr.IsLinkLocalUnicast() || addr.IsLinkLocalMulticast() { // without a zone it leads nowhere
+			hint = "write the host's name, or another of its addresses"
+		}
 		at := strings.IndexByte(text.s, '%')
 		return "", text.fault(at, "an IPv6 address in a URL takes no zone", hint)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"example.com/ftpfetch/internal/printable"
 )
 
 const mask = "***"
@@ -25,7 +27,7 @@ func (u *URL) String() string { return u.fromHost(u.beforeHost()) }
 // host "me", but is probably meant as a login with a "/" in its password. So does the password of a second URL in the
 // path.
 func (u *URL) Redacted() string {
-	name, slip, _ := strings.Cut(u.User.Username(), ":")
+	name, slip := printable.Slip(u.User.Username())
 	user := encode(u.User.Username())
 	if slip != "" {
 		user = encode(name+":") + mask

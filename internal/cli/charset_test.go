@@ -48,6 +48,9 @@ func TestCharset(t *testing.T) {
 		if got := saved(t); got != tt.files {
 			t.Errorf("%s: saved %q, want %q", tt.args, got, tt.files)
 		}
+		if slices.Contains(s.Commands(), "OPTS UTF8 ON") {
+			t.Errorf("%s: asked for names in UTF-8", tt.args)
+		}
 		if tt.sent != "" && !slices.Contains(s.Commands(), tt.sent) {
 			t.Errorf("%s: sent %q, want %q", tt.args, s.Commands(), tt.sent)
 		}

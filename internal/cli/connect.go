@@ -37,6 +37,7 @@ func (r *run) connect() (err error) {
 	}
 	c.Credentials = r.logins.supply
 	c.Trace = r.print.Trace()
+	c.Octets = r.Charset != ""
 	if r.IP != "" {
 		c.Dial = r.dial
 	}

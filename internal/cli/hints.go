@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -92,7 +93,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		return "perhaps the server expects ftpes:// in place of ftps://, " +
 			"or --tls explicit in place of --tls implicit"
 	default:
-		return r.flagHint(u, err)
+		return cmp.Or(r.letterHint(u, err), r.flagHint(u, err))
 	}
 	return ""
 }
@@ -112,6 +113,14 @@ func (r *run) whole(hint string) string {
 
 // handshakeFailure is the alert of a server that shares no cipher suite with the client (RFC 5246 section 7.2.2).
 const handshakeFailure tls.AlertError = 40
+
+// letterHint says what a "?" in a name from a listing may mean.
+func (r *run) letterHint(u *urlparse.URL, err error) string {
+	if (r.Recursive || r.Glob) && strings.Contains(u.Name, "?") && errors.Is(err, ftpexec.ErrNotFound) {
+		return `some servers list "?" for a letter that they cannot show: then only the file's own name brings it`
+	}
+	return ""
+}
 
 // flagHint is the part of hint that depends on the flags.
 func (r *run) flagHint(u *urlparse.URL, err error) string {

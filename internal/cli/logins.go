@@ -192,7 +192,7 @@ func anonymous(user string) bool { return user == "anonymous" || user == "ftp" }
 
 // hideSlip hides what follows a colon in a user name. It may be a password: the URL may encode its colon by mistake.
 func hideSlip(user string) string {
-	if name, slip, _ := strings.Cut(user, ":"); slip != "" {
+	if name, slip := printable.Slip(user); slip != "" {
 		return name + ":***"
 	}
 	return user

@@ -160,18 +160,8 @@ func oneOff(a, b []rune) bool {
 
 // hint says what dir has. entering says that the name should be a directory.
 func (b *beside) hint(dir *urlparse.URL, entering bool) string {
-	switch {
-	case b.here == nil:
-	case !entering && b.here.IsDir():
-		return "It is a directory: write " + dir.Child(b.name, "").Redacted() + "/"
-	case !entering && b.here.Type() == fs.ModeSymlink:
-		return `It is a link. If it leads to a directory, end the URL in "/"`
-	case entering && b.here.IsRegular():
-		return printable.Line(b.name) + " is a file"
-	case entering && b.here.IsDir():
-		return printable.Line(b.name) + " is there, but this login may not enter it"
-	default:
-		return ""
+	if b.here != nil {
+		return b.found(dir, entering)
 	}
 	for _, names := range b.like {
 		if len(names) > 0 {
@@ -186,6 +176,40 @@ func (b *beside) hint(dir *urlparse.URL, entering bool) string {
 		text += ", but " + listed(nil, b.dirs)
 	}
 	return text
+}
+
+// found says what the entry with the very name is.
+func (b *beside) found(dir *urlparse.URL, entering bool) string {
+	switch {
+	case !entering && b.here.IsDir():
+		return "It is a directory: write " + dir.Child(b.name, "").Redacted() + "/"
+	case !entering && b.here.Type() == fs.ModeSymlink:
+		return `It is a link. If it leads to a directory, end the URL in "/"`
+	case entering && b.here.IsRegular():
+		return printable.Line(b.name) + " is a file"
+	case strings.HasPrefix(b.name, "-"):
+		return printable.Line(b.name) + " is there, but the server may take it for an option: write " +
+			b.joined(dir, entering)
+	case entering && b.here.IsDir():
+		return printable.Line(b.name) + " is there, but this login may not enter it"
+	}
+	return ""
+}
+
+// joined returns the URL of the entry b.name of dir in which one command names it together with its directory: the
+// name is then not the first thing that the server reads.
+func (b *beside) joined(dir *urlparse.URL, entering bool) string {
+	u := *dir
+	before := "."
+	if last := len(u.Dirs) - 1; last >= 0 {
+		before = u.Dirs[last]
+		u.Dirs = u.Dirs[:last]
+	}
+	name := before + "/" + b.name
+	if entering {
+		return u.Child(name, urlparse.TypeDir).Redacted()
+	}
+	return u.Child(name, "").Redacted()
 }
 
 // listed returns names as people read them: as URLs in dir, unless dir is nil.

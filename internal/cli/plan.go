@@ -188,6 +188,7 @@ func (r *run) stepLine(s step) []byte {
 func (r *run) columns(action, size, name, reason string) []byte {
 	switch {
 	case !show.IsTerminal(r.print.Out):
+		name = strings.ReplaceAll(name, "\t", `\x09`) // it would add a column
 		line := strings.TrimRight(action+"\t"+size+"\t"+name+"\t"+reason, "\t")
 		return append([]byte(line), '\n')
 	case reason != "":

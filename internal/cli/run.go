@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log"
 	"os"
 	"slices"
 	"sync"
@@ -49,6 +50,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 	if len(args) == 1 && (args[0] == completeFlag || args[0] == fillFlag) {
 		return complete(ctx, args[0], stdio)
 	}
+	log.SetOutput(io.Discard) // net/http and others would write into what is shown
 	c, err := config.Parse(args)
 	r := newRun(c, stdio)
 	defer r.watch(ctx)()

@@ -247,7 +247,7 @@ var tables = []table{
 	{title: "Names", text: namesText, features: []feature{
 		{"files that cannot be retrieved", func(p *probe) string { return p.octets("octets/%s") }, ""},
 		{"files that the listing misses", (*probe).unlistedOctets, "reports lines that it cannot read"},
-		{"`OPTS UTF8 ON`", func(p *probe) string { return p.code("OPTS UTF8 ON") }, "sends it if `FEAT` offers it"},
+		{"`OPTS UTF8 ON`", func(p *probe) string { return p.code("OPTS UTF8 ON") }, "sends it before a listing, and for a name in UTF-8, if `FEAT` offers it"},
 	}},
 	{title: "Flights", text: flightsText, features: []feature{
 		{"commands sent ahead", (*probe).ahead, "starts again, one at a time"},

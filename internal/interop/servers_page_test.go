@@ -61,6 +61,8 @@ about IIS and glftpd, nor about Serv-U except for recursive listings.
 | proftpd, inetutils, pure-ftpd, pyftpdlib | ` + "`" + `LIST` + "`" + ` of a day ahead of now has no year | ` + "`" + `MDTM` + "`" + ` says the year of a day that may be ahead (` + "`" + `-l` + "`" + `, ` + "`" + `-I -r` + "`" + `, filters by age) |
 | proftpd with ` + "`" + `MaxRetrieveFileSize` + "`" + ` | ` + "`" + `150` + "`" + `, no byte, ` + "`" + `426` + "`" + ` | tries it twice |
 | relays and servers with a wrong ` + "`" + `SIZE` + "`" + `; files that grow | more bytes than announced, or fewer and ` + "`" + `226` + "`" + ` | tries it twice; ` + "`" + `--range 0-now` + "`" + ` takes a growing file as it is |
+| busybox ftpd 1.35 | lists ` + "`" + `?` + "`" + ` for letters that it cannot print, and does not find the file under that name | "not found" says so; only the file's own name brings it |
+| ftp-srv | takes a directory ` + "`" + `-d` + "`" + ` in ` + "`" + `CWD -d` + "`" + ` for an option | the hint is ` + "`" + `pub%2F-d/` + "`" + `, by which the name does not come first |
 
 ## Not measured
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -110,4 +111,14 @@ func Octets(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// Slip splits the name of a user at its first colon. What follows may be a password, if the colon of a URL was encoded by
+// mistake, and is "" if there is none. It is no password if the name is "user@host:port", as relays take it.
+func Slip(user string) (name, slip string) {
+	name, slip, _ = strings.Cut(user, ":")
+	if port, err := strconv.ParseUint(slip, 10, 16); err == nil && port > 0 && strings.Contains(name, "@") {
+		return user, ""
+	}
+	return name, slip
 }

@@ -153,8 +153,8 @@ func TestCorpus(t *testing.T) {
 			}
 		}
 	}
-	if len(all) < 40 || listings < 400 {
-		t.Errorf("%d listings of %d systems, want 400 of 40", listings, len(all))
+	if len(all) < 85 || listings < 550 {
+		t.Errorf("%d listings of %d systems, want 550 of 85", listings, len(all))
 	}
 }
 

@@ -170,11 +170,11 @@ type date struct {
 }
 
 // orders matches the kinds of words of a date, in the orders in which ls and servers write them.
-var orders = lazy.Regexp(`^(?:MDS[YyN]|(?:MD|DM)(?:y?[CS]|[YyN])|NMD[CS]?|ASZ|A[CS]?|B[CSYyN])`)
+var orders = lazy.Regexp(`^(?:M[DE]S[YyN]|(?:M[DE]|[DE]M|EE)(?:y?[CS]|[YyN])|NM[DE][CS]?|NB[CS]?|ASZ|A[CS]?|B[CSYyN])`)
 
-// part is a word of a date, and what it says. Its kind is M for a month, D for a day, Y for a year, y for a year after
-// one space, N for a year with a mark, C for a time of day, S for a time with seconds, A for a whole date,
-// "2006-01-02", B for a month and day, "01-02", and Z for a zone, "+0100".
+// part is a word of a date, and what it says. Its kind is M for a month, D for a day, E for a day or a month with a dot,
+// Y for a year, y for a year after one space, N for a year with a mark, C for a time of day, S for a time with seconds,
+// A for a whole date, "2006-01-02", B for a month and day, "01-02", and Z for a zone, "+0100".
 type part struct {
 	kind             byte
 	year, month, dom int // -1, 0 and 0 if unknown
@@ -202,7 +202,7 @@ func partOf(text string, near, any bool) part {
 		p.kind = kindOfYear(near, plain != text)
 	case len(plain) < 3 && n >= 0:
 		p.dom = n
-		p.kind = 'D'
+		p.kind = kindOfDay(text)
 	default:
 		p.numeric(plain)
 	}
@@ -228,6 +228,14 @@ func kindOfYear(near, marked bool) byte {
 	return 'Y'
 }
 
+// kindOfDay returns the kind of a day, which may have a dot.
+func kindOfDay(text string) byte {
+	if text[len(text)-1] == '.' {
+		return 'E'
+	}
+	return 'D'
+}
+
 // numeric reads a word of several numbers, or a zone.
 func (p *part) numeric(text string) {
 	if text == "" || strings.IndexByte("+-0123456789", text[0]) < 0 {
@@ -244,6 +252,9 @@ func (p *part) numeric(text string) {
 		p.year, p.month, p.dom = calendar(f[0], text[len(f[0]):len(f[0])+1], f[1], f[2], false)
 		p.kind = 'A'
 	case len(f) == 2:
+		if strings.Contains(text, ".") {
+			f[0], f[1] = f[1], f[0]
+		}
 		p.month = monthOf(f[0])
 		p.dom = number(f[1])
 		p.kind = 'B'
@@ -281,6 +292,10 @@ func dateIn(all []word, any bool, now time.Time) (d date) {
 // join puts the parts of a date together, and sets what they say about it.
 func (d *date) join(parts []part) part {
 	sum := part{year: -1}
+	if len(parts) > 1 && parts[0].kind == 'E' && parts[1].kind == 'E' { // "26. 4."
+		parts[1].month = parts[1].dom
+		parts[1].dom = 0
+	}
 	for i := range parts {
 		p := &parts[i]
 		sum.year = max(sum.year, p.year)

@@ -71,8 +71,8 @@ var formats = []*format{
 		"a size or <DIR>", `(?:<([A-Z]+)>|([\d,.]+))`,
 		"a name", `( +)([^ ].*)`),
 	in("EPLF", "", eplf,
-		"a mark", `\+`,
-		"facts", `([^\t]*)\t`,
+		"a mark", ` *\+`,
+		"facts", `(?:([^\t]*)\t|((?:(?:i[^, \t]+|[ms]\d+|up\d+|r|/),?)+) +)`,
 		"a name", `(?s:(.*))`),
 	vms,
 	in("z/OS data sets", "", dataSet,
@@ -86,12 +86,12 @@ var formats = []*format{
 		"a name", `.*?([^\s']+'?)`),
 	in("z/OS members", "", nil,
 		"a name and a version", ` *(?P<name>\S{1,8}) +\d\d\.\d\d +`,
-		"dates", `\d{4}/\d\d/\d\d +`+
-			`(?P<year>\d{4})/(?P<month>\d\d)/(?P<day>\d\d) +(?P<time>\d\d:\d\d(?::\d\d)?)`,
+		"dates", `(?:\d\d)?\d\d/\d\d/\d\d +`+
+			`(?P<year>(?:\d\d)?\d\d)/(?P<month>\d\d)/(?P<day>\d\d) +(?P<time>\d\d:\d\d(?::\d\d)?)`,
 		"sizes", `(?: +\d+){3}`,
 		"a user", `(?: +\S+)? *`),
 	in("z/OS members", "VV.MM", nil,
-		"a name", ` *(?P<name>[A-Z$#@][A-Z0-9$#@]{0,7}) *`),
+		"a name", ` *(?P<name>[A-Z$#@{][A-Z0-9$#@{]{0,7}) *`),
 	in("z/OS load modules", "", nil,
 		"a name, a size and a place", ` *(?P<name>\S{1,8}) +[0-9A-F]{6,8} +[0-9A-F]{6} +`,
 		"attributes", `(?:\S.* )?`,
@@ -109,15 +109,15 @@ var formats = []*format{
 		"a name", `(?P<name>.+)`),
 	in("z/VM", "", zvm,
 		"a name, a type, a format and sizes", ` *(\S{1,8}) +(\S{1,8}) +`+
-			`(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
+			`(?:[A-Z]\d? +)?(?:[FV]|-) +(?:(?:\d+|-) +){2,3}`,
 		"a date", `(\d{1,4})([-/])(\d{1,2})[-/](\d{2,4}) +(\d{1,2}:\d\d:\d\d)`,
 		"an owner", `(?: +\S+)? *`),
 	in("HP NonStop", "", nil,
 		"a name, a code, a size and a date", ` *(?P<name>[A-Za-z][A-Za-z0-9]{0,7}) +`+
 			`(?:O +)?\d+[A-Z+]? +(?P<size>\d+) +`+
-			`(?P<day>\d{1,2})-(?P<month>[A-Za-z]{3})-(?P<year>\d{2,4}) +(?P<time>\d\d:\d\d:\d\d) +`,
-		"an owner", `\d+, *\d+ +`,
-		"rights", `"[-A-Za-z*]*" *`),
+			`(?P<day>\d{1,2})-(?P<month>[A-Za-z]{3})-(?P<year>\d{2,4}) +(?P<time>\d\d:\d\d:\d\d)`,
+		"an owner", `(?: +(?:\d+ *, *\d+|[A-Z][A-Z0-9]*\.[A-Z][A-Z0-9]*))?`,
+		"rights", `(?: +(?:"[-A-Za-z*]*"|[-A-Za-z*]{4}))? *`),
 	in("VxWorks", "", nil,
 		"a size and a date", ` *(?P<size>\d+) +`+
 			`(?P<month>[A-Za-z]{3})-(?P<day>\d\d)-(?P<year>\d{4}) +(?P<time>\d\d:\d\d:\d\d) +`,
@@ -132,7 +132,7 @@ var ls = in(lsName, "", unix)
 // vms is the format of VMS. CWD does not accept the .DIR;1 of a directory. Its sizes are in blocks or KB. What follows
 // the date, or the reason why there is none, may be missing.
 var vms = in("VMS", "", nil,
-	"a name with a version", `(?P<name>[^\s;]+?)(?:(?P<dir>(?i:\.DIR);\d+)|(?P<version>;\d+))\s+`,
+	"a name with a version", ` *(?P<name>(?:\^ |[^\s;])+?)(?:(?P<dir>(?i:\.DIR);\d+)|(?P<version>;\d+))\s+`,
 	"a size and date", `(?:%\S+, |(?:\d+(?:/\d+)?(?:KB?)?\s+)?`+
 		`(?P<day>\d{1,2})-(?P<month>[^\s\d-]+)-(?P<year>\d{4})`+
 		`(?:\s+(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?))?(?:\s|$))`,
@@ -148,7 +148,7 @@ func dos(r *Reader, m []string) (Item, error) {
 		item.Size = size(thousands.Replace(m[9]))
 	}
 	item.setDate(m[1:], true, m[5]+m[6]+m[7])
-	item.Name, item.Doubt = r.align(m[0], len(m[0])-len(m[11]), len(m[10])-gap)
+	item.Name, item.Doubt = r.align(dosLine{m[0], m[9], len(m[0]) - len(m[11]), len(m[10]), len(m[10]) - gap}, m[8])
 	item.Doubt = item.Doubt || gap == 1 && len(m[9]) < 4 && ofSize().MatchString(item.Name)
 	if item.Mode == fs.ModeSymlink {
 		item.cutBrackets()
@@ -184,29 +184,68 @@ func (item *Item) cutBrackets() {
 	}
 }
 
-// align returns the name in a line of DOS. The first letter of the name is in column, and up to that many spaces before
-// it may belong to the name. All names begin in one column, which the lines without extra spaces show. If all lines
-// have extra spaces, it is the leftmost column of a first letter.
-func (r *Reader) align(line string, column, spaces int) (name string, doubt bool) {
-	if r.surveys {
-		r.wide = r.wide || spaces > 0
-		if r.there == 0 || column < r.column {
-			r.column = column
-			r.there = 0
-		}
-		if column == r.column {
-			r.there++
-		}
+// dosLine is a line of DOS, and its size. The first letter of the name is in column, after gap spaces. Up to spaces of
+// them may belong to the name.
+type dosLine struct {
+	line, size          string
+	column, gap, spaces int
+}
+
+// align returns the name in a line about a file, or about a directory or a link of this type. All names begin in one
+// column, which the lines without extra spaces show. If all lines have extra spaces, it is the leftmost column of a
+// first letter. A server whose columns are as wide as their values writes as many spaces before all names of files, and
+// before all names of directories.
+func (r *Reader) align(l dosLine, kind string) (name string, doubt bool) {
+	which := 0
+	if l.size == "" {
+		which = 1
 	}
-	start := max(column-max(0, spaces), min(r.column, column))
-	return line[start:], spaces > 0 && start == column && r.there < 2
+	if r.surveys {
+		r.note(l, kind, &r.pads[which])
+	}
+	if r.ragged && !r.surveys {
+		least := max(1, min(r.pads[which].least, l.gap))
+		doubt = least > 1 && r.pads[which].lines < 2 && r.pads[1-which].least != least
+		return l.line[l.column-(l.gap-least):], doubt
+	}
+	start := max(l.column-max(0, l.spaces), min(r.column, l.column))
+	return l.line[start:], l.spaces > 0 && start == l.column && r.there < 2
+}
+
+// padding is what the lines of DOS about files, or about directories, show together.
+type padding struct {
+	lines int
+	least int // the fewest spaces before a name
+	end   int // where the size or <DIR> of the first one ends
+}
+
+// note notes what a line of DOS shows about the others.
+func (r *Reader) note(l dosLine, kind string, all *padding) {
+	r.wide = r.wide || l.spaces > 0
+	if r.there == 0 || l.column < r.column {
+		r.column = l.column
+		r.there = 0
+	}
+	if l.column == r.column {
+		r.there++
+	}
+	if kind != "" && kind != "DIR" { // longer than <DIR>
+		return
+	}
+	end := l.column - l.gap
+	if all.lines == 0 {
+		*all = padding{least: l.gap, end: end}
+	}
+	all.lines++
+	all.least = min(all.least, l.gap)
+	r.ragged = r.ragged || end != all.end
 }
 
 // eplf reads D. J. Bernstein's format, "+i8388621.48594,m825718503,r,s280,\tname". Its time is in UTC. An entry that is
 // neither to be retrieved nor a directory is hidden.
 func eplf(_ *Reader, m []string) (Item, error) {
-	item := Item{Name: m[2], Size: -1, Mode: fs.ModeIrregular}
-	for fact := range strings.SplitSeq(m[1], ",") {
+	item := Item{Name: m[3], Size: -1, Mode: fs.ModeIrregular}
+	for fact := range strings.SplitSeq(m[1]+m[2], ",") {
 		if fact != "" {
 			item.learnEPLF(fact[0], fact[1:])
 		}

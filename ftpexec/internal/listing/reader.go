@@ -28,10 +28,12 @@ type Reader struct {
 
 // survey is what all lines show together.
 type survey struct {
-	gaps   [2]int // the fewest extra spaces before a name: usually, and after a short date
-	column int    // the leftmost one in which a name of DOS begins
-	there  int    // how many names begin there
-	wide   bool   // the spaces around a name may not be the ones that belong to it
+	gaps   [2]int     // the fewest extra spaces before a name: usually, and after a short date
+	column int        // the leftmost one in which a name of DOS begins
+	there  int        // how many names begin there
+	pads   [2]padding // of DOS: of files, and of directories
+	ragged bool       // the sizes of DOS, or its <DIR>, do not end in one column
+	wide   bool       // the spaces around a name may not be the ones that belong to it
 }
 
 // NewReader returns a Reader for the listing of a directory that has this name. A time without a year is the last such
@@ -172,23 +174,29 @@ func (r *Reader) unpad(name string, short bool) (_ string, doubt bool) {
 	return name, false
 }
 
-// vmsName matches a file name of VMS that stands alone, because the rest of its entry did not fit on its line.
-var vmsName = lazy.Regexp(`^[^\s;]+;\d+\s*$`)
+// vmsName matches a file name of VMS that stands alone, because the rest of its entry did not fit on its line. vmsOwner
+// matches an owner and rights that stand alone.
+var (
+	vmsName  = lazy.Regexp(`^[^\s;]+;\d+\s*$`)
+	vmsOwner = lazy.Regexp(`^\s+\[[^\]]*\]\s*(?:\([A-Z,]*\)\s*)?$`)
+)
 
 func isVMSName(line string) bool {
 	return strings.Contains(line, ";") && vmsName().MatchString(line)
 }
 
-// Lines returns the lines of a listing by LIST. It joins the two lines of an entry of VMS that takes two.
+// Lines returns the lines of a listing by LIST. It joins the two or three lines of an entry of VMS that takes so many.
 func Lines(lines []string) (all []string) {
 	if !slices.ContainsFunc(lines, isVMSName) {
 		return lines
 	}
 	for _, line := range lines {
 		last := len(all) - 1
-		if last >= 0 && isVMSName(all[last]) && vms.pattern().MatchString(all[last]+" "+line) {
+		switch {
+		case last >= 0 && isVMSName(all[last]) && vms.pattern().MatchString(all[last]+" "+line),
+			last >= 0 && vmsOwner().MatchString(line) && vms.pattern().MatchString(all[last]):
 			all[last] += " " + line
-		} else {
+		default:
 			all = append(all, line)
 		}
 	}
@@ -200,6 +208,7 @@ var sumOrPath = lazy.Regexp(`^[^\s\d]+ +[\d.,]+ ?[KMGTkmgt]?$|^[./].*:$`)
 
 // isSum reports whether a line is the sum of ls, in a language whose word for it is known.
 func isSum(line string) bool {
+	line = strings.TrimLeft(line, " ")
 	word, _, _ := strings.Cut(line, " ")
 	known := words().sums[word] || words().sums[strings.ToLower(word)]
 	return known && sumOrPath().MatchString(line)

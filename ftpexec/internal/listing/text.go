@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 )
 
 // Text holds the lines of a listing while they arrive and until they are read, without the empty ones. There may be a
@@ -20,6 +21,7 @@ type Text struct {
 	// a Builder that has been used must not be copied, and a Text may be.
 	kept   *strings.Builder
 	single bool // a line does not end in CR
+	memory int64
 }
 
 // mostInBlock is how many lines a block holds.
@@ -73,6 +75,15 @@ func (t *Text) Len() int {
 	return t.lines
 }
 
+// Memory returns about how many bytes the lines take.
+func (t *Text) Memory() int64 { return t.memory }
+
+// What a line takes beyond its text, or beyond its name.
+const (
+	otherCost = int64(unsafe.Sizeof(""))
+	plainCost = int64(unsafe.Sizeof(row{}))
+)
+
 // Add adds a line, which must have no line end and at most 65,535 bytes. It returns false unless the line is plain.
 func (t *Text) Add(line []byte) bool {
 	t.single = t.single || len(line) == 0 || line[len(line)-1] != '\r'
@@ -84,6 +95,7 @@ func (t *Text) Add(line []byte) bool {
 	if !t.plain.read(t.command, line, &p) {
 		b := t.block(false)
 		b.others = append(b.others, t.keep(line))
+		t.memory += otherCost + int64(len(line))
 		return false
 	}
 	b := t.block(true)
@@ -91,6 +103,7 @@ func (t *Text) Add(line []byte) bool {
 	p.end = uint32(len(b.names))
 	p.row.name = uint16(len(p.name))
 	b.plain = append(b.plain, p.row)
+	t.memory += plainCost + int64(len(p.name)+len(p.unique))
 	if p.short {
 		b.dates[1] = true
 	} else {
@@ -210,7 +223,7 @@ func (t *Text) Lines() []string {
 	return all
 }
 
-// join joins the two lines of an entry of VMS that takes two. Neither of them is plain.
+// join joins the lines of an entry of VMS that takes two or three. None of them is plain.
 func (t *Text) join() {
 	if !slices.ContainsFunc(t.blocks, func(b *block) bool { return slices.ContainsFunc(b.others, isVMSName) }) {
 		return

@@ -10,8 +10,9 @@ import (
 // mode matches the type, and three times three permissions.
 var mode = lazy.Regexp(`^[-bcdlpsDL](?:[-r][-w][-xsStTlL]){3}..`)
 
-// oddMode matches what other systems write in place of a mode: Connect:Enterprise, and the rights of NetWare.
-var oddMode = lazy.Regexp(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} )|( ?\[[-A-Za-z]*\] ))`)
+// oddMode matches what other systems write in place of a mode: Connect:Enterprise, one with too few letters, and the
+// rights of NetWare.
+var oddMode = lazy.Regexp(`^([-d])(?:(?:[A-Z]*-[-A-Z]*[A-Z]{3} |[-rwx]{8} )|( ?\[[-A-Za-z]*\] ))`)
 
 // humanSize matches the size of an entry as ls -h shows it.
 var humanSize = lazy.Regexp(`^\d+(?:[.,]\d+)?(?:[KMGTP]i?B?|[kmgB])$`)
@@ -109,6 +110,7 @@ func (r *Reader) findUnknown(all []word) (int, date) {
 // takeMode takes the mode at the beginning of a line, and returns what follows it: "" if there is no mode. NetWare pads
 // the names, so that they stand in a column.
 func (item *Item) takeMode(line string) (rest string, padded bool) {
+	line = strings.TrimLeft(line, " ") // some servers indent all lines
 	if mode().MatchString(line) {
 		item.Mode = kinds[line[0]] | letters(line[1:10])
 		item.HasPerm = true

@@ -232,8 +232,8 @@ func TestReadReplyRefuses(t *testing.T) {
 
 func FuzzReadReply(f *testing.F) {
 	for _, s := range []string{
-		"200 ok\r\n", "211-Features:\r\n MDTM\r\n211 End\r\n", "220-a\r\n220\r\n", "999 x\r\n", "227 )(\r\n", "\r\n\r\n",
-		"257 \"x\r\n", "229 (|||99999|)\r\n", "230-\x00\xff\r\n230 \r\n",
+		"200 ok\r\n", "211-Features:\r\n MDTM\r\n211 End\r\n", "220-a\r\n220\r\n", "999 x\r\n", "227 (1,2,3\r\n", "\r\n\r\n",
+		"257 x\r\n", "229 (|||99999|)\r\n", "230-\x00\xff\r\n230 \r\n",
 	} {
 		f.Add(s)
 	}

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,8 @@ func judgeFile(a *http.Response) verdict {
 	case a.Request.Method == http.MethodGet && a.ContentLength < 0 && len(a.TransferEncoding) == 0:
 		return failed("it gives neither the length of the file nor its end, "+
 			"so nothing would show that the file is complete", ftpexec.ErrProtocol)
+	case !isAsOnServer(a):
+		return failed("it sends the file in an encoding that was not asked for", ftpexec.ErrProtocol)
 	}
 	return verdict{}
 }
@@ -71,6 +74,28 @@ func judgeFile(a *http.Response) verdict {
 // failed returns the verdict on an answer without the file, because the transfer failed.
 func failed(reason string, meaning error) verdict {
 	return verdict{ftpexec.StageTransfer, reason, meaning}
+}
+
+// endings are the names of compressed files. Squid gives their encoding in the header and sends them as they are.
+var endings = map[string][]string{
+	"":           {""},
+	"identity":   {""},
+	"gzip":       {".gz", ".tgz", ".z"},
+	"x-gzip":     {".gz", ".tgz", ".z"},
+	"compress":   {".z", ".gz", ".taz"},
+	"x-compress": {".z", ".gz", ".taz"},
+	"bzip2":      {".bz2", ".tbz"},
+	"x-bzip2":    {".bz2", ".tbz"},
+	"zstd":       {".zst"},
+	"br":         {".br"},
+}
+
+// isAsOnServer reports whether an answer has the file as it is on the server: without an encoding, or with the one that
+// its name shows.
+func isAsOnServer(a *http.Response) bool {
+	name := strings.ToLower(strings.TrimSuffix(a.Request.URL.Opaque, ";type=i"))
+	encoding := strings.ToLower(strings.TrimSpace(a.Header.Get("Content-Encoding")))
+	return slices.ContainsFunc(endings[encoding], func(ending string) bool { return strings.HasSuffix(name, ending) })
 }
 
 // isListing reports whether an answer is a directory listing that the proxy turned into a page.
@@ -89,8 +114,10 @@ type body struct {
 	ctx           context.Context
 	url           *urlparse.URL
 	leave         func() // the proxy no longer needs its connection to the server
-	n             int64  // bytes read so far
-	err           error  // how reading ended: io.EOF or an *ftpexec.Error
+	conn          *watched
+	length        int64 // announced; -1 if it is not
+	n             int64 // bytes read so far
+	err           error // how reading ended: io.EOF or an *ftpexec.Error
 
 	// enough and waited enforce the default Client.MinRate, 10200 bytes in ten minutes. GET ignores a higher one. The
 	// time starts again whenever that many bytes have arrived.
@@ -118,9 +145,9 @@ func (b *body) Read(p []byte) (n int, err error) {
 	case err == nil && inTime:
 		return n, nil
 	case err == io.EOF:
-		b.err = err
+		b.err = b.end()
 		b.leave()
-		return n, err
+		return n, b.err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, came)
 	case !inTime:
@@ -142,4 +169,14 @@ func (b *body) count(n int, wait time.Duration) {
 		b.enough = b.n + 10200
 		b.waited = 0
 	}
+}
+
+// end returns io.EOF, or an error if more bytes have come than were announced.
+func (b *body) end() error {
+	if b.length < 0 || b.conn == nil || b.conn.came.Load() <= b.length {
+		return io.EOF
+	}
+	return b.source.fail(b.ctx, b.url, ftpexec.StageTransfer,
+		fmt.Errorf("%w: the proxy sends more than the %s that it announced",
+			ftpexec.ErrProtocol, printable.Count(b.length, "byte", "bytes")))
 }

@@ -14,6 +14,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
@@ -58,7 +59,11 @@ func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, 30*time.Second))
 			defer cancel()
-			return via.Reach(ctx, forward, "tcp")
+			conn, err := via.Reach(ctx, forward, "tcp")
+			if err != nil {
+				return nil, err
+			}
+			return &watched{Conn: conn}, nil
 		},
 		DisableCompression:     true,
 		ResponseHeaderTimeout:  cmp.Or(c.Timeout, time.Minute),
@@ -265,7 +270,9 @@ func (s *Source) send(
 	if r.Header.Get("Authorization") != "" {
 		s.trace(">>", "Authorization: ********")
 	}
-	a, err := s.http.RoundTrip(r.WithContext(ctx))
+	var conn *watched
+	trace := httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn, _ = got.Conn.(*watched) }}
+	a, err := s.http.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, &trace)))
 	if err != nil {
 		return nil, s.unanswered(ctx, u, err)
 	}
@@ -280,7 +287,10 @@ func (s *Source) send(
 	}
 	t, _ := http.ParseTime(a.Header.Get("Last-Modified")) // zero if missing
 	return &ftpexec.Response{
-		Body:    &body{ReadCloser: a.Body, source: s, ctx: ctx, url: u, leave: leave},
+		Body: &body{
+			ReadCloser: a.Body, source: s, ctx: ctx, url: u, leave: leave,
+			conn: conn, length: a.ContentLength,
+		},
 		Size:    a.ContentLength,
 		ModTime: t.UTC(),
 	}, nil

@@ -53,7 +53,16 @@ func TestEnds(t *testing.T) {
 		{"chunks", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", nil, false},
 		{"no chunk", ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", nil, false},
 		{"HTTP/1.0 with a length", "HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
-		{"compressed on the server", ok + "Content-Encoding: gzip\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
+		{"compressed on the server by its name.gz", ok + "Content-Encoding: gzip\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
+		{"compressed on the server by its name.tar.Z", ok + "Content-Encoding: x-compress\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
+		{"no encoding", ok + "Content-Encoding: identity\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
+		{"compressed by the proxy", ok + "Content-Encoding: gzip\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
+		{"compressed by the proxy, chunked", ok + "Content-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "", ftpexec.ErrProtocol, false},
+		{"compressed twice by its name.gz", ok + "Content-Encoding: gzip, gzip\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
+		{"an encoding without a name", ok + "Content-Encoding: hidden\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
+		{"more than announced", ok + "Content-Length: 7\r\n\r\ncontents", "content", ftpexec.ErrProtocol, false},
+		{"more than nothing", ok + "Content-Length: 0\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
+		{"more than announced after 100 Continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + "Content-Length: 7\r\n\r\ncontents", "content", ftpexec.ErrProtocol, false},
 		{"after 100 Continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + "Content-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"cut", ok + "Content-Length: 9\r\n\r\ncontents", "contents", ftpexec.ErrTruncated, true},
 		{"cut before the first byte", ok + "Content-Length: 9\r\n\r\n", "", ftpexec.ErrTruncated, true},
@@ -81,7 +90,10 @@ func TestEnds(t *testing.T) {
 				_, _ = io.WriteString(conn, tt.answer)
 			})
 			url := "ftp://h/f"
-			if strings.Contains(tt.name, "by its name") {
+			if _, name, ok := strings.Cut(tt.name, "by its name."); ok {
+				url += "." + name
+			}
+			if tt.name == "HTML by its name" {
 				url += ".HTML"
 			}
 			text, _, err := k.read(t, url)

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/net/proxy"
@@ -120,7 +121,7 @@ func (p *Proxy) checkLogin() error {
 func malformed(reason string) error { return &Error{Reason: reason, Err: ErrURL} }
 
 // FromEnvironment returns the proxy that the first non-empty variable of ftp_proxy, FTP_PROXY, all_proxy and ALL_PROXY
-// names, or nil. The variable no_proxy or NO_PROXY lists hosts to dial directly, in the form of net/http. Loopback
+// names, or nil. The variable no_proxy or NO_PROXY lists hosts to dial directly, in the form of curl. Loopback
 // addresses and "localhost" are always dialled directly. The error is an *[Error] that names the variable.
 func FromEnvironment(getenv func(string) string) (*Proxy, error) {
 	for _, name := range []string{"ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"} {
@@ -133,17 +134,38 @@ func FromEnvironment(getenv func(string) string) (*Proxy, error) {
 			e.Reason = "the variable " + name + ": " + e.Reason
 			return nil, e
 		}
-		direct := cmp.Or(getenv("no_proxy"), getenv("NO_PROXY"))
+		direct := dialled(cmp.Or(getenv("no_proxy"), getenv("NO_PROXY")))
 		p.hosts = (&httpproxy.Config{HTTPProxy: "http://proxy", NoProxy: direct}).ProxyFunc()
 		return p, nil
 	}
 	return nil, nil
 }
 
+// dialled returns a list of hosts as httpproxy reads it, from one as curl does: spaces may separate hosts too, ".x" is x
+// and all below it, and a dot at the end means nothing.
+func dialled(list string) string {
+	hosts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for i, host := range hosts {
+		name, port, err := net.SplitHostPort(host)
+		if err != nil {
+			name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+		}
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "."), ".")
+		if port != "" {
+			name = net.JoinHostPort(name, port)
+		}
+		hosts[i] = name
+	}
+	return strings.Join(hosts, ",")
+}
+
 // For reports whether to connect to address ("host:port") through p. It returns false if p is nil.
 func (p *Proxy) For(address string) bool {
 	if p == nil || p.hosts == nil {
 		return p != nil
+	}
+	if host, port, err := net.SplitHostPort(address); err == nil {
+		address = net.JoinHostPort(strings.TrimSuffix(host, "."), port)
 	}
 	via, err := p.hosts(&url.URL{Scheme: "http", Host: address})
 	return err == nil && via != nil

@@ -281,3 +281,43 @@ func TestFromEnvironment(t *testing.T) {
 		t.Errorf("got %v, want the variable's name", err)
 	}
 }
+
+// TestNoProxy reads no_proxy as curl does: which hosts are dialled directly.
+func TestNoProxy(t *testing.T) {
+	cases := 0
+	for _, tt := range []struct{ list, direct, through string }{
+		{"x.invalid", "x.invalid x.invalid. X.Invalid a.x.invalid a.x.invalid.", "xx.invalid invalid x.invalid.org"},
+		{"x.invalid.", "x.invalid x.invalid. a.x.invalid a.x.invalid.", "xx.invalid"},
+		{".x.invalid", "x.invalid x.invalid. a.x.invalid", "xx.invalid y.invalid"},
+		{".x.invalid.", "x.invalid a.x.invalid.", "xx.invalid"},
+		{"a.invalid b.invalid", "a.invalid b.invalid c.b.invalid", "c.invalid"},
+		{"a.invalid\tb.invalid  c.invalid", "a.invalid b.invalid c.invalid", "d.invalid"},
+		{" a.invalid , b.invalid,,c.invalid ", "a.invalid b.invalid c.invalid", "d.invalid"},
+		{"*", "a.invalid 192.0.2.1 [2001:db8::1]", ""},
+		{"a.invalid, *", "b.invalid", ""},
+		{"192.0.2.1", "192.0.2.1", "192.0.2.2 1.192.0.2.1.invalid"},
+		{"192.0.2.0/24 198.51.100.0/25", "192.0.2.1 198.51.100.1", "198.51.100.200 203.0.113.1"},
+		{"2001:db8::1", "[2001:db8::1] [2001:db8:0::1]", "[2001:db8::2]"},
+		{"[2001:db8::1]", "[2001:db8::1]", "[2001:db8::2]"},
+		{"2001:db8::/32", "[2001:db8::1]", "[2001:db9::1]"},
+		{"x.invalid:21", "x.invalid a.x.invalid", "y.invalid"},
+		{"x.invalid:990 .y.invalid:21 [2001:db8::1]:21", "y.invalid [2001:db8::1]", "x.invalid"},
+		{"", "", "x.invalid"},
+		{" , .", "", "x.invalid"},
+	} {
+		p := must.Get(proxy.FromEnvironment(func(name string) string {
+			return map[string]string{"ftp_proxy": "p:1", "no_proxy": tt.list}[name]
+		}))(t)
+		for through, hosts := range map[bool]string{false: tt.direct, true: tt.through} {
+			for _, host := range strings.Fields(hosts) {
+				cases++
+				if got := p.For(host + ":21"); got != through {
+					t.Errorf("no_proxy=%q: %s through the proxy: %v", tt.list, host, got)
+				}
+			}
+		}
+	}
+	if cases < 59 {
+		t.Errorf("%d cases", cases)
+	}
+}
