@@ -114,7 +114,7 @@ func TestSize(t *testing.T) {
 		k.faulty(fault)
 		for _, o := range []Options{{Size: &wrong}, {Size: &wrong, Segments: 2}} {
 			_, err := k.get("/f", o)
-			_, terr := To(t.Context(), k.c, k.url("/f"), io.Discard, &o)
+			_, terr := To(t.Context(), k.c, k.url("/f"), io.Discard, &Options{Size: &wrong})
 			if !errors.Is(err, ftpexec.ErrChanged) || !errors.Is(terr, ftpexec.ErrChanged) {
 				t.Errorf("%s: got %v, To %v, want ftpexec.ErrChanged", what, err, terr)
 			}
