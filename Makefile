@@ -11,4 +11,4 @@ test:
 	go test ./...
 
 bench: ## makes the tables of docs/performance.md and docs/exactness.md; Linux, root, a quarter of an hour
-	go -C internal/bench run .
+	go -C lab/bench run .

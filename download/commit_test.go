@@ -18,7 +18,7 @@ import (
 
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // TestCommit checks the argument of Commit and the time of the call: the part is complete, and the target does not have

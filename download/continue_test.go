@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestContinueReplacesPart continues a target beside a useless part, and fails before the server sends a byte. No part

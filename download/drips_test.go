@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/timing"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -27,7 +27,7 @@ func drips(ctx context.Context, contents string, pause time.Duration, n, each in
 		}).With("RETR", testserver.Reply("150 x"), func(c *testserver.Conn) error {
 			rest := contents[offset:]
 			for some := range slices.Chunk([]byte(rest[:min(n, len(rest))]), each) {
-				if err := retry.Sleep(ctx, pause); err != nil {
+				if err := timing.Sleep(ctx, pause); err != nil {
 					return err
 				}
 				_ = testserver.Data(string(some))(c)
@@ -67,8 +67,8 @@ func TestDrips(t *testing.T) {
 	} {
 		for _, file := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
-				retry.Wait = retry.Sleep
-				defer func() { retry.Wait = atOnce }()
+				timing.Wait = timing.Sleep
+				defer func() { timing.Wait = atOnce }()
 				network := ftptest.NewNetwork()
 				contents := strings.Repeat("x", size)
 				if tt.rate < 0 {

@@ -13,7 +13,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

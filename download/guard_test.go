@@ -11,7 +11,7 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/guard"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // breaking is a Source that panics at the nth call of Do after the first, and at all later ones.

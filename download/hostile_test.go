@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/testserver"
 )
 

@@ -27,10 +27,10 @@ import (
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )

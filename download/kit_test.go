@@ -24,8 +24,8 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/retry"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -192,8 +192,8 @@ func (k *kit) get(path string, o Options) (Result, error) {
 
 // waiting makes retries call f instead of waiting, until the test ends.
 func waiting(t *testing.T, f func(context.Context, time.Duration) error) {
-	retry.Wait = f
-	t.Cleanup(func() { retry.Wait = atOnce })
+	timing.Wait = f
+	t.Cleanup(func() { timing.Wait = atOnce })
 }
 
 // onProgress returns an Options.Events that gets only Progress.
@@ -355,6 +355,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(killChild) != "" {
 		os.Exit(beKilled())
 	}
-	retry.Wait = atOnce
+	timing.Wait = atOnce
 	goleak.VerifyTestMain(m)
 }

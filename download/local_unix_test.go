@@ -17,7 +17,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestPlaces tries every kind of target that a path can name. A local obstacle must end the run before it connects.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // TestDirectoryMoved renames the directory of the file, or its parent, before each call on the disk, and may make a new

@@ -9,7 +9,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/fetch"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestOptionsArePassedOn sets one option at a time, and checks that package fetch gets it in the field of the same

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // withoutRoot runs f with the file permissions of an ordinary user, even if the tests run as root. On Linux each thread

@@ -16,7 +16,7 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/testserver"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 

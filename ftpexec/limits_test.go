@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
-	"example.com/ftpfetch/internal/rules/table"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
+	"example.com/ftpfetch/internal/testkit/table"
 	"example.com/ftpfetch/testserver"
 )
 

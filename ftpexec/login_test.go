@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/testserver"
 )
 

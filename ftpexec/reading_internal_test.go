@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/rules/night"
-	"example.com/ftpfetch/internal/rules/table"
+	"example.com/ftpfetch/internal/testkit/night"
+	"example.com/ftpfetch/internal/testkit/table"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/guard"
-	"example.com/ftpfetch/internal/retry"
 )
 
 // TestRetryable goes through every kind of error: whether the same request may succeed later.

@@ -14,7 +14,6 @@ import (
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/lazy"
-	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -106,7 +105,7 @@ func (s *session) drop() {
 // serves reports whether the plan of u can run on the connection. A name that is not UTF-8 may mean another file once
 // OPTS UTF8 ON was sent.
 func (l *link) serves(u *urlparse.URL) bool {
-	return l.usable() && urls.SameLogin(l.login, u) && l.reaches(u.Dirs) &&
+	return l.usable() && l.login.SameLogin(u) && l.reaches(u.Dirs) &&
 		(!l.utf8 || l.octets || needsUTF8(u) || isASCII(u))
 }
 

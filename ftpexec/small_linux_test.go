@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

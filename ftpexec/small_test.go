@@ -13,7 +13,7 @@ import (
 	"github.com/jlaffaye/ftp"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

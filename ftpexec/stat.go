@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
-	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -139,7 +138,7 @@ func inquire(
 		}
 		switch {
 		case err != nil:
-		case !urls.SameLogin(first, u):
+		case !first.SameLogin(u):
 			err = &Error{Op: "open", Err: errOtherServer}
 		case u.IsDir():
 			err = errIsDirectory

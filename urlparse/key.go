@@ -39,3 +39,14 @@ func (u *URL) digest(secret string) string {
 	sum := sha256.Sum256([]byte(u.Scheme + "\x00" + u.Address() + "\x00" + secret))
 	return digestMark + hex.EncodeToString(sum[:16])
 }
+
+// KeyOf returns the key for a stored text: a [URL.Key], or the canonical spelling of a URL without its
+// password, which earlier versions stored. In those versions different URLs could have the same text, with "***" in the
+// path. KeyOf returns such a text unchanged, and it is the key of no URL.
+func KeyOf(stored string) string {
+	u, err := Parse(stored)
+	if err != nil || strings.Contains(stored, "***%40") {
+		return stored
+	}
+	return u.Key()
+}

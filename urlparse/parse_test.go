@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/table"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/table"
 )
 
 // parseCase is a valid URL: its text, the canonical text ("=" if it is the same), and the parts.

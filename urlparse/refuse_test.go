@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/table"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/table"
 )
 
 // refusal is a text that Parse refuses: in which column, why, and with which hint ("" for none).

@@ -16,9 +16,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
+	"example.com/ftpfetch/cmd/internal/cli"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/cli"
 )
 
 // add adds a list. ftpfetch reads and completes the list, and stdio.Batch sends it as chunks in place of a run.

@@ -22,7 +22,6 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -61,7 +60,7 @@ func pack(from manifest.Item) (to item, err error) {
 			return to, errors.New("in the path is what looks like a login, which all workers would see: " +
 				"write it without the password")
 		}
-		to.URLs = append(to.URLs, urls.WithoutPassword(u).String())
+		to.URLs = append(to.URLs, u.WithoutPassword().String())
 	}
 	if !utf8.ValidString(to.Path) {
 		to.Path, to.Raw = "", []byte(to.Path)

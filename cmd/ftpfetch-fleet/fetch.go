@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/timing"
 )
 
 // ledgerName is the start of the name of a worker's ledger. Machines that append to one file would lose lines.
@@ -34,7 +34,7 @@ const mostRounds = 4
 // chunk fetches the files of a chunk and reports the result to the server. It returns the hand if that still has its
 // slot.
 func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
-	defer retry.Every(ackWait/3, func() { _ = msg.InProgress() })()
+	defer timing.Every(ackWait/3, func() { _ = msg.InProgress() })()
 	c, err := readChunk(msg.Headers(), msg.Data())
 	if c.Job == "" {
 		w.line("a chunk is of another version of this program: %v", err)
@@ -203,7 +203,7 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	if limit := h.rate(); limit < rate.Inf {
 		limiter := rate.NewLimiter(limit, burst)
 		each.Limit = limiter
-		defer retry.Every(slotTTL/5, func() { limiter.SetLimit(h.rate()) })()
+		defer timing.Every(slotTTL/5, func() { limiter.SetLimit(h.rate()) })()
 	}
 	left := o.left()
 	left.may = func() bool { return w.may(h.queue) }

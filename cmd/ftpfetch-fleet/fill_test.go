@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/afero"
 
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

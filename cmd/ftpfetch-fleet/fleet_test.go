@@ -13,10 +13,9 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/cli/report"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/urls"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -275,7 +274,7 @@ func TestChunks(t *testing.T) {
 				got := must.Get(back.Items[0].unpack())(t)
 				want := tt.task.Item
 				if len(text) > mostText+1000 || strings.Contains(string(text), "secret") || got.Path != want.Path || got.Line != 7 ||
-					got.URLs[0].String() != urls.WithoutPassword(want.URLs[0]).String() || (got.Size == nil) != (want.Size == nil) {
+					got.URLs[0].String() != want.URLs[0].WithoutPassword().String() || (got.Size == nil) != (want.Size == nil) {
 					t.Errorf("%d bytes: %+v, want %+v", len(text), got, want)
 				}
 			}

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/cli/show"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/afero"
 
-	"example.com/ftpfetch/internal/cli/report"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/cmd/internal/cli/report"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

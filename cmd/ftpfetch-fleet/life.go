@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/pflag"
 
-	"example.com/ftpfetch/internal/cli/config"
+	"example.com/ftpfetch/cmd/internal/cli/config"
 )
 
 // bounds are the limits of one host, for each egress.

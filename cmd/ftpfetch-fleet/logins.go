@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/ftpfetch/internal/cli/certs"
-	"example.com/ftpfetch/internal/cli/netrc"
+	"example.com/ftpfetch/cmd/internal/cli/certs"
+	"example.com/ftpfetch/cmd/internal/cli/netrc"
 	"example.com/ftpfetch/internal/local/localfile"
 )
 

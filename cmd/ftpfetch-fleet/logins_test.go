@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/throwaway"
 	"example.com/ftpfetch/testserver"
 )

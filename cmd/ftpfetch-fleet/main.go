@@ -15,9 +15,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/pflag"
 
-	"example.com/ftpfetch/internal/cli"
-	"example.com/ftpfetch/internal/cli/config"
-	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/cmd/internal/cli"
+	"example.com/ftpfetch/cmd/internal/cli/config"
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/urlparse"
 )
 

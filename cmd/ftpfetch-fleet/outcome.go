@@ -13,14 +13,14 @@ import (
 	"sync"
 	"syscall"
 
+	"example.com/ftpfetch/cmd/internal/cli"
+	"example.com/ftpfetch/cmd/internal/cli/report"
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/cli"
-	"example.com/ftpfetch/internal/cli/report"
-	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"example.com/ftpfetch/internal/cli/report"
+	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/internal/local/localfile"
 )
 

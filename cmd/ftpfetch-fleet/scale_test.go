@@ -17,7 +17,7 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // play stands in for FTP in all simulated workers: each file takes some time, and has no contents.

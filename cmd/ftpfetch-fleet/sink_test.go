@@ -21,9 +21,9 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"gocloud.dev/blob"
 
-	"example.com/ftpfetch/internal/cli/report"
+	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

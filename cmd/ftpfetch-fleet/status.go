@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

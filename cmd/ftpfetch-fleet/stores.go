@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/timing"
 )
 
 // Tests change these variables.
@@ -168,7 +168,7 @@ func (f *fleet) prepare(ctx context.Context) (err error) {
 
 // wait waits, and reports whether ctx has not ended.
 func wait(ctx context.Context, d time.Duration) bool {
-	_ = retry.Wait(ctx, d)
+	_ = timing.Wait(ctx, d)
 	return ctx.Err() == nil
 }
 

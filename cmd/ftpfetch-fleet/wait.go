@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/ftpfetch/internal/cli/show"
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
 )
 

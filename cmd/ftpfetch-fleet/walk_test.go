@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

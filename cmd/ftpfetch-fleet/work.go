@@ -21,10 +21,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"gocloud.dev/blob"
 
+	"example.com/ftpfetch/cmd/internal/cli/certs"
+	"example.com/ftpfetch/cmd/internal/cli/netrc"
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/cli/certs"
-	"example.com/ftpfetch/internal/cli/netrc"
-	"example.com/ftpfetch/internal/cli/show"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
 )

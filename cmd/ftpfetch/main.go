@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"example.com/ftpfetch/internal/cli"
+	"example.com/ftpfetch/cmd/internal/cli"
 )
 
 func main() {

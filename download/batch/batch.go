@@ -25,12 +25,12 @@ import (
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 )
 

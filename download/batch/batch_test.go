@@ -23,9 +23,9 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/retry"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
+	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -228,9 +228,9 @@ func TestTwoRuns(t *testing.T) {
 			}
 		}
 		var waits atomic.Int64
-		retry.Wait = func(ctx context.Context, _ time.Duration) error {
+		timing.Wait = func(ctx context.Context, _ time.Duration) error {
 			if ctx.Value(&waits) == nil { // the first run may wait too, until the second has looked
-				return retry.Sleep(ctx, time.Millisecond)
+				return timing.Sleep(ctx, time.Millisecond)
 			}
 			waits.Add(1)
 			again.Do(func() { close(release) })

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/timing"
 )
 
 // counts has the totals of a run, and its bytes.
@@ -54,6 +54,6 @@ func (b *engine) watch() (end func()) {
 		b.tell(e)
 	}
 	tell()
-	stop := retry.Every(200*time.Millisecond, tell)
+	stop := timing.Every(200*time.Millisecond, tell)
 	return func() { stop(); tell() }
 }

@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -236,7 +236,7 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 	}
 	j.waited = true
 	t.Release()
-	_ = retry.Wait(ctx, pause)
+	_ = timing.Wait(ctx, pause)
 	if ctx.Err() != nil {
 		return b.end(ctx, j, download.Result{}, err, schedule.Untouched)
 	}

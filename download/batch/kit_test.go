@@ -26,8 +26,8 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/ledger"
-	"example.com/ftpfetch/internal/retry"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -63,7 +63,7 @@ func newClientStand(t *testing.T) *stand {
 	return s
 }
 
-func init() { retry.Wait = atOnce }
+func init() { timing.Wait = atOnce }
 
 func atOnce(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) }
 

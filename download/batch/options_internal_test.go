@@ -12,7 +12,7 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/urlparse"
 )
 

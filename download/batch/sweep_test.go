@@ -17,12 +17,12 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/retry"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
 	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
+	"example.com/ftpfetch/internal/timing"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 
@@ -254,8 +254,8 @@ func inTurn(t *testing.T, n int, step testserver.Step, tree bool, o batch.Option
 // TestBound checks that Options.Timeout bounds all the work for a URL, and that the wait for a connection does not
 // count.
 func TestBound(t *testing.T) {
-	retry.Wait = retry.Sleep
-	defer func() { retry.Wait = atOnce }()
+	timing.Wait = timing.Sleep
+	defer func() { timing.Wait = atOnce }()
 	const limit = 10 * time.Second
 	busy := testserver.Reply("450 Busy.")
 	for name, tt := range map[string]struct {

@@ -17,9 +17,9 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )

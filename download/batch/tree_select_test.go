@@ -9,8 +9,8 @@ import (
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // selects reports whether a pattern matches a path. It is independent of the code: it turns the rules of docs/many.md

@@ -18,10 +18,9 @@ import (
 	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/urls"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -347,7 +346,7 @@ func TestTreeType(t *testing.T) {
 		listing := map[string]string{"MLSD": "type=file;size=9; a.txt", "NLST": "a.txt"}[verb]
 		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(listing)}, files: map[string]string{"/a.txt": "a\r\nb\r\n"}})
 		for range 2 {
-			got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{Type: urls.GuessType}))
+			got := s.run(t.Context(), treeOf(t, srv.URL("/"), batch.Tree{Type: urlparse.GuessType}))
 			s.settled(got)
 		}
 		s.compare(map[string]string{"a.txt": "a\nb\n"})

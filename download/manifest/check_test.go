@@ -14,8 +14,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // TestHostileProcesses reads the lists of TestHostileLists with 64 MiB each. It reads each list in a process of its

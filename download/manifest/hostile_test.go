@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"example.com/ftpfetch/internal/rules/must"
-	testdata "example.com/ftpfetch/internal/rules/table"
+	"example.com/ftpfetch/internal/testkit/must"
+	testdata "example.com/ftpfetch/internal/testkit/table"
 	"example.com/ftpfetch/urlparse"
 )
 

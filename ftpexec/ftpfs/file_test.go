@@ -22,8 +22,8 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/ftpfs"
-	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 )
 

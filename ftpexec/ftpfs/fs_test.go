@@ -17,7 +17,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/ftpfs"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 

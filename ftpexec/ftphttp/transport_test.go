@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/interop/ftptest"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )

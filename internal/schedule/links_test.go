@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // road is a simulated network with a server at its end.

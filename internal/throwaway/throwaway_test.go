@@ -5,7 +5,7 @@ import (
 	"crypto/x509"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 func TestNew(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the table into docs/download.md")

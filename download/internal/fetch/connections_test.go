@@ -19,8 +19,8 @@ import (
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/urlparse"
 )
 

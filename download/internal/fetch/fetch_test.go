@@ -13,8 +13,8 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/partfile"
-	"example.com/ftpfetch/internal/retry"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/ftpexec/retry"
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -14,7 +14,8 @@ import (
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/urls"
+
+	"example.com/ftpfetch/urlparse"
 )
 
 // File fetches the file of a job to its Place, whole or not at all, unless the target may stay.
@@ -206,7 +207,7 @@ func (f *file) claim() error {
 // or nil.
 func (f *file) left(s partfile.State, wrong error) {
 	left := decide.Part{Claimed: true, Bytes: s.Done.Octets(), Adopted: s.Adopted}
-	left.Other = left.Bytes > 0 && urls.KeyOf(s.URL) != f.key
+	left.Other = left.Bytes > 0 && urlparse.KeyOf(s.URL) != f.key
 	if wrong != nil {
 		left.Broken = wrong.Error()
 	}

@@ -18,8 +18,9 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -186,7 +187,7 @@ func (j *job) report(count func() (done, total int64)) {
 		j.tell(Event{Progress: true, Done: done, Total: total})
 	}
 	tell()
-	end := retry.Every(progressInterval, tell)
+	end := timing.Every(progressInterval, tell)
 	j.quiet = func() {
 		end()
 		tell()

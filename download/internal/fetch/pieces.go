@@ -10,7 +10,7 @@ import (
 
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/ftpexec/retry"
 )
 
 // unlike returns an error if a file of this size and time is not the file that s describes. If the server omits what it

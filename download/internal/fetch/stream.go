@@ -11,8 +11,8 @@ import (
 
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/guard"
-	"example.com/ftpfetch/internal/retry"
 )
 
 // To fetches the file of a job and writes it to w as it arrives. It compares a digest at the end, when w has all bytes.

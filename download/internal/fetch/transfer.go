@@ -11,8 +11,9 @@ import (
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/retry"
+	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -96,7 +97,7 @@ func (t *transfer) run(ctx context.Context) error {
 func (t *transfer) checkpoints(ctx context.Context) (stop func()) {
 	const often = 4
 	next := time.Now().Add(t.Checkpoint)
-	return retry.Every(t.Checkpoint/often, func() {
+	return timing.Every(t.Checkpoint/often, func() {
 		t.part.StartFlush()
 		begun := time.Now()
 		if begun.Before(next) {

@@ -18,10 +18,10 @@ import (
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/retry"
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // flock is a run that names one file first, and then the others in one batch.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // TestHostileJournals reads journals of the maximum length with hostile contents.

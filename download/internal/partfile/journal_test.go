@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 var stateSeeds = []State{

@@ -15,8 +15,8 @@ import (
 
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/algorithm"
-	"example.com/ftpfetch/internal/rules/night"
-	"example.com/ftpfetch/internal/rules/table"
+	"example.com/ftpfetch/internal/testkit/night"
+	"example.com/ftpfetch/internal/testkit/table"
 )
 
 // abc has the digests of the three bytes "abc".

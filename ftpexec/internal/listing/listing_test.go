@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/rules/night"
-	"example.com/ftpfetch/internal/rules/table"
+	"example.com/ftpfetch/internal/testkit/night"
+	"example.com/ftpfetch/internal/testkit/table"
 )
 
 // now is when the lines are read, unless a test says otherwise.

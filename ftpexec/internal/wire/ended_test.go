@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestAdvanceUnanswered has a server that answers no EPSV sent ahead: the wait is short, and the error says that one

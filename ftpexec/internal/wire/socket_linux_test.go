@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestQuickAck checks that the kernel acknowledges a reply at once if another one of its flight is awaited, and only then.

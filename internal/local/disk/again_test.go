@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestLooksAgain changes a directory after the run has reported a file in it and has closed it. Close must return an

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestRenameNew renames a file to a name that is taken and to one that is free, with and without hard links.

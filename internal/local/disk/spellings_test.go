@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestSpellings asks a real directory, which leaves nothing in it, and one that folds. Each directory is asked once for

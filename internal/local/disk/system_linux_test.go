@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.com/ftpfetch/internal/local/localfile"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // TestRoom checks Room with a low limit on address space.

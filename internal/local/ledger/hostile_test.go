@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // TestHostileLines reads ledgers full of lines that are not records, between two records that must count.

@@ -23,7 +23,6 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/internal/urls"
 	"example.com/ftpfetch/urlparse"
 )
 
@@ -35,7 +34,7 @@ const Name = ".ftpfetch-ledger"
 type Record struct {
 	Path     string    `json:"path"`               // relative to the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
-	URL      string    `json:"url"`                // the source; urls.KeyOf returns its key
+	URL      string    `json:"url"`                // the source; urlparse.KeyOf returns its key
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Told     time.Time `json:"told,omitzero"`      // the server's, if the disk made another time of it
@@ -76,7 +75,7 @@ func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bo
 	if item.Sum.Algorithm != "" {
 		return r.Sum == item.Sum.String()
 	}
-	key := urls.KeyOf(r.URL)
+	key := urlparse.KeyOf(r.URL)
 	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.Key() == key }) &&
 		(item.Size == nil || *item.Size == r.Size) && !newest.After(cmp.Or(r.Told, r.Modified))
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/internal/rules/must"
-	"example.com/ftpfetch/internal/rules/night"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // TestLedgerFlushed checks that Flush fails if the disk cannot be flushed. It writes to a pipe, which takes the record

@@ -16,10 +16,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"example.com/ftpfetch/internal/interop/ftptest"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/internal/network/proxy/proxytest"
-	"example.com/ftpfetch/internal/rules/must"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/lab/interop/ftptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

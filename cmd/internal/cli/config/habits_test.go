@@ -1,0 +1,158 @@
+package config_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/cmd/internal/cli"
+	"example.com/ftpfetch/cmd/internal/cli/config"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/throwaway"
+	"example.com/ftpfetch/testserver"
+)
+
+// habit is a row of testdata/habits.txt.
+type habit struct{ program, typed, effect string }
+
+func habits(t *testing.T) (all []habit) {
+	for line := range strings.Lines(string(must.Get(os.ReadFile("testdata/habits.txt"))(t))) {
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), " | ", 3)
+		if len(part) == 3 {
+			all = append(all, habit{part[0], part[1], part[2]})
+		}
+	}
+	return all
+}
+
+// TestEveryHabit checks that testdata/habits.txt tries each row of the table of habits for each program.
+func TestEveryHabit(t *testing.T) {
+	tried := make(map[string]bool)
+	for _, h := range habits(t) {
+		for word := range strings.FieldsSeq(h.typed) {
+			word, _, _ = strings.Cut(word, "=")
+			tried[h.program+" "+word] = true
+		}
+	}
+	for row := range strings.Lines(config.Habits) {
+		flags, means, ok := strings.Cut(row, " = ")
+		for one := range strings.SplitSeq(means, " | ") {
+			whose, _, _ := strings.Cut(one, ":")
+			for program := range strings.FieldsSeq(strings.NewReplacer(",", " ", "!", "").Replace(whose)) {
+				was := func(flag string) bool { return tried[program+" "+flag] }
+				if ok && program != strings.ToUpper(program) && !slices.ContainsFunc(strings.Fields(flags), was) {
+					t.Errorf("%s of %s is not tried", flags, program)
+				}
+			}
+		}
+	}
+}
+
+// TestHabitsRun types each line as a user of the program would. The proposed command, or the line itself if it is
+// accepted, must leave the files and print the text that the program would. If no command does, the answer must say so.
+// No command may lose an existing file, not even the one proposed to the users of another program.
+func TestHabitsRun(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{
+		Users: map[string]string{"me": "secret"},
+		Tree: map[string]string{"/f": "contents", "/d/a.txt": "contents", "/d/b.gz": "contents", "/d/sub/c.gz": "contents",
+			"/d/sub/e.txt": "contents", "/l": "a.txt\n"},
+	})
+	secure := testserver.New(t, &testserver.Options{Scheme: "ftpes", Tree: map[string]string{"/f": "contents"}})
+	id := must.Get(throwaway.Loopback())(t)
+	pem := append(must.Get(id.ServerPEM())(t), id.RootPEM()...)
+	fill := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "TLS", "ftp://"+secure.Addr(), "ADDR", s.Addr(), "_", " ", "'", "")
+	for _, h := range habits(t) {
+		typed := strings.Fields(h.typed)
+		for i, word := range typed {
+			typed[i] = fill.Replace(word)
+		}
+		words, says := config.As(h.program, typed)
+		all := strings.Join(says, "\n")
+		switch h.effect {
+		case "no", "ask":
+			if words != nil || h.effect == "no" && !strings.Contains(all, "there is no counterpart") {
+				t.Errorf("%s %s: got %q, %s", h.program, h.typed, words, all)
+			}
+		default:
+			if words == nil {
+				t.Errorf("%s %s: no command: %s", h.program, h.typed, all)
+				break
+			}
+			if got := effect(t, words, pem); !like(got, h.effect) {
+				t.Errorf("%s %s: %q: got %s", h.program, h.typed, words, got)
+			}
+		}
+		_, err := config.Parse(typed)
+		if err == nil || slices.ContainsFunc(typed, asksToDelete) {
+			continue
+		}
+		if _, whole, ok := strings.Cut(err.Error(), "as one command: ftpfetch "); ok {
+			if c, err := config.Parse(strings.Fields(strings.ReplaceAll(whole, "'", ""))); err != nil || c.Delete {
+				t.Errorf("%s %s: %s: deletes %v, %v", h.program, h.typed, whole, c.Delete, err)
+			}
+		}
+	}
+}
+
+// asksToDelete reports whether a flag, before its translation, asks for what --delete does.
+func asksToDelete(flag string) bool { return flag == "--delete-before" || flag == "--delete-excluded" }
+
+// like reports whether got contains the parts of want, which "..." separates.
+func like(got, want string) bool {
+	parts := strings.Split(want, "...")
+	for i, part := range parts {
+		at := strings.Index(got, part)
+		if at < 0 || i == 0 && at > 0 {
+			return false
+		}
+		got = got[at+len(part):]
+	}
+	return got == "" || len(parts) > 1 && parts[len(parts)-1] == ""
+}
+
+// effect runs a command in a directory with files, and returns what it prints and leaves there.
+func effect(t *testing.T, words []string, pem []byte) string {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	must.Do(t, os.Mkdir("d", 0o777))
+	before := map[string]string{"keep": "mine", "d/gone": "mine", "g": "old", "list": "", "ca.pem": string(pem),
+		"netrc": "machine 127.0.0.1 login me password secret\n"}
+	for i, word := range words {
+		if word == "-i" && words[i+1] == "list" && i < len(words)-1 {
+			before["list"] = words[len(words)-1] + "\n" // -i takes a list in place of the URL
+			words = words[:len(words)-1]
+		}
+	}
+	for name, text := range before {
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	var stdout, stderr bytes.Buffer
+	code := cli.Run(t.Context(), append(words, "--retries=0"), cli.IO{In: strings.NewReader("secret\n"), Out: &stdout, Err: &stderr})
+	var got []string
+	must.Do(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".ftpfetch") {
+			return err
+		}
+		text := string(must.Get(os.ReadFile(path))(t))
+		old, was := before[path]
+		delete(before, path)
+		if was && old != text || !was && text != "" && strings.HasPrefix("contents", text) {
+			got = append(got, path)
+		}
+		return nil
+	}))
+	for path := range before {
+		got = append(got, "lost:"+path)
+	}
+	for line := range strings.Lines(stdout.String()) {
+		got = append(got, ">"+strings.Join(strings.Fields(line), " "))
+	}
+	if code != 0 {
+		got = append(got, "exit", stderr.String())
+	}
+	return strings.Join(got, " ")
+}

@@ -1,0 +1,378 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"example.com/ftpfetch/internal/testkit/must"
+)
+
+// refusalTests has an entry for each row of the table of refusals, and the change that its text advises: "old=>new", or
+// flags to add.
+var refusalTests = []struct {
+	args, want string
+	then       []string
+}{
+	{"", "no URL given", []string{"URL", "-i l", "--manifest -", "--help"}},
+	{"-o g URL URL", "-o is for a single file", []string{"-o g=>-d g", "-o g=>-o -"}},
+	{"-r -o g URL/", "-o is for a single file", []string{"-o g=>-d g"}},
+	{"-i l -o -", "-o is for a single file", []string{"-o -=>"}},
+	{"--checksum md5:HEX URL URL", "--checksum checks a single file", []string{" URL URL=> URL", "--checksum md5:HEX=>--verify"}},
+	{"--checksum md5:HEX -i l", "--checksum checks a single file", []string{"--checksum md5:HEX=>--verify"}},
+	{"-l -j 2 URL/ URL/", "-l lists the directories named by URLs", []string{"-j 2=>"}},
+	{"-l -r URL/", "(-I -r lists a tree)", []string{"-l=>-I", "-r =>"}},
+	{"--json -i l", "--json works with -I, --dry-run and listings", []string{"-I", "--json=>--report r"}},
+	{"--report r -I -i l", "-I, -l, --json and --dry-run fetch nothing", []string{"--report r=>", "-I=>"}},
+	{"--report r --dry-run -i l", "-I, -l, --json and --dry-run fetch nothing", []string{"--report r=>"}},
+	{"--report r -l URL/", "-I, -l, --json and --dry-run fetch nothing", []string{"--report r=>", "-l=>"}},
+	{"--report - -o - URL", "--report - and -o - cannot both write to standard output", []string{"--report -=>--report r", "-o -=>-o g"}},
+	{"--report - URL/", "--report - and a listing cannot both write to standard output", []string{"--report -=>--report r", "-r", "-o g"}},
+	{"-o g --keep-dirs URL", "-o and --keep-dirs both say what a file is called", []string{"-o g=>", "--keep-dirs=>", "-o g=>-d g"}},
+	{"-I -o g URL", "-I only prints sizes and times", []string{"-o g=>"}},
+	{"-I --dry-run URL", "-I only prints sizes and times", []string{"--dry-run=>"}},
+	{"--range 0-9 URL URL", "--range fetches a part of one file", []string{" URL URL=> URL", "--range 0-9=>"}},
+	{"--range 0-9 URL/", "--range fetches a part of a file, but the URL names a directory", []string{"--range 0-9=>", "URL/=>URL"}},
+	{"--range 0-9 -N URL", "--range fetches a part of one file", []string{"-N=>", "-N=>-o -", "--range 0-9=>"}},
+	{"-o - -d g URL", "-d cannot be combined with -o - or an absolute path in -o", []string{"-d g=>"}},
+	{"-o /g -d g URL", "-d cannot be combined with -o - or an absolute path in -o", []string{"-d g=>", "/g=>g"}},
+	{"-o - -N URL", "-N and -c cannot be combined with -o -", []string{"-o -=>", "-N=>"}},
+	{"-o - -c URL", "-N and -c cannot be combined with -o -", []string{"-o -=>", "-c=>"}},
+	{"--overwrite --no-clobber URL", "--no-clobber cannot be combined with --overwrite or -N", []string{"--overwrite=>", "--no-clobber=>", "clobber=>clobber=false"}},
+	{"-N --no-clobber URL", "--no-clobber cannot be combined with --overwrite or -N", []string{"-N=>", "--no-clobber=>--overwrite"}},
+	{"-c --no-clobber URL", "-c cannot be combined with --overwrite or --no-clobber", []string{"-c=>", "--no-clobber=>"}},
+	{"-c --overwrite URL", "-c cannot be combined with --overwrite or --no-clobber", []string{"-c=>", "--overwrite=>"}},
+	{"-i - --manifest -", "-i - and --manifest - cannot both read standard input", []string{"-i -=>"}},
+	{"--map url=a -i l", "--map needs a table", []string{"-i=>--manifest"}},
+	{"--format tsv URL", "--format, --base and --shard need a list", []string{"-i l"}},
+	{"--base URL/ URL", "--format, --base and --shard need a list", []string{"-i l"}},
+	{"--shard 1/2 URL", "--format, --base and --shard need a list", []string{"-i l"}},
+	{"--accept x URL/", "--accept, --reject and --follow-links need a tree", []string{"-r", "--glob"}},
+	{"--reject x -i l", "--accept, --reject and --follow-links need a tree", []string{"-r"}},
+	{"--follow-links URL/", "--accept, --reject and --follow-links need a tree", []string{"-r"}},
+	{"--glob --depth 2 URL*", "--depth needs a tree", []string{"-r"}},
+	{"-r --delete URL/", "--delete needs a tree", []string{"-N"}},
+	{"-r -N --delete=excluded --glob URL/", "--delete needs a tree", []string{"--glob=>"}},
+	{"-r -N --delete -i l", "--delete needs a tree", []string{"-i l=>URL/"}},
+	{"--watch 5m URL/", "--watch, --min-age, --newer-than and --max-size need a tree", []string{"-r", "--glob"}},
+	{"-r --min-age 5m -i l", "--watch, --min-age, --newer-than and --max-size need a tree", []string{"-i l=>URL/"}},
+	{"--max-size 1M URL/", "--watch, --min-age, --newer-than and --max-size need a tree", []string{"-r"}},
+	{"--newer-than 2026-01-02 URL/", "--watch, --min-age, --newer-than and --max-size need a tree", []string{"-r"}},
+	{"-r --watch 5m -I URL/", "--watch runs until it is stopped", []string{"-I=>", "--watch 5m=>"}},
+	{"-r -N --backup URL/", "--backup and --max-delete only affect --delete", []string{"--delete"}},
+	{"-r -N --max-delete 3 URL/", "--backup and --max-delete only affect --delete", []string{"--delete"}},
+	{"-N URL/", "-d, -N and -c do not apply to listings", []string{"-r", "-N=>", "-o g"}},
+	{"-l -d g URL", "-d, -N and -c do not apply to listings", []string{"-l=>", "-d g=>"}},
+	{"--json -c URL", "-d, -N and -c do not apply to listings", []string{"--json=>", "-c=>-o g"}},
+	{"-d g URL/ URL/", "-d, -N and -c do not apply to listings", []string{"-r", "-d g=>", " URL/ URL/=> URL/ URL", "URL/ URL/=>-o g URL/"}},
+	{"--password-stdin -u me -i -", "--password-stdin and a list cannot both read standard input", []string{"-i -=>-i l"}},
+	{"--password-stdin ftp://me:secret@h/f", "--password-stdin cannot be combined with a password in the URL", []string{":secret=>", "--password-stdin=>"}},
+	{"--password-stdin -u me:secret URL", "--password-stdin cannot be combined with a password in -u", []string{":secret=>"}},
+	{"--password-stdin URL", "--password-stdin does not say whose password it is", []string{"-u me", "URL=>ftp://me@h/f"}},
+	{"--password-stdin ftp://me@h/f URL", "--password-stdin does not say whose password it is", []string{"-u me"}},
+	{"--limit-rate 1K --speed-limit 2K URL", "--limit-rate is below --speed-limit, so every transfer would be too slow", []string{"1K=>2K", "2K=>1"}},
+	{"--mode active --proxy h:1 URL", "--mode active does not work through a proxy", []string{"h:1=>none", "active=>pasv"}},
+	{"--proxy get+h:1 --tls try URL", "--proxy get+ cannot be combined with --tls try, because GET is not encrypted", []string{"get+=>", "--tls try=>"}},
+}
+
+// TestRefusals checks that each line is refused, and accepted after the change.
+func TestRefusals(t *testing.T) {
+	line := func(text string) []string {
+		return strings.Fields(strings.NewReplacer("URL", "ftp://h/f", "HEX", strings.Repeat("0", 32)).Replace(text))
+	}
+	told := ""
+	for _, tt := range refusalTests {
+		_, err := Parse(line(tt.args))
+		if message := fmt.Sprint(err); !strings.Contains(message, tt.want) || strings.Contains(message, "\n") {
+			t.Errorf("%s: got %v, want %s", tt.args, err, tt.want)
+		} else {
+			told += message + "\n"
+		}
+		for _, way := range tt.then {
+			args := way + " " + tt.args
+			if before, after, replaces := strings.Cut(way, "=>"); replaces {
+				args = strings.Replace(tt.args, before, after, 1)
+			}
+			if _, err := Parse(line(args)); err != nil {
+				t.Errorf("%s: %v", args, err)
+			}
+		}
+	}
+	r := read(nil, "")
+	facts := r.facts()
+	for row := range strings.SplitSeq(refusals, "\n") {
+		says, text, ok := strings.Cut(row, " = ")
+		if !ok {
+			continue
+		}
+		if !strings.Contains(told, text+"\n") {
+			t.Errorf("no line is refused because %s", text)
+		}
+		for word := range strings.FieldsFuncSeq(says, func(c rune) bool { return strings.ContainsRune(" |!", c) }) {
+			if _, fact := facts[word]; fact == (r.all.Lookup(word) != nil) {
+				t.Errorf("%q must be the name of either a flag or a fact: %s", word, row)
+			}
+		}
+	}
+}
+
+// TestFields checks that each flag sets something: the field with its name, or what its reader sets.
+func TestFields(t *testing.T) {
+	l := new(line)
+	readers := l.readers()
+	for _, f := range flags() {
+		if readers[f.name] == nil && l.field(f.name) == nil {
+			t.Errorf("--%s sets nothing", f.name)
+		}
+		delete(readers, f.name)
+	}
+	for name := range readers {
+		t.Errorf("--%s has a reader, and is not in the help", name)
+	}
+}
+
+// TestFieldsAreUnique checks that no two structs have a field with a flag's name and type: the flag would set only one
+// of them.
+func TestFieldsAreUnique(t *testing.T) {
+	l := new(line)
+	readers := l.readers()
+	for _, f := range flags() {
+		if readers[f.name] != nil {
+			continue
+		}
+		var in []string
+		for _, all := range []any{l, &l.File, &l.Tree, &l.Reading, &l.Client} {
+			is := func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(f.name, "-", "")) }
+			if field, found := reflect.TypeOf(all).Elem().FieldByNameFunc(is); found && reflect.PointerTo(field.Type) == reflect.TypeOf(l.field(f.name)) {
+				in = append(in, fmt.Sprintf("%T", all))
+			}
+		}
+		if len(in) > 1 {
+			t.Errorf("--%s may set a field of %q: give it a reader in flags.go", f.name, in)
+		}
+	}
+}
+
+// TestBadValues checks the messages about bad values, and that they show no password.
+func TestBadValues(t *testing.T) {
+	for args, want := range map[string]string{
+		"--output=": "write a name", "--dir=": "write a name", "--input=": "write a name", "--manifest=": "write a name", "--report=": "write a name",
+		"--netrc=": "write a name", "-i l -i m": "--input m: is a second list: merge the two into one", "--accept a,b": "is one pattern: write --accept for each pattern",
+		"--reject [a": "close the bracket or brace", "--accept {a": "close the bracket or brace", "--type q": "write a, i, d or guess",
+		"-s 0": "--segments 0: write a whole number from 1 to 64, or auto", "-s 65": "write a whole number from 1 to 64", "--retries x": "write a whole number from 0",
+		"--depth 0": "write a whole number from 1", "-j 0": "write a whole number from 1 to 64, or auto", "-j x": ", or auto", "--per-host 0": "write a whole number from 1 to 64",
+		"--ip lo": "write 4, 6 or an IP address of this machine", "--timeout x": "write a time such as 90, 3s, 2m or 7d", "--speed-limit 1K/x": "write a time",
+		"--limit-rate 1.5": "write bytes such as 500K", "--limit-rate x": "write bytes such as 500K", "--limit-rate 0": "without the flag there is no limit",
+		"--format x": "write tsv, csv,", "--json=x": "write --json or --json=false", "--checksum sha3:00": "unknown digest algorithm", "--checksum=": "write ALGO:HEX",
+		"--checksum abc": "has no algorithm: write ALGO:HEX", "--shard 0/1": "--shard 0/1: write I/N, from 1/N to N/N", "--shard 3/2": "write I/N",
+		"--shard half": "write I/N", "--progress JSON": "write auto, bar", "--range 9": "--range 9: write A-B", "--range 9-0": "write A-B", "--range -9": "write A-B", "--range=-9": "write A-B", "--range 0-9,20-29": "write A-B",
+		"--help=tcsh":      "write man, bash, zsh or fish",
+		"-u me:secret\x00": "--user: the value contains a line end or NUL", "--proxy me:secret@h:99999": "--proxy: ", "--proxy get+socks5://me:secret@h": "--proxy: only an HTTP proxy",
+		"--proxy get+none": "only an HTTP proxy",
+	} {
+		_, err := Parse(append(strings.Fields(args), "ftp://h/f"))
+		if message := fmt.Sprint(err); !strings.Contains(message, want) || strings.Contains(message, "secret") {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
+	}
+}
+
+// TestAllAtOnce checks that one message reports wrong flags, bad values and contradictions.
+func TestAllAtOnce(t *testing.T) {
+	_, err := Parse(strings.Fields("--tpye a -s 0 --overwrite --no-clobber --depth 2 ftp://h/f"))
+	want := "unknown flag --tpye: perhaps --type\n--segments 0: write a whole number from 1 to 64, or auto\n" +
+		"--no-clobber cannot be combined with --overwrite or -N: drop one\n" +
+		"--depth needs a tree: add -r"
+	if fmt.Sprint(err) != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+// TestValues checks the meaning of flags' values; "" means that the value is refused.
+func TestValues(t *testing.T) {
+	of := func(v any, err error) string {
+		if err != nil {
+			return ""
+		}
+		return fmt.Sprint(v)
+	}
+	times := func(s string) string { return of(readTime(s)) }
+	sizes := func(s string) string { return of(ReadSize(s)) }
+	logins := func(s string) string { return of(readLogin(s)) }
+	for _, tt := range []struct {
+		read func(string) string
+		want map[string]string
+	}{
+		{times, map[string]string{"3s": "3s", "2m": "2m0s", "1h30m": "1h30m0s", "90": "1m30s", "0.25": "250ms", "1e2": "1m40s", "1d": "24h0m0s", "0.5d": "12h0m0s"}},
+		{sizes, map[string]string{"1": "1", "4096": "4096", "500K": "512000", "500k": "512000", "1.5M": "1572864", "2g": "2147483648", ".5K": "512", "8388608G": "9007199254740992"}},
+		{logins, map[string]string{"me": "me", "me:pw": "me:pw", "me:p:w@/%41": "me:p%3Aw%40%2F%2541", "me:": "me:", "": "", ":x": ":x", "a\nb": "", "a\x00": ""}},
+	} {
+		for in, want := range tt.want {
+			if got := tt.read(in); got != want {
+				t.Errorf("%q: got %q, want %q", in, got, want)
+			}
+		}
+	}
+	for _, in := range []string{"", "0", "0s", "-1", "-3s", "soon", "3 s", "NaN", "inf", "1e300", "1e-12", "d", "0d", "-1d", "99999d", "1dd", "1h1d", "infd"} {
+		if got := times(in); got != "" {
+			t.Errorf("%q is the time %s", in, got)
+		}
+	}
+	for _, in := range []string{"", "1.9", "1.5", "1.0", "K", "0", "0K", "0.1", "-1", "+1", "1T", "1KiB", "1 K", "1KK", "1e3", "0x10", "1_000", "inf", "NaN", "9000000G", "1.2.3", "1\v"} {
+		if got := sizes(in); got != "" {
+			t.Errorf("%q is the size %s", in, got)
+		}
+	}
+}
+
+// TestLogin checks that -u takes what follows it as its value, even if that is empty.
+func TestLogin(t *testing.T) {
+	for args, want := range map[string]string{"ftp://h/": "false ", "-u me ftp://h/": "true me", "-u= ftp://h/": "true ", "ftp://h/ -u:x": "true :x"} {
+		c, err := Parse(strings.Fields(args))
+		if got := fmt.Sprint(c.User != nil, " ", c.User); err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", args, got, err, want)
+		}
+	}
+}
+
+// TestPerHost checks that -j alone also sets the number of connections to one server.
+func TestPerHost(t *testing.T) {
+	for args, want := range map[string][2]int{ // number of connections in total, and to one server
+		"": {4, 0}, "-j 6": {6, 0}, "-j 1": {1, 0}, "-j 4": {4, 0}, "-j auto": {0, 0},
+		"--per-host 3": {4, 3}, "--shared": {4, 4}, "--shared -j 6": {6, 6}, "--shared --per-host 3": {4, 3}, "-j auto --shared": {0, 4}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
+	} {
+		o, err := Parse(append(strings.Fields(args), "-i", "list"))
+		if got := [2]int{o.Jobs, o.PerHost}; err != nil || got != want || o.Shared != strings.Contains(args, "--shared") {
+			t.Errorf("%q: got %v, shared %v, %v, want %v", args, got, o.Shared, err, want)
+		}
+	}
+	t.Setenv("FTPFETCH_PER_HOST", "5")
+	if o, err := Parse([]string{"-j", "auto", "-i", "list"}); err != nil || o.PerHost != 5 || !o.Shared {
+		t.Errorf("with FTPFETCH_PER_HOST=5: %v, shared %v, %v", o.PerHost, o.Shared, err)
+	}
+}
+
+// TestSuggestions checks which flags misspelt flags are taken for. The options of the four programs, and English words
+// that differ from a flag in one letter, are taken for none.
+func TestSuggestions(t *testing.T) {
+	for in, want := range map[string]string{
+		"tpye": "type", "overwite": "overwrite", "verbsoe": "verbose", "segment": "segments", "retires": "retries", "netcr": "netrc",
+		"dryrun": "dry-run", "recurs": "recursive", "zzz": "", "re": "", "passwordstdin": "password-stdin", "conect-timeout": "connect-timeout",
+	} {
+		if got := closest(in); (got == nil) != (want == "") || got != nil && got.name != want {
+			t.Errorf("--%s: got %v, want %q", in, got, want)
+		}
+	}
+	var words []string
+	for _, program := range []string{"wget", "curl", "aria2", "lftp"} {
+		text := must.Get(os.ReadFile("testdata/options/" + program + ".txt"))(t)
+		words = append(words, strings.Fields(strings.ReplaceAll(string(text), "--", ""))...)
+	}
+	words = append(words, strings.Fields("retort import export bast lase tips glow bond tape mark port mobs lobs slum song dig fir out for tin kay bit infer grief")...)
+	for _, word := range words {
+		if lookup("--"+word) != nil {
+			continue
+		}
+		if got := closest(word); got != nil && abroad("--"+word) == nil {
+			t.Errorf("--%s: perhaps --%s", word, got.name)
+		}
+	}
+}
+
+// TestHabits checks that each row of the table is well formed, names existing flags, and proposes a command that is
+// accepted.
+func TestHabits(t *testing.T) {
+	seen := make(map[string]bool)
+	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
+		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3", "TRIES", "3", "KRATE", "9K", "PATTERN", "*.gz", "help=PAGE", "help=zsh", "LEVELS", "3", "FEW", "3", "RANGE", "0-9")
+	for row := range strings.Lines(habits) {
+		flags, _, ok := strings.Cut(row, " = ")
+		if !ok {
+			continue
+		}
+		for name := range strings.FieldsSeq(flags) {
+			if found := abroad(name); found == nil || seen[name] || strings.HasPrefix(name, "--") && lookup(name) != nil {
+				t.Errorf("%s is there twice, or is a flag of ftpfetch", name)
+			}
+			seen[name] = true
+		}
+		for _, f := range abroad(strings.Fields(flags)[0]) {
+			words := strings.Fields(example.Replace(strings.Join(f.write, " ")))
+			if len(words) > 0 && !strings.HasPrefix(words[0], "2>") {
+				o := read(words, "")
+				if o.wrong != nil || len(o.operands) > 0 {
+					t.Errorf("%s: %q: %q, %q", flags, f.write, o.wrong, o.operands)
+				}
+			}
+			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--?[a-zA-Z][a-z-]*)`).FindAllStringSubmatch(f.answer, -1) {
+				if lookup(flag[1]) == nil {
+					t.Errorf("%s names %s", flags, flag[1])
+				}
+			}
+		}
+	}
+}
+
+// TestWrongFlags checks the messages about wrong flags.
+func TestWrongFlags(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--tpye a", `unknown flag --tpye: perhaps --type`},
+		{"-k", `unknown flag -k: for curl's write --insecure; for wget's there is no counterpart (HTML); for aria2's leave it out (automatic)`},
+		{"-xhttp://me:secret@h/", `unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)`},
+		{"-v -json", `-json has one dash: write --json`},
+		{"-nc", `unknown flag -nc: for wget's write --no-clobber`},
+		{"-OL ftp://h/f", "unknown flag -O: for wget's write -o FILE; for curl's leave it out (a file gets its own name); for aria2's there is no counterpart (BitTorrent); for lftp's write --dir DIR\nunknown flag -L: for wget's leave it out (a tree stays on its server); for curl's leave it out (HTTP); for lftp's write --follow-links (in trees)\nas one command: ftpfetch ftp://h/f"},
+		{"—help", "a flag begins with \"-\", not with \"—\"\n-help has one dash: write --help\nas one command: ftpfetch -h"},
+		{"–o=f —user=me:secret ftp://h/f", "a flag begins with \"-\", not with \"–\"\na flag begins with \"-\", not with \"—\"\n-user has one dash: write --user\nas one command: ftpfetch -o f -u me ftp://h/f"},
+		{"-avz --partial ftp://h/d/", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nunknown flag --partial: leave it out (the default)\nas one command: ftpfetch -r -N -v ftp://h/d/"},
+		{"sync ftp://h/d/", "sync is not a command: there is no counterpart (-r -N fetches what is new, and deletes nothing)"},
+		{"-A gz,txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*gz,*txt}' -r ftp://h/d/"},
+		{"put f ftp://h/f", "put is not a command: there is no counterpart (it only downloads)"},
+		{"get ftp://h/f", "get is not a command: leave it out\nas one command: ftpfetch ftp://h/f"},
+		{"ls ftp://h/d/", "ls is not a command: write -l\nas one command: ftpfetch -l ftp://h/d/"},
+		{"mirror ftp://h/d/", "mirror is not a command: write -r -N\nas one command: ftpfetch -r -N ftp://h/d/"},
+		{"-rl2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; leave 0 and inf out); for curl's leave it out (a URL that ends in / is listed)\nas one command: ftpfetch -r --depth 2 ftp://h/d/"},
+		{"-sS ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for ls's write --sort size; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q ftp://h/f"},
+		{"-s ftp://h/f", "-s needs a value: write -s N; for curl's write -q\nas one command: ftpfetch -q ftp://h/f"},
+		{"-n my.netrc ftp://h/f", "-n takes a file only after =: write --netrc=my.netrc\nas one command: ftpfetch --netrc=my.netrc ftp://h/f"},
+		{"-n -u me -x ftp://h/f", "unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)"},
+		{"--help=tcsh", "--help tcsh: write man, bash, zsh or fish"},
+		{"-p secret ftp://h/f", "unknown flag -p: for wget's there is no counterpart (HTML); for curl's leave it out (the default); for aria2's leave it out (the default); for lftp's leave it out (it is part of the URL); for rsync's leave it out (the default); for ncftp's write --password-stdin (with -u NAME)"},
+		{"mirror ftp://h/d/ out", "mirror is not a command: write -r -N\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
+		{"-avz ftp://h/d/ out", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
+		{"-R ftp://h/d/", "unknown flag -R: for wget's write --reject GLOB (in trees); for curl's and aria2's leave it out (the default); for lftp's there is no counterpart (it uploads); for ncftp's write -r\nas one command: ftpfetch -r ftp://h/d/"},
+		{"--user ftp://h/f", "-u needs a value: write -u NAME[:PASSWORD]"},
+		{"--recursive=yes ftp://h/d/", "--recursive yes: write --recursive or --recursive=false"},
+		{"--no-recursive ftp://h/d/", "unknown flag --no-recursive"},
+		{"--completion", "unknown flag --completion: write --help=PAGE (bash, zsh or fish)"},
+		{"-mirror ftp://h/d/", "-mirror has one dash\nas one command: ftpfetch -r -N ftp://h/d/"},
+		{"-vn ~/netrc ftp://h/f", "-n takes a file only after =: write --netrc=~/netrc\nas one command: ftpfetch -v '--netrc=~/netrc' ftp://h/f"},
+		{"--netrc ./n ftp://h/f", "-n takes a file only after =: write --netrc=./n\nas one command: ftpfetch --netrc=./n ftp://h/f"},
+		{"-r -e ftp://h/d/", "unknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
+		{"-r -X sub ftp://h/d/", "unknown flag -X: for wget's there is no counterpart (--reject /DIR/ counts from the directory of the URL); for curl's there is no counterpart (HTTP); for lftp's write --reject PATTERN (in trees)"},
+		{"mirror -e ftp://h/d/", "mirror is not a command: write -r -N\nunknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
+		{"--delete-after ftp://h/f", "unknown flag --delete-after: there is no counterpart (what was fetched stays here)"},
+		{"-sSo g ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for ls's write --sort size; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q -o g ftp://h/f"},
+		{"-r 0-99 ftp://h/f", "-r takes no value here; for curl's write --range RANGE (-o - prints it)\nas one command: ftpfetch --range 0-99 ftp://h/f"},
+		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; leave 0 and inf out); for curl's leave it out (a URL that ends in / is listed)\n--depth needs a tree: add -r"},
+		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for lftp's write -N; for rsync's write --dry-run; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
+		{"-d ftp://h/f", "-d needs a value: write -d DIR; for wget's and lftp's write -v; for curl's there is no counterpart (HTTP)\nas one command: ftpfetch -v ftp://h/f"},
+		{"-o -nc -uuser -x -no-ledger", "unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-ledger has one dash: write --no-ledger"},
+		{"-T 9 ftp://h/f", "unknown flag -T: for wget's write --timeout TIME; for curl's there is no counterpart (it uploads); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch --timeout 9 ftp://h/f"},
+		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/"},
+		{"--exclude x", `unknown flag --exclude: for rsync's and rclone's write --reject GLOB (in trees); for lftp's write --reject GLOB (in trees)`},
+		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag --tries: for wget's and aria2's write --retries TRIES (one less: the first try is no retry)\nunknown flag --progress-bar: write --progress bar\nas one command: ftpfetch -d dir --retries 2 -q --progress bar 'ftp://me:***@h/f'"},
+		{"--no-check-certificate --proxy http://me:secret@h:1 ftp://h/f", "unknown flag --no-check-certificate: write --insecure\nas one command: ftpfetch --insecure --proxy URL ftp://h/f"},
+		{"-k ftp://h/f", "unknown flag -k: for curl's write --insecure; for wget's there is no counterpart (HTML); for aria2's leave it out (automatic)\nas one command: ftpfetch --insecure ftp://h/f"},
+		{"--tpye a --retires 3 ftp://h/f", "unknown flag --tpye: perhaps --type\nunknown flag --retires: perhaps --retries\nas one command: ftpfetch --type a --retries 3 ftp://h/f"},
+		{"--socks5 h:1 --ftp-passwd secret -u me ftp://h/f", "unknown flag --socks5: for curl's write --proxy socks5://ADDR\nunknown flag --ftp-passwd: write --password-stdin (with -u NAME)\nas one command: ftpfetch --proxy socks5://h:1 --password-stdin -u me ftp://h/f"},
+	} {
+		_, err := Parse(strings.Fields(tt.args))
+		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input"); got != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.args, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"example.com/ftpfetch/cmd/internal/mirror"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/printable"
+	"example.com/ftpfetch/urlparse"
+)
+
+// listDir writes a directory to w, one entry per line: the name, escaped on a terminal, or with -l all that the server
+// tells. A try that failed and is repeated has written nothing.
+func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
+	return r.again(ctx, func() error {
+		out := bufio.NewWriterSize(w, 64<<10)
+		d := directory{run: r, u: u, out: out, terminal: terminal, sort: "none", told: true}
+		entries := r.source.List
+		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" means NLST
+			entries = (&mirror.Source{Client: r.source, Dates: true}).Entries
+			d.sort = cmp.Or(r.Sort, "name")
+			d.told = false
+		}
+		for e, err := range entries(ctx, u) {
+			if err = d.take(e, err); err != nil {
+				return errors.Join(err, d.out.Flush())
+			}
+		}
+		return d.end()
+	})
+}
+
+// directory is a directory that is being listed.
+type directory struct {
+	run      *run
+	u        *urlparse.URL
+	out      *bufio.Writer
+	terminal bool
+	sort     string
+	kept     shelf
+	line     []byte // where the next line is made
+	odd      int    // lines that cannot be read
+	names    int    // number of entries
+	told     bool   // an entry had more than its name, or no more was asked for
+}
+
+// take writes an entry, or keeps it for sorting. It continues after a line that cannot be read.
+func (d *directory) take(e ftpexec.Entry, err error) error {
+	switch {
+	case errors.Is(err, ftpexec.ErrLine):
+		d.odd++
+		d.run.print.Failed(d.u.Redacted(), err, "")
+		if d.run.JSON {
+			text, _ := Explain(err)
+			_, err = d.out.Write(printable.JSON(row{URL: d.u.Redacted(), Error: text}))
+			return err
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	d.names++
+	d.told = d.told || e.Mode != fs.ModeIrregular || e.Size >= 0 || e.Precision > 0
+	if d.sort == "none" {
+		return d.write(e)
+	}
+	d.kept.add(e)
+	return nil
+}
+
+// write writes the line for an entry.
+func (d *directory) write(e ftpexec.Entry) error {
+	d.line = d.run.appendLine(d.line[:0], e, d.terminal)
+	_, err := d.out.Write(d.line)
+	return err
+}
+
+// end writes the kept entries in order. It returns an error if lines could not be read, and reports once per run that
+// the server told only names.
+func (d *directory) end() error {
+	for e := range d.kept.sorted(d.sort, d.run.Reverse) {
+		if d.run.JSON {
+			kind := urlparse.Typecode("")
+			if e.Mode.IsDir() {
+				kind = urlparse.TypeDir
+			}
+			e.URL = d.u.Child(path.Base(e.Name), kind)
+		}
+		_ = d.write(e) // Flush returns the error
+	}
+	if d.names > 0 && !d.told {
+		d.run.namesAlone.Do(func() {
+			d.run.print.Tell(d.u.Redacted() + ": the server lists only names, without types, sizes and times")
+		})
+	}
+	var odd error
+	if d.odd > 0 {
+		lines := printable.Count(int64(d.odd), "line", "lines")
+		odd = fmt.Errorf("%s of the listing could not be read%.0w", lines, ftpexec.ErrLine)
+	}
+	return errors.Join(d.out.Flush(), odd)
+}

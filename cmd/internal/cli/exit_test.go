@@ -1,0 +1,401 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"example.com/ftpfetch/cmd/internal/cli/config"
+	"example.com/ftpfetch/cmd/internal/cli/netrc"
+	"example.com/ftpfetch/docs"
+	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/throwaway"
+	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
+)
+
+// wrapped wraps err as the library does.
+func wrapped(err error) error {
+	return &ftpexec.Error{Op: "RETR x", URL: "ftp://h/x", Err: fmt.Errorf("%w: more", err)}
+}
+
+func refusedTo(op string) error {
+	return &ftpexec.Error{Op: op, URL: "ftp://h/x", Err: ftpexec.ErrRefused}
+}
+
+func TestExitCode(t *testing.T) {
+	_, scheme := urlparse.Parse("gopher://h/")
+	_, malformed := urlparse.Parse("ftp://h/a b")
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{scheme, 1},
+		{config.Usage("no"), 2},
+		{errAtWork, 75},
+		{malformed, 3},
+		{wrapped(&net.DNSError{}), 6},
+		{wrapped(ftpexec.ErrConnect), 7},
+		{wrapped(ftpexec.ErrProtocol), 8},
+		{refusedTo("CWD x"), 9},
+		{refusedTo("EPSV"), 13},
+		{wrapped(netrc.ErrUnusable), 26},
+		{refusedTo("TYPE I"), 17},
+		{wrapped(ftpexec.ErrTruncated), 18},
+		{wrapped(ftpexec.ErrRefused), 19},
+		{&localfile.Error{Err: fs.ErrExist}, 23},
+		{&localfile.Error{Err: localfile.ErrName}, 23},
+		{&localfile.Error{Err: syscall.ENOSPC}, 23},
+		{ftpexec.ErrChanged, 18},
+		{download.ErrResume, 36},
+		{download.ErrDigest, 100},
+		{download.ErrUnverified, 100},
+		{wrapped(ftpexec.ErrTimeout), 28},
+		{context.DeadlineExceeded, 28},
+		{new(run{Config: new(config.Config)}).tooLong(), 28},
+		{refusedTo("PORT 1"), 30},
+		{wrapped(ftpexec.ErrTLS), 35},
+		{wrapped(ftpexec.ErrLost), 56},
+		{wrapped(&tls.CertificateVerificationError{Err: errors.New("no")}), 60},
+		{refusedTo("AUTH TLS"), 64},
+		{wrapped(ftpexec.ErrLogin), 67},
+		{wrapped(ftpexec.ErrNoCredentials), 67},
+		{wrapped(ftpexec.ErrNotFound), 78},
+		{context.Canceled, 130},
+		{&SignalError{os.Interrupt}, 130},
+		{wrapped(&SignalError{os.Interrupt}), 130},
+		{&SignalError{syscall.SIGTERM}, 143},
+		{&SignalError{syscall.SIGHUP}, 129},
+		{localfile.Failure("", "", syscall.EPIPE), 141},
+		{localfile.Failure("", "", io.ErrClosedPipe), 141},
+		{wrapped(ftpexec.ErrLine), 8},
+		{wrapped(ftpexec.ErrIsDirectory), 2},
+		{wrapped(syscall.ENOTDIR), 2},
+		{localfile.Failure("f", "cannot be created", syscall.ENOTDIR), 23},
+		{wrapped(syscall.EPIPE), 43}, // an EPIPE of the network, not of standard output
+		{errors.New("unheard of"), 43},
+	} {
+		if got := exitCode(tt.err); got != tt.want {
+			t.Errorf("exitCode(%v) = %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestDescribe checks that a description hides passwords and has one hint.
+func TestDescribe(t *testing.T) {
+	err := &ftpexec.Error{
+		Op: "login", URL: "ftp://me:***@h/x", Hint: "library's hint",
+		Err: fmt.Errorf("%w: no terminal", ftpexec.ErrNoCredentials),
+	}
+	want := ftpexec.ErrNoCredentials.Error() + ": no terminal (--password-stdin or ~/.netrc)"
+	if got, _ := Explain(err); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	err.Err = ftpexec.ErrLogin
+	if got, _ := Explain(err); got != "login refused (library's hint)" {
+		t.Errorf("got %s", got)
+	}
+	if got, _ := Explain(syscall.ENOBUFS); got != syscall.ENOBUFS.Error()+" (a smaller -j or -s needs less memory)" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestExitCodesAreDocumented checks that the help and the man page name each code.
+func TestExitCodesAreDocumented(t *testing.T) {
+	codes := []int{exitOK, exitOther, 129, 143} // errors have the others
+	for _, e := range exits {
+		if !slices.Contains(codes, e.code) {
+			codes = append(codes, e.code)
+		}
+	}
+	_, help, _ := strings.Cut(config.Text("help"), "Exit codes")
+	for _, code := range codes {
+		for where, row := range map[string]string{help: fmt.Sprintf(`(?m)(^|  ) *%d  \S`, code), docs.Man: fmt.Sprintf(`\n\.B %d\n\w`, code)} {
+			if !regexp.MustCompile(row).MatchString(where) {
+				t.Errorf("%.20q has no %s", where, row)
+			}
+		}
+	}
+	if n := len(regexp.MustCompile(`(?m)(^|  ) *\d+  \S`).FindAllString(help, -1)); n != len(codes) {
+		t.Errorf("the help has %d codes, not %d", n, len(codes))
+	}
+}
+
+// misfit is a command that fails with a hint, and what the hint proposes.
+type misfit struct {
+	server testserver.Options
+	local  string // files as "name=contents", separated by spaces; \n is a line end
+	args   string // URL stands for the server's address with its scheme, ADDR for the address alone
+	hint   string // a part of the message
+	// then holds the ways that the hint proposes, each from the same situation. A way is one or more of "+WORDS" (add them
+	// in front), "OLD=>NEW" (in the arguments) and "rm FILE", separated by "; ". The message must name each flag in it.
+	then []string
+}
+
+// hex is the MD5 digest of "contents".
+const hex = "98bf7d8c15784f0a3d63204441e1e2aa"
+
+var needsTLS = testserver.Options{Scheme: "ftpes"}
+var hasTLS = testserver.Options{TLSConfig: &tls.Config{}}
+var strict = testserver.Options{Users: map[string]string{"anonymous": "none"}}
+
+// farm names another host than its own in the replies to PASV, and knows no EPSV.
+var farm = func() testserver.Options {
+	var data atomic.Bool
+	return testserver.Options{
+		Fault: func(c *testserver.Conn) testserver.Action {
+			if c.Verb == "EPSV" {
+				return testserver.Reply("500 what?")
+			}
+			data.Store(c.Verb == "PASV")
+			return nil
+		},
+		Listen: func() (net.Listener, error) {
+			if data.Swap(false) {
+				return net.Listen("tcp", "127.0.0.2:0")
+			}
+			return net.Listen("tcp", "127.0.0.1:0")
+		},
+	}
+}()
+
+var misfits = []misfit{
+	// Local files
+	{local: "f=old", args: "URL/f", hint: "-N updates it, --overwrite replaces it, --no-clobber skips it", then: []string{"+-N", "+--overwrite", "+--no-clobber"}},
+	{local: `f=old l=url\tpath\tsize\nURL/f\tf\t8\n`, args: "--manifest l", hint: "exists with 3 bytes, not the expected 8 (--overwrite replaces it)", then: []string{"+--overwrite"}},
+	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c or -N, starts over", then: []string{"-c=>--overwrite"}},
+	{local: "f=contentz f.aria2=x", args: "-N URL/f", hint: "lacks pieces, as f.aria2 shows (--overwrite, without -c or -N, starts over", then: []string{"-N=>--overwrite"}},
+	{args: "URL/d%2Fa.txt", hint: "-o FILE saves it under another name", then: []string{"+-o FILE"}},
+	{local: "sub/x=1", args: "-o sub URL/f", hint: "use -d sub to save in it", then: []string{"-o=>-d"}},
+	{args: "-j 2 URL/d%2Fa.txt URL/f", hint: "-o FILE saves it under another name, if it is fetched alone", then: []string{"-j 2=>-o FILE; URL/f=>"}},
+	{args: "-o a/b/c.txt URL/f", hint: "there is no directory a/b: write -d a/b -o c.txt", then: []string{"-o a/b/c.txt=>-d a/b -o c.txt"}},
+	{args: "-d new -o b/c.txt URL/f", hint: "write -d new/b -o c.txt", then: []string{"-d new -o b/c.txt=>-d new/b -o c.txt"}},
+	{args: "--verify URL/f", hint: "--checksum ALGO:HEX gives the digest of one file", then: []string{"+--checksum md5:HEX"}},
+	{args: "--checksum md5:HEX URL/d/", hint: "--checksum and --verify apply to files, but the URL names a directory", then: []string{"--checksum md5:HEX=>"}},
+	{local: `l=URL/d/same\nURL/e/same\n`, args: "-i l", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
+	{local: `l=HEX\x20\x20f\n`, args: "--manifest l --format sums", hint: "--base URL", then: []string{"+--base URL/"}},
+
+	// Logins and TLS
+	{server: needsTLS, args: "--insecure ftp://ADDR/f", hint: "--tls explicit asks for it, and so does ftpes:// in place of ftp://", then: []string{"+--tls explicit", "ftp://=>ftpes://"}},
+	{server: hasTLS, args: "--insecure ftps://ADDR/f", hint: "perhaps the server expects ftpes:// in place of ftps://", then: []string{"ftps://=>ftpes://"}},
+	{server: hasTLS, args: "--insecure --tls implicit ftp://ADDR/f", hint: "or --tls explicit in place of --tls implicit", then: []string{"implicit=>explicit", "ftp://=>ftpes://"}},
+	{server: needsTLS, args: "ftpes://ADDR/f", hint: "--cacert FILE trusts the authority in FILE, or the server's own certificate", then: []string{"+--cacert ca.pem"}},
+	{server: farm, args: "URL/f", hint: "the server names another host for data, 127.0.0.2 (--mode pasv-host connects to it, if the server is trusted)", then: []string{"+--mode pasv-host"}},
+	{args: "ftp://me@ADDR/f", hint: "--password-stdin or ~/.netrc", then: []string{"+--password-stdin"}},
+	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, server: strict, args: "URL/f",
+		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},
+
+	{server: strict, args: "URL/f", hint: "-u NAME logs in as a user of the server", then: []string{"+-u me:secret"}},
+	{args: "-u me,secret URL/f", hint: "write NAME or NAME:PASSWORD, or a name with a comma in the URL", then: []string{"me,secret=>me:secret", "-u me,secret URL=>ftp://me:secret@ADDR"}},
+
+	// Patterns and lists
+	{args: "--glob URL/[de]", hint: "only directories match [de] (-r fetches what is in them)", then: []string{"+-r"}},
+	{args: "-I URL/d/", hint: "-r shows what is in it", then: []string{"+-r"}},
+	{args: "--json URL/f", hint: "leave out --json to fetch it; -I shows its size and time", then: []string{"--json=>-I", "--json=>"}},
+	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
+	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://127.0.0.1:", then: []string{"+--glob"}},
+	{server: testserver.Options{}, args: "ftp://me:secret@ADDR/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://me:***@127.0.0.1:"},
+	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
+	{args: "URL/f new.txt", hint: "-o new.txt saves under that name, -d new.txt in that directory", then: []string{"new.txt=>-o new.txt", "new.txt=>-d new.txt"}},
+	{args: "URL/f out/", hint: "-d out/ saves in that directory", then: []string{"out/=>-d out/"}},
+	{args: "-r URL/d/ new", hint: "the scheme is missing; -d new saves in that directory", then: []string{" new=> -d new"}},
+	{args: "-N URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
+	{args: "-d g URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
+	{args: "URL/d/same URL/e/same", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
+	{args: "-j 2 URL/d/same URL/e/same", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
+	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
+	{args: "-r -d m URL/m/", hint: "has a name that ftpfetch gives its own files: --reject leaves it out", then: []string{"+--reject .ftpfetch-*"}},
+	{args: "URL/d", hint: `End the URL in "/" to list it; -r fetches what is in it`, then: []string{"URL/d=>URL/d/", "+-r"}},
+
+	// URLs
+	{args: "URL/;type=i", hint: "write ;type=d to list the directory", then: []string{";type=i=>;type=d"}},
+	{args: "ftp://127.0.0.1.:PORT/f", hint: "write 127.0.0.1", then: []string{"127.0.0.1.=>127.0.0.1"}},
+	{args: "ftp://sl:a/b@ADDR/f", hint: `write %2F for a "/"`, then: []string{"a/b=>a%2Fb"}},
+	{args: "ftp://n.invalid:12/b@ADDR/f", hint: `if the "/" is part of a password, write %2F for it`, then: []string{"12/b=>12%2Fb"}},
+	{args: "ftp://sl:a#b@ADDR/f", hint: "write %23", then: []string{"sl:a#b=>sh:a%23b"}},
+	{args: "127.0.0.1:/d/a.txt", hint: `write ftp://127.0.0.1/%2Fd/a.txt`, then: []string{"127.0.0.1:/=>ftp://ADDR/%2F"}},
+
+	{args: "ftp://me@ADDR/f", hint: "for one machine: write a machine entry for each login", then: []string{"+--netrc=right"},
+		local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20a\x20password\x20b\n right=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`},
+}
+
+// TestHints runs each command, which must fail with its hint. It then tries each way that the hint proposes, which must
+// retrieve something.
+func TestHints(t *testing.T) {
+	for _, m := range misfits {
+		t.Run(m.args, func(t *testing.T) {
+			says := ""
+			for _, way := range append([]string{""}, m.then...) {
+				code, out, message, s := m.run(t, way)
+				if way == "" {
+					says = message
+				}
+				switch {
+				case unnamed(way, says) != "":
+					t.Errorf("%s: the message does not name %s: %s", way, unnamed(way, says), says)
+				case way == "" && (code == exitOK || !strings.Contains(message, m.hint)):
+					t.Errorf("exit %d, %q, want %q", code, message, m.hint)
+				case way != "" && code != exitOK:
+					t.Errorf("%s: exit %d, %s", way, code, message)
+				case way != "" && out == "" && !retrieved(t) && !strings.Contains(way, "--no-clobber"):
+					t.Errorf("%s: got nothing from %q", way, s.Commands())
+				}
+			}
+			m.runWhole(t, says)
+		})
+	}
+}
+
+// proposed is a whole command in a message.
+var proposed = regexp.MustCompile(`: ftpfetch ((?:'[^']*'|[^')\n])*)`)
+
+// runWhole runs the whole command that the message shows, if any. A hint that consists of one flag, for one URL, must
+// show one.
+func (m *misfit) runWhole(t *testing.T, says string) {
+	t.Helper()
+	shown := proposed.FindStringSubmatch(says)
+	if lone := strings.Count(m.args, "URL")+strings.Count(m.args, "ADDR") == 1; (shown != nil) != (lone && oneFlag().MatchString(m.hint)) {
+		t.Errorf("the message shows the command %q", shown)
+	}
+	if shown == nil || strings.Contains(shown[1], "***") { // a password is hidden
+		return
+	}
+	old := regexp.MustCompile(`127\.0\.0\.1:\d+`) // each run has a server of its own
+	whole := *m
+	whole.args = strings.ReplaceAll(old.ReplaceAllString(shown[1], "ADDR"), "'", "")
+	if code, out, message, _ := whole.run(t, ""); code != exitOK || out == "" && !retrieved(t) {
+		t.Errorf("ftpfetch %s: exit %d, %q", whole.args, code, message)
+	}
+}
+
+// TestEveryHint checks that for each text of the program that names a flag, a test tries what the text says: in
+// misfits, in the tables of packages config, batch and manifest, or in a script.
+func TestEveryHint(t *testing.T) {
+	tests := ""
+	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../../download/*/*_test.go", "../../../download/*/testdata/*.t*", "../gateway/*_test.go", "../glob/*_test.go"} {
+		for _, file := range must.Get(filepath.Glob(pattern))(t) {
+			tests += strings.NewReplacer(`\`, "").Replace(string(must.Get(os.ReadFile(file))(t)))
+		}
+	}
+	flag, verb := regexp.MustCompile(`(?:^|[ (])--?[a-zA-Z][a-z-]*\b.*[a-z]{3}`), regexp.MustCompile(`%\.?[0-9]*[a-z]`)
+	for _, pattern := range []string{"*.go", "../../../download/*.go", "../../../download/*/*.go", "../../../ftpexec/*.go", "../gateway/*.go", "../glob/*.go", "../../../urlparse/*.go"} {
+		for _, file := range must.Get(filepath.Glob(pattern))(t) {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if must.Do(t, err); strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+					for _, said := range verb.Split(must.Get(strconv.Unquote(text.Value))(t), -1) {
+						if flag.MatchString(said) && !strings.Contains(tests, strings.Trim(said, " ():;,\n")) {
+							t.Errorf("%s: no test has %q", file, said)
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// unnamed returns a flag that the way adds but the message does not name.
+func unnamed(way, says string) string {
+	_, added, replaces := strings.Cut(way, "=>")
+	if !replaces {
+		added = strings.TrimPrefix(way, "+")
+	}
+	for word := range strings.FieldsSeq(added) {
+		if word[0] == '-' && word[1] != '-' {
+			word = word[:2]
+		}
+		if name, _, _ := strings.Cut(word, "="); word[0] == '-' && !strings.Contains(says, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// run sets up the situation, applies the way, and runs the command.
+func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s *testserver.Server) {
+	t.Helper()
+	o := m.server
+	o.Users = map[string]string{"me": "secret", "sl": "a/b", "sh": "a#b", "n.invalid": "12/b"}
+	maps.Copy(o.Users, m.server.Users)
+	o.Tree = map[string]string{"/f": "contents", "/x1": "contents", "/x2": "contents", "/n01": "contents", "/n02": "contents", "/d/a.txt": "contents",
+		"/d/same": "contents", "/e/same": "contents", "/x;1": "contents", "/x%": "contents", "/d/": "",
+		"/m/same": "contents", "/m/.ftpfetch-trash/x": "x"}
+	s = testserver.New(t, &o)
+	t.Chdir(t.TempDir())
+	t.Setenv("NETRC", "netrc")
+	url := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "HEX", hex, "ADDR", s.Addr(), "PORT", s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:])
+	m.files(t, url, s)
+	line := m.args
+	for step := range strings.SplitSeq(way, "; ") {
+		before, after, replaces := strings.Cut(step, "=>")
+		name, removes := strings.CutPrefix(step, "rm ")
+		switch {
+		case removes:
+			must.Do(t, os.Remove(name))
+		case replaces:
+			line = strings.ReplaceAll(line, before, after)
+		default:
+			line = strings.TrimPrefix(step, "+") + " " + line
+		}
+	}
+	code, out, message = m.command(t, strings.FieldsFunc(url.Replace(line), func(r rune) bool { return r == ' ' }))
+	return code, out, message, s
+}
+
+func (m *misfit) files(t *testing.T, url *strings.Replacer, s *testserver.Server) {
+	t.Helper()
+	write := func(name, text string) {
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	id := must.Get(throwaway.Loopback())(t)
+	write("ca.pem", string(id.RootPEM()))
+	for file := range strings.FieldsSeq(m.local) {
+		name, text, _ := strings.Cut(file, "=")
+		write(name, url.Replace(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\x20`, " ").Replace(text)))
+	}
+}
+
+func (m *misfit) command(t *testing.T, args []string) (code int, out, message string) {
+	var stdout, stderr bytes.Buffer
+	code = Run(t.Context(), args, IO{In: strings.NewReader("secret\n"), Out: &stdout, Err: &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+// retrieved reports whether a file in the current directory has the contents.
+func retrieved(t *testing.T) (found bool) {
+	must.Do(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			text, rerr := os.ReadFile(path)
+			found, err = found || string(text) == "contents" || path == "l" && string(text) == "a.txt\nsame\n", rerr
+		}
+		return err
+	}))
+	return found
+}
