@@ -9,13 +9,11 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/internal/timing"
@@ -161,20 +159,6 @@ func optionsOf(o download.Options, item manifest.Item) fetch.Options {
 	}
 }
 
-// recorded returns the ledger's record of the file that info describes, unless the recorded time is before newest. If
-// there is none, recorded reads the ledger again, because another run may have added the file since this run began.
-func (b *engine) recorded(j *job, newest time.Time, info fs.FileInfo) *fetch.Record {
-	r, ok := b.ledger.Find(j.Item, newest, info)
-	if !ok && b.ledger.Refresh() == nil {
-		r, ok = b.ledger.Find(j.Item, newest, info)
-	}
-	if !ok {
-		return nil
-	}
-	sum, _ := digest.Parse(r.Sum)
-	return &fetch.Record{Sum: sum, Verified: r.Verified, Checked: r.Checked, Told: r.Told}
-}
-
 // relist lists the directory of a file again, and returns the size that the file has now.
 func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 	for e, err := range b.src.Entries(ctx, j.in.url()) {
@@ -270,29 +254,6 @@ func (b *engine) end(ctx context.Context, j *job, result download.Result, err er
 // skipLink ends an entry that is not followed: a link, or a special file; what says what it is or where it leads.
 func (b *engine) skipLink(j *job, what string) {
 	b.ended(Event{Event: download.Event{Text: what}, Task: j.Task})
-}
-
-// record adds a file to the ledger. The record of a file of a tree includes the login directory, which the tree's URL
-// is relative to. told is the server's time if the disk made another of it, or zero.
-func (b *engine) record(j *job, r download.Result, told time.Time) error {
-	if b.spared.Load() {
-		return nil
-	}
-	out := ledger.Of(j.Item, j.url(), r)
-	out.Told = told.UTC()
-	if j.in != nil {
-		j.in.withSurvey(func(*survey) { out.Login = j.in.dir.login })
-	}
-	return b.unrecorded(b.ledger.Add(out))
-}
-
-// unrecorded warns once if err says that the ledger cannot be written. The run goes on without it: of a file without a
-// record, a later run asks the server for size and time.
-func (b *engine) unrecorded(err error) error {
-	if err != nil && b.spared.CompareAndSwap(false, true) {
-		b.warn("%w: going on without it", err)
-	}
-	return nil
 }
 
 func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -172,7 +172,7 @@ func TestNamedMeanwhile(t *testing.T) {
 	}
 	for _, item := range items[:2] {
 		must.Do(t, errors.Join(root.WriteFile(item.Path, []byte("x"), 0o666), root.Chtimes(item.Path, modified, modified)))
-		must.Do(t, errors.Join(other.Add(ledger.Of(item, item.URLs[0], download.Result{Size: 1, ModTime: modified})), other.Flush()))
+		must.Do(t, errors.Join(other.Add(recordOf(item, item.URLs[0], download.Result{Size: 1, ModTime: modified})), other.Flush()))
 	}
 	for i, item := range items {
 		place := must.Get(b.group.Find(b.root, item.Path))(t)

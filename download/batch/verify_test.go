@@ -69,11 +69,14 @@ func (c verifyCase) run(t *testing.T) {
 		must.Do(t, os.Chtimes(local, of, of))
 	}
 	if c.recorded != "" {
-		r := download.Result{Size: int64(len(verifiedText)), ModTime: of}
+		r := ledger.Of("f")
+		r.URL = item.URLs[0].Key()
+		r.Size = int64(len(verifiedText))
+		r.Modified = of
 		if c.recorded == "verified" {
 			r.Verified = "sha256 in SHA256SUMS"
 		}
-		s.record(ledger.Of(item, item.URLs[0], r))
+		s.record(r)
 	}
 	task := batch.Task{Item: item}
 	if c.tree {

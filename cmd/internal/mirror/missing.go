@@ -4,10 +4,8 @@ import (
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -121,8 +119,8 @@ func (m *missing) find(root *os.Root, l *ledger.Ledger) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	r, ok := l.Find(manifest.Item{Path: m.path, URLs: []*urlparse.URL{m.url}}, time.Time{}, info)
+	r, ok := l.Find(m.path, info)
 	m.login = r.Login
 	m.size = info.Size()
-	return ok
+	return ok && urlparse.KeyOf(r.URL) == m.url.Key()
 }

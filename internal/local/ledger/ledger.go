@@ -18,12 +18,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
-	"example.com/ftpfetch/urlparse"
 )
 
 // Name is the beginning of the name of every ledger in the output directory. The number of the shard follows in the
@@ -34,7 +31,7 @@ const Name = ".ftpfetch-ledger"
 type Record struct {
 	Path     string    `json:"path"`               // relative to the output directory
 	Raw      []byte    `json:"raw,omitempty"`      // the path's bytes, if it is not UTF-8
-	URL      string    `json:"url"`                // the source; urlparse.KeyOf returns its key
+	URL      string    `json:"url"`                // the source: urlparse.KeyOf returns its key
 	Size     int64     `json:"size"`               // in bytes
 	Modified time.Time `json:"modified,omitzero"`  // of the local file
 	Told     time.Time `json:"told,omitzero"`      // the server's, if the disk made another time of it
@@ -45,19 +42,16 @@ type Record struct {
 	Login string `json:"login,omitempty"`
 }
 
-// Of returns the record of a file that came from u.
-func Of(item manifest.Item, u *urlparse.URL, r download.Result) Record {
-	out := Record{
-		Path: item.Path, URL: u.Key(), Size: r.Size, Modified: r.ModTime.UTC(),
-		Sum: r.Sum.String(), Verified: r.Verified, Checked: r.Checked,
+// Of returns a record of the file at path, in which only the path is set.
+func Of(path string) Record {
+	r := Record{Path: path}
+	if !utf8.ValidString(path) {
+		r.Raw = []byte(path)
 	}
-	if !utf8.ValidString(item.Path) {
-		out.Raw = []byte(item.Path)
-	}
-	return out
+	return r
 }
 
-// Local returns the path of the item, byte for byte.
+// Local returns the path, byte for byte.
 func (r Record) Local() string {
 	if r.Raw != nil {
 		return string(r.Raw)
@@ -65,19 +59,9 @@ func (r Record) Local() string {
 	return r.Path
 }
 
-// about reports whether r matches the file that item names and info describes, and whether the server's time was not
-// before newest.
-func (r Record) about(item manifest.Item, newest time.Time, info fs.FileInfo) bool {
-	same := r.Size == info.Size() && localfile.SameTime(r.Modified, info.ModTime())
-	if r.Local() != item.Path || !same {
-		return false
-	}
-	if item.Sum.Algorithm != "" {
-		return r.Sum == item.Sum.String()
-	}
-	key := urlparse.KeyOf(r.URL)
-	return slices.ContainsFunc(item.URLs, func(u *urlparse.URL) bool { return u.Key() == key }) &&
-		(item.Size == nil || *item.Size == r.Size) && !newest.After(cmp.Or(r.Told, r.Modified))
+// describes reports whether r is about the file at path, and the file still has the recorded size and time.
+func (r Record) describes(path string, info fs.FileInfo) bool {
+	return r.Local() == path && r.Size == info.Size() && localfile.SameTime(r.Modified, info.ModTime())
 }
 
 // Ledger records the verified files of an output directory. The record of a file is on the disk before the file gets
@@ -309,11 +293,11 @@ var seed = maphash.MakeSeed()
 
 func key(path string) uint64 { return maphash.String(seed, path) }
 
-// Find returns the record of the existing file that info describes, unless its time is before newest.
-func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r Record, ok bool) {
+// Find returns the record of the existing file at path, which info describes.
+func (l *Ledger) Find(path string, info fs.FileInfo) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.last[key(item.Path)]
+	at, ok := l.last[key(path)]
 	if !ok {
 		return r, false
 	}
@@ -322,7 +306,7 @@ func (l *Ledger) Find(item manifest.Item, newest time.Time, info fs.FileInfo) (r
 	if err != nil || json.Unmarshal(line, &r) != nil {
 		return r, false
 	}
-	return r, r.about(item, newest, info) && disk.Ours(info)
+	return r, r.describes(path, info) && disk.Ours(info)
 }
 
 // Add adds a record. It is on the disk only after Flush.

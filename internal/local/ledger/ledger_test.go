@@ -11,11 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/manifest"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/testkit/must"
-	"example.com/ftpfetch/urlparse"
 )
 
 var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -31,70 +28,29 @@ func (f file) Size() int64        { return f.size }
 func (f file) ModTime() time.Time { return f.time }
 func (f file) Sys() any           { return nil }
 
-func urlsOf(t *testing.T, texts ...string) (all []*urlparse.URL) {
-	t.Helper()
-	for _, text := range texts {
-		u := must.Get(urlparse.Parse(text))(t)
-		all = append(all, u)
-	}
-	return all
-}
-
-func sum(t *testing.T, text string) digest.Sum {
-	t.Helper()
-	s := must.Get(digest.Parse(text))(t)
-	return s
-}
-
-// TestAbout checks which files a record matches.
-func TestAbout(t *testing.T) {
-	const md5, other = "md5:d41d8cd98f00b204e9800998ecf8427e", "md5:00000000000000000000000000000000"
-	const crc = "crc32:00000000"
+// TestDescribes checks which files a record is about.
+func TestDescribes(t *testing.T) {
 	is := file{size: 5, time: modified}
-	plain := manifest.Item{URLs: urlsOf(t, "ftp://h/f"), Path: "f"}
-	rec := Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified})
-	with := func(change func(*manifest.Item)) manifest.Item { i := plain; change(&i); return i }
-	summed := Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified, Sum: sum(t, md5)})
-	tests := []struct {
+	record := Of("f")
+	record.Size = 5
+	for _, tt := range []struct {
 		name string
-		r    Record
-		item manifest.Item
+		at   time.Time
+		path string
 		info file
 		want bool
 	}{
-		{"the same", rec, plain, is, true},
-		{"another path", rec, with(func(i *manifest.Item) { i.Path = "g" }), is, false},
-		{"another size on the disk", rec, plain, file{size: 6, time: modified}, false},
-		{"another time on the disk", rec, plain, file{size: 5, time: modified.Add(time.Second)}, false},
-		{"an earlier time on the disk", rec, plain, file{size: 5, time: modified.Add(-time.Second)}, false},
-		{"a time without fractions", Of(plain, plain.URLs[0], download.Result{Size: 5, ModTime: modified.Add(999 * time.Millisecond)}), plain, is, true},
-		{"no time in the ledger", Of(plain, plain.URLs[0], download.Result{Size: 5}), plain, is, false},
-		{"the size of the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(5)) }), is, true},
-		{"another size in the list", rec, with(func(i *manifest.Item) { i.Size = new(int64(6)) }), is, false},
-		{"another URL", rec, with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://h/g") }), is, false},
-		{"one of the URLs", rec, with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://i/f", "ftp://h/f") }), is, true},
-		{"a password", rec, with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://u:p@h/f") }), is, false},
-		{"the digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), is, true},
-		{"the digest and another URL", summed, with(func(i *manifest.Item) { i.Sum, i.URLs = sum(t, md5), urlsOf(t, "ftp://x/y") }), is, true},
-		{"another digest", summed, with(func(i *manifest.Item) { i.Sum = sum(t, other) }), is, false},
-		{"another algorithm", summed, with(func(i *manifest.Item) { i.Sum = sum(t, crc) }), is, false},
-		{"no digest in the ledger", rec, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), is, false},
-		{"the digest, another size on the disk", summed, with(func(i *manifest.Item) { i.Sum = sum(t, md5) }), file{size: 6, time: modified}, false},
-	}
-	for _, tt := range tests {
-		if got := tt.r.about(tt.item, time.Time{}, tt.info); got != tt.want {
+		{"the same", modified, "f", is, true},
+		{"another path", modified, "g", is, false},
+		{"another size on the disk", modified, "f", file{size: 6, time: modified}, false},
+		{"another time on the disk", modified, "f", file{size: 5, time: modified.Add(time.Second)}, false},
+		{"an earlier time on the disk", modified, "f", file{size: 5, time: modified.Add(-time.Second)}, false},
+		{"a time without fractions", modified.Add(999 * time.Millisecond), "f", is, true},
+		{"no time in the ledger", time.Time{}, "f", is, false},
+	} {
+		record.Modified = tt.at
+		if got := record.describes(tt.path, tt.info); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
-		}
-	}
-	for newer, want := range map[time.Duration]bool{0: true, time.Second: false, -time.Hour: true} {
-		if got := rec.about(plain, modified.Add(newer), is); got != want {
-			t.Errorf("%v newer in the listing: got %v", newer, got)
-		}
-	}
-	login := Of(plain, urlsOf(t, "ftp://me:secret@h/f")[0], download.Result{Size: 5, ModTime: modified})
-	for pass, want := range map[string]bool{"me:secret": true, "me:changed": true, "me": true, "you:secret": false} {
-		if got := login.about(with(func(i *manifest.Item) { i.URLs = urlsOf(t, "ftp://"+pass+"@h/f") }), time.Time{}, is); got != want {
-			t.Errorf("login %s: got %v", pass, got)
 		}
 	}
 }
@@ -121,14 +77,13 @@ func (r *room) open(name string) *Ledger {
 	return l
 }
 
-func (r *room) item(path string) manifest.Item {
-	return manifest.Item{URLs: urlsOf(r.T, "ftp://me:secret@h/f"), Path: path}
-}
-
 // record returns the record of a file.
 func (r *room) record(path string, size int64) Record {
-	item := r.item(path)
-	return Of(item, item.URLs[0], download.Result{Size: size, ModTime: modified})
+	record := Of(path)
+	record.URL = "ftp://me@h/f"
+	record.Size = size
+	record.Modified = modified
+	return record
 }
 
 func (r *room) add(l *Ledger, path string, size int64) {
@@ -141,7 +96,7 @@ func (r *room) add(l *Ledger, path string, size int64) {
 // has checks whether the ledger has a record for a file of this size.
 func (r *room) has(l *Ledger, path string, size int64, want bool) {
 	r.Helper()
-	if _, got := l.Find(r.item(path), time.Time{}, file{size: size, time: modified}); got != want {
+	if _, got := l.Find(path, file{size: size, time: modified}); got != want {
 		r.Errorf("%q with %d bytes: %v, want %v", path, size, got, want)
 	}
 }
@@ -278,14 +233,16 @@ func TestLedgerUnwritable(t *testing.T) {
 	r.add(l, "first", 1)
 	must.Do(t, l.own.Close())
 	err := errors.Join(l.Add(r.record("a", 0)), l.Flush())
-	if !errors.Is(err, download.ErrLocal) || !strings.Contains(err.Error(), Name+": the ledger cannot be written: ") || strings.Count(err.Error(), Name) != 1 {
+	if !errors.Is(err, localfile.ErrLocal) || !strings.Contains(err.Error(), Name+": the ledger cannot be written: ") || strings.Count(err.Error(), Name) != 1 {
 		t.Errorf("got %v", err)
 	}
 	if os.Geteuid() == 0 {
 		return // root may write to any file
 	}
 	must.Do(t, os.Chmod(filepath.Join(r.dir, Name), 0o444))
-	if _, err := Open(r.root, Name); !errors.Is(err, fs.ErrPermission) {
+	l = r.open(Name) // an unwritable ledger is still read
+	r.has(l, "first", 1, true)
+	if err := l.Add(r.record("a", 0)); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, want ErrPermission", err)
 	}
 }

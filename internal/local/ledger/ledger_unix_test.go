@@ -10,7 +10,6 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -99,7 +98,7 @@ func TestLedgerForeignFile(t *testing.T) {
 			return // only root may change the owner of a file
 		}
 		info := must.Get(r.root.Lstat("f"))(t)
-		if _, ok := r.open(Name).Find(r.item("f"), time.Time{}, info); ok != (uid == os.Geteuid()) {
+		if _, ok := r.open(Name).Find("f", info); ok != (uid == os.Geteuid()) {
 			t.Errorf("of user %d: %v", uid, ok)
 		}
 	}
