@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,36 +18,32 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/cmd/internal/gateway"
-	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
-	"example.com/ftpfetch/urlparse"
 )
 
-// newGateway returns a Source that reaches servers only through p. A timeout of 0 means the default.
-func newGateway(t *testing.T, p *Server, timeout time.Duration) *gateway.Source {
-	t.Helper()
-	via := must.Get(proxy.Parse(proxyURL(p)))(t)
-	c := newClient(t)
-	c.Timeout = timeout
-	through(t, c, p)
-	src := gateway.New(c, via, nil)
-	t.Cleanup(src.CloseIdleConnections)
-	return src
+// fetched is what the command did.
+type fetched struct {
+	out, err string
+	code     int
 }
 
-// get retrieves a whole file.
-func get(t *testing.T, src download.Source, url string) (*ftpexec.Response, string, error) {
+// behind runs the command with its connections through p, and returns what it did. get makes it ask p for files from
+// the start, and give it the passwords for servers.
+func behind(t *testing.T, p *Server, get bool, args ...string) fetched {
 	t.Helper()
-	r, err := src.Do(testContext(t), &ftpexec.Request{URL: parse(t, url)})
-	if err != nil {
-		return nil, "", err
+	via := proxyURL(p)
+	if get {
+		via = "get+" + via
 	}
-	text, err := readAll(r)
-	return r, text, err
+	cmd := exec.CommandContext(testContext(t), build(t), append([]string{"--proxy", via, "--retries", "0"}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	var out, text strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &text
+	_ = cmd.Run()
+	return fetched{out.String(), text.String(), cmd.ProcessState.ExitCode()}
 }
 
 // TestProxyGet checks that files arrive through squid, which refuses CONNECT, byte for byte, whatever their names are.
@@ -54,43 +51,41 @@ func get(t *testing.T, src download.Source, url string) (*ftpexec.Response, stri
 // sizes by HEAD.
 func TestProxyGet(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		src := newGateway(t, sharedProxy(t, Squid), 0)
+		squid := sharedProxy(t, Squid)
 		for path := range tree.Files {
 			if !s.serves(path) {
 				continue
 			}
-			r, got, err := get(t, src, s.URL(urlPath(path)))
-			if err != nil {
-				t.Errorf("%s: %v", path, err)
+			got := behind(t, squid, false, "-q", "-o", "-", s.URL(urlPath(path)))
+			if got.code != 0 {
+				t.Errorf("%s: exit code %d, %s", path, got.code, got.err)
 				continue
 			}
-			wantFile(t, path, got)
-			if size := int64(len(got)); r.Size != size && r.Size != -1 || !r.ModTime.Equal(modTime) && !r.ModTime.IsZero() {
-				t.Errorf("%s: got size %d and %v, want %d and %v", path, r.Size, r.ModTime, size, modTime)
-			}
+			wantFile(t, path, got.out)
 		}
 		for _, path := range []string{"/pub/nothing", "/nowhere/file", "/pub/a"} {
-			if _, _, err := get(t, src, s.URL(path)); !errors.Is(err, ftpexec.ErrNotFound) {
-				t.Errorf("%s: got %v, want ErrNotFound", path, err)
+			if got := behind(t, squid, false, "-o", "-", s.URL(path)); got.code != 78 || got.out != "" {
+				t.Errorf("%s: exit code %d, %s", path, got.code, got.err)
 			}
 		}
 
-		want, saved := tree.Files["pub/big.bin"], filepath.Join(t.TempDir(), "big.bin")
-		_, err := download.File(testContext(t), src, parse(t, s.URL("/pub/big.bin")), saved, &download.Options{Existing: download.Overwrite})
-		if got, rerr := os.ReadFile(saved); err != nil || rerr != nil || string(got) != want {
-			t.Errorf("got %s, %v, %v", digest(string(got)), err, rerr)
+		saved := filepath.Join(t.TempDir(), "big.bin")
+		got := behind(t, squid, false, "--overwrite", "-o", saved, s.URL("/pub/big.bin"))
+		info, err := os.Stat(saved)
+		must.Do(t, err)
+		text := string(must.Get(os.ReadFile(saved))(t))
+		if now := time.Since(info.ModTime()) < time.Hour; got.code != 0 || text != tree.Files["pub/big.bin"] || !now && !info.ModTime().Equal(modTime) {
+			t.Errorf("exit code %d, %s, of %v: %s", got.code, digest(text), info.ModTime(), got.err)
 		}
 
-		urls := []*urlparse.URL{parse(t, s.URL("/pub/big.bin")), parse(t, s.URL("/pub/nothing")), parse(t, s.URL("/pub/text.txt"))}
-		var sizes []int64
-		for info, err := range src.StatAll(testContext(t), urls) {
-			if missing := len(sizes) == 1; missing != errors.Is(err, ftpexec.ErrNotFound) {
-				t.Errorf("got %+v, %v", info, err)
+		got = behind(t, squid, false, "-I", "--json", s.URL("/pub/big.bin"), s.URL("/pub/nothing"), s.URL("/pub/text.txt"))
+		for path, size := range map[string]int{"big.bin": bigSize, "text.txt": len(tree.Files["pub/text.txt"])} {
+			if !strings.Contains(got.out, path) || !strings.Contains(got.out, fmt.Sprintf(`"size":%d`, size)) {
+				t.Errorf("-I: no %s of %d bytes in %s", path, size, got.out)
 			}
-			sizes = append(sizes, info.Size)
 		}
-		if want := []int64{bigSize, 0, int64(len(tree.Files["pub/text.txt"]))}; !slices.Equal(sizes, want) {
-			t.Errorf("got %d, want %d", sizes, want)
+		if !strings.Contains(got.err, "nothing") {
+			t.Errorf("-I says nothing of a file that is not there: %s", got.err)
 		}
 	})
 }
@@ -99,19 +94,18 @@ func TestProxyGet(t *testing.T) {
 // password.
 func TestProxyGetLogin(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
-		p := sharedProxy(t, Squid)
-		src := newGateway(t, p, 0)
-		src.Always = true
-		if _, got, err := get(t, src, s.UserURL(UserPassword, "/"+homeFile)); err != nil || got != homeText {
-			t.Errorf("got %q, %v", got, err)
+		squid := sharedProxy(t, Squid)
+		url := s.UserURL(UserPassword, "/"+homeFile)
+		if got := behind(t, squid, true, "-q", "-o", "-", url); got.code != 0 || got.out != homeText {
+			t.Errorf("got %q, exit code %d, %s", got.out, got.code, got.err)
 		}
-		if _, _, err := get(t, src, s.UserURL("wrong", "/"+homeFile)); !errors.Is(err, ftpexec.ErrLogin) {
-			t.Errorf("got %v, want ErrLogin", err)
+		if got := behind(t, squid, true, "-o", "-", s.UserURL("wrong", "/"+homeFile)); got.code != 67 {
+			t.Errorf("a wrong password: exit code %d, %s", got.code, got.err)
 		}
-		if _, _, err := get(t, newGateway(t, p, 0), s.UserURL(UserPassword, "/"+homeFile)); !errors.Is(err, gateway.ErrWithheld) {
-			t.Errorf("got %v, want ErrWithheld", err)
+		if got := behind(t, squid, false, "-o", "-", url); got.code != 97 || !strings.Contains(got.err, "--proxy get+") {
+			t.Errorf("a password without get+: exit code %d, %s", got.code, got.err)
 		}
-		text, err := os.ReadFile(filepath.Join(p.dir, "squid", "access.log"))
+		text, err := os.ReadFile(filepath.Join(squid.dir, "squid", "access.log"))
 		if log := string(text); err != nil || strings.Contains(log, "sesame") || strings.Contains(log, "wrong") || !strings.Contains(log, homeFile) {
 			t.Errorf("squid logs %s, %v", log, err)
 		}
@@ -137,31 +131,26 @@ func TestProxyGetCut(t *testing.T) {
 					return nil
 				},
 			})
-			src := newGateway(t, sharedProxy(t, Squid), 0)
-			_, got, err := get(t, src, s.URL("/f"))
-			var e *ftpexec.Error
-			if !errors.As(err, &e) || !ftpexec.Retryable(e) {
-				t.Errorf("got %s, %v, want a temporary error", digest(got), err)
+			saved := filepath.Join(t.TempDir(), "f")
+			got := behind(t, sharedProxy(t, Squid), false, "-o", saved, s.URL("/f"))
+			if _, err := os.Stat(saved); got.code == 0 || got.code == 78 || !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("exit code %d, the file: %v: %s", got.code, err, got.err)
 			}
 		})
 	}
 }
 
 // TestProxyGetTinyproxy uses tinyproxy, which does not speak FTP: it sends the server an HTTP request, and reports that
-// this failed, or waits. The error must name both refusals, count as that of a server that was not reached, and not be
-// worth a retry.
+// this failed, or waits. The error must name both refusals, if CONNECT was refused before.
 func TestProxyGetTinyproxy(t *testing.T) {
 	forEachBehindSquid(t, func(t *testing.T, s *Server) {
 		p := sharedProxy(t, TinyproxyHTTPS)
 		_, port, err := net.SplitHostPort(s.Addr)
 		must.Do(t, err)
 		for _, always := range []bool{false, true} {
-			src := newGateway(t, p, time.Second)
-			src.Always = always
-			_, _, err := get(t, src, "ftp://"+net.JoinHostPort(ProxyHost, port)+"/pub/text.txt")
-			var e *ftpexec.Error
-			if !errors.As(err, &e) || strings.Contains(err.Error(), "it refuses to connect to") == always || !always && e.Stage != "connect" {
-				t.Errorf("always %v: got %v", always, err)
+			got := behind(t, p, always, "--timeout", "1", "-o", "-", "ftp://"+net.JoinHostPort(ProxyHost, port)+"/pub/text.txt")
+			if refused := strings.Contains(got.err, "it refuses to connect to"); got.code == 0 || got.out != "" || refused == always {
+				t.Errorf("always %v: exit code %d, %s", always, got.code, got.err)
 			}
 		}
 	})
