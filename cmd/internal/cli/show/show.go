@@ -88,7 +88,9 @@ func IsTerminal(stream any) bool {
 	case interface{ IsTerminal() bool }:
 		return s.IsTerminal()
 	case *os.File:
-		return term.IsTerminal(int(s.Fd()))
+		terminal := false
+		ask(s, func(fd int) { terminal = term.IsTerminal(fd) })
+		return terminal
 	}
 	return false
 }

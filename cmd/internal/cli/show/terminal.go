@@ -48,16 +48,19 @@ func (p *Printer) animate(r *Run) (stop func()) {
 
 // Alone calls f, which prompts the user, while the bottom of the terminal is empty.
 func (p *Printer) Alone(f func()) {
-	swap := func(r *Run) (before *Run) {
-		defer p.lock()()
-		before = p.bottom
-		p.bottom = r
-		p.draw("")
-		return before
-	}
-	defer swap(swap(nil))
+	shown := p.replaceBottom(nil)
+	defer func() { p.replaceBottom(shown) }()
 	defer p.ask()()
 	f()
+}
+
+// replaceBottom shows r at the bottom of the terminal, or nothing if r is nil. It returns what was there before.
+func (p *Printer) replaceBottom(r *Run) (before *Run) {
+	defer p.lock()()
+	before = p.bottom
+	p.bottom = r
+	p.draw("")
+	return before
 }
 
 // ask records that the user is being prompted. The time until answered is called does not count for what waits for the
@@ -107,23 +110,36 @@ func (p *Printer) Narrow() bool {
 	return width < 60 && IsTerminal(p.Out)
 }
 
+// size returns the width and the height of a terminal, or a usual size for what is none.
 func size(out io.Writer) (width, height int) {
+	err := errors.ErrUnsupported
 	if f, ok := out.(*os.File); ok {
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
-			return width, height
-		}
+		ask(f, func(fd int) { width, height, err = term.GetSize(fd) })
 	}
-	return 80, 24
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// ask calls f with the descriptor of file, which stays open until f returns even if file is closed meanwhile. If file
+// is closed, ask does not call f.
+func ask(file *os.File, f func(fd int)) {
+	conn, err := file.SyscallConn()
+	if err == nil {
+		_ = conn.Control(func(fd uintptr) { f(int(fd)) })
+	}
 }
 
 // draws reports whether rows can be drawn on out. It must be a terminal that tells its width and can move the cursor.
 func draws(out io.Writer) bool {
 	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok || !IsTerminal(f) {
 		return true
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	return err == nil && width > 0 && movesCursor(f, strings.ToLower(os.Getenv("TERM")))
+	width := 0
+	ask(f, func(fd int) { width, _, _ = term.GetSize(fd) })
+	return width > 0 && movesCursor(f, strings.ToLower(os.Getenv("TERM")))
 }
 
 // Console is the terminal that the process belongs to, whatever its standard input and output are.

@@ -39,7 +39,8 @@ func inBackground(out io.Writer) bool {
 	if !ok {
 		return false
 	}
-	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	group, err := 0, error(unix.ENOTTY)
+	ask(f, func(fd int) { group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
 	own, _ := unix.Getpgid(0)
 	return err == nil && group != own
 }
