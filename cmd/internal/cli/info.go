@@ -29,7 +29,7 @@ func (r *run) infos(ctx context.Context) {
 	r.infoAbout(ctx, some)
 }
 
-// infoAbout prints what the server tells infoAbout files of one login. One that fails to serve is not asked infoAbout the others.
+// infoAbout prints what the server tells about files of one login. A server that fails is not asked about the others.
 func (r *run) infoAbout(ctx context.Context, some []*urlparse.URL) {
 	for len(some) > 0 && !r.ended(ctx) {
 		if r.silent != nil && r.silent.SameLogin(some[0]) {

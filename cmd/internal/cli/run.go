@@ -275,10 +275,14 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
-	if hint := cmp.Or(r.near(ctx, u, err), r.hint(u, err), hintFor(err)); hint != "" {
-		return &hinted{err, r.whole(hint)}
+	hint := r.near(ctx, u, err) // this may ask the server
+	if hint == "" {
+		hint = cmp.Or(r.hint(u, err), hintFor(err))
 	}
-	return err
+	if hint == "" {
+		return err
+	}
+	return &hinted{err, r.whole(hint)}
 }
 
 // event shows an event. For the end of a task, it also adds the hint, and writes the report.

@@ -182,7 +182,9 @@ func (m *missing) discard(root *os.Root, trash string, dirs *disk.Dirs) error {
 		return root.Remove(m.path)
 	}
 	dir := path.Join(trash, path.Dir(m.path))
-	_, err := dirs.Make(root, dir)
+	if _, err := dirs.Make(root, dir); err != nil {
+		return err
+	}
 	dirs.Fresh(root, dir)
-	return cmp.Or(err, root.Rename(m.path, path.Join(trash, m.path)))
+	return root.Rename(m.path, path.Join(trash, m.path))
 }
