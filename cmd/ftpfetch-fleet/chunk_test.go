@@ -167,7 +167,7 @@ func TestTerms(t *testing.T) {
 	stays := map[string]string{
 		"Root": "the worker's", "Segments": "refused by add", "Limit": "refused by add", "Size": "of the item", "Sum": "of the item",
 		"Events": "set by batch", "Commit": "set by batch", "Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's",
-		"Each": "looked at by itself", "Dry": "a fleet fetches", "MakeWay": "for trees; a fleet has lists",
+		"Each": "looked at by itself", "Dry": "a fleet fetches", "MakeWay": "for trees; a fleet has lists", "Finish": "for trees",
 	}
 	travels := reflect.TypeFor[terms]()
 	for _, options := range []reflect.Type{reflect.TypeFor[download.Options](), reflect.TypeFor[batch.Options]()} {

@@ -4,6 +4,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ type Options struct {
 	// what is at the path, relative to Root, or returns an error, which is that of the task. If Dry is set, it only says
 	// whether it would. Its calls do not overlap, nor do they with those of Events. Without MakeWay the task fails.
 	MakeWay func(path string) error
+	// Finish, if not nil, is called once all tasks have ended, with the error that Run would return now. After it, Run once
+	// more looks up by name the directories that it saved files in, so that Finish may take long.
+	Finish func(err error)
 	// Events, if not nil, is called for each event. Calls do not overlap, and there are none after Run has returned.
 	Events func(Event)
 }
@@ -176,16 +180,26 @@ func Run(
 	}, b.jobs(tasks), b.do)
 	b.surveys(ctx)
 	end()
+	err := b.outcome(ctx)
+	if o.Finish != nil {
+		o.Finish(err)
+		err = cmp.Or(b.outcome(ctx), err)
+	}
+	return b.counts.Totals, err
+}
+
+// outcome returns the error of Run when all tasks have ended.
+func (b *engine) outcome(ctx context.Context) error {
 	err := b.group.Dirs.Close()
 	switch t := b.counts.Totals; {
 	case b.counts.broken != nil:
-		return t, b.counts.broken
+		return b.counts.broken
 	case err != nil && ctx.Err() == nil, t.Complete == t.Files && t.Listing+t.Unlisted == 0:
-		return t, err
+		return err
 	case ctx.Err() != nil:
-		return t, guard.Stop(ctx)
+		return guard.Stop(ctx)
 	default:
-		return t, fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
+		return fmt.Errorf("%d of %d files are complete, and %d directories are not listed whole",
 			t.Complete, t.Files, t.Listing+t.Unlisted)
 	}
 }

@@ -97,9 +97,6 @@ func (r *run) round(ctx context.Context) {
 	}
 	totals.Files += r.untried
 	totals.Failed += r.untried
-	if r.Delete && ctx.Err() == nil {
-		r.delete(ctx, tree, err == nil)
-	}
 	switch {
 	case r.DryRun:
 		r.shown.Stop()
@@ -127,6 +124,13 @@ func (r *run) options(ctx context.Context, tree *mirror.Source) *batch.Options {
 		Ledger:  r.ledger(),
 		Dry:     r.DryRun,
 		Events:  func(e batch.Event) { r.event(ctx, e) },
+	}
+	if r.Delete && !r.Info {
+		o.Finish = func(err error) {
+			if ctx.Err() == nil {
+				r.delete(ctx, tree, err == nil)
+			}
+		}
 	}
 	if r.Delete && r.root != nil {
 		way := &mirror.Way{Source: tree, Deletion: r.deletion()}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/afero"
@@ -74,6 +75,38 @@ func TestOutputMoved(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs", runs)
+}
+
+// TestMovedWhileDeleting renames a directory with saved files while --delete asks the server about a file that is gone. The
+// run must not end with 0.
+func TestMovedWhileDeleting(t *testing.T) {
+	for _, command := range []string{"SIZE", "LIST", "MLSD", "MDTM"} {
+		files := afero.NewMemMapFs()
+		out := filepath.Join(t.TempDir(), "out")
+		var armed atomic.Bool
+		s := testserver.New(t, &testserver.Options{
+			FS: files, Tree: map[string]string{"/d/sub/f": "f", "/d/gone": "g", "/d/h": "h"},
+			Fault: func(c *testserver.Conn) testserver.Action {
+				if c.Verb == command && strings.Contains(c.Arg, "gone") && armed.Swap(false) {
+					must.Do(t, os.Rename(filepath.Join(out, "sub"), filepath.Join(out, "elsewhere")))
+				}
+				return nil
+			},
+		})
+		args := []string{"-q", "-r", "-N", "--delete", "-d", out, s.URL("/d/")}
+		if code, _, said := run(t, args...); code != 0 {
+			t.Fatal(said)
+		}
+		must.Do(t, files.Remove("/d/gone"))
+		armed.Store(true)
+		code, _, said := run(t, args...)
+		if _, err := os.Stat(filepath.Join(out, "sub", "f")); code == 0 && err != nil {
+			t.Errorf("moved at %s: exit 0, and %v: %s", command, err, said)
+		}
+		if command == "SIZE" && armed.Load() {
+			t.Error("the server was not asked about the file that is gone")
+		}
+	}
 }
 
 // TestMadeDirectoriesAreFlushed checks which directories are flushed before the file gets its name.

@@ -11,7 +11,6 @@ import (
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
-
 	"example.com/ftpfetch/urlparse"
 )
 

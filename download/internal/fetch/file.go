@@ -14,7 +14,6 @@ import (
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
-
 	"example.com/ftpfetch/urlparse"
 )
 

@@ -21,7 +21,7 @@ func (o Options) Check() error {
 	}
 	if a := string(o.Sum.Algorithm); a != "" || len(o.Sum.Digest) > 0 {
 		if !slices.Contains(algorithm.Names(), a) || len(o.Sum.Digest) != algorithm.New(a).Size() {
-			return fmt.Errorf("Sum is no digest of an algorithm %q: use digest.Parse", a)
+			return fmt.Errorf("the Sum is no digest of an algorithm %q: use digest.Parse", a)
 		}
 	}
 	if o.Segments < AutoSegments || o.Segments > maxSegments {
