@@ -25,9 +25,11 @@ import (
 
 // functions has the functions and methods that ftpexec and urlparse export.
 var functions = map[string]any{
-	"ftpexec.Plan":      ftpexec.Plan,
-	"ftpexec.Retryable": ftpexec.Retryable,
-	"urlparse.Parse":    urlparse.Parse,
+	"ftpexec.Plan":       ftpexec.Plan,
+	"ftpexec.Retryable":  ftpexec.Retryable,
+	"urlparse.GuessType": urlparse.GuessType,
+	"urlparse.KeyOf":     urlparse.KeyOf,
+	"urlparse.Parse":     urlparse.Parse,
 }
 
 // TestSweep calls every exported function and method of ftpexec and urlparse with nil, empty and contradictory values.
