@@ -93,6 +93,8 @@ func (c *control) read() answer {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), isReset(err):
 		return answer{text: "closed"}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return answer{text: "no reply"}
 	case err != nil && code == 0:
 		return answer{text: fmt.Sprintf("no reply (%v)", err)}
 	}

@@ -258,7 +258,10 @@ func TestRetrieve(t *testing.T) {
 
 // opensDirectories has the servers on which a directory first looks like a file, because they tell its size, or which
 // say that it is a directory, and the error that follows.
-var opensDirectories = map[Kind]error{Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrRefused, PureFTPd: ftpexec.ErrIsDirectory}
+var opensDirectories = map[Kind]error{
+	Twisted: ftpexec.ErrRefused, Globus: ftpexec.ErrRefused, PureFTPd: ftpexec.ErrIsDirectory, Library: ftpexec.ErrIsDirectory,
+	Inetutils: ftpexec.ErrIsDirectory, Netkit: ftpexec.ErrIsDirectory, Proftpd: ftpexec.ErrIsDirectory, Pyftpdlib: ftpexec.ErrIsDirectory,
+}
 
 // TestOtherURLs retrieves files by URLs other than their paths, and requests what is not a file. The root that %2F
 // names (RFC 1738, section 3.2.2) is the public tree for anonymous users. An empty segment is a CWD with a null
