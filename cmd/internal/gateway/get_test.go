@@ -43,12 +43,7 @@ func speaking(t *testing.T, speak func(net.Conn)) *kit {
 // TestEnds checks which bodies count as complete.
 func TestEnds(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
-	for _, tt := range []struct {
-		name, answer string
-		text         string
-		want         error
-		temporary    bool
-	}{
+	for _, tt := range []ending{
 		{"length", ok + "Content-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"empty", ok + "Content-Length: 0\r\n\r\n", "", nil, false},
 		{"chunks", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", nil, false},
@@ -91,31 +86,42 @@ func TestEnds(t *testing.T) {
 		{"not HTTP: length", ok + "Content-Length: hidden\r\n\r\n", "", proxy.ErrRefused, false},
 		{"not HTTP: long", ok + "X: " + strings.Repeat("hidden", 1<<14), "", proxy.ErrRefused, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			k := speaking(t, func(conn net.Conn) {
-				defer conn.Close()
-				_, _ = http.ReadRequest(bufio.NewReader(conn))
-				_, _ = io.WriteString(conn, tt.answer)
-			})
-			url := "ftp://h/f"
-			if _, name, ok := strings.Cut(tt.name, "by its name."); ok {
-				url += "." + name
-			}
-			if tt.name == "HTML by its name" {
-				url += ".HTML"
-			}
-			text, _, err := k.read(t, url)
-			var e *ftpexec.Error
-			if text != tt.text || !errors.Is(err, tt.want) || tt.want == nil && err != nil {
-				t.Errorf("got %q, %v, want %q, %v", text, err, tt.text, tt.want)
-			}
-			if errors.As(err, &e) && ftpexec.Retryable(e) != tt.temporary || err != nil && strings.Contains(err.Error(), "hidden") {
-				t.Errorf("got %v, temporary %v", err, ftpexec.Retryable(e))
-			}
-			if strings.HasPrefix(tt.name, "not HTTP") && (e.Stage != "connect" || !strings.Contains(err.Error(), "not HTTP")) {
-				t.Errorf("got %v in stage %q", err, e.Stage)
-			}
-		})
+		t.Run(tt.name, tt.check)
+	}
+}
+
+// ending is an answer of a proxy, and what becomes of its body.
+type ending struct {
+	name, answer string
+	text         string
+	want         error
+	temporary    bool
+}
+
+// check reads the body.
+func (e ending) check(t *testing.T) {
+	k := speaking(t, func(conn net.Conn) {
+		defer conn.Close()
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+		_, _ = io.WriteString(conn, e.answer)
+	})
+	url := "ftp://h/f"
+	if _, name, ok := strings.Cut(e.name, "by its name."); ok {
+		url += "." + name
+	}
+	if e.name == "HTML by its name" {
+		url += ".HTML"
+	}
+	text, _, err := k.read(t, url)
+	var failed *ftpexec.Error
+	if text != e.text || !errors.Is(err, e.want) || e.want == nil && err != nil {
+		t.Errorf("got %q, %v, want %q, %v", text, err, e.text, e.want)
+	}
+	if errors.As(err, &failed) && ftpexec.Retryable(failed) != e.temporary || err != nil && strings.Contains(err.Error(), "hidden") {
+		t.Errorf("got %v, temporary %v", err, ftpexec.Retryable(failed))
+	}
+	if strings.HasPrefix(e.name, "not HTTP") && (failed.Stage != "connect" || !strings.Contains(err.Error(), "not HTTP")) {
+		t.Errorf("got %v in stage %q", err, failed.Stage)
 	}
 }
 
