@@ -3,7 +3,8 @@ package urlparse
 import (
 	"net/url"
 	"slices"
-	"strings"
+
+	"example.com/ftpfetch/internal/printable"
 )
 
 // SameLogin reports whether one connection may serve u and v: the scheme, the address, the user and the password are
@@ -18,13 +19,13 @@ func (u *URL) SameLogin(v *URL) bool {
 }
 
 // WithoutPassword returns a copy of u without the password, and without the part of the user name after a colon, which
-// may be a password ([URL.Redacted]). Unlike Redacted it keeps the whole path, so its String names the same
-// file for other programs.
+// may be a password ([URL.Redacted]), unless it is the port of "user@host:port". Unlike Redacted it keeps the whole path,
+// so its String names the same file for other programs.
 func (u *URL) WithoutPassword() *URL {
 	v := *u
 	v.Dirs = slices.Clone(v.Dirs)
 	if u.User != nil {
-		name, _, _ := strings.Cut(u.User.Username(), ":")
+		name, _ := printable.Slip(u.User.Username())
 		v.User = url.User(name)
 	}
 	return &v

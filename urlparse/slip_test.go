@@ -31,3 +31,25 @@ func TestRedactedRelay(t *testing.T) {
 		}
 	}
 }
+
+// A URL without its password keeps that port too.
+func TestRelayWithoutPassword(t *testing.T) {
+	for text, want := range map[string]string{
+		"ftp://me%40real.example%3A2121:pass@relay/f":  "ftp://me%40real.example%3A2121@relay/f",
+		"ftp://me%40real.example%3A2121@relay/f":       "ftp://me%40real.example%3A2121@relay/f",
+		"ftp://me%40real.example%3Asecret@relay/f":     "ftp://me%40real.example@relay/f",
+		"ftp://me%40real.example%3A65536:pass@relay/f": "ftp://me%40real.example@relay/f",
+		"ftp://me%3A2121@relay/f":                      "ftp://me@relay/f",
+		"ftp://me%3A@relay/f":                          "ftp://me@relay/f",
+		"ftp://me:pass@relay/f":                        "ftp://me@relay/f",
+		"ftp://relay/f":                                "ftp://relay/f",
+	} {
+		u, err := urlparse.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.WithoutPassword().String(); got != want {
+			t.Errorf("%s is %s without its password, want %s", text, got, want)
+		}
+	}
+}

@@ -383,8 +383,7 @@ func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	}
 	times := 0
 	if errors.Is(err, ftpexec.ErrLost) {
-		times = retry.Count(b.Each.Retries)
-		if b.Each.Retries == 0 {
+		if b.Each.Retries == 0 { // or else the job has tried again itself
 			times = retry.MostClosed
 		}
 		b.closing.Store(t.Value.url().Address(), true)

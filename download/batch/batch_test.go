@@ -10,11 +10,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -26,6 +28,7 @@ import (
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/internal/timing"
+	"example.com/ftpfetch/lab/interop/ftptest"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
@@ -125,6 +128,60 @@ func TestTooMany(t *testing.T) {
 				t.Errorf("%+v, %q", got, s.failures())
 			}
 			s.compare(below(files))
+		})
+	}
+}
+
+// TestOnlyConnection checks what a run says about a server that closes its only connection before the greeting, or
+// refuses it, and how often it connects. The clock is simulated.
+func TestOnlyConnection(t *testing.T) {
+	const again, waits = "closes the only connection before its greeting: trying again", "refuses the only connection: waiting until it has room"
+	closes := testserver.End(testserver.Closed)
+	full := testserver.Do(testserver.Reply("421 Too many connections"), closes)
+	for _, tt := range []struct {
+		name    string
+		fault   testserver.Action
+		times   int // how many of the first connections it ends
+		retries int
+		files   int
+		said    []string
+		connect int // connections
+	}{
+		{"closes once", closes, 1, 0, 1, []string{again}, 2},
+		{"closes twice", closes, 2, 0, 1, []string{again, again}, 3},
+		{"closes always", closes, 99, 0, 1, []string{again, again}, 3},
+		{"closes always, no retries", closes, 99, -1, 1, nil, 1},
+		{"closes always, one retry", closes, 99, 1, 1, nil, 2},
+		{"closes always, five retries", closes, 99, 5, 1, nil, 6},
+		{"refuses once", full, 1, 0, 1, []string{waits}, 2},
+		{"closes always, two files", closes, 99, 0, 2, []string{again, again}, 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			network := ftptest.NewNetwork()
+			srv := network.NewScript(t, testserver.Honest("contents"), testserver.On("", func(c *testserver.Conn) error {
+				if n++; n <= tt.times {
+					return tt.fault(c)
+				}
+				return testserver.Reply("220 ready")(c)
+			}))
+			s := newClientStand(t)
+			s.client.Dial = network.Dial
+			s.options.Jobs, s.options.PerHost, s.options.Each.Retries = 1, 1, tt.retries
+			var said []string
+			s.options.Events = func(e batch.Event) {
+				if e.Kind == download.Noted && e.Task == nil && e.Wait > 0 {
+					said = append(said, strings.TrimPrefix(e.Text, srv.Addr()+" "))
+				}
+			}
+			var tasks []batch.Task
+			for i := range tt.files {
+				tasks = append(tasks, fileOf(parse(t, srv.URL("/f")), fmt.Sprint(i)))
+			}
+			got := s.run(t.Context(), tasks...)
+			if got.Whole() != (tt.times < 99) || !slices.Equal(said, tt.said) || n != tt.connect {
+				t.Errorf("%s: %+v, %q; %d connections, want %d; it said %q, want %q", tt.name, got, s.failures(), n, tt.connect, said, tt.said)
+			}
 		})
 	}
 }

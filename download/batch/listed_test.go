@@ -76,6 +76,80 @@ func TestListedSizeCounts(t *testing.T) {
 	}
 }
 
+// TestBlankEnds fetches a file of a tree from a relay that may cut the blanks at the ends of names, so that SIZE and
+// RETR are about another file than the listing. A name with such a blank is refused, at once, if the sizes differ.
+func TestBlankEnds(t *testing.T) {
+	const refused = "may cut the blanks at the ends of the name"
+	for _, tt := range []struct {
+		name   string
+		listed []int // size in each listing; the last one repeats; -1: the file is not listed
+		size   int   // of the file that comes
+		err    string
+		retr   int // how often the file is retrieved
+	}{
+		{"x ", []int{5}, 14, "the server's file has 14 bytes, but the listing of its directory says 5", 1},
+		{" x", []int{5}, 14, refused, 1},
+		{"  x y ", []int{5}, 14, refused, 1},
+		{"x ", []int{14}, 5, refused, 1},
+		{"x ", []int{14}, 0, refused, 1},
+		{"x ", []int{0}, 14, refused, 1},
+		{"x ", []int{5, 6}, 14, "the server's file has 14 bytes, but the listing of its directory says 6", 1},
+		{"x ", []int{5, -1}, 14, "its directory no longer lists it", 1},
+		{"x ", []int{5, 14}, 14, "", 2}, // it has grown since
+		{"x ", []int{14}, 14, "", 1},
+		{" x", []int{14}, 14, "", 1},
+		{"x ", []int{0}, 0, "", 1},
+		{"x", []int{5}, 14, "", 1}, // any other file may grow
+		{"x y", []int{5}, 14, "", 1},
+	} {
+		for _, verb := range []string{"MLSD", "LIST"} {
+			blankEnds(t, verb, true, tt.name, tt.listed, tt.size, tt.err, tt.retr)
+			if strings.TrimSpace(tt.name) != tt.name { // or else TestListedSizeCounts has it
+				blankEnds(t, verb, false, tt.name, tt.listed, tt.size, tt.err, 1)
+			}
+		}
+	}
+}
+
+// blankEnds is TestBlankEnds for a server that lists by verb, and reports the sizes of files or not.
+func blankEnds(t *testing.T, verb string, sized bool, name string, listed []int, size int, failure string, retr int) {
+	text, listings := "the whole file"[:size], 0
+	list := func(c *testserver.Conn) error {
+		n := listed[min(listings, len(listed)-1)]
+		listings++
+		line := fmt.Sprintf("type=file;size=%d;modify=20260102030405; %s", n, name)
+		if verb == "LIST" {
+			const dot = "drwxr-xr-x 1 ftp ftp  0 Jan  2  2026 .\r\n" // shows where names begin
+			line = dot + fmt.Sprintf("-rw-r--r-- 1 ftp ftp %2d Jan  2  2026 %s", n, name)
+		}
+		if n < 0 {
+			line = strings.ReplaceAll(line, name, "other")
+		}
+		return testserver.Transfer(lines(line))(c)
+	}
+	steps := []testserver.Step{testserver.On(verb, list), testserver.On("MLST", testserver.Reply("502 No.")),
+		testserver.On("SIZE", testserver.Reply(fmt.Sprint("213 ", size))), testserver.On("MDTM", testserver.Reply("213 20260102030405")),
+		testserver.On("RETR", testserver.Transfer(text))}
+	if !sized {
+		steps = append(steps, testserver.On("SIZE", testserver.Reply("502 No.")))
+	}
+	s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": "", "/d": ""}}, steps...)
+	s.options.PerHost, s.client.MaxConns = 1, 1 // the listing gets the connection of the transfer
+	got := s.run(t.Context(), treeOf(t, srv.URL("/d/"), batch.Tree{}))
+	said := strings.Join(s.failures(), " ")
+	if got.Whole() != (failure == "") || !strings.Contains(said, failure) {
+		t.Errorf("%s, size reported: %v, %q, %v, %d bytes: %+v %s", verb, sized, name, listed, size, got, said)
+	}
+	if n := strings.Count(strings.Join(srv.Commands(), "\n"), "RETR "+name); n != retr {
+		t.Errorf("%s, size reported: %v, %q, %v: RETR was sent %d times, want %d", verb, sized, name, listed, n, retr)
+	}
+	want := map[string]string{}
+	if failure == "" {
+		want[name] = text
+	}
+	s.compare(want)
+}
+
 // TestListedSizeOfExisting runs with Newer. The local file is as new as the server's, and the server reports the time
 // but not the size. The size in the listing decides.
 func TestListedSizeOfExisting(t *testing.T) {

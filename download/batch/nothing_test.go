@@ -7,10 +7,12 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -68,6 +70,34 @@ func TestNothing(t *testing.T) {
 		totals, err := batch.Run(t.Context(), tt.src, tt.tasks, &o)
 		if (err == nil) != tt.fine || totals.Complete > 0 {
 			t.Errorf("%s: %+v, %v", tt.what, totals, err)
+		}
+	}
+}
+
+// TestEachIsForAll checks that Run refuses options of one file in Options.Each, which it would ignore, before it takes a
+// task, and takes the others.
+func TestEachIsForAll(t *testing.T) {
+	const refused = "Options.Each has a Size, Sum, Events or Commit, which has no effect"
+	size := int64(0)
+	for _, tt := range []struct {
+		name string
+		each download.Options
+		err  string
+	}{
+		{"Size", download.Options{Size: &size}, refused},
+		{"Sum", download.Options{Sum: digest.Sum{Algorithm: "md5", Digest: make([]byte, 16)}}, refused},
+		{"Sum without a digest", download.Options{Sum: digest.Sum{Algorithm: "md5"}}, refused},
+		{"Events", download.Options{Events: func(download.Event) {}}, refused},
+		{"Commit", download.Options{Commit: func(download.Result) error { return nil }}, refused},
+		{"others", download.Options{Retries: 3, Segments: 2, Verify: true, NoResume: true, Existing: download.Newer}, ""},
+	} {
+		tt.each.Root = must.Get(os.OpenRoot(t.TempDir()))(t)
+		defer tt.each.Root.Close()
+		taken := false
+		tasks := func(func(batch.Task) bool) { taken = true }
+		_, err := batch.Run(t.Context(), &ftpexec.Client{}, tasks, &batch.Options{Each: tt.each})
+		if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) || taken != (tt.err == "") {
+			t.Errorf("%s: got %v, want %q; tasks are taken: %v", tt.name, err, tt.err, taken)
 		}
 	}
 }

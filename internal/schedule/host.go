@@ -15,6 +15,7 @@ type host[T any] struct {
 	known         bool     // the host has served a job
 
 	ceiling int           // connections that it accepts; 0 means unknown
+	crowded bool          // it has refused a connection beside others
 	probe   time.Time     // when to try one connection above the ceiling
 	probing bool          // the ceiling was raised for that probe
 	patient time.Duration // time between probes
@@ -67,6 +68,7 @@ func (h *host[T]) full(err error, patience int) int {
 		h.ceiling = max(1, h.tokens-1)
 	}
 	if h.tokens > 1 {
+		h.crowded = true
 		return h.ceiling
 	}
 	h.alone++
@@ -170,11 +172,11 @@ func (t *Turn[T]) Release() {
 
 // MayBeFull reports whether the host may have refused a connection, without giving a reason, because it has too many.
 // That may be so if other connections to it are in use, or if it has refused the only connection fewer than times in a
-// row. A host that is known to accept connections may refuse a few times more.
+// row. A host that has accepted a connection, or may have had others, may refuse a few times more.
 func (t *Turn[T]) MayBeFull(times int) bool {
 	defer t.s.lock()()
 	h := t.h
-	if h.known || h.ceiling > 0 {
+	if h.known || h.crowded {
 		times = max(times, min(mostMissed, t.s.Patience))
 	}
 	return h.tokens > t.tokens || h.alone < times

@@ -180,7 +180,8 @@ func TestMayBeFull(t *testing.T) {
 		{h: host[int]{tokens: 1, known: true, alone: mostMissed - 1}, own: 1, patience: 9, want: true},
 		{h: host[int]{tokens: 1, known: true, alone: mostMissed}, own: 1, patience: 9},
 		{h: host[int]{tokens: 1, known: true, alone: mostMissed}, own: 1, patience: 9, times: 9, want: true},
-		{h: host[int]{tokens: 1, ceiling: 1, alone: mostMissed - 1}, own: 1, patience: 9, want: true},
+		{h: host[int]{tokens: 1, crowded: true, alone: mostMissed - 1}, own: 1, patience: 9, want: true},
+		{h: host[int]{tokens: 1, ceiling: 1, alone: 1}, own: 1, patience: 9}, // it has refused the only connection before
 	} {
 		turn := Turn[int]{h: &tt.h, tokens: tt.own, s: &scheduler[int]{Options: Options{Patience: tt.patience}}}
 		if got := turn.MayBeFull(tt.times); got != tt.want {

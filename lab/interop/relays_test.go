@@ -7,7 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,4 +90,50 @@ func retrieve(t *testing.T, c *ftpexec.Client, u *urlparse.URL) (string, error) 
 	defer r.Body.Close()
 	contents, err := io.ReadAll(r.Body)
 	return string(contents), err
+}
+
+// cutters are the servers and relays that cut blanks at ends of names, with how many of the files of TestBlankEnds they
+// give all the same.
+var cutters = map[Kind]int{SquidFTP: 2, Nodeftpd: 2, Aioftp: 3, Globus: 3, SuSEProxy: 3}
+
+// TestBlankEnds fetches a directory in which names differ only in the blanks at their ends. What is saved under a name
+// must be the file of that name: the file of a name that was cut is refused.
+func TestBlankEnds(t *testing.T) {
+	files := map[string]string{"x": "1", "x ": "22", " x": "333", " y ": "55555", "y": "666666"}
+	planted := map[string]string{}
+	for name, text := range files {
+		planted["ends/"+name] = text
+	}
+	tree := plantTree(t, planted)
+	for _, f := range measuredServers {
+		t.Run(string(f.kind), func(t *testing.T) {
+			t.Parallel()
+			o := Options{}
+			if f.upstream {
+				o.Upstream = New(t, Vsftpd, tree, Options{}).Addr
+			}
+			dir := t.TempDir()
+			args := []string{"-r", "-d", dir, "--retries", "0", New(t, f.kind, tree, o).URL("/ends/")}
+			cmd := exec.CommandContext(testContext(t), build(t), args...)
+			said, _ := cmd.CombinedOutput() // the exit code is checked instead
+			saved := 0
+			for name, text := range files {
+				got, err := os.ReadFile(filepath.Join(dir, name))
+				if err == nil {
+					saved++
+				}
+				if err == nil && string(got) != text {
+					t.Errorf("%q has %q, want %q", name, got, text)
+				}
+			}
+			want, cuts := cutters[f.kind]
+			if !cuts {
+				want = len(files)
+			}
+			refused := strings.Contains(string(said), "may cut the blanks at the ends of the name")
+			if code := cmd.ProcessState.ExitCode(); saved != want || (code != 0) != cuts || refused != cuts {
+				t.Errorf("%d files are saved, want %d; exit %d\n%s", saved, want, code, said)
+			}
+		})
+	}
 }

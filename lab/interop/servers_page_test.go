@@ -63,6 +63,7 @@ about IIS and glftpd, nor about Serv-U except for recursive listings.
 | relays and servers with a wrong ` + "`" + `SIZE` + "`" + `; files that grow | more bytes than announced, or fewer and ` + "`" + `226` + "`" + ` | tries it twice; ` + "`" + `--range 0-now` + "`" + ` takes a growing file as it is |
 | busybox ftpd 1.35 | lists ` + "`" + `?` + "`" + ` for letters that it cannot print, and does not find the file under that name | "not found" says so; only the file's own name brings it |
 | ftp-srv | takes a directory ` + "`" + `-d` + "`" + ` in ` + "`" + `CWD -d` + "`" + ` for an option | the hint is ` + "`" + `pub%2F-d/` + "`" + `, by which the name does not come first |
+| Squid, ftpd (npm); aioftp; Globus, ftp-proxy | cut the blanks at both ends of a name; at its end; at its beginning. ` + "`" + `SIZE` + "`" + ` and ` + "`" + `RETR` + "`" + ` of ` + "`" + `x ` + "`" + ` are then about the file ` + "`" + `x` + "`" + ` | a file of a tree whose name begins or ends with a blank must have the size that its directory lists (` + "`" + `TestBlankEnds` + "`" + `) |
 
 ## Not measured
 

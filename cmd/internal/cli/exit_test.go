@@ -159,6 +159,12 @@ const hex = "98bf7d8c15784f0a3d63204441e1e2aa"
 
 var needsTLS = testserver.Options{Scheme: "ftpes"}
 var hasTLS = testserver.Options{TLSConfig: &tls.Config{}}
+var terminated = testserver.Options{Scheme: "ftps", Fault: func(c *testserver.Conn) testserver.Action { // TLS is added before it
+	if c.Verb == "PBSZ" || c.Verb == "PROT" {
+		return testserver.Reply("502 No.")
+	}
+	return nil
+}}
 var strict = testserver.Options{Users: map[string]string{"anonymous": "none"}}
 
 // farm names another host than its own in the replies to PASV, and knows no EPSV.
@@ -201,6 +207,8 @@ var misfits = []misfit{
 	{server: needsTLS, args: "--insecure ftp://ADDR/f", hint: "--tls explicit asks for it, and so does ftpes:// in place of ftp://", then: []string{"+--tls explicit", "ftp://=>ftpes://"}},
 	{server: hasTLS, args: "--insecure ftps://ADDR/f", hint: "perhaps the server expects ftpes:// in place of ftps://", then: []string{"ftps://=>ftpes://"}},
 	{server: hasTLS, args: "--insecure --tls implicit ftp://ADDR/f", hint: "or --tls explicit in place of --tls implicit", then: []string{"implicit=>explicit", "ftp://=>ftpes://"}},
+	{server: terminated, args: "--insecure ftps://ADDR/f", hint: "the server does not encrypt data connections: it refuses PROT (502 No.). Perhaps a relay adds TLS to a server that has none: " +
+		"write ftp:// and that server's own port, where the network is trusted"},
 	{server: needsTLS, args: "ftpes://ADDR/f", hint: "--cacert FILE trusts the authority in FILE, or the server's own certificate", then: []string{"+--cacert ca.pem"}},
 	{server: farm, args: "URL/f", hint: "the server names another host for data, 127.0.0.2 (--mode pasv-host connects to it, if the server is trusted)", then: []string{"+--mode pasv-host"}},
 	{args: "ftp://me@ADDR/f", hint: "--password-stdin or ~/.netrc", then: []string{"+--password-stdin"}},

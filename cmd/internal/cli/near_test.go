@@ -3,8 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"log"
 	"strings"
 	"testing"
 
@@ -123,13 +121,5 @@ func TestPlanWithTabs(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if want := []string{`fetch	1	x/a\x09b\x09c	not here`, "fetch\t1\tx/d\tnot here"}; code != 0 || lines[0] != want[0] || lines[1] != want[1] {
 		t.Errorf("exit %d, %q, %s", code, lines, stderr.String())
-	}
-}
-
-// TestLibrariesLogNothing checks that what a library logs does not reach the terminal, or JSON on standard error.
-func TestLibrariesLogNothing(t *testing.T) {
-	Run(t.Context(), []string{"--version"}, IO{Out: new(bytes.Buffer), Err: new(bytes.Buffer)})
-	if log.Writer() != io.Discard {
-		t.Error("package log writes to standard error")
 	}
 }

@@ -1,10 +1,16 @@
 package cli_test
 
 import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -225,5 +231,78 @@ func TestProxyGetUsage(t *testing.T) {
 		if code != 2 || out != "" || !strings.Contains(err, tt.want) || len(p.Targets()) > 0 {
 			t.Errorf("%s %s: exit %d, %q, %s, want %s", tt.proxy, tt.url, code, out, err, tt.want)
 		}
+	}
+}
+
+// lateProxy starts a proxy that fetches f and g at once. After f it sends more bytes, until the client closes the
+// connection, and only then g.
+func lateProxy(t *testing.T) net.Listener {
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	asked, closed := make(chan struct{}), make(chan struct{})
+	var wait sync.WaitGroup
+	serve := func(conn net.Conn) {
+		defer conn.Close()
+		r := bufio.NewReader(conn)
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		const answer = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ncontents"
+		if strings.HasSuffix(req.RequestURI, "/g;type=i") {
+			close(asked)
+			await(t, closed)
+			_, _ = io.WriteString(conn, answer)
+			return
+		}
+		await(t, asked)
+		_, _ = io.WriteString(conn, answer)
+		_, _ = io.WriteString(conn, "and more")
+		_, _ = io.Copy(io.Discard, r)
+		close(closed)
+	}
+	wait.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wait.Go(func() { serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		wait.Wait()
+	})
+	return l
+}
+
+// await waits until done is closed or the test ends.
+func await(t *testing.T, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-t.Context().Done():
+	}
+}
+
+// TestLibrariesLogNothing checks that what a library logs does not reach the terminal, or JSON on standard error: net/http
+// has a text for a proxy that sends more than it announced.
+func TestLibrariesLogNothing(t *testing.T) {
+	for _, how := range []string{"none", "json"} {
+		t.Run(how, func(t *testing.T) {
+			dir, l := t.TempDir(), lateProxy(t)
+			cmd := exec.CommandContext(t.Context(), "ftpfetch", "--proxy", "get+http://"+l.Addr().String(),
+				"--progress", how, "-j", "2", "-d", dir, "ftp://h/f", "ftp://h/g")
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			_ = cmd.Run() // f may fail: more than was announced has come
+			if got, err := os.ReadFile(filepath.Join(dir, "g")); err != nil || string(got) != "contents" {
+				t.Errorf("%v, %s", err, stderr.String())
+			}
+			for line := range strings.Lines(stderr.String()) {
+				if strings.Contains(line, "Unsolicited") || how == "json" && !json.Valid([]byte(line)) {
+					t.Errorf("standard error has %q", line)
+				}
+			}
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/ftpfetch/ftpexec"
@@ -114,8 +115,8 @@ type body struct {
 	ctx           context.Context
 	url           *urlparse.URL
 	leave         func() // the proxy no longer needs its connection to the server
-	conn          *watched
-	length        int64 // announced; -1 if it is not
+	seen          *answer
+	chunked       bool
 	n             int64 // bytes read so far
 	err           error // how reading ended: io.EOF or an *ftpexec.Error
 
@@ -145,8 +146,8 @@ func (b *body) Read(p []byte) (n int, err error) {
 	case err == nil && inTime:
 		return n, nil
 	case err == io.EOF:
-		b.err = b.end()
 		b.leave()
+		b.err = b.end()
 		return n, b.err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("%w: cut off after %s", ftpexec.ErrTruncated, came)
@@ -171,12 +172,66 @@ func (b *body) count(n int, wait time.Duration) {
 	}
 }
 
-// end returns io.EOF, or an error if more bytes have come than were announced.
+// end returns io.EOF, or an error if the body is not as long as announced: in its header, or in an earlier answer about
+// the file.
 func (b *body) end() error {
-	if b.length < 0 || b.conn == nil || b.conn.came.Load() <= b.length {
-		return io.EOF
+	announced, came := b.seen.length, b.n
+	var err error
+	if announced < 0 {
+		announced, err = b.source.announced(b.ctx, b.url, came)
+	} else if !b.chunked {
+		came = b.seen.came.Load() // net/http reads no further than the length
 	}
-	return b.source.fail(b.ctx, b.url, ftpexec.StageTransfer,
-		fmt.Errorf("%w: the proxy sends more than the %s that it announced",
-			ftpexec.ErrProtocol, printable.Count(b.length, "byte", "bytes")))
+	switch {
+	case err != nil:
+		return err
+	case announced < 0, came == announced:
+		return io.EOF
+	case came < announced:
+		err = fmt.Errorf("%w: the proxy sends %d of the %s that it announced",
+			ftpexec.ErrTruncated, came, printable.Count(announced, "byte", "bytes"))
+	default:
+		err = fmt.Errorf("%w: the proxy sends more than the %s that it announced",
+			ftpexec.ErrProtocol, printable.Count(announced, "byte", "bytes"))
+	}
+	return b.source.fail(b.ctx, b.url, ftpexec.StageTransfer, err)
+}
+
+// sizes are what a proxy has reported lately, by URL.
+type sizes struct {
+	mu sync.Mutex
+	of map[string]int64
+}
+
+// mostSizes is how many sizes are kept. A file is fetched soon after its size was asked for.
+const mostSizes = 1000
+
+func (s *sizes) keep(u *urlparse.URL, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil || len(s.of) >= mostSizes {
+		s.of = make(map[string]int64)
+	}
+	s.of[u.Key()] = size
+}
+
+// get returns the size that was reported of the file at u, or -1.
+func (s *sizes) get(u *urlparse.URL) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size, ok := s.of[u.Key()]; ok {
+		return size
+	}
+	return -1
+}
+
+// announced returns the size that the proxy has reported of a file of which came bytes arrived in chunks, or -1. The file
+// may have changed, so announced asks again if the two differ.
+func (s *Source) announced(ctx context.Context, u *urlparse.URL, came int64) (int64, error) {
+	size := s.sizes.get(u)
+	if size < 0 || size == came {
+		return size, nil
+	}
+	now, err := s.stat(ctx, u)
+	return now.Size, err
 }

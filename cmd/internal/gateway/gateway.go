@@ -50,6 +50,7 @@ type Source struct {
 	http    *http.Transport             // follows no redirect and decodes no body
 	refusal atomic.Pointer[proxy.Error] // the refusal of CONNECT; nil if there was none
 	noticed sync.Once
+	sizes   sizes
 }
 
 // New returns a Source for an HTTP proxy. forward connects to the proxy; nil means a net.Dialer.
@@ -62,7 +63,7 @@ func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 			if err != nil {
 				return nil, err
 			}
-			return &watched{Conn: conn}, nil
+			return watch(conn), nil
 		},
 		DisableCompression:     true,
 		ResponseHeaderTimeout:  cmp.Or(c.Timeout, time.Minute),
@@ -130,6 +131,7 @@ func (s *Source) stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, erro
 		return ftpexec.Entry{}, err
 	}
 	r.Body.Close()
+	s.sizes.keep(u, r.Size)
 	return ftpexec.Entry{Name: u.Name, URL: u, Size: r.Size, ModTime: r.ModTime}, nil
 }
 
@@ -270,7 +272,11 @@ func (s *Source) send(
 		s.trace(">>", "Authorization: ********")
 	}
 	var conn *watched
-	trace := httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn, _ = got.Conn.(*watched) }}
+	var seen *answer
+	trace := httptrace.ClientTrace{
+		GotConn:              func(got httptrace.GotConnInfo) { conn = got.Conn.(*watched) },
+		GotFirstResponseByte: func() { seen = conn.answer.Load() }, // later, another request may use the connection
+	}
 	a, err := s.http.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, &trace)))
 	if err != nil {
 		return nil, s.unanswered(ctx, u, err)
@@ -288,7 +294,7 @@ func (s *Source) send(
 	return &ftpexec.Response{
 		Body: &body{
 			ReadCloser: a.Body, source: s, ctx: ctx, url: u, leave: leave,
-			conn: conn, length: a.ContentLength,
+			seen: seen, chunked: a.ContentLength < 0,
 		},
 		Size:    a.ContentLength,
 		ModTime: t.UTC(),

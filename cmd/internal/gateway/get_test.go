@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,12 +43,7 @@ func speaking(t *testing.T, speak func(net.Conn)) *kit {
 // TestEnds checks which bodies count as complete.
 func TestEnds(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
-	for _, tt := range []struct {
-		name, answer string
-		text         string
-		want         error
-		temporary    bool
-	}{
+	for _, tt := range []ending{
 		{"length", ok + "Content-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"empty", ok + "Content-Length: 0\r\n\r\n", "", nil, false},
 		{"chunks", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", nil, false},
@@ -62,6 +58,13 @@ func TestEnds(t *testing.T) {
 		{"an encoding without a name", ok + "Content-Encoding: hidden\r\nContent-Length: 8\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
 		{"more than announced", ok + "Content-Length: 7\r\n\r\ncontents", "content", ftpexec.ErrProtocol, false},
 		{"more than nothing", ok + "Content-Length: 0\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
+		{"more than announced, HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\ncontents", "content", ftpexec.ErrProtocol, false},
+		{"more than nothing, HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\ncontents", "", ftpexec.ErrProtocol, false},
+		{"more than announced, and the end", ok + "Connection: close\r\nContent-Length: 7\r\n\r\ncontents", "content", ftpexec.ErrProtocol, false},
+		{"more than announced, in chunks", ok + "Content-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", ftpexec.ErrProtocol, false},
+		{"less than announced, in chunks", ok + "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", ftpexec.ErrTruncated, true},
+		{"as announced, in chunks", ok + "Content-Length: 8\r\nTransfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", nil, false},
+		{"more after the last chunk", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\nmore", "contents", nil, false},
 		{"more than announced after 100 Continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + "Content-Length: 7\r\n\r\ncontents", "content", ftpexec.ErrProtocol, false},
 		{"after 100 Continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + "Content-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"cut", ok + "Content-Length: 9\r\n\r\ncontents", "contents", ftpexec.ErrTruncated, true},
@@ -83,31 +86,162 @@ func TestEnds(t *testing.T) {
 		{"not HTTP: length", ok + "Content-Length: hidden\r\n\r\n", "", proxy.ErrRefused, false},
 		{"not HTTP: long", ok + "X: " + strings.Repeat("hidden", 1<<14), "", proxy.ErrRefused, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name, tt.check)
+	}
+}
+
+// ending is an answer of a proxy, and what becomes of its body.
+type ending struct {
+	name, answer string
+	text         string
+	want         error
+	temporary    bool
+}
+
+// check reads the body.
+func (e ending) check(t *testing.T) {
+	k := speaking(t, func(conn net.Conn) {
+		defer conn.Close()
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+		_, _ = io.WriteString(conn, e.answer)
+	})
+	url := "ftp://h/f"
+	if _, name, ok := strings.Cut(e.name, "by its name."); ok {
+		url += "." + name
+	}
+	if e.name == "HTML by its name" {
+		url += ".HTML"
+	}
+	text, _, err := k.read(t, url)
+	var failed *ftpexec.Error
+	if text != e.text || !errors.Is(err, e.want) || e.want == nil && err != nil {
+		t.Errorf("got %q, %v, want %q, %v", text, err, e.text, e.want)
+	}
+	if errors.As(err, &failed) && ftpexec.Retryable(failed) != e.temporary || err != nil && strings.Contains(err.Error(), "hidden") {
+		t.Errorf("got %v, temporary %v", err, ftpexec.Retryable(failed))
+	}
+	if strings.HasPrefix(e.name, "not HTTP") && (failed.Stage != "connect" || !strings.Contains(err.Error(), "not HTTP")) {
+		t.Errorf("got %v in stage %q", err, failed.Stage)
+	}
+}
+
+// TestEndsLate is TestEnds for a proxy that sends the rest of its answer late.
+func TestEndsLate(t *testing.T) {
+	const more = "the proxy sends more than the 7 bytes that it announced"
+	for _, tt := range []struct{ answer, late, want string }{
+		{"HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\ncontent", "s", more},
+		{"HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\n", "contents", more},
+		{"HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\ncontent", "s and more", more},
+		{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 7\r\n\r\ncontent", "s", more},
+		{"HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\ncontent", "", ""},
+		{"HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\n", "content", ""},
+		{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 7\r\n\r\nc", "ontent", ""},
+		{"HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nContent-Length: 7\r\n\r\n7\r\ncont", "ent\r\n0\r\n\r\n", ""},
+	} {
+		k := speaking(t, func(conn net.Conn) {
+			defer conn.Close()
+			_, _ = http.ReadRequest(bufio.NewReader(conn))
+			_, _ = io.WriteString(conn, tt.answer)
+			_, _ = io.WriteString(conn, tt.late)
+		})
+		text, _, err := k.read(t, "ftp://h/f")
+		if text != "content" || tt.want == "" && err != nil || tt.want != "" && !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%q, %q: got %q, %v", tt.answer, tt.late, text, err)
+		}
+	}
+}
+
+// TestStaysOpen checks that a proxy that keeps the connection of its last answer open is waited for only for a second,
+// and one that says that it will not at all.
+func TestStaysOpen(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"HTTP/1.0 200 OK\r\n": time.Second, "HTTP/1.1 200 OK\r\nConnection: close\r\n": time.Second, "HTTP/1.1 200 OK\r\n": 0,
+		"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n": 0, "HTTP/1.0 200 OK\r\nProxy-Connection: Keep-Alive\r\n": 0,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			done := make(chan struct{})
 			k := speaking(t, func(conn net.Conn) {
-				defer conn.Close()
-				_, _ = http.ReadRequest(bufio.NewReader(conn))
-				_, _ = io.WriteString(conn, tt.answer)
+				defer close(done)
+				slowly(conn, header+"Content-Length: 8\r\n\r\ncontents", 0, 0)
 			})
-			url := "ftp://h/f"
-			if _, name, ok := strings.Cut(tt.name, "by its name."); ok {
-				url += "." + name
+			begun := time.Now()
+			text, _, err := k.read(t, "ftp://h/f")
+			if took := time.Since(begun); text != "contents" || err != nil || took != want {
+				t.Errorf("%q: got %q, %v after %v, want %v", header, text, err, took, want)
 			}
-			if tt.name == "HTML by its name" {
-				url += ".HTML"
+			k.CloseIdleConnections()
+			<-done
+		})
+	}
+}
+
+// TestAnnounced fetches a file in chunks whose size HEAD has told before. If the two differ, HEAD is asked again,
+// because the file may have changed.
+func TestAnnounced(t *testing.T) {
+	for _, tt := range []struct {
+		sizes []int // that HEAD tells; -1 for none, -2 for 404, -3 for 405
+		want  string
+		asked int // requests, without the first
+	}{
+		{[]int{8}, "", 1},
+		{[]int{-1}, "", 1},
+		{[]int{9}, "transfer incomplete: the proxy sends 8 of the 9 bytes that it announced", 2},
+		{[]int{7}, "the proxy sends more than the 7 bytes that it announced", 2},
+		{[]int{0}, "the proxy sends more than the 0 bytes that it announced", 2},
+		{[]int{9, 8}, "", 2}, // it has changed since
+		{[]int{8, 9}, "", 1},
+		{[]int{9, 10}, "8 of the 10 bytes", 2},
+		{[]int{9, -1}, "", 3}, // HEAD tells nothing, and GET neither
+		{[]int{9, -3}, "", 3},
+		{[]int{9, -2}, "not found", 2},
+	} {
+		heads := 0
+		k := newKit(t, proxytest.Options{}, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				w.(http.Flusher).Flush() // the length is not known
+				_, _ = io.WriteString(w, "contents")
+				return
 			}
-			text, _, err := k.read(t, url)
-			var e *ftpexec.Error
-			if text != tt.text || !errors.Is(err, tt.want) || tt.want == nil && err != nil {
-				t.Errorf("got %q, %v, want %q, %v", text, err, tt.text, tt.want)
-			}
-			if errors.As(err, &e) && ftpexec.Retryable(e) != tt.temporary || err != nil && strings.Contains(err.Error(), "hidden") {
-				t.Errorf("got %v, temporary %v", err, ftpexec.Retryable(e))
-			}
-			if strings.HasPrefix(tt.name, "not HTTP") && (e.Stage != "connect" || !strings.Contains(err.Error(), "not HTTP")) {
-				t.Errorf("got %v in stage %q", err, e.Stage)
+			size := tt.sizes[min(heads, len(tt.sizes)-1)]
+			heads++
+			switch {
+			case size >= 0:
+				w.Header().Set("Content-Length", strconv.Itoa(size))
+			case size < -1:
+				w.WriteHeader(402 - size)
 			}
 		})
+		k.Always = true
+		must.Get(k.Stat(t.Context(), urlOf(t, "ftp://h/f")))(t)
+		before := len(k.asked())
+		text, _, err := k.read(t, "ftp://h/f")
+		if text != "contents" || tt.want == "" && err != nil || tt.want != "" && !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("HEAD tells %v: got %q, %v, want %q", tt.sizes, text, err, tt.want)
+		}
+		if n := len(k.asked()) - before; n != tt.asked {
+			t.Errorf("HEAD tells %v: %d requests, want %d", tt.sizes, n, tt.asked)
+		}
+	}
+}
+
+// TestEmptyAmongOthers reads the body of an empty file after its connection has served another one.
+func TestEmptyAmongOthers(t *testing.T) {
+	conns := 0
+	k := speaking(t, func(conn net.Conn) {
+		defer conn.Close()
+		conns++
+		r := bufio.NewReader(conn)
+		for _, text := range []string{"", "contents"} {
+			_, _ = http.ReadRequest(r)
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		}
+	})
+	r := must.Get(k.Do(t.Context(), &ftpexec.Request{URL: urlOf(t, "ftp://h/empty")}))(t)
+	defer r.Body.Close()
+	text, _, err := k.read(t, "ftp://h/f")
+	none, nerr := io.ReadAll(r.Body)
+	if text != "contents" || err != nil || len(none) != 0 || nerr != nil || conns != 1 {
+		t.Errorf("%d connections: got %q, %v, then %q, %v", conns, text, err, none, nerr)
 	}
 }
 

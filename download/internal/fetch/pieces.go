@@ -110,6 +110,9 @@ func (t *transfer) asListed(ctx context.Context) error {
 	if size < 0 || size == got {
 		return nil
 	}
+	if hasBlankEnd(t.URL.Name) {
+		return errBlanks(got, size)
+	}
 	why := fmt.Sprintf("%d bytes came, but the listing of its directory says %d", got, size)
 	return &redo{why, true}
 }

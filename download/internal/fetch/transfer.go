@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -212,7 +213,7 @@ func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 // enough. If why is not "", the gap is the whole file, and step drops the part's bytes once the server has opened the
 // file.
 func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span, why string) error {
-	resp, err := t.open(ctx, t.URL, s, gap.Start)
+	resp, err := t.openListed(ctx, s, gap.Start)
 	if err != nil {
 		return err
 	}
@@ -247,6 +248,46 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 // lapSize is how many bytes before its span a response also covers. They are compared with the part, because they
 // differ if a server does not start where it is asked to.
 const lapSize = 512
+
+// openListed is open for the URL of the job. If the name begins or ends with a blank, the file must have the size in the
+// listing of its directory: see errBlanks. It may have changed since the listing, so openListed lists it again first.
+func (t *transfer) openListed(ctx context.Context, s partfile.State, start int64) (*ftpexec.Response, error) {
+	resp, err := t.open(ctx, t.URL, s, start)
+	if err != nil || t.listedAs(resp.Size) {
+		return resp, err
+	}
+	resp.Body.Close() // the listing may need its connection
+	t.Listed.Size, err = t.Relist(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t.listedAs(resp.Size) {
+		resp, err = t.open(ctx, t.URL, s, start)
+		if err != nil || t.listedAs(resp.Size) {
+			return resp, err
+		}
+		resp.Body.Close()
+	}
+	return nil, errBlanks(resp.Size, t.Listed.Size)
+}
+
+// listedAs reports whether a file of this size may be the one that the listing names, which is a question only for a
+// name that begins or ends with a blank.
+func (t *transfer) listedAs(size int64) bool {
+	return !t.inTree() || t.text() || !hasBlankEnd(t.URL.Name) ||
+		size < 0 || t.Listed.Size < 0 || size == t.Listed.Size
+}
+
+// hasBlankEnd reports whether a name begins or ends with a blank.
+func hasBlankEnd(name string) bool { return strings.TrimSpace(name) != name }
+
+// errBlanks returns the error for a name with a blank at an end that brought a file of another size than its listing
+// says. Relays and servers that cut such blanks report and send the file of the shorter name: only the listing shows it.
+func errBlanks(came, listed int64) error {
+	return errorf(ftpexec.ErrChanged, "the server's file has %s, but the listing of its directory says %d: "+
+		"the server, or a relay before it, may cut the blanks at the ends of the name",
+		printable.Count(came, "byte", "bytes"), listed)
+}
 
 // open requests the file at u, which is the URL of the job or another one of the same file, from the offset start on. It
 // compares the size and time that the server reports with s, the state of the part, and the lap with the part's bytes.

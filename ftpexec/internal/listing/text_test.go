@@ -141,8 +141,10 @@ func TestPlain(t *testing.T) {
 				for _, now := range times {
 					dates += compareText(t, "LIST", []string{line}, "", now)
 				}
-				line = fmt.Sprintf("type=file;modify=%s%02d%02d%s00; name", strings.TrimSpace(strings.ReplaceAll(last, ":", "")), month, day, strings.Repeat("23", 2))
-				compareText(t, "MLSD", []string{line}, "", now)
+				for _, second := range []string{"00", "60", "61", "60.5"} { // the second 60 is a leap second
+					line = fmt.Sprintf("type=file;modify=%s%02d%02d2323%s; name", strings.TrimSpace(strings.ReplaceAll(last, ":", "")), month, day, second)
+					compareText(t, "MLSD", []string{line}, "", now)
+				}
 			}
 		}
 	}
