@@ -302,13 +302,13 @@ func (m *misfit) runWhole(t *testing.T, says string) {
 // misfits, in the tables of packages config, batch and manifest, or in a script.
 func TestEveryHint(t *testing.T) {
 	tests := ""
-	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../../download/*/*_test.go", "../../../download/*/testdata/*.t*", "../gateway/*_test.go", "../glob/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "config/*_test.go", "testdata/script/*", "../../../download/*/*_test.go", "../../../download/*/testdata/*.t*", "../gateway/*_test.go", "../../../internal/glob/*_test.go"} {
 		for _, file := range must.Get(filepath.Glob(pattern))(t) {
 			tests += strings.NewReplacer(`\`, "").Replace(string(must.Get(os.ReadFile(file))(t)))
 		}
 	}
 	flag, verb := regexp.MustCompile(`(?:^|[ (])--?[a-zA-Z][a-z-]*\b.*[a-z]{3}`), regexp.MustCompile(`%\.?[0-9]*[a-z]`)
-	for _, pattern := range []string{"*.go", "../../../download/*.go", "../../../download/*/*.go", "../../../ftpexec/*.go", "../gateway/*.go", "../glob/*.go", "../../../urlparse/*.go"} {
+	for _, pattern := range []string{"*.go", "../../../download/*.go", "../../../download/*/*.go", "../../../ftpexec/*.go", "../gateway/*.go", "../../../internal/glob/*.go", "../../../urlparse/*.go"} {
 		for _, file := range must.Get(filepath.Glob(pattern))(t) {
 			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 			if must.Do(t, err); strings.HasSuffix(file, "_test.go") {
