@@ -85,7 +85,10 @@ func (s *space) run(args ...string) (code int, said string) {
 func (s *space) there(dir string) (files []string) {
 	top := filepath.Join("/proc", fmt.Sprint(s.pid), "root", dir)
 	must.Do(s, filepath.Walk(top, func(name string, info os.FileInfo, err error) error {
-		if err != nil || info.IsDir() || strings.HasPrefix(info.Name(), ".ftpfetch-") {
+		switch {
+		case strings.HasPrefix(filepath.Base(name), ".fuse_hidden"): // a file that is removed and still open
+			return nil
+		case err != nil || info.IsDir() || strings.HasPrefix(info.Name(), ".ftpfetch-"):
 			return err
 		}
 		contents, err := os.ReadFile(name)
