@@ -65,7 +65,7 @@ var (
 	ErrTooMany = errors.New("too many connections for the server")
 	// ErrTLSRequired is joined with the error of the refused step.
 	ErrTLSRequired = errors.New("the server requires TLS")
-	// ErrIsDirectory comes from every method but List and Entries, also if only the server's reply says that a file's
+	// ErrIsDirectory comes from every method but List and Entries, also if only what the server does says that a file's
 	// URL names a directory.
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
 	// ErrLine comes from Entries, which then goes on with the next line.
@@ -331,7 +331,7 @@ func (e *Error) refuse(op Command) {
 	}
 }
 
-// isDirectory makes e, a refused RETR, say that the URL names a directory.
+// isDirectory makes e, a RETR that brought nothing, say that the URL names a directory.
 func (e *Error) isDirectory() {
 	e.Err = and(errTransfer, ErrIsDirectory)
 	e.Hint = `End the URL in "/" to list it`

@@ -2,6 +2,7 @@ package ftpexec
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -86,8 +87,11 @@ type body struct {
 
 	busy sync.Mutex  // held while a call reads
 	over atomic.Bool // err is set
-	mu   sync.Mutex  // guards err against Close
-	err  error       // how the body ended: io.EOF or an *Error; nil if it has not
+
+	closing atomic.Bool                        // Close has been called before the end
+	asking  atomic.Pointer[context.CancelFunc] // ends the question of sentNothing
+	mu      sync.Mutex                         // guards err against Close
+	err     error                              // how the body ended: io.EOF or an *Error; nil if it has not
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -167,7 +171,7 @@ func (b *body) complete(advance string) {
 		b.run.learn(isLate)
 	}
 	b.fail(err)
-	if final.Code != 0 {
+	if final.Code != 0 && !errors.Is(b.err, ErrIsDirectory) {
 		b.tell(b.err.(*Error), final)
 	}
 }
@@ -199,7 +203,7 @@ func (b *body) excess() error {
 // refusal returns the error of a final reply, after it has found out whether the URL names a directory.
 func (b *body) refusal(err error) error {
 	if e, ok := err.(*Error); ok && e.perhapsDirectory {
-		b.run.enters(b.run.ctx, b.run.url, e)
+		b.run.find(b.run.ctx, b.run.url, e)
 	}
 	return err
 }
@@ -299,13 +303,46 @@ func (b *body) end(err error) {
 // fail ends the transfer and closes the connection, on which data may still be coming.
 func (b *body) fail(err error) {
 	b.conn.Abandon(err)
-	b.end(b.run.failure(step{Command: b.run.goal.op}, err).unless(b.run.ctx))
+	e := b.run.failure(step{Command: b.run.goal.op}, err).unless(b.run.ctx)
+	if b.n == 0 && b.run.goal.offset == 0 && wire.IsOneOf(e, ErrTimeout, ErrTruncated) {
+		b.sentNothing(e)
+	}
+	b.end(e)
 }
+
+// sentNothing finds out whether the URL names a directory, after a transfer that the server began and for which it sent
+// nothing. npm's ftpd says 213 4096 and 150 for a directory, and then neither sends nor says anything more. The question
+// goes over a new connection, which the next try uses. A gateway to a store without directories may enter every name: then
+// that says nothing.
+func (b *body) sentNothing(e *Error) {
+	ctx, cancel := context.WithCancel(b.run.ctx)
+	defer cancel()
+	b.asking.Store(&cancel)
+	if b.closing.Load() {
+		return
+	}
+	u := b.run.url
+	is, err := b.run.enters(ctx, u, u.Name)
+	if !is || err != nil {
+		return
+	}
+	if all, err := b.run.enters(ctx, u, u.Name+".none"); !all && err == nil {
+		e.isDirectory()
+		e.Err = errSilent
+	}
+}
+
+// errSilent means that RETR of a directory brought nothing, which is the server's way to refuse it.
+var errSilent = fmt.Errorf("the server sends nothing: %w%.0w", ErrIsDirectory, ErrRefused)
 
 // Close ends the transfer, if it is not complete. Any goroutine may call it.
 func (b *body) Close() error {
 	if !b.over.Load() && !b.leave() {
+		b.closing.Store(true)
 		b.conn.Abandon(errClosed) // makes a Read that holds the lock return
+		if cancel := b.asking.Load(); cancel != nil {
+			(*cancel)()
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -70,7 +70,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 	})
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.perhapsDirectory && ctx.Err() == nil {
-			s.enters(ctx, req.URL, e)
+			s.find(ctx, req.URL, e)
 		}
 		c.put(s)
 	}

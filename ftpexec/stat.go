@@ -261,10 +261,16 @@ func (r *run) tell(st step, reply wire.Reply) {
 	}
 }
 
-// enters makes e, a refused RETR of the file u, an [ErrIsDirectory] if CWD enters what u names.
-func (s *session) enters(ctx context.Context, u *urlparse.URL, e *Error) {
-	q := &question{url: u, asks: []Command{withArg("CWD", u.Name)}}
-	if s.ask(ctx, q, nil) == nil && q.dir {
+// enters reports whether CWD enters name in the directory of the file u.
+func (s *session) enters(ctx context.Context, u *urlparse.URL, name string) (bool, error) {
+	q := &question{url: u, asks: []Command{withArg("CWD", name)}}
+	err := s.ask(ctx, q, nil)
+	return q.dir, err
+}
+
+// find makes e, a refused RETR of the file u, an [ErrIsDirectory] if CWD enters what u names.
+func (s *session) find(ctx context.Context, u *urlparse.URL, e *Error) {
+	if is, err := s.enters(ctx, u, u.Name); is && err == nil {
 		e.isDirectory()
 	}
 }

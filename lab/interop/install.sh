@@ -110,7 +110,7 @@ if [ "$(cat "$dir/small/installed" 2>/dev/null)" != "$state" ]; then
 fi
 if ! [ -x /usr/bin/python3 ]; then install_packages python3; fi
 for tool in strace curl aria2c:aria2 chromium make parallel mkntfs:ntfs-3g mount.exfat-fuse:exfat-fuse mkfs.exfat:exfatprogs mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
-	bindfs unionfs-fuse encfs cryfs gocryptfs sshfs /usr/lib/openssh/sftp-server:openssh-sftp-server fuse-overlayfs rclone fuse2fs; do
+	bindfs unionfs-fuse encfs cryfs gocryptfs sshfs /usr/lib/openssh/sftp-server:openssh-sftp-server fuse-overlayfs rclone fuse2fs mergerfs mount.posixovl:fuse-posixovl; do
 	if ! command -v "${tool%:*}" >/dev/null; then install_packages "${tool#*:}"; fi
 done
 if [ -n "$(unlinked)" ]; then install_packages "${system[@]}"; fi

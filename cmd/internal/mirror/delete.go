@@ -51,7 +51,8 @@ type Gone struct {
 // A file that is not listed, but not proved to be gone, stays, and Delete returns an error that counts such files, after
 // it has deleted the others.
 //
-// If a reply contradicts a listing, Delete returns an error and deletes nothing, of any tree. With Excluded, Delete
+// If a reply contradicts a listing, or there is a ledger without a record, Delete returns an error and deletes nothing, of
+// any tree. With Excluded, Delete
 // also deletes the files that the filters leave out, without asking the server: they are unwanted, whether the server
 // has them or not.
 func (s *Source) Delete(ctx context.Context, d Deletion) error {
@@ -65,6 +66,10 @@ func (s *Source) Delete(ctx context.Context, d Deletion) error {
 	}
 	defer l.Close()
 	lost, left, err := s.candidates(d, l)
+	if err == nil && l.Blank() {
+		const why = "the ledger is empty, so nothing tells which files were saved here"
+		err = &localfile.Error{Path: filepath.Join(d.Root.Name(), ledger.Name), Reason: why}
+	}
 	var tooMany error
 	cleared := int(s.cleared.Load())
 	if n := len(lost) + len(left) + cleared; n > max(d.Most, cleared) {

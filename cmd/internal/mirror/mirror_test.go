@@ -117,6 +117,7 @@ func there(dir string, names []string) (n int) {
 func TestDelete(t *testing.T) {
 	s := newStand(t)
 	all := []string{"5", "a/d/6", "a/d/e/7", "a/sp ace"}
+	emptied := func(dir string) { must.Do(t, os.Truncate(filepath.Join(dir, ledger.Name), 0)) }
 	tests := []struct {
 		name    string
 		d       mirror.Deletion
@@ -129,6 +130,8 @@ func TestDelete(t *testing.T) {
 		{name: "only told", d: mirror.Deletion{Most: 4, Dry: true}, deleted: all},
 		{name: "only told, and too many", d: mirror.Deletion{Most: 1, Dry: true}, deleted: all, err: "nothing deleted: 4 files would go, more than --max-delete 1"},
 		{name: "moved", d: mirror.Deletion{Most: 4, Backup: true}, deleted: all},
+		{name: "an empty ledger", d: mirror.Deletion{Most: 9}, change: emptied, err: "nothing deleted: "},
+		{name: "an empty ledger, only told", d: mirror.Deletion{Most: 9, Dry: true}, change: emptied, err: "the ledger is empty, so nothing tells"},
 		{name: "changed here", d: mirror.Deletion{Most: 9}, deleted: all[1:], change: func(dir string) {
 			must.Do(t, os.Remove(filepath.Join(dir, "5")))
 			must.Do(t, os.WriteFile(filepath.Join(dir, "5"), []byte("contents of 5"), 0o644)) // has another time

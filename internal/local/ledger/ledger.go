@@ -278,6 +278,9 @@ func (l *Ledger) Each(f func(Record)) error {
 	return nil
 }
 
+// Blank reports whether there are ledgers, but no record in them: where no record could be written, its file stays empty.
+func (l *Ledger) Blank() bool { return len(l.files) > 0 && len(l.last) == 0 }
+
 // Refresh reads the records that any run has added to the run's own ledger since it was read.
 func (l *Ledger) Refresh() error {
 	l.mu.Lock()
