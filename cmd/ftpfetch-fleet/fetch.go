@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -187,6 +189,22 @@ func (w *worker) again(before *hand, pause time.Duration) *hand {
 	return nil
 }
 
+// writable returns an error if the worker's ledger exists and cannot be opened for writing. batch.Run would go on without
+// it, but this worker may be killed, and another machine can do the chunk. ledger may be "".
+func writable(root *os.Root, ledger string) error {
+	if ledger == "" {
+		return nil
+	}
+	f, err := root.OpenFile(ledger, os.O_WRONLY|os.O_APPEND, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return localfile.Failure(ledger, "the ledger cannot be used", err)
+	}
+	return f.Close()
+}
+
 // try fetches what is left of a chunk with a slot. The error says why files are left; it does not concern a single
 // file.
 func (w *worker) try(h *hand, c *chunk, o *outcome) error {
@@ -214,6 +232,10 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	if w.sink != nil {
 		tasks, ledger = o.toSink(ctx, tasks), ""
 		defer o.drop()
+	}
+	if err := writable(each.Root, ledger); err != nil {
+		w.line("%v", err)
+		return errLocal
 	}
 	part := localfile.WithAttempt(ctx, c.part())
 	_, err := batch.Run(part, &source{h, cancel}, tasks, &batch.Options{

@@ -193,6 +193,9 @@ func (o *outcome) missing() (n int) {
 
 func (o *outcome) event(e batch.Event) {
 	if e.Task == nil {
+		if e.Kind == download.Noted && isDisk(e.Err) { // the ledger can no longer be written; the next chunk fails
+			o.w.line("%v", e.Err)
+		}
 		return
 	}
 	o.events.Lock()
