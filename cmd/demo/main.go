@@ -101,7 +101,8 @@ func steps(server *testserver.Server) []step {
 		file: "genome.fa.gz", contents: tree()["/pub/genome.fa.gz"],
 	}, {
 		headline: "A list with a wrong digest: that file does not get its name",
-		args:     []string{"--manifest", "reads.tsv", "-d", "data"}, code: 100, says: "1 of 2 complete", then: "a digest differs",
+		args:     []string{"--manifest", "reads.tsv", "-d", "data"},
+		code:     100, says: "1 of 2 complete", then: "a digest differs",
 		file: "data/reads_1.fq", contents: "ACGT\n",
 	}, {
 		headline: "A directory with everything in it; later only what has changed",
@@ -117,9 +118,38 @@ func (s step) run(ctx context.Context, w io.Writer, dir string) error {
 		fmt.Fprintf(w, "\n%s\n\n", s.headline)
 	}
 	fmt.Fprintln(w, "   $ ftpfetch", strings.Join(s.args, " "))
-	self, err := os.Executable()
+	code, out, err := s.command(ctx, dir)
 	if err != nil {
 		return err
+	}
+	for line := range strings.Lines(out) {
+		fmt.Fprint(w, "   ", line)
+	}
+	switch {
+	case s.killed && code != 0:
+		fmt.Fprintln(w, "   Killed")
+		return nil
+	case s.then != "":
+		fmt.Fprintf(w, "   (exit code %d: %s)\n", code, s.then)
+	}
+	if s.killed || code != s.code || !strings.Contains(out, s.says) {
+		return fmt.Errorf("exit code %d, want %d and %q", code, s.code, s.says)
+	}
+	if s.file == "" {
+		return nil
+	}
+	got, err := os.ReadFile(filepath.Join(dir, s.file))
+	if err != nil || string(got) != s.contents {
+		return fmt.Errorf("%s is not as on the server (%v)", s.file, err)
+	}
+	return nil
+}
+
+// command runs the command in dir, and kills it in the middle if s says so. It returns the exit code and the output.
+func (s step) command(ctx context.Context, dir string) (code int, output string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, "", err
 	}
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
@@ -135,35 +165,19 @@ func (s step) run(ctx context.Context, w io.Writer, dir string) error {
 			}
 		}
 	}()
-	if err := command.Run(); command.ProcessState == nil {
-		return err
+	err = command.Run()
+	if command.ProcessState == nil {
+		return 0, "", err
 	}
-	for line := range strings.Lines(out.String()) {
-		fmt.Fprint(w, "   ", line)
-	}
-	code := command.ProcessState.ExitCode()
-	switch {
-	case s.killed && code != 0:
-		fmt.Fprintln(w, "   Killed")
-		return nil
-	case s.then != "":
-		fmt.Fprintf(w, "   (exit code %d: %s)\n", code, s.then)
-	}
-	if s.killed || code != s.code || !strings.Contains(out.String(), s.says) {
-		return fmt.Errorf("exit code %d, want %d and %q", code, s.code, s.says)
-	}
-	got, err := os.ReadFile(filepath.Join(dir, s.file))
-	if s.file != "" && (err != nil || string(got) != s.contents) {
-		return fmt.Errorf("%s is not as on the server (%v)", s.file, err)
-	}
-	return nil
+	return command.ProcessState.ExitCode(), out.String(), nil
 }
 
 // claimed reports whether a journal in dir claims any bytes.
 func claimed(dir string) bool {
 	journals, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, name := range journals {
-		if text, _ := os.ReadFile(name); bytes.Contains(text, []byte(`"done":[[`)) {
+		text, _ := os.ReadFile(name)
+		if bytes.Contains(text, []byte(`"done":[[`)) {
 			return true
 		}
 	}

@@ -42,12 +42,14 @@ type Options struct {
 	// server refuses a connection because it has too many, Run uses fewer.
 	Jobs, PerHost int
 	// Ledger is the name of a file under Each.Root in which Run records the verified files, or "". It must begin with
-	// ".ftpfetch-ledger". Run reads all files with such names.
+	// ".ftpfetch-ledger". Run reads all files with such names. If it cannot write its own, it warns once and goes on
+	// without it.
 	Ledger string
 	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run refuses the
-	// fields Size and Sum, which each Item has, and Events and Commit, in whose place Options.Events tells of all files. If no file is waiting, the connections that are free help
-	// with the files under way, until each has its Segments or PerHost is reached; Jobs does not limit them. A file with
-	// several URLs is then fetched from several servers at once.
+	// fields Size and Sum, which each Item has, and Events and Commit, in whose place Options.Events tells of all files.
+	//
+	// If no file is waiting, the connections that are free help with the files under way, until each has its Segments or
+	// PerHost is reached; Jobs does not limit them. A file with several URLs is then fetched from several servers at once.
 	Each download.Options
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means
 	// no limit. The time in the queue does not count. If a file returns to the queue because the server is full, its
@@ -126,8 +128,8 @@ type Totals struct {
 
 // Run retrieves all tasks. options may be nil. It returns when all have ended, or soon after ctx has ended. The error
 // is nil only if every file is complete and every directory was listed whole; Options.Events reports each failure. The
-// error is [download.ErrLocal] if the ledger cannot be used, and then nothing was retrieved, or if another program
-// renamed or removed a directory while Run saved files in it. Run reads only some thousands of tasks ahead, so there
+// error is [download.ErrLocal] if the ledger of another run cannot be read, and then nothing was retrieved, or if another
+// program renamed or removed a directory while Run saved files in it. Run reads only some thousands of tasks ahead, so there
 // may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first. The second fails if it has another URL, or a size or

@@ -39,7 +39,7 @@ const (
 )
 
 // outside matches the files that are not part of the product.
-var outside = regexp.MustCompile(`^internal/(testkit|throwaway)|proxytest|^cmd/(demo|ftpfetch-)|_test\.go$`)
+var outside = regexp.MustCompile(`^internal/throwaway|proxytest|^cmd/ftpfetch-|_test\.go$`)
 
 // TestShape checks that the product has no such places.
 func TestShape(t *testing.T) {

@@ -55,7 +55,8 @@ func (s *Screen) show(c byte) {
 	case c == 0x1b:
 		s.escape = "\x1b"
 	case s.escape != "":
-		if s.escape += string(c); c >= 'A' && c <= 'z' && c != '[' {
+		s.escape += string(c)
+		if c >= 'A' && c <= 'z' && c != '[' {
 			s.control(s.escape)
 			s.escape = ""
 		}
@@ -75,17 +76,19 @@ func (s *Screen) show(c byte) {
 }
 
 func (s *Screen) down() {
-	if s.row++; s.row == len(s.rows) {
+	s.row++
+	if s.row == len(s.rows) {
 		s.rows = append(s.rows, "")
 	}
 }
 
 // control moves the cursor up, or clears the screen below it.
 func (s *Screen) control(sequence string) {
-	var n int
-	if _, err := fmt.Sscanf(sequence, "\x1b[%dA", &n); err == nil {
+	if sequence != "\x1b[J" {
+		var n int
+		_, _ = fmt.Sscanf(sequence, "\x1b[%dA", &n)
 		s.row = max(0, s.row-n)
-	} else if sequence == "\x1b[J" {
+	} else {
 		s.rows = append(s.rows[:s.row], s.rows[s.row][:min(s.column, len(s.rows[s.row]))])
 	}
 }
