@@ -328,12 +328,12 @@ func (b *body) sentNothing(e *Error) {
 	}
 	if all, err := b.run.enters(ctx, u, u.Name+".none"); !all && err == nil {
 		e.isDirectory()
-		e.Err = errSilent
+		e.Err = errSendsNothing
 	}
 }
 
-// errSilent means that RETR of a directory brought nothing, which is the server's way to refuse it.
-var errSilent = fmt.Errorf("the server sends nothing: %w%.0w", ErrIsDirectory, ErrRefused)
+// errSendsNothing means that RETR of a directory brought nothing, which is the server's way to refuse it.
+var errSendsNothing = fmt.Errorf("the server sends nothing: %w%.0w", ErrIsDirectory, ErrRefused)
 
 // Close ends the transfer, if it is not complete. Any goroutine may call it.
 func (b *body) Close() error {

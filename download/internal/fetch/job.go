@@ -105,18 +105,16 @@ type Job struct {
 	// Further asks for one more connection, and returns the URL to use it for: that of the job or another one of the
 	// same file; nil means that there is none to be had now. If it is nil, there is no limit. Freed says that such a
 	// connection is not used any more; the error says why it failed, or is nil.
-	Further  func() *urlparse.URL
-	Freed    func(*urlparse.URL, error)
-	Wanted   func() bool              // reports whether another file waits for a connection that this one could free
-	Follows  func() bool              // reports whether another file of the server follows: see ftpexec.Request.More
-	Arrived  func()                   // all bytes have arrived, and the rest does not need the server
-	Compared func(Result, told) error // the digest of a target that stays was compared
-	Commit   func(Result, told) error // see download.Options
-	Tell     func(Event)              // calls do not overlap
+	Further func() *urlparse.URL
+	Freed   func(*urlparse.URL, error)
+	Wanted  func() bool // reports whether another file waits for a connection that this one could free
+	Follows func() bool // reports whether another file of the server follows: see ftpexec.Request.More
+	Arrived func()      // all bytes have arrived, and the rest does not need the server
+	// In these two, told is the server's time if the disk has made another of it, or zero.
+	Compared func(r Result, told time.Time) error // the digest of a target that stays was compared
+	Commit   func(r Result, told time.Time) error // see download.Options
+	Tell     func(Event)                          // calls do not overlap
 }
-
-// told is the server's time of a file whose disk has made another time of it, or zero.
-type told = time.Time
 
 // progressInterval is the time between two Progress events, and checkpointInterval the time between two journals.
 const progressInterval = 100 * time.Millisecond

@@ -341,12 +341,12 @@ func (j *job) computed(ctx context.Context) (*check, error) {
 	return nil, nil
 }
 
-// patience is how long a digest may take before the user is told what the run waits for.
-const patience = 3 * time.Second
+// noticeAfter is how long a digest may take before the user is told what the run waits for.
+const noticeAfter = 3 * time.Second
 
 // ofServer returns the digest that the server computes.
 func (j *job) ofServer(ctx context.Context, a string) (digest.Sum, error) {
-	late := time.AfterFunc(patience, func() { j.note("waiting for the server to compute the " + a + " digest") })
+	late := time.AfterFunc(noticeAfter, func() { j.note("waiting for the server to compute the " + a + " digest") })
 	defer late.Stop()
 	var d []byte
 	err := j.retry.Do(ctx, func() (err error) {
