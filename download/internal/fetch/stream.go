@@ -99,7 +99,11 @@ func (s *stream) piece(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(b, s.lap) { // another connection may start at the right byte
+	if !bytes.Equal(b, s.lap) { // another connection may start at the right byte, so this one is not used again
+		resp.Body.Close()
+		if src, ok := s.Source.(interface{ CloseIdleConnections() }); ok {
+			src.CloseIdleConnections()
+		}
 		return &retry.Known{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
 	err = s.out.copy(resp.Body)
