@@ -42,6 +42,48 @@ type Source interface {
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
+// FullSource is a Source with which [Run] needs fewer round trips and logins. An [*ftpexec.Client] is one. A type that
+// wraps a Client should have all these methods, or else Run does without them.
+type FullSource interface {
+	Source
+	// EntriesEarly is [ftpexec.Client.EntriesEarly]: Run fetches files before a large listing is whole.
+	EntriesEarly(
+		ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry), login func(dir string),
+	) iter.Seq2[ftpexec.Entry, error]
+	// StatAll is [ftpexec.Client.StatAll]: Run asks for the times of many files at once.
+	StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	// CloseIdleConnections makes room on a server that is full.
+	CloseIdleConnections()
+}
+
+// full returns src, or a FullSource that does without what src lacks.
+func full(src Source) FullSource {
+	if full, ok := src.(FullSource); ok {
+		return full
+	}
+	return plain{src}
+}
+
+// plain is a Source without the further methods of a FullSource.
+type plain struct{ Source }
+
+func (p plain) EntriesEarly(
+	ctx context.Context, u *urlparse.URL, _ func(ftpexec.Entry), _ func(dir string),
+) iter.Seq2[ftpexec.Entry, error] {
+	return p.Entries(ctx, u)
+}
+
+// StatAll yields nothing: then the fetch of each file asks for its time.
+func (plain) StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	return func(func(ftpexec.Entry, error) bool) {}
+}
+
+func (p plain) CloseIdleConnections() {
+	if c, ok := p.Source.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
 // Callers distinguish these causes with errors.Is. ErrLocal matches every failure on the local side.
 var (
 	ErrLocal      = localfile.ErrLocal

@@ -22,7 +22,7 @@ import (
 // fetch is one URL whose file is being fetched: to a file (type file), or to a writer (type stream).
 type fetch struct {
 	Options
-	src    Source
+	src    FullSource
 	url    *urlparse.URL
 	key    string // of url, for journals
 	caller caller
@@ -114,7 +114,7 @@ const checkpointInterval = time.Second
 // connection.
 func newFetch(src Source, u *urlparse.URL, o Options, c caller, crowds bool) *fetch {
 	f := &fetch{
-		Options: o, src: src, url: u, key: u.Key(), caller: c, quiet: func() {},
+		Options: o, src: full(src), url: u, key: u.Key(), caller: c, quiet: func() {},
 		listed: decide.Unknown, lists: new(sums.Cache),
 	}
 	f.checkpoint = cmp.Or(f.checkpoint, checkpointInterval)

@@ -136,10 +136,10 @@ func (b *engine) claimPath(j *job) bool {
 	mine := claims.Claim{Who: who, What: b.paths.Hash(facts)}
 	first, clash := b.paths.Add(settled.Path, mine)
 	switch {
-	case clash == "":
+	case clash == claims.None:
 		return true
 	case clash != claims.Same || first.Who != mine.Who || facts != "" && first.What != mine.What:
-		reason := fmt.Sprintf("its path "+clash, "an earlier one of this run")
+		reason := "its path " + clash.With("an earlier one of this run")
 		b.reject(&settled, false, &localfile.Error{Path: settled.Path, Reason: reason, Err: localfile.ErrTaken})
 	}
 	return false

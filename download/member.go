@@ -21,7 +21,7 @@ import (
 // file saves a file, unless its target may stay.
 func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
-	if b.teller != nil {
+	if b.Info != nil {
 		return b.ask(ctx, t)
 	}
 	if b.Dry {
@@ -198,19 +198,13 @@ func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 		ftpexec.ErrChanged)
 }
 
-// teller is a Source that wants the entries of files, not the files. Run calls Tell with each entry from the listings,
-// or asks the server for entries that the listings lack.
-type teller interface {
-	Tell(u *urlparse.URL, e ftpexec.Entry)
-}
-
 func (b *engine) tells(j *job, e ftpexec.Entry) {
 	j.in.withSurvey(func(h *survey) { h.wanted++ })
 	b.count(func(c *counts) { c.file(e.Size); c.Complete++ })
 	b.telling.Lock()
 	defer b.telling.Unlock()
 	j.settle()
-	b.teller.Tell(j.url(), e)
+	b.Info(j.url(), e)
 }
 
 func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
@@ -227,7 +221,7 @@ func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdi
 	}
 	if err == nil {
 		b.telling.Lock()
-		b.teller.Tell(j.url(), e)
+		b.Info(j.url(), e)
 		b.telling.Unlock()
 	}
 	return b.end(ctx, j, Result{}, err, verdict(err))

@@ -56,6 +56,12 @@ type RunOptions struct {
 	// Dry makes Run find out what it would do with each file, and report that in the Plan of the file's last event. Run
 	// fetches nothing and does not change the disk. Without a Root, Run assumes an empty directory.
 	Dry bool
+	// Info, if not nil, is called for each file in place of fetching it, with the Entry from a listing or else from the
+	// server. Then Run saves nothing. Its calls do not overlap, nor do they with those of Events.
+	Info func(u *urlparse.URL, e ftpexec.Entry)
+	// LeftOut, if not nil, returns how many files the Source has left out of its listings. If there are any, a tree of
+	// which no file is fetched is no error.
+	LeftOut func() int64
 	// Report, if not nil, is a file that the caller writes while Run works, which no task may replace.
 	Report fs.FileInfo
 	// MakeWay, if not nil, is called for a file of a tree where the server has a directory now, or the reverse. It removes
@@ -129,11 +135,8 @@ type Totals struct {
 // those that ignore the case of letters do, the second fails too. To find such files, Run takes some fifty bytes of
 // memory for each file, unless the only task is a tree.
 //
-// If src has a method Tell(*urlparse.URL, ftpexec.Entry), Run calls it for each file in place of fetching, and saves nothing.
-// If src has LeftOut() int64, src itself reports how many files it leaves out of its listings. If src has the method
-// StatAll of [*ftpexec.Client], Run saves round trips with it. If src has CloseIdleConnections, Run calls it to make room
-// on servers that are full. A Client's MaxIdle should be PerHost, or else Jobs, or else 64; if it is less, Run logs in more
-// often. Idle connections stay open after Run; see [ftpexec.Client.CloseIdleConnections].
+// Run saves round trips with a [FullSource]. A Client's MaxIdle should be PerHost, or else Jobs, or else 64; if it is less,
+// Run logs in more often. Idle connections stay open after Run; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOptions) (Totals, error) {
 	var o RunOptions
 	if options != nil {
@@ -199,7 +202,7 @@ func (b *engine) outcome(ctx context.Context) error {
 // newEngine returns the state of a run before it begins. Some directories stay open for the next file.
 func newEngine(ctx context.Context, src Source, o RunOptions) *engine {
 	b := &engine{
-		RunOptions: o, src: src, root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		RunOptions: o, src: full(src), root: o.Each.Root, idle: make(map[string]glob.Guesses),
 		cleared:   make(map[string]bool),
 		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
 		group: &partfile.Group{
@@ -207,7 +210,6 @@ func newEngine(ctx context.Context, src Source, o RunOptions) *engine {
 		},
 	}
 	b.group.Dirs.Keep = 16
-	b.teller, _ = src.(teller)
 	return b
 }
 
@@ -238,8 +240,7 @@ var errNoRoot = fmt.Errorf(
 // engine is the state of a run.
 type engine struct {
 	RunOptions
-	src     Source
-	teller  teller // if not nil, nothing is retrieved
+	src     FullSource
 	root    *os.Root
 	group   *partfile.Group
 	lists   sums.Cache
@@ -340,13 +341,6 @@ func (b *engine) ended(e Event) {
 	b.tell(e)
 }
 
-// closeIdle closes the idle connections of src, if it has any.
-func closeIdle(src Source) {
-	if src, ok := src.(interface{ CloseIdleConnections() }); ok {
-		src.CloseIdleConnections()
-	}
-}
-
 // freeFiles reports whether err means that this process has too many open files, so that fewer jobs may help. A job that
 // runs alone gets two more tries, because freeFiles frees some: it closes idle connections, and collects the garbage to
 // close the pipes left by splice(2).
@@ -359,7 +353,7 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 	if alone {
 		t.Value.short++
 	}
-	closeIdle(b.src)
+	b.src.CloseIdleConnections()
 	runtime.GC()
 	return true
 }
@@ -383,7 +377,7 @@ func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == ftpexec.StageConnect && ftpexec.Retryable(err) &&
 		t.MayBeFull(times)
 	if crowded { // those of other logins too, which this task cannot use
-		closeIdle(b.src)
+		b.src.CloseIdleConnections()
 	}
 	return crowded
 }

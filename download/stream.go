@@ -100,7 +100,7 @@ func (s *stream) piece(ctx context.Context) error {
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may start at the right byte, so this one is not used again
 		resp.Body.Close()
-		closeIdle(s.src)
+		s.src.CloseIdleConnections()
 		return &retry.Known{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
 	err = s.out.copy(resp.Body)

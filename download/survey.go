@@ -133,15 +133,13 @@ func (h *survey) unread(t *Tree) string {
 // surveys reports what the user may not expect of each tree: that no file is fetched, and which directories Depth
 // excludes.
 func (b *engine) surveys(ctx context.Context) {
-	// A Source with LeftOut leaves entries out of its listings and reports that itself.
-	source, leaves := b.src.(interface{ LeftOut() int64 })
 	reported := ctx.Err() != nil
 	for _, j := range b.trees {
 		h := j.dir.survey
 		err := b.wanting(h, j.Tree)
 		reported = reported || h.lost || err != nil
 		switch {
-		case ctx.Err() != nil, h.wanted == 0 && leaves && source.LeftOut() > 0:
+		case ctx.Err() != nil, h.wanted == 0 && b.LeftOut != nil && b.LeftOut() > 0:
 		case err != nil:
 			b.reject(j, false, err)
 		default:

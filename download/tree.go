@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io/fs"
-	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -170,7 +169,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error,
 func (b *engine) create(ctx context.Context, j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
 	some := pattern != "" || len(j.Tree.Accept) > 0
-	if b.teller != nil || some && j.Path != "" {
+	if b.Info != nil || some && j.Path != "" {
 		return nil
 	}
 	if b.root == nil && !b.Dry {
@@ -209,13 +208,7 @@ type contents struct {
 	shows   uint64          // a hash of all entries, independent of their order
 }
 
-// earlyLister is a Source that passes on the entries of a listing before it is complete, as an [*ftpexec.Client] does.
-type earlyLister interface {
-	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
-		login func(string)) iter.Seq2[ftpexec.Entry, error]
-}
-
-// early has the callbacks for an earlyLister.
+// early has the callbacks for EntriesEarly.
 type early struct {
 	entry func(ftpexec.Entry)
 	login func(dir string)
@@ -224,18 +217,12 @@ type early struct {
 // entries lists a directory, and retries as a download does. ahead has the files that are already queued.
 func (b *engine) entries(ctx context.Context, u *urlparse.URL, o early,
 	ahead map[uint64]bool) (c contents, err error) {
-	entries := b.src.Entries
-	if src, ok := b.src.(earlyLister); ok {
-		entries = func(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
-			return src.EntriesEarly(ctx, u, o.entry, o.login)
-		}
-	}
 	err = b.again(ctx, func() error {
 		c = contents{}
 		for key := range ahead {
 			ahead[key] = true
 		}
-		for e, err := range entries(ctx, u) {
+		for e, err := range b.src.EntriesEarly(ctx, u, o.entry, o.login) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
 				return context.Cause(ctx)
@@ -291,13 +278,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 			urls = append(urls, j.url().Child(localfile.Segment(e.Name), ""))
 		}
 	}
-	src, ok := b.src.(interface {
-		StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	})
-	if !ok {
-		return
-	}
-	for info, err := range src.StatAll(ctx, urls) { // one result for each URL
+	for info, err := range b.src.StatAll(ctx, urls) { // one result for each URL
 		if e := asked[0]; err == nil && info.Size == e.Size {
 			e.ModTime = info.ModTime
 			e.Precision = time.Second
@@ -324,7 +305,7 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 			continue
 		}
 		next := j.file(e)
-		if b.teller != nil && next.listed >= 0 && e.Mode == 0 {
+		if b.Info != nil && next.listed >= 0 && e.Mode == 0 {
 			b.tells(next, e)
 		} else if err := b.usable(j, e, taken); err != nil {
 			b.refuse(next, e, err)

@@ -145,7 +145,7 @@ func (s shown) Entries(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, 
 // TestAhead lists a directory twice, as a run does that lacks open files after the first listing. Each time entries
 // must omit a file that is already queued, but not a second entry of its name.
 func TestAhead(t *testing.T) {
-	b := &engine{src: shown{names: []string{"a", "b", "a"}}}
+	b := &engine{src: full(shown{names: []string{"a", "b", "a"}})}
 	ahead := map[uint64]bool{keyOf(ftpexec.Entry{Name: "a"}): true}
 	for range 2 {
 		if c, err := b.entries(t.Context(), nil, early{}, ahead); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].Name != "b" || c.entries[1].Name != "a" {

@@ -199,7 +199,7 @@ const many = 1000
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 	j := t.Value
 	o := early{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.teller != nil {
+	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.Info != nil {
 		return o
 	}
 	if j.dir.ahead == nil {

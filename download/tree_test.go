@@ -246,20 +246,9 @@ func TestTreeCancelledWithin(t *testing.T) {
 	}
 }
 
-// told is a Source that collects the entries that Tell gets.
-type told struct {
-	*ftpexec.Client
-	all []ftpexec.Entry
-}
-
-func (s *told) Tell(u *urlparse.URL, e ftpexec.Entry) {
-	e.URL = u
-	s.all = append(s.all, e)
-}
-
-// TestTreeTold checks that a Source with Tell gets the entry of each file from the listing, or else from the server,
+// TestTreeInfo checks that RunOptions.Info gets the entry of each file from the listing, or else from the server,
 // and that no file is fetched.
-func TestTreeTold(t *testing.T) {
+func TestTreeInfo(t *testing.T) {
 	exact, day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for verb, want := range map[string]struct {
 		line  string
@@ -271,13 +260,17 @@ func TestTreeTold(t *testing.T) {
 		"NLST": {"x.part", ftpexec.Entry{ModTime: exact, Precision: time.Second}, []string{"NLST", "SIZE x.part", "MDTM x.part"}},
 	} {
 		s, srv := scripted(t, shelf{verb: verb, listings: map[string]string{"/": lines(want.line)}, files: map[string]string{"/x.part": "abc"}})
-		src := &told{Client: &s.client}
-		totals, err := download.Run(t.Context(), src, slices.Values([]download.Task{treeOf(t, srv.URL("/"), download.Tree{})}), &s.options)
-		s.client.CloseIdleConnections()
-		if err != nil || totals.Complete != 1 || len(src.all) != 1 {
-			t.Fatalf("%s: %+v, %v, %+v", verb, totals, err, src.all)
+		var all []ftpexec.Entry
+		s.options.Info = func(u *urlparse.URL, e ftpexec.Entry) {
+			e.URL = u
+			all = append(all, e)
 		}
-		if e := src.all[0]; e.Size != 3 || !e.ModTime.Equal(want.told.ModTime) || e.Precision != want.told.Precision || e.Local != want.told.Local || e.URL.Name != "x.part" {
+		totals, err := download.Run(t.Context(), &s.client, slices.Values([]download.Task{treeOf(t, srv.URL("/"), download.Tree{})}), &s.options)
+		s.client.CloseIdleConnections()
+		if err != nil || totals.Complete != 1 || len(all) != 1 {
+			t.Fatalf("%s: %+v, %v, %+v", verb, totals, err, all)
+		}
+		if e := all[0]; e.Size != 3 || !e.ModTime.Equal(want.told.ModTime) || e.Precision != want.told.Precision || e.Local != want.told.Local || e.URL.Name != "x.part" {
 			t.Errorf("%s: %+v, want %+v", verb, e, want.told)
 		}
 		asks := []string{"SIZE", "MDTM", "RETR", verb}
@@ -289,9 +282,9 @@ func TestTreeTold(t *testing.T) {
 	}
 }
 
-// TestTellsOfNoneInTime checks that a file fails if the server does not report on it within Options.Timeout, even if
+// TestInfoOfNoneInTime checks that a file fails if the server does not report on it within Options.Timeout, even if
 // nothing is fetched.
-func TestTellsOfNoneInTime(t *testing.T) {
+func TestInfoOfNoneInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := ftptest.NewNetwork()
 		srv := network.NewScript(t, testserver.Honest("contents"), testserver.On("SIZE", silence))
@@ -301,7 +294,8 @@ func TestTellsOfNoneInTime(t *testing.T) {
 				failed = e.Err
 			}
 		}}
-		src := &told{Client: &ftpexec.Client{Dial: network.Dial}}
+		o.Info = func(*urlparse.URL, ftpexec.Entry) { t.Error("there is an entry") }
+		src := &ftpexec.Client{Dial: network.Dial}
 		totals, _ := download.Run(t.Context(), src, slices.Values([]download.Task{fileOf(parse(t, srv.URL("/d/f")), "f")}), &o)
 		if !errors.Is(failed, context.DeadlineExceeded) || totals.Failed != 1 {
 			t.Errorf("got %v, %+v", failed, totals)

@@ -90,19 +90,17 @@ func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
 	return files, octets, errs
 }
 
-// conflict returns the error of an item whose path clashes with that of an earlier line. clash is the clash that
-// claims.Paths.Add returned, or "".
-func (o *Options) conflict(item Item, clash string, line int32) error {
-	if clash == "" {
+// conflict returns the error of an item whose path clashes with that of an earlier line, or nil.
+func (o *Options) conflict(item Item, clash claims.Clash, line int32) error {
+	if clash == claims.None {
 		return nil
 	}
 	hint := ""
 	if !o.KeepDirs && item.Path == item.URLs[0].Name {
 		hint = " (Options.KeepDirs saves each file under the directories of its URL)"
 	}
-	other := fmt.Sprint("line ", line)
-	return inLine(item.Line,
-		fmt.Errorf("the path %s "+clash+": write another path"+hint, item.Path, other))
+	how := clash.With(fmt.Sprint("line ", line))
+	return inLine(item.Line, fmt.Errorf("the path %s %s: write another path%s", item.Path, how, hint))
 }
 
 // plus adds a size to a sum. It returns -1 if either is unknown or the sum overflows.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"example.com/ftpfetch/cmd/internal/cli/config"
-	"example.com/ftpfetch/cmd/internal/mirror"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
@@ -28,10 +28,12 @@ var charsets = map[string]*charmap.Charmap{
 // charset is a source whose server names files in another character set. On this side, also in URLs, names are in
 // UTF-8; the names sent and received are in the server's character set. A nil charset changes nothing.
 type charset struct {
-	mirror.Client
+	download.FullSource
 	name string
 	*charmap.Charmap
 }
+
+var _ download.FullSource = (*charset)(nil)
 
 // text returns a name of the server in UTF-8.
 func (c *charset) text(octets string) string {
@@ -137,24 +139,24 @@ func (c *charset) entries(all entries) entries {
 func (c *charset) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	sent := *req
 	sent.URL = c.sent(req.URL)
-	return c.Client.Do(ctx, &sent)
+	return c.FullSource.Do(ctx, &sent)
 }
 
 func (c *charset) Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
-	e, err := c.Client.Stat(ctx, c.sent(u))
+	e, err := c.FullSource.Stat(ctx, c.sent(u))
 	return c.entry(e), err
 }
 
 func (c *charset) Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error) {
-	return c.Client.Hash(ctx, c.sent(u), algorithm)
+	return c.FullSource.Hash(ctx, c.sent(u), algorithm)
 }
 
 func (c *charset) List(ctx context.Context, u *urlparse.URL) entries {
-	return c.entries(c.Client.List(ctx, c.sent(u)))
+	return c.entries(c.FullSource.List(ctx, c.sent(u)))
 }
 
 func (c *charset) Entries(ctx context.Context, u *urlparse.URL) entries {
-	return c.entries(c.Client.Entries(ctx, c.sent(u)))
+	return c.entries(c.FullSource.Entries(ctx, c.sent(u)))
 }
 
 func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
@@ -165,7 +167,7 @@ func (c *charset) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(
 	if told := login; told != nil {
 		login = func(dir string) { told(c.text(dir)) }
 	}
-	return c.entries(c.Client.EntriesEarly(ctx, c.sent(u), entry, login))
+	return c.entries(c.FullSource.EntriesEarly(ctx, c.sent(u), entry, login))
 }
 
 func (c *charset) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
@@ -173,5 +175,5 @@ func (c *charset) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
 	for i, u := range urls {
 		sent[i] = c.sent(u)
 	}
-	return c.entries(c.Client.StatAll(ctx, sent))
+	return c.entries(c.FullSource.StatAll(ctx, sent))
 }

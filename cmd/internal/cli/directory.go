@@ -24,7 +24,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 		d := directory{run: r, u: u, out: out, terminal: terminal, sort: "none", told: true}
 		entries := r.source.List
 		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" means NLST
-			entries = (&mirror.Source{Client: r.source, Dates: true}).Entries
+			entries = (&mirror.Source{FullSource: r.source, Dates: true}).Entries
 			d.sort = cmp.Or(r.Sort, "name")
 			d.told = false
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/printable"
@@ -100,18 +99,16 @@ func (r *run) infoLine(u *urlparse.URL, e ftpexec.Entry) []byte {
 	return printable.JSON(x)
 }
 
-// teller is the source for -I with -r or --glob. It only prints what listings tell about the files of trees, and their
-// total.
-type teller struct {
-	*mirror.Source
+// infos prints what -I with -r or --glob finds out about the files of trees, and their total.
+type infos struct {
 	run            *run
 	files, unknown int64 // files; files whose size is unknown or would overflow the sum
 	octets         int64
 	all            []ftpexec.Entry // kept for sorting
 }
 
-// Tell handles what is told about a file.
-func (i *teller) Tell(u *urlparse.URL, e ftpexec.Entry) {
+// add handles a file.
+func (i *infos) add(u *urlparse.URL, e ftpexec.Entry) {
 	i.files++
 	if e.Size < 0 || e.Size > math.MaxInt64-i.octets {
 		i.unknown++
@@ -137,7 +134,7 @@ type total struct {
 }
 
 // end prints the kept entries in order, and the total. whole says that all trees were listed.
-func (i *teller) end(ctx context.Context, whole bool) {
+func (i *infos) end(ctx context.Context, whole bool) {
 	r := i.run
 	slices.SortStableFunc(i.all, func(a, b ftpexec.Entry) int { return compare(r.Sort, a, b) })
 	if r.Reverse {

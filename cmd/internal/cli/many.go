@@ -68,14 +68,14 @@ func (r *run) round(ctx context.Context) {
 	if r.MaxAge > 0 {
 		filter.NewerThan = time.Now().Add(-r.MaxAge)
 	}
-	tree := &mirror.Source{Client: r.source, Filter: filter, Dates: r.Info}
+	tree := &mirror.Source{FullSource: r.source, Filter: filter, Dates: r.Info}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)
 		tasks = slices.Values(tree.Trees)
 	}
-	tell := &teller{Source: tree, run: r}
-	totals, err := r.engine(ctx, r.from(tree, tell), tasks, r.options(ctx, tree))
+	found := &infos{run: r}
+	totals, err := r.engine(ctx, r.from(tree), tasks, r.options(ctx, tree, found))
 	switch {
 	case ctx.Err() != nil:
 		r.interrupted(ctx)
@@ -89,7 +89,7 @@ func (r *run) round(ctx context.Context) {
 	}
 	if r.Info {
 		r.shown.Stop()
-		tell.end(ctx, err == nil)
+		found.end(ctx, err == nil)
 		return
 	}
 	totals.Files += r.untried
@@ -112,7 +112,7 @@ func withoutSum(o download.Options) download.Options {
 }
 
 // options returns the options of a batch of many files.
-func (r *run) options(ctx context.Context, tree *mirror.Source) *download.RunOptions {
+func (r *run) options(ctx context.Context, tree *mirror.Source, found *infos) *download.RunOptions {
 	o := &download.RunOptions{
 		Jobs:    r.Jobs,
 		PerHost: r.PerHost,
@@ -122,6 +122,12 @@ func (r *run) options(ctx context.Context, tree *mirror.Source) *download.RunOpt
 		Dry:     r.DryRun,
 		Report:  r.report.Info(),
 		Events:  func(e download.Event) { r.event(ctx, e) },
+	}
+	if r.Info {
+		o.Info = found.add
+	}
+	if r.from(tree) == tree {
+		o.LeftOut = tree.LeftOut
 	}
 	if r.Delete && !r.Info {
 		o.Finish = func(err error) {
@@ -149,12 +155,9 @@ func (r *run) ledger() string {
 	return ".ftpfetch-ledger"
 }
 
-// from returns the source of many files. tree and tell, if they are not nil, see the listings first.
-func (r *run) from(tree *mirror.Source, tell *teller) mirror.Client {
-	switch {
-	case r.Info:
-		return tell
-	case r.Delete, tree.Filter != (mirror.Filter{}):
+// from returns the source of many files: tree if it has to see the listings first.
+func (r *run) from(tree *mirror.Source) download.FullSource {
+	if r.Info || r.Delete || tree.Filter != (mirror.Filter{}) {
 		return tree
 	}
 	return r.source

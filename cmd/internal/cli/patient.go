@@ -5,16 +5,18 @@ import (
 	"errors"
 	"iter"
 
-	"example.com/ftpfetch/cmd/internal/mirror"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
 
 // patient is a source that asks the person at the terminal again after a wrong password.
 type patient struct {
-	mirror.Client
+	download.FullSource
 	logins *logins
 }
+
+var _ download.FullSource = patient{}
 
 // mostAsked is how many times a person may answer.
 const mostAsked = 3
@@ -57,7 +59,7 @@ type entries = iter.Seq2[ftpexec.Entry, error]
 
 func (p patient) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Response, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
-		resp, err = p.Client.Do(ctx, req)
+		resp, err = p.FullSource.Do(ctx, req)
 		return err
 	})
 	return resp, err
@@ -65,7 +67,7 @@ func (p patient) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Re
 
 func (p patient) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
-		e, err = p.Client.Stat(ctx, u)
+		e, err = p.FullSource.Stat(ctx, u)
 		return err
 	})
 	return e, err
@@ -73,29 +75,29 @@ func (p patient) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, er
 
 func (p patient) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (sum []byte, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
-		sum, err = p.Client.Hash(ctx, u, algorithm)
+		sum, err = p.FullSource.Hash(ctx, u, algorithm)
 		return err
 	})
 	return sum, err
 }
 
 func (p patient) List(ctx context.Context, u *urlparse.URL) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Client.List(ctx, u) })
+	return p.each(ctx, func(ctx context.Context) entries { return p.FullSource.List(ctx, u) })
 }
 
 func (p patient) Entries(ctx context.Context, u *urlparse.URL) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Client.Entries(ctx, u) })
+	return p.each(ctx, func(ctx context.Context) entries { return p.FullSource.Entries(ctx, u) })
 }
 
 func (p patient) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
 	login func(string)) entries {
 	return p.each(ctx, func(ctx context.Context) entries {
-		return p.Client.EntriesEarly(ctx, u, entry, login)
+		return p.FullSource.EntriesEarly(ctx, u, entry, login)
 	})
 }
 
 func (p patient) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
-	return p.each(ctx, func(ctx context.Context) entries { return p.Client.StatAll(ctx, urls) })
+	return p.each(ctx, func(ctx context.Context) entries { return p.FullSource.StatAll(ctx, urls) })
 }
 
 // answer is what a person has answered, and to which question; see [logins.supply].

@@ -19,7 +19,6 @@ import (
 	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/cmd/internal/cli/show"
-	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/retry"
@@ -151,10 +150,10 @@ type run struct {
 	print   *show.Printer
 	exit    chan int // receives the exit code, at most once each from the run, the end of its context and --max-time
 	logins  *logins
-	via     *proxy.Proxy  // the proxy that --proxy or a variable names, or nil
-	source  mirror.Client // where files and listings come from
-	charset *charset      // the charset of names on servers; nil: names are not converted
-	slots   []string      // the directory of the slots of shared connections, if any
+	via     *proxy.Proxy        // the proxy that --proxy or a variable names, or nil
+	source  download.FullSource // where files and listings come from
+	charset *charset            // the charset of names on servers; nil: names are not converted
+	slots   []string            // the directory of the slots of shared connections, if any
 
 	lists     []*list
 	made      []string // directories that open made for -d, the innermost first

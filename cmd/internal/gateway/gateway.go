@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/urlparse"
@@ -52,6 +53,8 @@ type Source struct {
 	noticed sync.Once
 	sizes   sizes
 }
+
+var _ download.FullSource = (*Source)(nil)
 
 // New returns a Source for an HTTP proxy. forward connects to the proxy; nil means a net.Dialer.
 func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {

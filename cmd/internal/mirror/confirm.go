@@ -135,7 +135,7 @@ func (q *inquiry) again(ctx context.Context, place []missing, names map[string]b
 		return "", nil, nil, localfile.Failure(place[0].local(), "cannot be listed", err)
 	}
 	heard := func(dir string) { login = dir }
-	for e, err := range q.Client.EntriesEarly(ctx, in, nil, heard) {
+	for e, err := range q.FullSource.EntriesEarly(ctx, in, nil, heard) {
 		if err != nil {
 			return "", nil, nil, err
 		}

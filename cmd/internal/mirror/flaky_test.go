@@ -136,7 +136,7 @@ func mirrorFlaky(t *testing.T, seed uint64) (whole int) {
 		defer client.CloseIdleConnections()
 		u := must.Get(urlparse.Parse(s.URL("/%2Ft/")))(t)
 		task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{}}
-		source := &mirror.Source{Client: client, Trees: []download.Task{task}}
+		source := &mirror.Source{FullSource: client, Trees: []download.Task{task}}
 		o := download.RunOptions{Jobs: 1 + int(seed%4), Ledger: ledger.Name, Each: download.Options{Root: root, Existing: download.Newer, Retries: -1}}
 		if _, err = download.Run(t.Context(), source, slices.Values(source.Trees), &o); err == nil {
 			err = source.Delete(t.Context(), mirror.Deletion{Root: root, Most: 100, Tell: func(g mirror.Gone) { deleted = append(deleted, g.Path) }})

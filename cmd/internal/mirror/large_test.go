@@ -42,7 +42,7 @@ func TestFiltersOfLargeDirectory(t *testing.T) {
 		defer root.Close()
 		client := &ftpexec.Client{Timeout: time.Minute, MaxIdle: 4}
 		defer client.CloseIdleConnections()
-		source := &mirror.Source{Client: client, Filter: tt.filter}
+		source := &mirror.Source{FullSource: client, Filter: tt.filter}
 		task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{}}
 		o := download.RunOptions{Jobs: 4, Each: download.Options{Root: root, Retries: -1}}
 		if _, err := download.Run(t.Context(), source, slices.Values([]download.Task{task}), &o); err != nil {

@@ -18,15 +18,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// Client is an [*ftpexec.Client], or a type that wraps one.
-type Client interface {
-	download.Source
-	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
-		login func(string)) iter.Seq2[ftpexec.Entry, error]
-	StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	CloseIdleConnections()
-}
-
 // Filter says which files of trees are wanted, by their ages and sizes. The zero value wants all. The command sets each
 // field by the flag of the same name: --min-age is MinAge.
 type Filter struct {
@@ -43,9 +34,9 @@ func (f Filter) large(e ftpexec.Entry) bool {
 	return f.MaxSize > 0 && e.Mode.IsRegular() && e.Size > f.MaxSize
 }
 
-// Source is a Client that omits unwanted files from its listings, and remembers the entries of all listings.
+// Source is a FullSource that omits unwanted files from its listings, and remembers the entries of all listings.
 type Source struct {
-	Client
+	download.FullSource
 	Filter
 	Dates bool            // ask for the times of all files whose year the server leaves open
 	Trees []download.Task // trees whose files may be deleted
@@ -57,6 +48,8 @@ type Source struct {
 	seen    map[uint64]struct{}
 	witness map[int]*urlparse.URL // for each of Trees, a file that the server has
 }
+
+var _ download.FullSource = (*Source)(nil)
 
 // LeftOut returns how many files s has left out of its listings so far.
 func (s *Source) LeftOut() int64 { return s.left.Load() }
@@ -78,7 +71,7 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func
 		var file *urlparse.URL
 		in := dir.Key()
 		whole := true
-		for e, err := range s.Client.EntriesEarly(ctx, dir, entry, login) {
+		for e, err := range s.FullSource.EntriesEarly(ctx, dir, entry, login) {
 			if err == nil {
 				s.see(in, path.Base(e.Name))
 			} else {

@@ -76,7 +76,7 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
 	task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{Type: s.typed}}
-	source := &mirror.Source{Client: client, Trees: []download.Task{task}}
+	source := &mirror.Source{FullSource: client, Trees: []download.Task{task}}
 	o := download.RunOptions{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
 	if _, err = download.Run(ctx, source, slices.Values([]download.Task{task}), &o); err == nil || s.regardless {
 		err = source.Delete(ctx, d)
@@ -317,7 +317,7 @@ func TestAges(t *testing.T) {
 				}})
 				c := new(ftpexec.Client)
 				defer c.CloseIdleConnections()
-				source := &mirror.Source{Client: c, Filter: mirror.Filter{MinAge: tt.minAge}}
+				source := &mirror.Source{FullSource: c, Filter: mirror.Filter{MinAge: tt.minAge}}
 				if tt.newer > 0 {
 					source.NewerThan = now.Add(-tt.newer)
 				}

@@ -102,7 +102,7 @@ func TestDeleteKeepsOtherSpellings(t *testing.T) {
 			for _, name := range tt.lost {
 				must.Do(t, server.RemoveAll("/t/"+name))
 			}
-			source := &Source{Client: client, Trees: []download.Task{task}}
+			source := &Source{FullSource: client, Trees: []download.Task{task}}
 			must.Get(download.Run(t.Context(), source, slices.Values([]download.Task{task}), &o))(t)
 			disk := folding{output: output{root}}
 			must.Do(t, filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {

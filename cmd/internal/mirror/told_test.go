@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/cmd/internal/mirror"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
@@ -21,10 +22,10 @@ import (
 
 // teller is a Client that lists one entry, and reports another time or size for it when asked.
 type teller struct {
-	mirror.Client // nil: the tests call no other method
-	lists, tells  ftpexec.Entry
-	err           error // error of the answer
-	asked         int
+	download.FullSource // nil: the tests call no other method
+	lists, tells        ftpexec.Entry
+	err                 error // error of the answer
+	asked               int
 }
 
 func (s *teller) EntriesEarly(context.Context, *urlparse.URL, func(ftpexec.Entry), func(string)) iter.Seq2[ftpexec.Entry, error] {
@@ -74,7 +75,7 @@ func TestTimesThatAreAskedFor(t *testing.T) {
 		if tt.err != nil {
 			server.tells = ftpexec.Entry{}
 		}
-		source := &mirror.Source{Client: server, Filter: tt.filter}
+		source := &mirror.Source{FullSource: server, Filter: tt.filter}
 		var got []ftpexec.Entry
 		var failed error
 		for e, err := range source.Entries(t.Context(), must.Get(urlparse.Parse("ftp://h/d/"))(t)) {

@@ -68,7 +68,7 @@ func (f *forest) mirror(d mirror.Deletion, trees ...download.Task) (deleted []st
 	d.Most, d.Tell = cmp.Or(d.Most, 1000), func(g mirror.Gone) { deleted = append(deleted, g.Path) }
 	client := new(ftpexec.Client)
 	defer client.CloseIdleConnections()
-	source := &mirror.Source{Client: client, Trees: trees}
+	source := &mirror.Source{FullSource: client, Trees: trees}
 	o := download.RunOptions{Jobs: 4, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
 	if _, err = download.Run(f.Context(), source, slices.Values(trees), &o); err == nil {
 		err = source.Delete(f.Context(), d)

@@ -54,7 +54,7 @@ func TestDaysWithoutYear(t *testing.T) {
 			{&mirror.Source{Filter: mirror.Filter{NewerThan: now.Add(-time.Hour)}}, func(at time.Time) bool { return !at.Before(now.Add(-time.Hour)) }},
 			{&mirror.Source{Filter: mirror.Filter{MinAge: 24 * time.Hour}}, func(at time.Time) bool { return now.Sub(at) >= 24*time.Hour }},
 		} {
-			tt.Client = c
+			tt.FullSource = c
 			var got, want []string
 			for e, err := range tt.Source.Entries(t.Context(), u) {
 				must.Do(t, err)

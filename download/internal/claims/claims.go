@@ -43,15 +43,36 @@ func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint
 // Hash returns a hash for a Claim.
 func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, text)) }
 
-// Respelled is the clash that Add returns for two files whose paths are spelled differently, but are one here.
-const Respelled = "is another spelling of that of %s, and both are one file here"
+// Clash is how the path of a file conflicts with that of an earlier one.
+type Clash int
 
-// Same is the clash that Add returns for two files with one path. The caller finds out whether they are the same file.
-const Same = "belongs to %s, which has another URL, size or digest"
+// The caller finds out whether two files with the same path are the same file.
+const (
+	None      Clash = iota
+	Same            // both have one path
+	Respelled       // their paths are spelled differently, but are one here
+	BelowFile       // the earlier path is a directory in the path
+	AboveFile       // the path is a directory in the earlier path
+)
 
-// Add claims a path for a file. If the path conflicts with that of an earlier file, Add returns the earlier file, and
-// in clash how the two conflict, with "%s" for the earlier file. Otherwise clash is "".
-func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
+// With says in words what the path of a file does, such as "belongs to line 3, ...". other names the earlier file.
+func (c Clash) With(other string) string {
+	switch c {
+	case Same:
+		return "belongs to " + other + ", which has another URL, size or digest"
+	case Respelled:
+		return "is another spelling of that of " + other + ", and both are one file here"
+	case BelowFile:
+		return "needs a directory where " + other + " has a file"
+	case AboveFile:
+		return "is a directory of the path of " + other
+	}
+	return ""
+}
+
+// Add claims a path for a file. If the path conflicts with that of an earlier file, Add returns the earlier file and how
+// the two conflict.
+func (p *Paths) Add(path string, mine Claim) (first Claim, clash Clash) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	up := uint64(0) // the key of the directory
@@ -60,7 +81,7 @@ func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 		if path[i] == '/' {
 			dir, key, _ := p.take(up, path[:i], start, Claim{-mine.Who, 0})
 			if dir.Who > 0 {
-				return dir, "needs a directory where %s has a file"
+				return dir, BelowFile
 			}
 			up = key
 			start = i + 1
@@ -68,13 +89,13 @@ func (p *Paths) Add(path string, mine Claim) (first Claim, clash string) {
 	}
 	switch first, _, same := p.take(up, path, start, mine); {
 	case first.Who < 0:
-		return Claim{-first.Who, 0}, "is a directory of the path of %s"
+		return Claim{-first.Who, 0}, AboveFile
 	case first.Who > 0 && !same:
 		return first, Respelled
 	case first.Who > 0:
 		return first, Same
 	}
-	return Claim{}, ""
+	return Claim{}, None
 }
 
 // take returns the claim on path, whose name begins at start, in the directory whose key is up. If there is none, take

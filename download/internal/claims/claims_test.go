@@ -6,30 +6,31 @@ import (
 	"testing"
 )
 
+// words has a word for each Clash.
+var words = map[Clash]string{None: "no", Same: "same", Respelled: "respelled", BelowFile: "below", AboveFile: "above"}
+
 // TestAdd adds paths one after the other. A row says whether and how each path conflicts with an earlier one.
 func TestAdd(t *testing.T) {
 	for _, row := range []struct{ paths, want string }{
 		{"a b c/d", "no no no"},
-		{"a a", "no " + Same},
-		{"a/b a/b", "no " + Same},
-		{"a a/b", "no needs a directory where %s has a file"},
-		{"a a/b/c/d", "no needs a directory where %s has a file"},
-		{"a/b a", "no is a directory of the path of %s"},
-		{"a/b/c/d a/b", "no is a directory of the path of %s"},
+		{"a a", "no same"},
+		{"a/b a/b", "no same"},
+		{"a a/b", "no below"},
+		{"a a/b/c/d", "no below"},
+		{"a/b a", "no above"},
+		{"a/b/c/d a/b", "no above"},
 		{"a/b a/c ab", "no no no"},
-		{"a/b a/b/c a", "no needs a directory where %s has a file is a directory of the path of %s"},
+		{"a/b a/b/c a", "no below above"},
 	} {
 		p := New()
 		var got []string
 		for i, path := range strings.Fields(row.paths) {
 			mine := Claim{Who: int32(i + 1), What: p.Hash(path)}
 			first, clash := p.Add(path, mine)
-			if clash == "" {
-				clash = "no"
-			} else if first.Who != 1 {
+			if clash != None && first.Who != 1 {
 				t.Errorf("%s: %s conflicts with file %d, want the first", row.paths, path, first.Who)
 			}
-			got = append(got, clash)
+			got = append(got, words[clash])
 		}
 		if all := strings.Join(got, " "); all != row.want {
 			t.Errorf("%s: got %q, want %q", row.paths, all, row.want)
@@ -44,7 +45,7 @@ func TestFirstStays(t *testing.T) {
 	for who := range int32(3) {
 		first, clash := p.Add("a", Claim{Who: who + 1, What: 1})
 		if clash != Same || first != (Claim{Who: 7, What: p.Hash("seven")}) {
-			t.Errorf("file %d: got %v and %q", who+1, first, clash)
+			t.Errorf("file %d: got %v and %v", who+1, first, clash)
 		}
 	}
 	if p.Hash("seven") == p.Hash("eight") {
@@ -62,7 +63,7 @@ func TestConcurrent(t *testing.T) {
 		go func() {
 			for i := range files {
 				path := fmt.Sprint("d/", i)
-				if _, clash := p.Add(path, Claim{Who: int32(who + 1), What: uint32(who)}); clash == "" {
+				if _, clash := p.Add(path, Claim{Who: int32(who + 1), What: uint32(who)}); clash == None {
 					won <- path
 				}
 			}
@@ -80,15 +81,15 @@ func TestConcurrent(t *testing.T) {
 // TestSpellings adds paths that differ only in their spelling, where that counts and where it does not.
 func TestSpellings(t *testing.T) {
 	for _, row := range []struct{ paths, one, two string }{
-		{"README readme README", "no " + Respelled + " " + Same, "no no " + Same},
-		{"readme README readme", "no " + Respelled + " " + Same, "no no " + Same},
-		{"A/x a/x A/X", "no " + Same + " " + Respelled, "no no no"},
+		{"README readme README", "no respelled same", "no no same"},
+		{"readme README readme", "no respelled same", "no no same"},
+		{"A/x a/x A/X", "no same respelled", "no no no"},
 		{"A/x a/y", "no no", "no no"},
-		{"a A/b", "no needs a directory where %s has a file", "no no"},
-		{"A/b a", "no is a directory of the path of %s", "no no"},
-		{"A/x a/x/y", "no needs a directory where %s has a file", "no no"},
-		{"A/x a/y A/Y", "no no " + Respelled, "no no no"},
-		{"b B c", "no " + Respelled + " no", "no no no"},
+		{"a A/b", "no below", "no no"},
+		{"A/b a", "no above", "no no"},
+		{"A/x a/x/y", "no below", "no no"},
+		{"A/x a/y A/Y", "no no respelled", "no no no"},
+		{"b B c", "no respelled no", "no no no"},
 	} {
 		for folds, want := range map[bool]string{true: row.one, false: row.two} {
 			p := New()
@@ -97,10 +98,7 @@ func TestSpellings(t *testing.T) {
 			var got []string
 			for i, path := range strings.Fields(row.paths) {
 				_, clash := p.Add(path, Claim{Who: int32(i + 1), What: p.Hash(path)})
-				if clash == "" {
-					clash = "no"
-				}
-				got = append(got, clash)
+				got = append(got, words[clash])
 			}
 			if all := strings.Join(got, " "); all != want || asked == 0 {
 				t.Errorf("%s, folds %v: got %q, want %q, asked %d times", row.paths, folds, all, want, asked)
