@@ -11,6 +11,7 @@ import (
 
 // TestLack checks which files certainly are not in a local directory, by the names in it.
 func TestLack(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	root := must.Get(os.OpenRoot(dir))(t)
 	defer root.Close()

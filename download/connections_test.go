@@ -246,6 +246,7 @@ func races() []race {
 // TestShared fetches a file over connections of different speed. The file must come about as fast as the connections
 // together can bring it, in few requests, and hardly a byte may come twice.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	for _, tt := range races() {
 		t.Run(tt.what, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "f")
@@ -284,6 +285,7 @@ func (a arrival) arrived() { a.call() }
 
 // TestDigestFollows checks that, when the last byte has come, at most a tenth of the file is left to be read for the digest.
 func TestDigestFollows(t *testing.T) {
+	t.Parallel()
 	for _, segments := range []int{2, 4, 8} {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(segments))
 		sum := sha256.Sum256(linkFile)
@@ -308,6 +310,7 @@ func TestDigestFollows(t *testing.T) {
 // connections are slow, stop, are lost, are refused, start at the wrong byte, or report another time. The file must be right
 // at the end, and what the journal claims from its start on at any time.
 func TestMovingFaults(t *testing.T) {
+	t.Parallel()
 	contents := linkFile[:6<<20]
 	sum := sha256.Sum256(contents)
 	runs, interrupted, moved := 0, 0, 0

@@ -78,6 +78,7 @@ func TestListedSizeCounts(t *testing.T) {
 // TestBlankEnds fetches a file of a tree from a relay that may cut the blanks at the ends of names, so that SIZE and
 // RETR are about another file than the listing. A name with such a blank is refused, at once, if the sizes differ.
 func TestBlankEnds(t *testing.T) {
+	t.Parallel()
 	const refused = "may cut the blanks at the ends of the name"
 	for _, tt := range []struct {
 		name   string
@@ -173,6 +174,7 @@ func TestListedSizeOfExisting(t *testing.T) {
 // the listing is exact to the second, the file gets it. The time of arrival would be wrong: it could be newer than the
 // next version, or older than the file if the server's clock is ahead.
 func TestListedTimeCounts(t *testing.T) {
+	t.Parallel()
 	for _, verb := range []string{"MLSD", "LIST"} {
 		for _, mdtm := range []string{"502 Not implemented.", "550 Not now.", "213 9223372036854775807", "213 0", "200 Done."} {
 			for _, year := range []int{2020, 2037} {

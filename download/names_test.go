@@ -32,6 +32,7 @@ var ours = []string{
 // TestOwnNames serves files and directories with reserved names, at the top and below, in trees and lists. Whatever the
 // options, a run must refuse each of them, replace no file of ours, and fetch all other files.
 func TestOwnNames(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for _, name := range ours {
 		tree := map[string]string{"/f": "theirs", "/sub/f": "theirs"}
@@ -97,6 +98,7 @@ func TestOwnNames(t *testing.T) {
 // TestNamesThatMeet fetches trees of files whose parts, journals or shortened names might clash. It cuts each transfer
 // in turn, and checks that the next run has all files, byte for byte.
 func TestNamesThatMeet(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 255)
 	names := []string{
 		"a", "a.part", "a.json", "a.json~", "a.bad", "a~", "a.ftpfetch", "a.ftpfetch.par", "a~1", "A~", "ftpfetch.part", "a.ftpfetch.parts",
@@ -134,6 +136,7 @@ func TestNamesThatMeet(t *testing.T) {
 // queued before the listing ends, and from a list, where the directory takes them for one or for two. The second of two
 // that are one is refused, and nothing else.
 func TestOtherSpellings(t *testing.T) {
+	t.Parallel()
 	defer func() { disk.FakeFolds = nil }()
 	files := map[string]string{"/README": "1", "/readme": "22", "/d/A": "333", "/d/a": "4444", "/d/b": "5", "/Sub/x": "1", "/sub/y": "1", "/caf\u00e9": "66", "/cafe\u0301": "7"}
 	s := newStand(t, files, testserver.Options{})

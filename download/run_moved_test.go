@@ -94,6 +94,7 @@ func (s *sweeper) moved(at int, anew bool, run func(context.Context)) bool {
 // TestDirectoryMovedLater changes a directory right after its only file was reported as complete, while the run goes on
 // with the files of other directories, more than it keeps open. The run must fail.
 func TestDirectoryMovedLater(t *testing.T) {
+	t.Parallel()
 	files := make(map[string]string)
 	for i := range 20 {
 		files[fmt.Sprintf("/d%02d/f", i)] = fmt.Sprint(i)

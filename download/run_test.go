@@ -91,6 +91,7 @@ func TestSamePath(t *testing.T) {
 // TestTooMany checks that a run fetches all files from a server that allows few connections. It refuses the others by
 // different replies, or closes them without a reply.
 func TestTooMany(t *testing.T) {
+	t.Parallel()
 	full := func(reply string) testserver.Action {
 		return testserver.Do(testserver.Reply(reply), testserver.End(testserver.Closed))
 	}
@@ -215,6 +216,7 @@ func TestAlternatives(t *testing.T) {
 // TestSegments checks that a single large file uses the connections that no other file needs, and is complete even if
 // the server refuses them.
 func TestSegments(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB
 	for _, allowed := range []int{4, 2, 1} {
 		t.Run(fmt.Sprint(allowed), func(t *testing.T) {

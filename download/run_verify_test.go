@@ -36,6 +36,7 @@ const verifiedText, damagedText = "the contents", "the c0ntents"
 // TestVerifyMeansVerified runs every combination of the target, the record of an earlier run, whether the server has
 // digests, and the flags for existing files.
 func TestVerifyMeansVerified(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for _, tree := range []bool{false, true} {
 		for _, there := range []string{"", verifiedText, damagedText} {

@@ -151,6 +151,7 @@ func TestRefusalAtEveryCommand(t *testing.T) {
 
 // TestCancelledAnywhere cancels a run of a list or tree at each command.
 func TestCancelledAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, tree := range []bool{false, true} {
 		sweep(t, tree, func(s *sweeper) testserver.Action { s.cancel(); return nil }, func(s *sweeper, first, second tally) {
 			if first.Whole() && first.there != 6 || first.Failed+first.Unlisted != 0 || first.Complete != int64(first.there) || first.Files > 6 {
@@ -292,6 +293,7 @@ func TestBound(t *testing.T) {
 // TestServerGivenUp checks that a run gives up a server that served none of three files in a row, but not for replies
 // about single files.
 func TestServerGivenUp(t *testing.T) {
+	t.Parallel()
 	const files = 30
 	begin, n := testserver.Reply("150 Yes."), new(atomic.Int32)
 	refuseTwoOfThree := func(c *testserver.Conn) error {

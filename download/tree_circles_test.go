@@ -54,6 +54,7 @@ func chain(levels int) map[string][]string {
 // TestTreeCircles lists directories that contain themselves, as servers show links and mounts, and trees that only look
 // so. Every run must end, and must succeed if the server reports enough.
 func TestTreeCircles(t *testing.T) {
+	t.Parallel()
 	self := map[string]string{"/a": "/"}
 	type dirs = map[string][]string
 	tests := []struct {
@@ -98,6 +99,7 @@ func TestTreeCircles(t *testing.T) {
 					}
 				}
 				t.Run(fmt.Sprintf("%s, %s%.12s", tt.name, kind, end), func(t *testing.T) {
+					t.Parallel()
 					s, srv := scripted(t, x)
 					got := s.run(t.Context(), treeOf(t, srv.URL("/"), download.Tree{}))
 					s.settled(got)
@@ -117,6 +119,7 @@ func TestTreeCircles(t *testing.T) {
 // TestTreeEarly lists a directory in which the file "early" is fetched before the listing continues. The rest of the
 // listing must count as usual.
 func TestTreeEarly(t *testing.T) {
+	t.Parallel()
 	const early, late = "type=file;size=1; early\r\n", "type=file;size=1; late\r\n"
 	var filler strings.Builder
 	for i := range 1000 {

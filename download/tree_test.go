@@ -48,6 +48,7 @@ func (s *stand) settled(got totals) {
 }
 
 func TestTree(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"/top": "not wanted", "/pub/a.gz": "1", "/pub/a.txt": "22", "/pub/sub/b.gz": "333", "/pub/sub/old/c.gz": "4444", "/pub/é ;type=d": "x",
 	}
