@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -59,11 +58,7 @@ func (r *run) interrupted(ctx context.Context) {
 // round retrieves everything once.
 func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
-	if uint64(files) < 20_000 { // and known
-		// So few files take little memory, so the heap may double, as Go lets it: that saves a seventh of the time of
-		// small files. The main function sets what long lists need.
-		debug.SetGCPercent(100)
-	}
+	growFast(files)
 	r.shown = r.print.Run("", files, octets)
 	r.File.Root = r.root
 	filter := r.Filter
