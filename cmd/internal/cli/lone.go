@@ -52,7 +52,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 	if u.IsDir() {
 		from = listing{r.source, r}
 		each = download.Options{Retries: -1}
-		if !r.Newer && !r.Continue { // a listing has no time and no size to compare
+		if !r.Compares() { // a listing has no time and no size to compare
 			each.Existing = r.File.Existing
 		}
 	}

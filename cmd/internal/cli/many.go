@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,7 +175,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 func (r *run) deletion() mirror.Deletion {
 	return mirror.Deletion{
 		Root:     r.root,
-		Most:     max(0, cmp.Or(r.MaxDelete, 100)),
+		Most:     r.MaxDelete,
 		Backup:   r.Backup,
 		Dry:      r.DryRun,
 		Excluded: r.Excluded,
