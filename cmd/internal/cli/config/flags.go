@@ -18,7 +18,7 @@ import (
 
 // flag is a row of the table of flags. A flag has one of on, word and set.
 //
-// help.txt, completions.txt and the options of docs/ftpfetch.1 are made from the table:
+// The completions are made from the table, and so are help.txt and the options of docs/ftpfetch.1:
 //
 //	go test ./cmd/internal/cli/config -run TestGenerated -update
 type flag struct {
@@ -404,6 +404,11 @@ func (f *flag) read(s string) (err error) {
 		return into(f.word, oneOf(f.words()))(s)
 	}
 	return f.set(s)
+}
+
+// fill returns a text of the table as one line, with the default in it.
+func (f *flag) fill(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "DEFAULT", f.def)), " ")
 }
 
 // words returns the words that the value may be.

@@ -17,11 +17,6 @@ import (
 //go:embed help.txt
 var helpText string
 
-// completions are the scripts for shells, each after a line with the shell's name. TestGenerated makes them.
-//
-//go:embed completions.txt
-var completions string
-
 // release is the version of a build from an archive, which has no version control data. Packagers set it:
 //
 //	go build -ldflags '-X example.com/ftpfetch/cmd/internal/cli/config.release=v1.2.3'
@@ -45,9 +40,7 @@ func Text(print string) string {
 	case "man":
 		return docs.Man
 	}
-	_, script, _ := strings.Cut(completions, "--- "+print+"\n")
-	script, _, _ = strings.Cut(script, "--- ")
-	return withForms(script)
+	return completion(print)
 }
 
 func withForms(text string) string {
