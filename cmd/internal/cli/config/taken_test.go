@@ -65,4 +65,12 @@ func TestNewcomers(t *testing.T) {
 			t.Errorf("%s: got %q, want %q: %v", typed, words, want, err)
 		}
 	}
+	l := read(nil, "")
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^`].*) \\| (.*) \\|$").FindAllStringSubmatch(string(page), -1) {
+		for _, flag := range regexp.MustCompile("[` ](--?[a-z][a-z-]*)").FindAllStringSubmatch(row[2], -1) {
+			if l.lookup(flag[1]) == nil {
+				t.Errorf("%s: ftpfetch has no %s", row[1], flag[1])
+			}
+		}
+	}
 }
