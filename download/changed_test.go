@@ -16,7 +16,6 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // meddler is a Source that calls meddle, another program, when half of the file has been sent. If claimed is set, it
@@ -122,15 +121,11 @@ func TestOneWriter(t *testing.T) {
 					}
 					return nil
 				})
-				ctx := t.Context()
-				if name != "" {
-					ctx = localfile.WithAttempt(ctx, name)
-				}
 				var other error
-				_, err := File(ctx, &meddler{k.c, k, false, func(string) error {
-					_, other = File(ctx, k.c, k.url("/f"), k.path("f"), &Options{Retries: -1})
+				_, err := File(t.Context(), &meddler{k.c, k, false, func(string) error {
+					_, other = File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Retries: -1, Attempt: name})
 					return nil
-				}}, k.url("/f"), k.path("f"), nil)
+				}}, k.url("/f"), k.path("f"), &Options{Attempt: name})
 				if err != nil && (other != nil || !errors.Is(err, fs.ErrExist)) {
 					t.Errorf("locks %v, name %q: %v, %v", lock, name, err, other)
 				}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/testkit/night"
 )
 
@@ -299,7 +298,8 @@ func TestSwept(t *testing.T) {
 			}
 			return nil
 		}
-		_, err := File(localfile.WithAttempt(t.Context(), "w"), k.c, k.url("/f"), k.path("f"), &o)
+		o.Attempt = "w"
+		_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &o)
 		if errors.Is(err, fs.ErrExist) != (o.Existing != Skip && o.Existing != Overwrite) || read(t, k.path("f")) != body {
 			t.Errorf("%+v: %v", o, err)
 		}

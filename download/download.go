@@ -18,160 +18,117 @@
 package download
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
-	"os"
-	"time"
 
-	"example.com/ftpfetch/download/digest"
-	"example.com/ftpfetch/download/internal/decide"
-	"example.com/ftpfetch/download/internal/fetch"
+	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
 
-// AutoSegments is the value of [Options.Segments] with which a transfer finds the number of connections.
-const AutoSegments = fetch.AutoSegments
-
 // Source is where files come from. An [*ftpexec.Client] is one. A Source must be safe for concurrent use if
-// Options.Segments asks for several connections.
+// Options.Segments asks for several connections, and for [Run].
 type Source interface {
 	Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error)
 	Stat(ctx context.Context, u *urlparse.URL) (ftpexec.Entry, error)
 	Hash(ctx context.Context, u *urlparse.URL, algorithm string) ([]byte, error)
 	List(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
-	// Entries is for the trees of package batch.
+	// Entries is for the trees of [Run].
 	Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error]
 }
 
 // Callers distinguish these causes with errors.Is. ErrLocal matches every failure on the local side.
 var (
 	ErrLocal      = localfile.ErrLocal
-	ErrResume     = fetch.ErrResume // of Continue
-	ErrDigest     = fetch.ErrDigest
-	ErrUnverified = fetch.ErrUnverified // Options.Verify
+	ErrResume     = errors.New("cannot resume") // of Continue
+	ErrDigest     = errors.New("digest mismatch")
+	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )
 
-// Existing says what happens to a target that exists. The zero value leaves the target as it is. That is a success if
-// the target has the size and time of the server's file, or the digest in Options.Sum, and otherwise the error is
-// [fs.ErrExist].
-type Existing string
-
-const (
-	// Skip leaves the target as it is and reports success.
-	Skip = Existing(decide.Skip)
-	// Overwrite replaces the target once the new file is whole. It replaces a symbolic link itself, not the file that
-	// the link points to.
-	Overwrite = Existing(decide.Overwrite)
-	// Newer replaces the target if the server's file is newer or has another size. Otherwise it leaves the target and
-	// reports success.
-	Newer = Existing(decide.Newer)
-	// Continue uses the target as the start of the file and retrieves the rest. It compares only the target's size,
-	// time and last bytes; to compare all bytes, set Options.Sum. Continue copies the target, which stays until the
-	// whole file replaces it. If the call would have to start over, it fails with [ErrResume].
-	Continue = Existing(decide.Continue)
-	// NewerOrContinue is like Newer, but continues a target that is shorter and no older, as Continue does.
-	NewerOrContinue = Existing(decide.NewerOrContinue)
-)
-
-// Options changes how a file is retrieved. The zero value and nil replace no target, resume a partial file of an
-// earlier call, and retry five times.
-type Options struct {
-	// Existing says what happens to a target that exists.
-	Existing Existing
-	// NoResume starts over even if a part could be resumed.
-	NoResume bool
-
-	// Root, if not nil, is the directory that the download must not leave. The path is relative to it, and symbolic
-	// links out of it are not followed. The download makes missing directories below Root, with mode 0777 less umask;
-	// if it fails, it removes those that it made and that are empty. It refuses a device or FIFO. The caller closes
-	// Root.
-	Root *os.Root
-
-	// Retries is how many times in a row, without progress, a failure that may pass is retried; less than 0 means
-	// never, and 0 means five. With 0, there are no retries if the server was never reached, because it refuses the
-	// connection, does not answer, or has no route to it: the address is probably wrong. A host without an address in
-	// DNS is never retried.
-	Retries int
-
-	// Segments is how many connections fetch one file at the same time, at most 64; 0 and 1 mean one. With AutoSegments
-	// the transfer begins with one and uses more, at most 16, as long as they make it faster.
-	Segments int
-
-	// Size is the size that the file must have, in bytes; nil means any. It does not apply in ASCII type. The error is
-	// [ftpexec.ErrChanged].
-	Size *int64
-	// Sum is the digest that the file must have; the zero value means any.
-	Sum digest.Sum
-	// Verify looks on the server for a digest that the file must have: in lists beside it, then by HASH and similar
-	// commands, then in lists of the two directories above. If there is none, the error is [ErrUnverified]. If Sum is
-	// set, only Sum counts.
-	Verify bool
-
-	// Limit limits the bytes per second of all downloads that share it; nil means no limit. A [rate.Limiter] is one.
-	// The download calls WaitN before it writes n bytes. WaitN waits until the limit allows them; its error ends the
-	// download. If Limit has a method Burst() int, as [rate.Limiter] has, n is at most the result of Burst, and
-	// otherwise at most 32 KiB.
-	//
-	// [rate.Limiter]: https://pkg.go.dev/golang.org/x/time/rate#Limiter
-	Limit interface {
-		WaitN(ctx context.Context, n int) error
+// File retrieves the file that u names and saves it under path, whole or not at all. o may be nil.
+//
+// File checks for local obstacles before it asks the server for the file, such as an impossible name or a directory
+// that is missing or not writable ([ErrLocal]). It refuses a device or FIFO: open it, and write to it with [To]. With
+// Options.Root, path is relative to that directory, and File makes missing directories.
+//
+// Errors from the server are those of [ftpexec.Client.Do] and of reading its Body. After an error, NAME.ftpfetch.part
+// keeps the bytes that arrived, if the next call can resume from them. After [ErrDigest] they are in NAME.ftpfetch.bad.
+func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Options) (r Result, err error) {
+	one := o.orZero()
+	if err := one.check(); err != nil {
+		return Result{}, err
 	}
-
-	// Events, if set, is called for each event. Calls do not overlap, and there are none after [File], [Get] or [To]
-	// has returned.
-	Events func(Event)
-	// Commit, if set, is called when a file is complete, verified and flushed to the disk, just before it gets its
-	// name. The Result is the one that [File] is about to return. Commit may record the file: File never names a file
-	// without calling Commit first. But a record may exist without the file: if the process is killed or the rename
-	// fails, the target is missing or still an earlier file, and the next run calls Commit again. If Commit returns an
-	// error, the download fails with that error. The part stays as after any failure, so that the next run resumes.
-	// Commit is not called for a target that is left alone, nor by [To], nor for a device or FIFO.
-	Commit func(Result) error
-
-	checkpoint time.Duration // interval between journals; 0 means a second
+	alone := partfile.Group{Attempt: one.Attempt}
+	place, err := alone.Find(one.Root, path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() {
+		place.Close(err != nil)
+		if err = cmp.Or(err, alone.Dirs.Close()); err != nil {
+			r = Result{Kept: r.Kept}
+		}
+	}()
+	return save(ctx, place, func() *fetch { return newSingle(src, u, one) })
 }
 
-// EventKind says what an [Event] is about.
-type EventKind string
-
-const (
-	// Noted is something worth a line. If Wait is not 0, a try has failed with Err, and the next try follows after
-	// Wait.
-	Noted EventKind = "noted"
-	// Progress comes regularly and once at the end. Done includes bytes from earlier runs. It decreases if a transfer
-	// starts over.
-	Progress EventKind = "progress"
-	// Started comes, in a run of package batch, before the run asks the server about a file or a directory. There is
-	// none for a file that is already complete and needs no server.
-	Started EventKind = "started"
-	// Ended comes, in a run of package batch, once for every file, and for every directory that could not be listed whole.
-	Ended EventKind = "ended"
-)
-
-// Event is something that happens during a download, for Options.Events.
-type Event struct {
-	Kind EventKind
-	// Text is one line, unless a file name in it has line ends. With Wait it counts the retries in a row without
-	// progress: "1 of 5".
-	Text  string
-	Done  int64 // bytes of the file so far
-	Total int64 // bytes of the whole file; -1 if unknown
-	Err   error
-	Wait  time.Duration
+// newSingle returns a fetch that is not part of a run.
+func newSingle(src Source, u *urlparse.URL, o Options) *fetch {
+	f := newFetch(src, u, o, single{&o, u}, false)
+	f.silent = o.Events == nil
+	return f
 }
 
-// Result describes a finished download. With an error only Kept may be set.
-type Result struct {
-	Size int64 // bytes of the file
-	// ModTime is the time of the server's file, in UTC. If the server reported none, or if the local file cannot get
-	// it, ModTime is the time of the local file if Commit is set, and otherwise zero.
-	ModTime  time.Time
-	Left     string     // why the target was left alone, such as "already there"; "" if it was not
-	Resumed  int64      // bytes from earlier runs
-	Kept     int64      // after an error: bytes in the part from which the next call resumes
-	Verified string     // what the digest was compared with: "sha256 in SHA256SUMS"; "" if nothing
-	Checked  time.Time  // when Sum was computed and compared, in UTC
-	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
+// Get is [File] for the text of a URL, with a Client of its own: anonymous unless the URL has a login.
+func Get(ctx context.Context, url, path string, o *Options) (Result, error) {
+	u, err := urlparse.Parse(url)
+	if err != nil {
+		return Result{}, err
+	}
+	var c ftpexec.Client
+	defer c.CloseIdleConnections()
+	return File(ctx, &c, u, path, o)
+}
+
+// To retrieves the file that u names and writes it to w as it arrives: after an error w may hold the start of the
+// file. It does not close w. o may be nil. To refuses its fields that only concern files: Root, Existing, Segments and
+// Commit. It retries a failure that may pass from the byte where it stopped, if the server can restart there. It compares
+// a digest at the end, when w has everything.
+func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
+	one := o.orZero()
+	if err := cmp.Or(one.check(), one.checkUnused()); err != nil {
+		return Result{}, err
+	}
+	return fetchTo(ctx, newSingle(src, u, one), w, "")
+}
+
+// orZero returns the options, or the zero value for nil.
+func (o *Options) orZero() Options {
+	if o == nil {
+		return Options{}
+	}
+	return *o
+}
+
+// checkUnused returns an error if o has a field that applies to local files only.
+func (o *Options) checkUnused() error {
+	name := ""
+	switch {
+	case o.Root != nil:
+		name = "Root"
+	case o.Existing != "":
+		name = "Existing"
+	case o.Segments != 0:
+		name = "Segments"
+	case o.Commit != nil:
+		name = "Commit"
+	default:
+		return nil
+	}
+	return fmt.Errorf("To writes to a Writer and saves no file, so Options.%s has no effect: leave it out", name)
 }

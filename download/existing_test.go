@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
@@ -88,15 +87,15 @@ func TestReplacedPart(t *testing.T) {
 		"holds 2 bytes, but 300000 were written: another program changed it": func(part string) error { return os.Truncate(part, 2) },
 	} {
 		k := newKit(t, map[string]string{"/f": body})
-		j := must.Get((*Options)(nil).job(k.c, k.url("/f")))(t)
-		j.Place = must.Get(new(partfile.Group).Find(nil, k.path("f")))(t)
-		j.Arrived = func() {
+		place := must.Get(new(partfile.Group).Find(nil, k.path("f")))(t)
+		f := newSingle(k.c, k.url("/f"), Options{})
+		f.caller = arrival{f.caller, func() {
 			if err := do(k.path("f.ftpfetch.part")); err != nil {
 				t.Error(err)
 			}
-		}
-		_, err := fetch.File(t.Context(), j)
-		j.Place.Close(err != nil)
+		}}
+		_, err := save(t.Context(), place, func() *fetch { return f })
+		place.Close(err != nil)
 		if !errors.Is(err, ErrLocal) || !strings.Contains(err.Error(), what) || k.exists("f") {
 			t.Errorf("got %v, want %q", err, what)
 		}

@@ -7,11 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"example.com/ftpfetch/download/internal/fetch"
-	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/guard"
-	"example.com/ftpfetch/internal/testkit/must"
 )
 
 // breaking is a Source that panics at the nth call of Do after the first, and at all later ones.
@@ -32,10 +29,8 @@ func (b *breaking) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respo
 func TestPanicInSegment(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": large})
 	for nth := range int32(4) {
-		j := must.Get((&Options{Segments: 8, NoResume: true}).job(&breaking{Source: k.c, nth: nth + 1}, k.url("/f")))(t)
-		j.Place = must.Get(new(partfile.Group).Find(nil, k.path("f")))(t)
-		_, err := fetch.File(t.Context(), j)
-		j.Place.Close(err != nil)
+		src := &breaking{Source: k.c, nth: nth + 1}
+		_, err := File(t.Context(), src, k.url("/f"), k.path("f"), &Options{Segments: 8, NoResume: true})
 		if !errors.Is(err, guard.ErrPanic) || !strings.Contains(err.Error(), "broken (") || strings.Contains(err.Error(), "\n") || k.exists("f") {
 			t.Errorf("call %d: got %v", nth+1, err)
 		}

@@ -24,7 +24,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"example.com/ftpfetch/download/internal/fetch"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
@@ -218,17 +217,12 @@ var renames = map[bool]string{true: "renameat2", false: "link"}[runtime.GOOS == 
 
 var fourKiB = noise(4<<10, 9)
 
-// fileOfMany saves a file as package batch does: the caller has called Look.
+// fileOfMany saves a file as Run does: the caller has called Look.
 func fileOfMany(ctx context.Context, src Source, u *urlparse.URL, place *partfile.Place, o *Options) (Result, error) {
-	j, err := o.job(src, u)
-	if err != nil {
-		return Result{}, err
-	}
-	j.Place = place
-	j.Many = true
-	r, err := fetch.File(ctx, j)
+	one := o.orZero()
+	r, err := save(ctx, place, func() *fetch { return newFetch(src, u, one, single{&one, u}, true) })
 	place.Close(err != nil)
-	return Result(r), err
+	return r, err
 }
 
 // TestSmallFile counts the calls on the disk for one small file, because users retrieve many thousands: at any path,

@@ -30,9 +30,6 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// lapSize is how many bytes are fetched twice where two pieces meet, as docs/download.md says.
-const lapSize = 512
-
 var kitTime = time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // kit has a server with files, a directory to save in, and the events of a run.

@@ -73,7 +73,7 @@ func (s *turns) pass(i int, ended bool) {
 }
 
 // inTurns starts a run with each of the options and makes them take turns. The target has the text before, unless that
-// is "". If a run finds that another is writing the file, it tries again, as package batch does. inTurns returns the
+// is "". If a run finds that another is writing the file, it tries again, as Run does. inTurns returns the
 // number of calls of each run.
 func (k *kit) inTurns(before string, plan []int, clients []Source, runs ...Options) []int {
 	k.Helper()

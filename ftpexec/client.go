@@ -86,7 +86,7 @@ type Client struct {
 	MaxIdle int
 	// MaxConns is the maximum number of connections to one server, idle ones included. 0 means no limit. A call that
 	// finds all of them in use waits for one, in the order of the calls, or until ctx ends. A Response holds its
-	// connection until its Body is read to the end or closed. Package download/batch needs no MaxConns.
+	// connection until its Body is read to the end or closed. download.Run needs no MaxConns.
 	MaxConns int
 	// Admit, if not nil, is called before a call opens a connection to address (host:port), and release after the
 	// connection is closed. Admit may wait for other programs to close their connections; ConnectTimeout does not

@@ -198,7 +198,7 @@ func ExampleClient_tls() {
 	// Output: hello
 }
 
-// Many files over a pool of connections. To save them, see package download/batch.
+// Many files over a pool of connections. To save them, see download.Run.
 func ExampleClient_maxIdle() {
 	s := exampleServer()
 	defer s.Close()

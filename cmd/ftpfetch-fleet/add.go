@@ -18,28 +18,27 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/cli"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 )
 
-// add adds a list. ftpfetch reads and completes the list, and stdio.Batch sends it as chunks in place of a run.
+// add adds a list. ftpfetch reads and completes the list, and the engine sends it as chunks in place of a run.
 func add(ctx context.Context, c *command, f *fleet) (err error) {
 	args, list := withList(c.args)
 	debug.SetGCPercent(20) // while a list is checked, nearly all of a large heap is its paths, which stay
 	var added *job
 	stdio := cli.IO{In: c.in, Out: c.out, Err: c.err}
-	stdio.Batch = func(
-		ctx context.Context, _ download.Source, tasks iter.Seq[batch.Task], o *batch.Options,
-	) (batch.Totals, error) {
+	engine := func(
+		ctx context.Context, _ download.Source, tasks iter.Seq[download.Task], o *download.RunOptions,
+	) (download.Totals, error) {
 		debug.FreeOSMemory()
 		debug.SetGCPercent(400) // from now on most of the heap soon becomes garbage
 		f.expire(ctx)
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
-			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // not the failure of a file
+			return download.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // not the failure of a file
 		}
-		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
+		return download.Totals{Files: added.Files, Complete: added.Files}, nil
 	}
-	if code := cli.Run(ctx, append(args, "--quiet"), stdio); code != 0 || added == nil { // such as --dry-run
-		return exit(code) // cli.Run has printed the reason
+	if code := cli.RunWith(ctx, append(args, "--quiet"), stdio, engine); code != 0 || added == nil { // such as --dry-run
+		return exit(code) // cli.RunWith has printed the reason
 	}
 	if added.Unasked > 0 {
 		c.line("warning: the passwords of %d URLs stay here: the workers take those from their netrc files",
@@ -72,7 +71,7 @@ var errCancelled = usage("the job was cancelled while its list was added")
 // add adds the tasks as a job. It sends nothing of a list that cannot be sent. It creates the job before the first
 // chunk, so that the job can be cancelled, and cancels the job if it cannot send all chunks.
 func (f *fleet) add(
-	ctx context.Context, list string, tasks iter.Seq[batch.Task], o *batch.Options, wishes *wishes,
+	ctx context.Context, list string, tasks iter.Seq[download.Task], o *download.RunOptions, wishes *wishes,
 ) (*job, error) {
 	if o.Each.Root == nil {
 		return nil, usage("-I fetches nothing: ftpfetch -I asks about the files of a list")

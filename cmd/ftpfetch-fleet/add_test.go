@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -25,9 +25,9 @@ func TestCancelledAdd(t *testing.T) {
 	s, srv := newStand(t), newFTP(t, 0, 3, testserver.Options{})
 	w := s.worker("w")
 	u := must.Get(urlparse.Parse(srv.URL("/d/x")))(t)
-	tasks := func(yield func(batch.Task) bool) {
+	tasks := func(yield func(download.Task) bool) {
 		for i := range files {
-			task := batch.Task{}
+			task := download.Task{}
 			task.URLs, task.Path, task.Line = []*urlparse.URL{u}, fmt.Sprint(i), i
 			if !yield(task) {
 				return
@@ -41,7 +41,7 @@ func TestCancelledAdd(t *testing.T) {
 			id = must.Get(w.jobsNow(t.Context()))(t)[0].ID
 			s.want(0, "cancel", id)
 		}}
-		if j, err := f.add(t.Context(), "list", tasks, &batch.Options{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
+		if j, err := f.add(t.Context(), "list", tasks, &download.RunOptions{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
 			t.Errorf("cancelled at %d: %+v", at, j)
 		}
 		if j := must.Get(w.fleet.find(t.Context(), id))(t); j.State != "cancelled" || j.Files != files {

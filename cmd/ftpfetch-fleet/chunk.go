@@ -19,7 +19,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/urlparse"
@@ -31,6 +30,11 @@ const (
 	mostBytes = 1 << 30
 	mostText  = 512 << 10
 )
+
+// itemOf returns the item of a list that a task is made of.
+func itemOf(t *download.Task) manifest.Item {
+	return manifest.Item{URLs: t.URLs, Path: t.Path, Size: t.Size, Sum: t.Sum, Line: t.Line}
+}
 
 // item is a manifest.Item as it is sent. It has no password: the workers take passwords from their netrc files.
 type item struct {
@@ -93,7 +97,7 @@ type terms struct {
 	Timeout          time.Duration
 }
 
-func termsOf(o *batch.Options) terms {
+func termsOf(o *download.RunOptions) terms {
 	e := o.Each
 	return terms{
 		Existing: e.Existing, NoResume: e.NoResume, Verify: e.Verify,

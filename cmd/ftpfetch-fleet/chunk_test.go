@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
@@ -128,7 +127,7 @@ func TestLanes(t *testing.T) {
 
 // TestFeed checks how many files a lane holds in advance, and that other lanes get the rest.
 func TestFeed(t *testing.T) {
-	tasks := make([]batch.Task, 40)
+	tasks := make([]download.Task, 40)
 	for i := range tasks {
 		tasks[i].Line = i + 1
 	}
@@ -170,7 +169,7 @@ func TestTerms(t *testing.T) {
 		"Each": "looked at by itself", "Dry": "a fleet fetches", "MakeWay": "for trees; a fleet has lists", "Finish": "for trees",
 	}
 	travels := reflect.TypeFor[terms]()
-	for _, options := range []reflect.Type{reflect.TypeFor[download.Options](), reflect.TypeFor[batch.Options]()} {
+	for _, options := range []reflect.Type{reflect.TypeFor[download.Options](), reflect.TypeFor[download.RunOptions]()} {
 		for field := range options.Fields() {
 			_, ok := travels.FieldByName(field.Name)
 			if field.IsExported() && ok == (stays[field.Name] != "") {
@@ -178,7 +177,7 @@ func TestTerms(t *testing.T) {
 			}
 		}
 	}
-	var o batch.Options
+	var o download.RunOptions
 	for field := range travels.Fields() {
 		v := reflect.ValueOf(&o.Each).Elem().FieldByName(field.Name)
 		if !v.IsValid() {

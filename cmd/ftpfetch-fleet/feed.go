@@ -6,13 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 )
 
 // feed hands the files of a chunk to its lane, a few in advance. Files that were not handed out can go to another lane.
 type feed struct {
 	mu    sync.Mutex
-	left  []batch.Task
+	left  []download.Task
 	out   int // number of files that were handed out and have not ended
 	ended int
 	begun time.Time
@@ -20,7 +20,7 @@ type feed struct {
 	may   func() bool // whether more files may be handed out; nil: always
 }
 
-func newFeed(left []batch.Task) *feed {
+func newFeed(left []download.Task) *feed {
 	return &feed{left: left, begun: time.Now(), wake: make(chan struct{}, 1)}
 }
 
@@ -32,14 +32,14 @@ func (f *feed) ahead() int {
 	return int(min(most, max(least, time.Duration(f.ended)*time.Second/4/max(took, 1))))
 }
 
-func (f *feed) tasks(ctx context.Context) iter.Seq[batch.Task] {
-	return func(yield func(batch.Task) bool) {
+func (f *feed) tasks(ctx context.Context) iter.Seq[download.Task] {
+	return func(yield func(download.Task) bool) {
 		for t, ok := f.next(ctx); ok && yield(t); t, ok = f.next(ctx) {
 		}
 	}
 }
 
-func (f *feed) next(ctx context.Context) (t batch.Task, ok bool) {
+func (f *feed) next(ctx context.Context) (t download.Task, ok bool) {
 	for ctx.Err() == nil {
 		f.mu.Lock()
 		none := len(f.left) == 0 || f.may != nil && !f.may()

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/timing"
 )
@@ -189,7 +188,7 @@ func (w *worker) again(before *hand, pause time.Duration) *hand {
 	return nil
 }
 
-// writable returns an error if the worker's ledger exists and cannot be opened for writing. batch.Run would go on without
+// writable returns an error if the worker's ledger exists and cannot be opened for writing. download.Run would go on without
 // it, but this worker may be killed, and another machine can do the chunk. ledger may be "".
 func writable(root *os.Root, ledger string) error {
 	if ledger == "" {
@@ -237,8 +236,8 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 		w.line("%v", err)
 		return errLocal
 	}
-	part := localfile.WithAttempt(ctx, c.part())
-	_, err := batch.Run(part, &source{h, cancel}, tasks, &batch.Options{
+	each.Attempt = c.part()
+	_, err := download.Run(ctx, &source{h, cancel}, tasks, &download.RunOptions{
 		Jobs: 1, PerHost: 1, Ledger: ledger,
 		Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"example.com/ftpfetch/cmd/internal/cli/report"
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
@@ -236,13 +236,13 @@ func TestCancel(t *testing.T) {
 // TestChunks checks what a chunk holds and how items are encoded.
 func TestChunks(t *testing.T) {
 	big, small := int64(600<<20), int64(1)
-	task := func(url, path string, size *int64) (task batch.Task) {
+	task := func(url, path string, size *int64) (task download.Task) {
 		task.URLs, task.Path, task.Size, task.Line = []*urlparse.URL{must.Get(urlparse.Parse(url))(t)}, path, size, 7
 		return task
 	}
 	for name, tt := range map[string]struct {
 		n     int
-		task  batch.Task
+		task  download.Task
 		lanes int
 		want  int
 	}{
@@ -255,7 +255,7 @@ func TestChunks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, chunks, files := &job{ID: "j"}, 0, 0
-			tasks := func(yield func(batch.Task) bool) {
+			tasks := func(yield func(download.Task) bool) {
 				for range tt.n {
 					if !yield(tt.task) {
 						return
@@ -272,7 +272,7 @@ func TestChunks(t *testing.T) {
 				var back chunk
 				must.Do(t, json.Unmarshal(text, &back))
 				got := must.Get(back.Items[0].unpack())(t)
-				want := tt.task.Item
+				want := tt.task
 				if len(text) > mostText+1000 || strings.Contains(string(text), "secret") || got.Path != want.Path || got.Line != 7 ||
 					got.URLs[0].String() != want.URLs[0].WithoutPassword().String() || (got.Size == nil) != (want.Size == nil) {
 					t.Errorf("%d bytes: %+v, want %+v", len(text), got, want)

@@ -17,7 +17,6 @@ import (
 	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
@@ -38,9 +37,9 @@ type outcome struct {
 	ctx    context.Context
 	end    context.CancelCauseFunc
 	rounds int
-	sizes  map[*batch.Task]int64 // bytes received
-	open   []*object             // of this try
-	events sync.Mutex            // held while recording an event
+	sizes  map[*download.Task]int64 // bytes received
+	open   []*object                // of this try
+	events sync.Mutex               // held while recording an event
 
 	sharing sync.Mutex // held while giving files to others
 	feed    *feed      // of this try
@@ -65,7 +64,7 @@ type tally struct {
 func newOutcome(w *worker, c *chunk) *outcome {
 	o := &outcome{
 		w: w, c: c, done: make([]*tally, len(c.Items)), noted: make(map[int]bool),
-		sizes: make(map[*batch.Task]int64),
+		sizes: make(map[*download.Task]int64),
 	}
 	o.report, _ = report.Create("-", "", &o.rows)
 	return o
@@ -76,7 +75,7 @@ func newOutcome(w *worker, c *chunk) *outcome {
 func (o *outcome) left() *feed {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
-	var left []batch.Task
+	var left []download.Task
 	met := make(map[string]bool)
 	for at, i := range o.c.Items {
 		key := i.path()
@@ -91,7 +90,7 @@ func (o *outcome) left() *feed {
 		}
 		met[key] = true
 		m.Line = at + 1
-		left = append(left, batch.Task{Item: m})
+		left = append(left, download.TaskOf(m))
 	}
 	o.feed = newFeed(left)
 	return o.feed
@@ -162,7 +161,7 @@ func (o *outcome) count(at int, t tally) {
 	o.w.files.Add(t.Ended)
 }
 
-// twice repeats the outcome of a file that a chunk names twice, because package batch reports only the first.
+// twice repeats the outcome of a file that a chunk names twice, because download.Run reports only the first.
 func (o *outcome) twice() {
 	first := make(map[string]*tally)
 	for at, i := range o.c.Items {
@@ -191,7 +190,7 @@ func (o *outcome) missing() (n int) {
 	return n
 }
 
-func (o *outcome) event(e batch.Event) {
+func (o *outcome) event(e download.Event) {
 	if e.Task == nil {
 		if e.Kind == download.Noted && isDisk(e.Err) { // the ledger can no longer be written; the next chunk fails
 			o.w.line("%v", e.Err)
@@ -239,7 +238,7 @@ func (o *outcome) event(e batch.Event) {
 // passes returns why a failure does not count against the file, and ends the try: the machine's disk is full, the host
 // serves nobody for a while, or it does not serve this worker. It notes a file that this machine cannot save, for other
 // workers to try.
-func (o *outcome) passes(at int, e batch.Event) error {
+func (o *outcome) passes(at int, e download.Event) error {
 	err := e.Err
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {

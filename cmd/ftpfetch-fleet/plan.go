@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 )
 
 // plan is what is sent of a list. It cuts the files of each host into several chunks for each lane, so that all lanes
@@ -39,7 +39,7 @@ const (
 
 // measure plans a list, and counts its files in j. It refuses a list that cannot be sent completely. The caller must
 // close the plan.
-func (j *job) measure(tasks iter.Seq[batch.Task], lanes int) (*plan, error) {
+func (j *job) measure(tasks iter.Seq[download.Task], lanes int) (*plan, error) {
 	file, err := os.CreateTemp("", ".ftpfetch-fleet-")
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (j *job) measure(tasks iter.Seq[batch.Task], lanes int) (*plan, error) {
 		if err = p.put(to, task); err != nil {
 			break
 		}
-		j.count(task.Item)
+		j.count(itemOf(&task))
 	}
 	if err = cmp.Or(err, to.Flush()); err != nil {
 		p.close()
@@ -61,11 +61,11 @@ func (j *job) measure(tasks iter.Seq[batch.Task], lanes int) (*plan, error) {
 }
 
 // put writes the parcel of a task. A file larger than a chunk costs as much as a full chunk, because it becomes one.
-func (p *plan) put(to io.Writer, t batch.Task) error {
+func (p *plan) put(to io.Writer, t download.Task) error {
 	if t.Tree != nil {
 		return usage("a fleet fetches lists of files: ftpfetch -I -r URL prints the files of a tree, for a list")
 	}
-	i, err := pack(t.Item)
+	i, err := pack(itemOf(&t))
 	if err != nil {
 		return usage("line %d: %v", t.Line, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -104,8 +104,8 @@ func (f *fleet) recordRetry(ctx context.Context, j job, p *plan, files int64, pr
 // failures returns the files that failed between two positions of the stream.
 func (f *fleet) failures(
 	ctx context.Context, id string, from, to uint64,
-) (iter.Seq[batch.Task], error) {
-	var tasks []batch.Task
+) (iter.Seq[download.Task], error) {
+	var tasks []download.Task
 	err := f.rows(ctx, id, func(at uint64, s stored) error {
 		if s.Item == nil || at <= from || at >= to {
 			return nil
@@ -114,7 +114,7 @@ func (f *fleet) failures(
 		if err != nil {
 			return usage("this program cannot read what add has sent, use one version of ftpfetch-fleet: %v", err)
 		}
-		tasks = append(tasks, batch.Task{Item: m})
+		tasks = append(tasks, download.TaskOf(m))
 		return nil
 	})
 	return slices.Values(tasks), err

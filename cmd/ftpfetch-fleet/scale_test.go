@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/testkit/must"
 )
 
@@ -56,9 +55,7 @@ func (p *play) fetch(w *worker) func(*hand, *chunk, *outcome) error {
 			if !wait(o.ctx, p.each) {
 				break
 			}
-			o.event(batch.Event{
-				Event: download.Event{Kind: download.Ended}, Task: &t, Result: download.Result{Size: 1000, Sum: t.Sum},
-			})
+			o.event(download.Event{Kind: download.Ended, Task: &t, Result: download.Result{Size: 1000, Sum: t.Sum}})
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

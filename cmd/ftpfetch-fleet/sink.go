@@ -22,7 +22,6 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -183,18 +182,17 @@ func (o *outcome) there(ctx context.Context, i manifest.Item) (r download.Result
 }
 
 // toSink yields the tasks whose files are not in the sink, each with its object.
-func (o *outcome) toSink(ctx context.Context, all iter.Seq[batch.Task]) iter.Seq[batch.Task] {
-	return func(yield func(batch.Task) bool) {
+func (o *outcome) toSink(ctx context.Context, all iter.Seq[download.Task]) iter.Seq[download.Task] {
+	return func(yield func(download.Task) bool) {
 		for t := range all {
-			r, err := o.there(ctx, t.Item)
+			r, err := o.there(ctx, itemOf(&t))
 			if err != nil || r.Left != "" {
 				if ctx.Err() == nil {
-					e := download.Event{Kind: download.Ended, Err: err}
-					o.event(batch.Event{Event: e, Task: &t, Result: r})
+					o.event(download.Event{Kind: download.Ended, Err: err, Task: &t, Result: r})
 				}
 				continue
 			}
-			b := &object{outcome: o, Item: t.Item, ctx: ctx, hash: sha256.New()}
+			b := &object{outcome: o, Item: itemOf(&t), ctx: ctx, hash: sha256.New()}
 			o.open = append(o.open, b)
 			t.Writer = b
 			if !yield(t) {

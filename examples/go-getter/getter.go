@@ -19,8 +19,6 @@ import (
 	getter "github.com/hashicorp/go-getter/v2"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
@@ -84,10 +82,10 @@ func (g *Getter) Get(ctx context.Context, r *getter.Request) error {
 	}
 	defer root.Close()
 	var failed []error
-	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: "."}, Tree: &batch.Tree{}}
-	_, err = batch.Run(ctx, g.Client, slices.Values([]batch.Task{task}), &batch.Options{
+	task := download.Task{URLs: []*urlparse.URL{u}, Path: ".", Tree: &download.Tree{}}
+	_, err = download.Run(ctx, g.Client, slices.Values([]download.Task{task}), &download.RunOptions{
 		Jobs: 4, PerHost: 2, Each: download.Options{Root: root, Existing: download.Newer},
-		Events: func(e batch.Event) {
+		Events: func(e download.Event) {
 			if e.Kind == download.Ended && e.Err != nil {
 				failed = append(failed, e.Err)
 			}

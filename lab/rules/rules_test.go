@@ -106,7 +106,7 @@ func imports(t *testing.T, file string) (paths []string) {
 }
 
 // public are the packages whose compatibility docs/api.md promises.
-var public = []string{"urlparse", "ftpexec", "ftpexec/ftpfs", "ftpexec/ftphttp", "download", "download/digest", "download/manifest", "download/batch", "testserver"}
+var public = []string{"urlparse", "ftpexec", "ftpexec/ftpfs", "ftpexec/ftphttp", "download", "download/digest", "download/manifest", "testserver"}
 
 // loader returns an importer of the public packages and their dependencies, including those of their tests, as compiled
 // by the go command.

@@ -185,33 +185,42 @@ func TestCaps(t *testing.T) {
 					continue
 				}
 				cases++
-				first, one := counted(t, most, faults[way.fault])
-				second, two := counted(t, most, nil)
-				list := written(t, strings.ReplaceAll("Baaaa\nBsub/c\nBb\nBsub/d\n", "B", first.URL("/t/")))
-				text := strings.NewReplacer("TREE", first.URL("/t/"), "LIST", list, "SUMS", first.URL("/t/md5sum.txt"), "PLACES", written(t, metalink(first, second)),
-					"FILE2", first.URL("/t/b"), "FILE", first.URL("/t/aaaa")).Replace(way.args)
-				args := append(strings.Fields(text), strings.Fields(strings.ReplaceAll(limit, "N", fmt.Sprint(most)))...)
-				if !strings.Contains(way.args, "-I") && !strings.Contains(way.args, "-o") && !strings.Contains(way.args, "-l") {
-					args = append(args, "-d", t.TempDir())
-				}
 				at <- struct{}{}
 				all.Go(func() {
 					defer func() { <-at }()
-					var stderr bytes.Buffer
-					code := cli.Run(t.Context(), args, cli.IO{Out: io.Discard, Err: &stderr})
-					for _, g := range []*gate{one, two} {
-						if g.over > 0 {
-							t.Errorf("%s %s, cap %d: %d connections too many of %d", way.fault, way.args+" "+limit, most, g.over, len(g.conns))
-						}
-					}
-					if way.fault == "" && (code != 0 || len(one.conns) == 0) {
-						t.Errorf("%s %s, cap %d: exit %d, %d connections, %s", way.fault, way.args+" "+limit, most, code, len(one.conns), stderr.String())
-					}
+					name := fmt.Sprintf("%s %s %s, cap %d", way.fault, way.args, limit, most)
+					// a test of its own, whose end frees the memory of its servers
+					t.Run(name, func(t *testing.T) { checkCap(t, way.args+" "+limit, most, faults[way.fault]) })
 				})
 			}
 		}
 	}
 	t.Logf("%d cases", cases)
+}
+
+// checkCap runs a command whose cap of connections to each of two servers is most. The first server has a fault, unless
+// it is nil.
+func checkCap(t *testing.T, line string, most int, fault func(*testserver.Conn) testserver.Action) {
+	first, one := counted(t, most, fault)
+	second, two := counted(t, most, nil)
+	list := written(t, strings.ReplaceAll("Baaaa\nBsub/c\nBb\nBsub/d\n", "B", first.URL("/t/")))
+	line = strings.NewReplacer(
+		"TREE", first.URL("/t/"), "LIST", list, "SUMS", first.URL("/t/md5sum.txt"), "PLACES", written(t, metalink(first, second)),
+		"FILE2", first.URL("/t/b"), "FILE", first.URL("/t/aaaa"), " N", fmt.Sprint(" ", most),
+	).Replace(line)
+	if !strings.Contains(line, "-I") && !strings.Contains(line, "-o") && !strings.Contains(line, "-l") {
+		line += " -d " + t.TempDir()
+	}
+	var stderr bytes.Buffer
+	code := cli.Run(t.Context(), strings.Fields(line), cli.IO{Out: io.Discard, Err: &stderr})
+	for _, g := range []*gate{one, two} {
+		if g.over > 0 {
+			t.Errorf("%d connections too many of %d", g.over, len(g.conns))
+		}
+	}
+	if fault == nil && (code != 0 || len(one.conns) == 0) {
+		t.Errorf("exit %d, %d connections, %s", code, len(one.conns), stderr.String())
+	}
 }
 
 func metalink(first, second *testserver.Server) string {

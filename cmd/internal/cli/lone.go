@@ -11,16 +11,14 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
-	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/urlparse"
 )
 
 // one retrieves one URL as a batch of one, or prints its plan or its listing. All of that must end within --max-time.
-func (r *run) one(ctx context.Context, t batch.Task) {
+func (r *run) one(ctx context.Context, t download.Task) {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	u := t.URLs[0]
@@ -34,19 +32,19 @@ func (r *run) one(ctx context.Context, t batch.Task) {
 		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
 		err = r.explained(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
 		r.fail(t.URLs[0].Redacted(), err)
-		end := batch.Event{Event: download.Event{Err: err}, Task: &t}
+		end := download.Event{Err: err, Task: &t}
 		end.Result.Size = -1
 		r.reports(end)
 	default:
 		r.shown = r.print.Run(t.Path, 1, -1)
-		r.event(ctx, batch.Event{Event: download.Event{Kind: download.Started}, Task: &t})
+		r.event(ctx, download.Event{Kind: download.Started, Task: &t})
 		r.event(ctx, r.alone(ctx, &t, u))
 	}
 }
 
 // alone retrieves u for the task t, and returns the event that reports the outcome.
-func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.Event {
-	end := batch.Event{Event: download.Event{Kind: download.Ended}, Task: t}
+func (r *run) alone(ctx context.Context, t *download.Task, u *urlparse.URL) download.Event {
+	end := download.Event{Kind: download.Ended, Task: t}
 	from := download.Source(first{r.source, r})
 	each := withoutSum(r.File)
 	if u.IsDir() {
@@ -70,9 +68,9 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 		return end
 	}
 	hint := autoHint{off: work.Writer != nil || each.Segments != 1 || !r.print.Watched(), tell: r.print.Tell}
-	o := batch.Options{Jobs: 1, PerHost: r.PerHost, Each: each}
-	o.Events = func(e batch.Event) {
-		hint.see(e.Event)
+	o := download.RunOptions{Jobs: 1, PerHost: r.PerHost, Each: each, Report: r.report.Info()}
+	o.Events = func(e download.Event) {
+		hint.see(e)
 		switch {
 		case e.Kind == download.Ended:
 			end.Result = e.Result
@@ -85,8 +83,7 @@ func (r *run) alone(ctx context.Context, t *batch.Task, u *urlparse.URL) batch.E
 			r.event(ctx, e)
 		}
 	}
-	reported := localfile.WithReport(ctx, r.report.Info())
-	totals, err := batch.Run(reported, from, slices.Values([]batch.Task{work}), &o)
+	totals, err := download.Run(ctx, from, slices.Values([]download.Task{work}), &o)
 	err = cmp.Or(err, done())
 	if givenUp, ok := errors.AsType[*schedule.GivenUp](end.Err); ok {
 		end.Err = givenUp.Unwrap()
@@ -144,7 +141,7 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 
 // place sets in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
 // done when everything is written.
-func (r *run) place(ctx context.Context, t *batch.Task, o *download.Options) (done func() error, err error) {
+func (r *run) place(ctx context.Context, t *download.Task, o *download.Options) (done func() error, err error) {
 	if t.Path == "-" {
 		t.Writer = r.print.Out
 		if show.IsTerminal(r.print.Out) {

@@ -13,10 +13,8 @@ import (
 	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
-	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/timing"
 )
 
@@ -71,14 +69,13 @@ func (r *run) round(ctx context.Context) {
 		tasks = slices.Values(tree.Trees)
 	}
 	tell := &teller{Source: tree, run: r}
-	reported := localfile.WithReport(ctx, r.report.Info())
-	totals, err := r.Batch(reported, r.from(tree, tell), tasks, r.options(ctx, tree))
+	totals, err := r.engine(ctx, r.from(tree, tell), tasks, r.options(ctx, tree))
 	switch {
 	case ctx.Err() != nil:
 		r.interrupted(ctx)
 	case errors.Is(err, download.ErrLocal):
 		r.fail("", err)
-		if totals == (batch.Totals{}) {
+		if totals == (download.Totals{}) {
 			return
 		}
 	case err != nil:
@@ -102,22 +99,23 @@ func (r *run) round(ctx context.Context) {
 	}
 }
 
-// withoutSum returns o without the digest, which the Item of a Task has.
+// withoutSum returns o without the digest, which each Task has.
 func withoutSum(o download.Options) download.Options {
 	o.Sum = digest.Sum{}
 	return o
 }
 
 // options returns the options of a batch of many files.
-func (r *run) options(ctx context.Context, tree *mirror.Source) *batch.Options {
-	o := &batch.Options{
+func (r *run) options(ctx context.Context, tree *mirror.Source) *download.RunOptions {
+	o := &download.RunOptions{
 		Jobs:    r.Jobs,
 		PerHost: r.PerHost,
 		Each:    withoutSum(r.File),
 		Timeout: r.MaxTime,
 		Ledger:  r.ledger(),
 		Dry:     r.DryRun,
-		Events:  func(e batch.Event) { r.event(ctx, e) },
+		Report:  r.report.Info(),
+		Events:  func(e download.Event) { r.event(ctx, e) },
 	}
 	if r.Delete && !r.Info {
 		o.Finish = func(err error) {

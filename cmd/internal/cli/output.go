@@ -14,7 +14,7 @@ import (
 	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/cmd/internal/cli/show"
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/fence"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -159,7 +159,7 @@ func (r *run) created() {
 	r.made = nil
 }
 
-func (r *run) reports(e batch.Event) {
+func (r *run) reports(e download.Event) {
 	if r.report == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"example.com/ftpfetch/cmd/internal/cli/show"
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -91,7 +91,7 @@ type sum struct {
 }
 
 // planned adds what would be done with a file.
-func (r *run) planned(e batch.Event) {
+func (r *run) planned(e download.Event) {
 	s := step{Action: e.Plan, Reason: e.Result.Left}
 	size := e.Result.Size
 	here := e.Result.Resumed

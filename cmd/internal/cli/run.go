@@ -21,7 +21,6 @@ import (
 	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/local/disk"
@@ -32,27 +31,37 @@ import (
 )
 
 // IO holds the standard streams of a run. A stream is a terminal if it is an [*os.File] that is one, or if its method
-// IsTerminal() bool returns true. If Batch is not nil, it replaces batch.Run.
+// IsTerminal() bool returns true.
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Confine  bool // the process does nothing else: confine it with Landlock
-	Batch    func(context.Context, download.Source, iter.Seq[batch.Task], *batch.Options) (batch.Totals, error)
 }
 
 // Standard returns the streams of the process.
 func Standard() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Confine: true} }
 
+// Engine takes the tasks of a run, as download.Run does.
+type Engine func(
+	context.Context, download.Source, iter.Seq[download.Task], *download.RunOptions,
+) (download.Totals, error)
+
 // Run runs the command with args, which exclude the program's name, and returns its exit code. It returns within two
 // seconds after ctx ends, and leaves behind reads and writes that nobody answers. If the cause is a [*SignalError], the
 // exit code names the signal.
 func Run(ctx context.Context, args []string, stdio IO) int {
+	return RunWith(ctx, args, stdio, download.Run)
+}
+
+// RunWith is Run with another engine for lists, trees and several URLs. A fleet sends the tasks to its workers.
+func RunWith(ctx context.Context, args []string, stdio IO, engine Engine) int {
 	if len(args) == 1 && (args[0] == completeFlag || args[0] == fillFlag) {
 		return complete(ctx, args[0], stdio)
 	}
 	log.SetOutput(io.Discard) // net/http and others would write into what is shown
 	c, err := config.Parse(args)
 	r := newRun(c, stdio)
+	r.engine = engine
 	defer r.watch(ctx)()
 	go func() {
 		r.execute(ctx, err)
@@ -66,9 +75,6 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 }
 
 func newRun(c *config.Config, stdio IO) *run {
-	if stdio.Batch == nil {
-		stdio.Batch = batch.Run
-	}
 	p := show.New(stdio.Out, stdio.Err, Explain)
 	p.Verbose = c.Verbose
 	p.Quiet = c.Quiet
@@ -141,6 +147,7 @@ func (r *run) refuse(bad *config.Error) {
 type run struct {
 	*config.Config
 	IO
+	engine  Engine // takes the tasks of several files
 	print   *show.Printer
 	exit    chan int // receives the exit code, at most once each from the run, the end of its context and --max-time
 	logins  *logins
@@ -286,7 +293,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 }
 
 // event shows an event. For the end of a task, it also adds the hint, and writes the report.
-func (r *run) event(ctx context.Context, e batch.Event) {
+func (r *run) event(ctx context.Context, e download.Event) {
 	switch {
 	case e.Plan != "":
 		r.planned(e)
@@ -309,7 +316,7 @@ func (r *run) event(ctx context.Context, e batch.Event) {
 }
 
 // finish records how a task has ended.
-func (r *run) finish(e batch.Event) {
+func (r *run) finish(e download.Event) {
 	if errors.Is(e.Err, ftpexec.ErrLogin) {
 		r.logins.forget()
 	}

@@ -329,7 +329,7 @@ func TestReportPlace(t *testing.T) {
 				must.Do(t, os.WriteFile("a", []byte("contents"), 0o666))
 			}
 			code, _, stderr := run(t, append(args, "--report", "a")...)
-			told := fetched || strings.Contains(stderr, "a: is the report of this run: write another name for --report")
+			told := fetched || strings.Contains(stderr, "a: is the report of this run: give the report another name")
 			if text := string(must.Get(os.ReadFile("a"))(t)); code == 0 || (text == "contents") != fetched || !told {
 				t.Errorf("%q, fetched before %t: code %d, %s, %q", args, fetched, code, stderr, text)
 			}

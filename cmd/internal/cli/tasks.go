@@ -14,7 +14,6 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -85,9 +84,9 @@ func (r *run) passes(u *urlparse.URL) error {
 }
 
 // tasks yields what to retrieve, beginning with the files of the lists, and reports what cannot be retrieved.
-func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
-	return func(yield func(batch.Task) bool) {
-		next := func(from string, t batch.Task, err error) bool { // from is the list or URL
+func (r *run) tasks(ctx context.Context) iter.Seq[download.Task] {
+	return func(yield func(download.Task) bool) {
+		next := func(from string, t download.Task, err error) bool { // from is the list or URL
 			switch {
 			case r.ended(ctx):
 				return false
@@ -97,7 +96,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 			r.fail(from, err)
 			r.untried++
 			if len(t.URLs) > 0 {
-				r.reports(batch.Event{Event: download.Event{Err: err}, Task: &t})
+				r.reports(download.Event{Err: err, Task: &t})
 			}
 			return true
 		}
@@ -117,7 +116,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[batch.Task] {
 }
 
 // listed calls next for each file of a list. It returns false if next does.
-func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bool) bool {
+func (r *run) listed(l *list, next func(from string, t download.Task, err error) bool) bool {
 	left := l.files
 	for item, err := range manifest.Read(l.text(), &l.options) {
 		if err == nil {
@@ -127,7 +126,7 @@ func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bo
 			err = cmp.Or(err, r.complete(u))
 		}
 		item.Path = r.charset.read(item.Path)
-		if !next(l.name, batch.Task{Item: item}, err) {
+		if !next(l.name, download.TaskOf(item), err) {
 			return false
 		}
 	}
@@ -135,7 +134,7 @@ func (r *run) listed(l *list, next func(from string, t batch.Task, err error) bo
 		return true
 	}
 	err := &localfile.Error{Reason: "became shorter during the run: run the command again with the whole list"}
-	return next(l.name, batch.Task{}, err)
+	return next(l.name, download.Task{}, err)
 }
 
 // known returns the number of files and of their bytes, as far as they are known in advance; -1 means unknown.
@@ -159,11 +158,12 @@ func (r *run) known() (files, bytes int64) {
 }
 
 // task returns the task for a URL of the command line. If URLs are retrieved one by one, [run.path] gives the Path.
-func (r *run) task(t config.Target) (task batch.Task, err error) {
+func (r *run) task(t config.Target) (task download.Task, err error) {
 	u := t.URL
 	tree := r.Tree
 	names := r.under(t)
-	task.Item = manifest.Item{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
+	task.URLs = []*urlparse.URL{u}
+	task.Sum = r.File.Sum
 	if r.Type != "d" {
 		tree.Type = r.typeOf
 	}

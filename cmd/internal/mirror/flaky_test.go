@@ -18,8 +18,6 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -111,7 +109,7 @@ func newFlaky(seed uint64) *flaky {
 // other mistakes. The server has all files, so none may be deleted.
 func TestDeleteFlaky(t *testing.T) {
 	const shards = 4 // run in parallel, because they wait for the disk
-	trees := uint64(night.Or(40, 4000))
+	trees := uint64(night.Or(40, 1000))
 	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
@@ -137,10 +135,10 @@ func mirrorFlaky(t *testing.T, seed uint64) (whole int) {
 		client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: network.Dial}
 		defer client.CloseIdleConnections()
 		u := must.Get(urlparse.Parse(s.URL("/%2Ft/")))(t)
-		task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
-		source := &mirror.Source{Client: client, Trees: []batch.Task{task}}
-		o := batch.Options{Jobs: 1 + int(seed%4), Ledger: ledger.Name, Each: download.Options{Root: root, Existing: download.Newer, Retries: -1}}
-		if _, err = batch.Run(t.Context(), source, slices.Values(source.Trees), &o); err == nil {
+		task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{}}
+		source := &mirror.Source{Client: client, Trees: []download.Task{task}}
+		o := download.RunOptions{Jobs: 1 + int(seed%4), Ledger: ledger.Name, Each: download.Options{Root: root, Existing: download.Newer, Retries: -1}}
+		if _, err = download.Run(t.Context(), source, slices.Values(source.Trees), &o); err == nil {
 			err = source.Delete(t.Context(), mirror.Deletion{Root: root, Most: 100, Tell: func(g mirror.Gone) { deleted = append(deleted, g.Path) }})
 		}
 		return deleted, err

@@ -9,15 +9,13 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 	"example.com/ftpfetch/urlparse"
 )
 
-// TestFiltersOfLargeDirectory lists a directory so large that package batch fetches files before the listing is
+// TestFiltersOfLargeDirectory lists a directory so large that download.Run fetches files before the listing is
 // complete. With a Filter, the unwanted files must not be fetched; without one, all files must be.
 func TestFiltersOfLargeDirectory(t *testing.T) {
 	const files = 1030
@@ -45,9 +43,9 @@ func TestFiltersOfLargeDirectory(t *testing.T) {
 		client := &ftpexec.Client{Timeout: time.Minute, MaxIdle: 4}
 		defer client.CloseIdleConnections()
 		source := &mirror.Source{Client: client, Filter: tt.filter}
-		task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
-		o := batch.Options{Jobs: 4, Each: download.Options{Root: root, Retries: -1}}
-		if _, err := batch.Run(t.Context(), source, slices.Values([]batch.Task{task}), &o); err != nil {
+		task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{}}
+		o := download.RunOptions{Jobs: 4, Each: download.Options{Root: root, Retries: -1}}
+		if _, err := download.Run(t.Context(), source, slices.Values([]download.Task{task}), &o); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if got := len(must.Get(os.ReadDir(dir))(t)); got != tt.want {

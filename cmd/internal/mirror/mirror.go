@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
@@ -48,8 +47,8 @@ func (f Filter) large(e ftpexec.Entry) bool {
 type Source struct {
 	Client
 	Filter
-	Dates bool         // ask for the times of all files whose year the server leaves open
-	Trees []batch.Task // trees whose files may be deleted
+	Dates bool            // ask for the times of all files whose year the server leaves open
+	Trees []download.Task // trees whose files may be deleted
 
 	left    atomic.Int64 // number of unwanted files
 	cleared atomic.Int64 // number of files that a Way has removed
@@ -179,7 +178,7 @@ func (s *Source) listed(in string, file *urlparse.URL) {
 }
 
 // top returns the directory of a tree.
-func top(t batch.Task) *urlparse.URL { return t.URLs[0].Child("", "") }
+func top(t download.Task) *urlparse.URL { return t.URLs[0].Child("", "") }
 
 var seed = maphash.MakeSeed()
 

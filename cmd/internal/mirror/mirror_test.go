@@ -18,8 +18,6 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -77,10 +75,10 @@ func (s *stand) mirror(ctx context.Context, dir string, d mirror.Deletion) (dele
 	client := &ftpexec.Client{Timeout: 5 * time.Second, Dial: s.network.Dial}
 	defer client.CloseIdleConnections()
 	u := must.Get(urlparse.Parse("ftp://" + s.server.Addr() + cmp.Or(s.top, "/t/")))(s)
-	task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{Type: s.typed}}
-	source := &mirror.Source{Client: client, Trees: []batch.Task{task}}
-	o := batch.Options{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
-	if _, err = batch.Run(ctx, source, slices.Values([]batch.Task{task}), &o); err == nil || s.regardless {
+	task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{Type: s.typed}}
+	source := &mirror.Source{Client: client, Trees: []download.Task{task}}
+	o := download.RunOptions{Jobs: 1, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
+	if _, err = download.Run(ctx, source, slices.Values([]download.Task{task}), &o); err == nil || s.regardless {
 		err = source.Delete(ctx, d)
 	}
 	return deleted, err

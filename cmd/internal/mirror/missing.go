@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -68,12 +68,12 @@ func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 
 // leaves reports whether the filters leave out a file of this size at a path of a tree. It ignores ages, because a file
 // that is too new or too old for this run may have been fetched by another.
-func (s *Source) leaves(t *batch.Tree, below string, size int64) bool {
+func (s *Source) leaves(t *download.Tree, below string, size int64) bool {
 	return !t.Includes(below, false) || s.MaxSize > 0 && size > s.MaxSize
 }
 
 // leftAbove returns how many directories directly above a path of a tree the filters leave out.
-func leftAbove(t *batch.Tree, below string) (n int) {
+func leftAbove(t *download.Tree, below string) (n int) {
 	for dir := path.Dir(below); dir != "." && !t.Includes(dir, true); dir = path.Dir(dir) {
 		n++
 	}
@@ -81,7 +81,7 @@ func leftAbove(t *batch.Tree, below string) (n int) {
 }
 
 // lookUp looks up a path in the listings of a tree.
-func (s *Source) lookUp(t batch.Task, names []string) (m missing) {
+func (s *Source) lookUp(t download.Task, names []string) (m missing) {
 	m.url = top(t)
 	whole := true // all listings so far are whole
 	for i, name := range names {

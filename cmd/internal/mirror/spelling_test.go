@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/afero"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -94,9 +92,9 @@ func TestDeleteKeepsOtherSpellings(t *testing.T) {
 			client := &ftpexec.Client{Dial: network.Dial}
 			defer client.CloseIdleConnections()
 			u := must.Get(urlparse.Parse("ftp://" + s.Addr() + "/t/"))(t)
-			task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
-			o := batch.Options{Ledger: ledger.Name, Each: download.Options{Root: root, Existing: download.Newer}}
-			must.Get(batch.Run(t.Context(), client, slices.Values([]batch.Task{task}), &o))(t)
+			task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{}}
+			o := download.RunOptions{Ledger: ledger.Name, Each: download.Options{Root: root, Existing: download.Newer}}
+			must.Get(download.Run(t.Context(), client, slices.Values([]download.Task{task}), &o))(t)
 
 			for _, r := range tt.renames {
 				must.Do(t, server.Rename("/t/"+r[0], "/t/"+r[1]))
@@ -104,8 +102,8 @@ func TestDeleteKeepsOtherSpellings(t *testing.T) {
 			for _, name := range tt.lost {
 				must.Do(t, server.RemoveAll("/t/"+name))
 			}
-			source := &Source{Client: client, Trees: []batch.Task{task}}
-			must.Get(batch.Run(t.Context(), source, slices.Values([]batch.Task{task}), &o))(t)
+			source := &Source{Client: client, Trees: []download.Task{task}}
+			must.Get(download.Run(t.Context(), source, slices.Values([]download.Task{task}), &o))(t)
 			disk := folding{output: output{root}}
 			must.Do(t, filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 				below, _ := filepath.Rel(dir, name)

@@ -15,8 +15,6 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -29,7 +27,7 @@ type forest struct {
 	*testing.T
 	servers []*testserver.Server
 	files   []afero.Fs
-	trees   []batch.Task
+	trees   []download.Task
 	dir     string
 }
 
@@ -52,7 +50,7 @@ func newForest(t *testing.T) *forest {
 	}
 	for i, at := range []string{f.servers[0].URL("/a/"), f.servers[0].URL("/b/"), f.servers[1].URL("/a/"), f.servers[0].URL("u@/a/"), f.servers[0].URL("v@/a/")} {
 		u := must.Get(urlparse.Parse(at))(t)
-		f.trees = append(f.trees, batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: fmt.Sprint("t", i)}, Tree: &batch.Tree{}})
+		f.trees = append(f.trees, download.Task{URLs: []*urlparse.URL{u}, Path: fmt.Sprint("t", i), Tree: &download.Tree{}})
 	}
 	return f
 }
@@ -64,15 +62,15 @@ var where = []struct {
 }{{0, "/a"}, {0, "/b"}, {1, "/a"}, {0, "/u/a"}, {0, "/v/a"}}
 
 // mirror runs some of the trees.
-func (f *forest) mirror(d mirror.Deletion, trees ...batch.Task) (deleted []string, err error) {
+func (f *forest) mirror(d mirror.Deletion, trees ...download.Task) (deleted []string, err error) {
 	d.Root = must.Get(os.OpenRoot(f.dir))(f)
 	defer d.Root.Close()
 	d.Most, d.Tell = cmp.Or(d.Most, 1000), func(g mirror.Gone) { deleted = append(deleted, g.Path) }
 	client := new(ftpexec.Client)
 	defer client.CloseIdleConnections()
 	source := &mirror.Source{Client: client, Trees: trees}
-	o := batch.Options{Jobs: 4, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
-	if _, err = batch.Run(f.Context(), source, slices.Values(trees), &o); err == nil {
+	o := download.RunOptions{Jobs: 4, Ledger: ledger.Name, Each: download.Options{Root: d.Root, Existing: download.Newer, Retries: -1}}
+	if _, err = download.Run(f.Context(), source, slices.Values(trees), &o); err == nil {
 		err = source.Delete(f.Context(), d)
 	}
 	return deleted, err
@@ -167,7 +165,7 @@ func TestLoginDirectory(t *testing.T) {
 			return nil
 		}})
 		u := must.Get(urlparse.Parse(s.URL(path)))(t)
-		task := batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}}, Tree: &batch.Tree{}}
+		task := download.Task{URLs: []*urlparse.URL{u}, Tree: &download.Tree{}}
 		if deleted, err := f.mirror(mirror.Deletion{}, task); deleted != nil || err != nil {
 			t.Fatal(deleted, err)
 		}

@@ -13,7 +13,6 @@ import (
 	"os/signal"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
@@ -57,21 +56,21 @@ func save(ctx context.Context, list io.Reader, base, dir string, w io.Writer) er
 	c := ftpexec.Client{MaxIdle: 8}
 	defer c.CloseIdleConnections()
 
-	tasks := batch.Tasks(manifest.Read(list, &manifest.Options{Base: u, KeepDirs: true}))
-	totals, err := batch.Run(ctx, &c, tasks, &batch.Options{
+	tasks := download.Tasks(manifest.Read(list, &manifest.Options{Base: u, KeepDirs: true}))
+	totals, err := download.Run(ctx, &c, tasks, &download.RunOptions{
 		Jobs: 8,
 		// The ledger records verified files, so that later runs do not read them again.
 		Ledger: ".ftpfetch-ledger",
 		// Newer replaces files that have changed on the server.
 		Each:   download.Options{Root: root, Existing: download.Newer, Verify: true},
-		Events: func(e batch.Event) { show(w, e) },
+		Events: func(e download.Event) { show(w, e) },
 	})
 	fmt.Fprintf(w, "%d of %d files complete\n", totals.Complete, totals.Files)
 	return err // nil only if all files are complete
 }
 
 // show writes a line for each finished file and for each retry.
-func show(w io.Writer, e batch.Event) {
+func show(w io.Writer, e download.Event) {
 	switch {
 	case e.Kind == download.Ended && e.Err != nil:
 		fmt.Fprintln(w, "FAILED ", e.Err)

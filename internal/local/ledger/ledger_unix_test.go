@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/testkit/night"
 )
@@ -24,7 +24,7 @@ func TestLedgerFlushed(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	l := &Ledger{own: w}
-	if err := errors.Join(l.Add(Record{Path: "f"}), l.Flush()); !errors.Is(err, download.ErrLocal) {
+	if err := errors.Join(l.Add(Record{Path: "f"}), l.Flush()); !errors.Is(err, localfile.ErrLocal) {
 		t.Errorf("got %v, want the failure of the flush", err)
 	}
 }

@@ -2,7 +2,6 @@
 package localfile
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -67,37 +66,6 @@ const Slack = time.Second - 1
 
 // SameTime reports whether two times of a file are the same, except for what a file system drops.
 func SameTime(a, b time.Time) bool { return a.Sub(b).Abs() <= Slack }
-
-// attempt is the context key for the name of an attempt.
-type attempt struct{}
-
-// WithAttempt returns a context for one of several concurrent attempts at the same files. The names of its parts
-// contain the name of the attempt.
-func WithAttempt(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, attempt{}, name)
-}
-
-// Attempt returns the name of the attempt, or "".
-func Attempt(ctx context.Context) string {
-	name, _ := ctx.Value(attempt{}).(string)
-	return name
-}
-
-// report is the context key for the report of a run.
-type report struct{}
-
-// WithReport returns a context for a run that writes its report to file.
-func WithReport(ctx context.Context, file fs.FileInfo) context.Context {
-	return context.WithValue(ctx, report{}, file)
-}
-
-// IsReport returns an error if info is the report of the run.
-func IsReport(ctx context.Context, path string, info fs.FileInfo) error {
-	if file, _ := ctx.Value(report{}).(fs.FileInfo); !os.SameFile(file, info) {
-		return nil
-	}
-	return &Error{Path: path, Reason: "is the report of this run: write another name for --report"}
-}
 
 // mostName is how many bytes a name may have so that the longest suffix still fits. Systems allow names of 255 bytes or
 // UTF-16 code units, and no name has more code units than bytes. Some disks allow less: those that encrypt names at least

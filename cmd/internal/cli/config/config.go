@@ -14,7 +14,6 @@ import (
 
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
@@ -33,9 +32,9 @@ type Config struct {
 	Input, Manifest string           // lists; "-" is standard input
 	Reading         manifest.Options // of lists
 	Recursive, Glob bool
-	Tree            batch.Tree // which entries of a directory are wanted
-	Charset         string     // of names on servers; "" for none
-	Type            string     // a, i, d or guess, for URLs without a typecode
+	Tree            download.Tree // which entries of a directory are wanted
+	Charset         string        // of names on servers; "" for none
+	Type            string        // a, i, d or guess, for URLs without a typecode
 
 	// What to do with it.
 	Info, Long, JSON, DryRun    bool

@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"example.com/ftpfetch/download/batch"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -94,7 +94,7 @@ type Row struct {
 }
 
 // Add writes the row for the end of a task. text and code describe its error. The row shows no password.
-func (f *File) Add(e batch.Event, text string, code int) error {
+func (f *File) Add(e download.Event, text string, code int) error {
 	u := e.Task.URLs[0].WithoutPassword()
 	x := Row{
 		Version: 1,

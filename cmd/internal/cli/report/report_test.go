@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/urlparse"
@@ -33,8 +32,8 @@ func TestRowsHideNoPath(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		f := must.Get(Create("-", "", &out))(t)
-		task := &batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{must.Get(urlparse.Parse(tt.url))(t)}, Path: "f"}}
-		must.Do(t, f.Add(batch.Event{Event: download.Event{Err: tt.err}, Task: task}, "gone", 78))
+		task := &download.Task{URLs: []*urlparse.URL{must.Get(urlparse.Parse(tt.url))(t)}, Path: "f"}
+		must.Do(t, f.Add(download.Event{Err: tt.err, Task: task}, "gone", 78))
 		if !strings.Contains(out.String(), `"url":"`+tt.want+`"`) {
 			t.Errorf("%s, %v: %s", tt.url, tt.err, out.String())
 		}
@@ -56,8 +55,8 @@ func TestReportIsAList(t *testing.T) {
 		f := must.Get(Create(name, "", nil))(t)
 		u := must.Get(urlparse.Parse("ftp://h/f"))(t)
 		for _, path := range paths {
-			task := &batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}
-			must.Do(t, f.Add(batch.Event{Task: task, Result: download.Result{Size: 3}}, "", 0))
+			task := &download.Task{URLs: []*urlparse.URL{u}, Path: path}
+			must.Do(t, f.Add(download.Event{Task: task, Result: download.Result{Size: 3}}, "", 0))
 		}
 		must.Do(t, f.Close())
 		list := must.Get(os.Open(name))(t)

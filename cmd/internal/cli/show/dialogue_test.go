@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 )
 
@@ -42,7 +41,7 @@ func TestTyping(t *testing.T) {
 		waits.update(600, 600)
 		waits.end(download.Result{Size: 600}, nil)
 		s.out.Reset()
-		r.End(batch.Totals{Files: 2, Complete: 2}, 0)
+		r.End(download.Totals{Files: 2, Complete: 2}, 0)
 		want := `"received":600,"rate":600,"complete":2`
 		if flows { // over 61 seconds
 			want = `"received":1200,"rate":19,"complete":2`
@@ -99,7 +98,7 @@ func TestVerifiedInAll(t *testing.T) {
 	r.one("c").end(download.Result{Size: 1}, nil)
 	r.one("d").end(download.Result{Verified: "md5 in x.md5"}, lost)
 	s.out.Reset()
-	r.End(batch.Totals{Files: 4, Complete: 3, Failed: 1}, 0)
+	r.End(download.Totals{Files: 4, Complete: 3, Failed: 1}, 0)
 	if got := s.out.String(); !strings.HasPrefix(got, "3 of 4 complete, 1 already there, 2 verified, 1 failed: ") {
 		t.Error(got)
 	}

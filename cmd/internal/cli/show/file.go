@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 )
 
 // file is a file that is being fetched.
 type file struct {
-	task        *batch.Task
+	task        *download.Task
 	path        string    // relative to the current directory
 	name        string    // printable
 	made, began time.Time // began: when data began to flow; zero before that

@@ -10,7 +10,6 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -67,7 +66,7 @@ func TestBarsTogether(t *testing.T) {
 	}
 	all.Wait()
 	s.out.Reset()
-	r.End(batch.Totals{Files: 5, Complete: 5}, 0)
+	r.End(download.Totals{Files: 5, Complete: 5}, 0)
 	s.compare(t, "\r\x1b[1A\x1b[J5 of 5 complete: 0 B in 5.0 s\n")
 }
 
@@ -102,9 +101,9 @@ func TestFileLine(t *testing.T) {
 func TestRunLine(t *testing.T) {
 	s := newStand(Bar)
 	r := s.Run("", 500, 3<<30)
-	r.counts(batch.Totals{}, 0, 0, 0)
+	r.counts(download.Totals{}, 0, 0, 0)
 	s.after(time.Second)
-	r.counts(batch.Totals{Complete: 123, Failed: 2, Unlisted: 1}, 1<<30, -1, 64<<20)
+	r.counts(download.Totals{Complete: 123, Failed: 2, Unlisted: 1}, 1<<30, -1, 64<<20)
 	const all = "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s, 1.0 GiB of 3.0 GiB"
 	for width, want := range map[int]string{
 		len(all): all, len(all) - 1: all[:49], 40: all[:37], 10: all[:10],
@@ -113,7 +112,7 @@ func TestRunLine(t *testing.T) {
 			t.Errorf("%d columns: got %q, want %q", width, got, want)
 		}
 	}
-	r.End(batch.Totals{}, 0)
+	r.End(download.Totals{}, 0)
 }
 
 func TestSpeed(t *testing.T) {

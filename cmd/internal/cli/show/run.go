@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/schedule"
 )
@@ -28,7 +27,7 @@ type Run struct {
 
 	files  []*file         // files being fetched
 	gone   map[string]bool // addresses of servers that were given up
-	totals batch.Totals
+	totals download.Totals
 	ended  bool
 	speed  speed
 	clock  clock
@@ -72,7 +71,7 @@ func (p *Printer) Run(path string, files, octets int64) *Run {
 }
 
 // Event shows an event of the run.
-func (r *Run) Event(e batch.Event) {
+func (r *Run) Event(e download.Event) {
 	defer r.p.lock()()
 	if e.Task == nil {
 		r.overall(e)
@@ -96,12 +95,12 @@ func (r *Run) Event(e batch.Event) {
 	case download.Progress:
 		r.progress(f, e.Done, e.Total)
 	default:
-		r.happened(f, e.Event)
+		r.happened(f, e)
 	}
 }
 
 // overall shows an event that concerns no single file.
-func (r *Run) overall(e batch.Event) {
+func (r *Run) overall(e download.Event) {
 	switch {
 	case e.Kind == download.Progress:
 		r.totals = e.Totals
@@ -119,7 +118,7 @@ func (r *Run) overall(e batch.Event) {
 }
 
 // file returns a file of which nothing has arrived yet.
-func (r *Run) file(t *batch.Task) *file {
+func (r *Run) file(t *download.Task) *file {
 	name := t.Path
 	if name == "-" {
 		name = t.URLs[0].Name
@@ -135,7 +134,7 @@ func (r *Run) file(t *batch.Task) *file {
 }
 
 // path returns the local path of a task. The paths of many files are relative to the directory of -d.
-func (r *Run) path(t *batch.Task) string {
+func (r *Run) path(t *download.Task) string {
 	if r.lone || t.Path == "" {
 		return t.Path
 	}
@@ -163,7 +162,7 @@ func (r *Run) pause(from time.Time, received int64) {
 }
 
 // end shows how a task has ended. After a server is given up, its remaining files fail alike and get no line each.
-func (r *Run) end(f *file, e batch.Event) {
+func (r *Run) end(f *file, e download.Event) {
 	u := e.Task.URLs[0]
 	r.note(e)
 	_, givenUp := errors.AsType[*schedule.GivenUp](e.Err)
@@ -202,7 +201,7 @@ func (r *Run) Deleted(done, url, path string) {
 }
 
 // note records the outcome of a task for the end of the run: what failed, and which directory holds the other files.
-func (r *Run) note(e batch.Event) {
+func (r *Run) note(e download.Event) {
 	switch {
 	case e.Err != nil && len(r.failed) < mostAgain:
 		r.failed = append(r.failed, printable.Line(cmp.Or(e.Task.Path, e.Task.URLs[0].Redacted())))
@@ -240,7 +239,7 @@ func (r *Run) of() (files, octets int64) {
 // End shows how a run of many files has ended, for example as "498 of 500 complete in m/, 12 already there, 2 failed:
 // 108 MiB in 16.1 s, 6.7 MiB/s". leftOut is how many files were left out of listings. After a long run, End names the
 // failed files again.
-func (r *Run) End(t batch.Totals, leftOut int64) {
+func (r *Run) End(t download.Totals, leftOut int64) {
 	all := cmp.Or(printable.Line(r.p.Report), "--report FILE") + " has them all"
 	r.p.Rest(": " + all)
 	defer r.p.lock()()

@@ -14,8 +14,6 @@ import (
 
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download"
-	"example.com/ftpfetch/download/batch"
-	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -50,7 +48,7 @@ func (s *stand) compare(t *testing.T, want string) {
 // shownFile is a file of a run with many files, or a lone file.
 type shownFile struct {
 	*Run
-	t *batch.Task
+	t *download.Task
 }
 
 func (s *stand) lone(path string) shownFile { return s.Run(path, 1, -1).one(path) }
@@ -61,25 +59,25 @@ func (r *Run) one(path string) shownFile {
 	if err != nil {
 		panic(err)
 	}
-	f := shownFile{r, &batch.Task{Item: manifest.Item{URLs: []*urlparse.URL{u}, Path: path}}}
+	f := shownFile{r, &download.Task{URLs: []*urlparse.URL{u}, Path: path}}
 	f.happens(download.Event{Kind: download.Started})
 	return f
 }
 
-func (f shownFile) happens(e download.Event) { f.Event(batch.Event{Event: e, Task: f.t}) }
+func (f shownFile) happens(e download.Event) { e.Task = f.t; f.Event(e) }
 
 func (f shownFile) update(done, total int64) {
 	f.happens(download.Event{Kind: download.Progress, Done: done, Total: total})
 }
 
 func (f shownFile) end(done download.Result, err error) {
-	f.Event(batch.Event{Event: download.Event{Kind: download.Ended, Err: err}, Task: f.t, Result: done})
+	f.Event(download.Event{Kind: download.Ended, Err: err, Task: f.t, Result: done})
 }
 
 // counts gives a run its current totals.
-func (r *Run) counts(t batch.Totals, done, size, received int64) {
+func (r *Run) counts(t download.Totals, done, size, received int64) {
 	r.received = received
-	r.Event(batch.Event{Event: download.Event{Kind: download.Progress, Done: done, Total: size}, Totals: t})
+	r.Event(download.Event{Kind: download.Progress, Done: done, Total: size, Totals: t})
 }
 
 var lost = &ftpexec.Error{Op: "RETR x", URL: "ftp://u:***@h/x", Err: ftpexec.ErrLost}
@@ -237,14 +235,14 @@ func TestRunPlain(t *testing.T) {
 	r := s.Run("", 3, 300)
 	for range 4000 { // seconds
 		s.after(time.Second)
-		r.counts(batch.Totals{Files: 3, Complete: 1}, 100, 300, 1)
+		r.counts(download.Totals{Files: 3, Complete: 1}, 100, 300, 1)
 	}
 	if n := strings.Count(s.out.String(), "\n"); n != 36 { // after 10, 30, 70 and 150 s, then every two minutes
 		t.Errorf("%d lines in 4000 s, want 36", n)
 	}
 	s.out.Reset()
 	r.links, r.before = 1, 1
-	r.End(batch.Totals{Files: 3, Complete: 1, Failed: 1, Unlisted: 1, Listing: 1}, 0)
+	r.End(download.Totals{Files: 3, Complete: 1, Failed: 1, Unlisted: 1, Listing: 1}, 0)
 	s.compare(t, "1 of 3 complete, 1 already there, 1 failed, 2 directories could not be fully listed, 1 link not followed: 1 B in 1 h 6 min, 0 B/s\n")
 }
 
@@ -267,7 +265,7 @@ func TestFailedAgain(t *testing.T) {
 		}
 		s.after(tt.after)
 		s.out.Reset()
-		r.End(batch.Totals{Files: 20, Failed: int64(tt.fail)}, 0)
+		r.End(download.Totals{Files: 20, Failed: int64(tt.fail)}, 0)
 		s.compare(t, tt.want+fmt.Sprintf("0 of 20 complete, %d failed\n", tt.fail))
 	}
 }
@@ -276,15 +274,15 @@ func TestFailedAgain(t *testing.T) {
 func TestRunJSON(t *testing.T) {
 	s := newStand(JSON)
 	r := s.Run("", -1, -1)
-	r.counts(batch.Totals{Files: 2, Listing: 1}, 0, -1, 0)
+	r.counts(download.Totals{Files: 2, Listing: 1}, 0, -1, 0)
 	s.after(time.Second)
-	r.counts(batch.Totals{Files: 2, Listing: 1}, 0, -1, 0)
+	r.counts(download.Totals{Files: 2, Listing: 1}, 0, -1, 0)
 	s.after(time.Second / 2)
-	r.counts(batch.Totals{Files: 3}, 0, 30, 0) // too soon
+	r.counts(download.Totals{Files: 3}, 0, 30, 0) // too soon
 	s.after(time.Second / 2)
-	r.counts(batch.Totals{Files: 3, Complete: 1}, 10, 30, 10)
+	r.counts(download.Totals{Files: 3, Complete: 1}, 10, 30, 10)
 	r.received = 20
-	r.End(batch.Totals{Files: 3, Complete: 2, Failed: 1}, 0)
+	r.End(download.Totals{Files: 3, Complete: 2, Failed: 1}, 0)
 	s.compare(t, `{"event":"total","version":1,"time":"1970-01-01T00:00:01.000Z","received":0,"rate":0,"files":2,"complete":0,"failed":0}
 {"event":"total","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":10,"rate":5,"files":3,"complete":1,"failed":0}
 {"event":"end","version":1,"time":"1970-01-01T00:00:02.000Z","size":30,"received":20,"rate":10,"seconds":2,"files":3,"complete":2,"failed":1}

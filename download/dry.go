@@ -1,0 +1,56 @@
+package download
+
+import (
+	"context"
+	"errors"
+
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/schedule"
+)
+
+// unwritten returns the name of a ledger that does not exist, beside the ledgers that a dry run reads. A dry run opens
+// that one, because it adds nothing to any ledger.
+func unwritten(o RunOptions) string {
+	if o.Ledger == "" || o.Each.Root == nil {
+		return ""
+	}
+	return o.Ledger + "-none"
+}
+
+// plan finds out and reports what a run would do with a file.
+func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
+	plan, result, err := b.planOf(ctx, t)
+	switch {
+	case b.freeFiles(t, err):
+		return schedule.Short
+	case b.freeConnections(t, err):
+		return schedule.Full(err)
+	case j.link != "" && errors.Is(err, ftpexec.ErrNotFound):
+		b.leadsNowhere(j)
+		return schedule.Done
+	case err != nil:
+		return b.next(ctx, j, Result{}, err, verdict(err))
+	}
+	e := j.failed(nil)
+	e.Plan = plan
+	e.Result = result
+	b.ended(e)
+	return schedule.Done
+}
+
+func (b *engine) planOf(ctx context.Context, t *schedule.Turn[*job]) (plan string, r Result, err error) {
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
+	m := b.member(t)
+	f := &file{fetch: m.fetch(true)}
+	if b.root != nil && t.Value.Writer == nil {
+		if f.to, err = b.find(ctx, t.Value); err != nil {
+			return "", r, err
+		}
+	}
+	if f.to != nil {
+		defer f.to.Close(false)
+	}
+	return f.plan(ctx)
+}

@@ -1,0 +1,65 @@
+package download
+
+import (
+	"time"
+
+	"example.com/ftpfetch/download/digest"
+)
+
+// EventKind says what an [Event] is about.
+type EventKind string
+
+const (
+	// Noted is something worth a line. If Wait is not 0, a try has failed with Err, and the next try follows after
+	// Wait.
+	Noted EventKind = "noted"
+	// Progress comes regularly and once at the end. Done includes bytes from earlier runs. It decreases if a transfer
+	// starts over.
+	Progress EventKind = "progress"
+	// Started comes, in a [Run], before the run asks the server about a file or a directory. There is
+	// none for a file that is already complete and needs no server.
+	Started EventKind = "started"
+	// Ended comes, in a [Run], once for every file, and for every directory that could not be listed whole.
+	Ended EventKind = "ended"
+)
+
+// Event is something that happens during a download, for Options.Events and RunOptions.Events.
+type Event struct {
+	Kind EventKind
+	// Text is one line, unless a file name in it has line ends. With Wait it counts the retries in a row without
+	// progress: "1 of 5". With Ended, it is set only for a symbolic link that was not followed, and is its target.
+	Text  string
+	Done  int64 // bytes of the file so far
+	Total int64 // bytes of the whole file; -1 if unknown
+	Err   error // with Ended, why the task failed
+	Wait  time.Duration
+
+	// The other fields are set only by [Run].
+
+	// Task is the same from Started to Ended. Its first URL is the one being tried. Two kinds also occur without a Task:
+	// Progress, regularly and at the end, for all files together; and Noted, about a server or the run. Noted has a Wait
+	// if the server sends nothing for a while, for the reason in Text, and an Err if it is a warning.
+	Task   *Task
+	Result Result // with Ended, unless Text is set; if Err is set, only Kept counts
+	Totals Totals // with the Progress of the run
+	// Plan is what the run would do with the file: "fetch", "replace" or "leave". It is set with Ended if RunOptions.Dry
+	// is, unless Err or Text is set. Result.Left says why, for each of the three. Result.Size is the size of the server's
+	// file, or of the file that is left alone; -1 if it is unknown. Result.Resumed is how many bytes need no fetching.
+	Plan string
+
+	dir bool // Err is about a directory that was not listed whole
+}
+
+// Result describes a finished download. With an error only Kept may be set.
+type Result struct {
+	Size int64 // bytes of the file
+	// ModTime is the time of the server's file, in UTC. If the server reported none, or if the local file cannot get
+	// it, ModTime is the time of the local file if Commit is set, and otherwise zero.
+	ModTime  time.Time
+	Left     string     // why the target was left alone, such as "already there"; "" if it was not
+	Resumed  int64      // bytes from earlier runs
+	Kept     int64      // after an error: bytes in the part from which the next call resumes
+	Verified string     // what the digest was compared with: "sha256 in SHA256SUMS"; "" if nothing
+	Checked  time.Time  // when Sum was computed and compared, in UTC
+	Sum      digest.Sum // the digest of the file's bytes; the zero value if none was computed
+}

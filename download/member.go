@@ -1,0 +1,332 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"example.com/ftpfetch/download/internal/decide"
+	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/internal/timing"
+	"example.com/ftpfetch/urlparse"
+)
+
+// file saves a file, unless its target may stay.
+func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
+	if b.teller != nil {
+		return b.ask(ctx, t)
+	}
+	if b.Dry {
+		return b.plan(ctx, t)
+	}
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
+	result, begun, err := b.save(bounded, t)
+	_, givenUp := errors.AsType[*schedule.GivenUp](err)
+	switch {
+	case b.freeFiles(t, err):
+		return schedule.Short
+	case givenUp:
+		return b.next(ctx, j, result, err, schedule.Untouched)
+	case errors.Is(err, partfile.ErrBusy):
+		return b.wait(ctx, t, err)
+	case !begun:
+		return b.end(ctx, j, result, err, schedule.Untouched)
+	case err == nil:
+		return b.end(ctx, j, result, nil, schedule.Done)
+	case j.Writer == nil && b.freeConnections(t, err):
+		return schedule.Full(err)
+	case j.link != "" && namesNoFile(err):
+		b.leadsNowhere(j)
+		return schedule.Done
+	}
+	return b.next(ctx, j, result, err, verdict(err))
+}
+
+// namesNoFile reports whether err means that the URL does not name a file.
+func namesNoFile(err error) bool {
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrIsDirectory)
+}
+
+// leadsNowhere takes a file out of the counts because a symbolic link to it leads to no file, and reports the link as
+// not followed.
+func (b *engine) leadsNowhere(j *job) {
+	b.count(func(c *counts) {
+		c.Files--
+		c.unsized--
+	})
+	j.in.withSurvey(func(h *survey) {
+		h.wanted--
+		h.links++
+	})
+	b.skipLink(j, j.link)
+}
+
+// save fetches a file, unless its target may stay. begun reports whether save used the server.
+func (b *engine) save(ctx context.Context, t *schedule.Turn[*job]) (result Result, begun bool, err error) {
+	j := t.Value
+	m := b.member(t)
+	if j.Writer != nil {
+		if err = m.begin(); err == nil {
+			// a Writer's bytes cannot be taken back, so the file gets no other turn
+			result, err = fetchTo(ctx, m.fetch(false), j.Writer, j.Path)
+		}
+	} else {
+		result, err = b.saveTo(ctx, m)
+	}
+	m.meter.end(result, err)
+	return result, m.begun, err
+}
+
+// saveTo saves the file of m under its path.
+func (b *engine) saveTo(ctx context.Context, m *member) (result Result, err error) {
+	if b.root == nil {
+		return result, errNoRoot
+	}
+	place, err := b.find(ctx, m.job)
+	if err != nil {
+		return result, err
+	}
+	defer func() { place.Close(err != nil) }()
+	return save(ctx, place, func() *fetch { return m.fetch(true) })
+}
+
+// find returns the place of a file. In a dry run the place is nil if way would be made for the file.
+func (b *engine) find(ctx context.Context, j *job) (*partfile.Place, error) {
+	place, err := b.group.Find(b.root, j.Path)
+	if err != nil {
+		place, err = b.findAgain(ctx, j, err)
+	}
+	if err == nil && place != nil && b.Report != nil && os.SameFile(b.Report, place.Info) {
+		err = &localfile.Error{Path: place.Path, Reason: "is the report of this run: give the report another name"}
+		place.Close(false)
+	}
+	return place, err
+}
+
+// member is a file of a run while it is fetched: the caller of its fetch.
+type member struct {
+	run    *engine
+	turn   *schedule.Turn[*job]
+	job    *job
+	spares spareConnections
+	meter  meter
+	begun  bool
+}
+
+func (b *engine) member(t *schedule.Turn[*job]) *member {
+	j := t.Value
+	return &member{
+		run: b, turn: t, job: j,
+		spares: spareConnections{turn: t, urls: j.URLs, used: map[*urlparse.URL]int{j.url(): 1}},
+		meter:  meter{engine: b, sized: j.size() >= 0},
+	}
+}
+
+// fetch returns the fetch of the file. turns reports whether the file gets another turn when the server is full.
+func (m *member) fetch(turns bool) *fetch {
+	j := m.job
+	o := m.run.Each
+	o.Size = j.Size
+	o.Sum = j.Sum
+	f := newFetch(m.run.src, j.url(), o, m, turns)
+	f.lists = &m.run.lists
+	if j.in != nil {
+		f.inTree = true
+		f.listed = decide.Stamp{Size: j.listed, Time: j.modTime}
+	}
+	return f
+}
+
+func (m *member) begin() error {
+	switch {
+	case m.turn.GivenUp != nil:
+		return m.turn.GivenUp
+	case !m.begun && !m.run.Dry:
+		m.run.tell(Event{Kind: Started, Task: m.job.Task})
+	}
+	m.begun = true
+	return nil
+}
+
+func (m *member) spare() *urlparse.URL                { return m.spares.next() }
+func (m *member) giveBack(u *urlparse.URL, err error) { m.spares.free(u, err) }
+func (m *member) wanted() bool                        { return m.turn.Wanted() }
+func (m *member) follows() bool                       { return m.turn.Follows() }
+func (m *member) arrived()                            { m.turn.Release() }
+func (m *member) commits() bool                       { return m.run.ledger != nil }
+func (m *member) tell(e Event)                        { m.run.tell(m.meter.event(e, m.job)) }
+
+func (m *member) relist(ctx context.Context) (int64, error) { return m.run.relist(ctx, m.job) }
+
+func (m *member) recorded(newest time.Time, info fs.FileInfo) *record {
+	if m.run.ledger == nil {
+		return nil
+	}
+	return m.run.recorded(m.job, newest, info)
+}
+
+func (m *member) commit(r Result, told time.Time) error { return m.run.record(m.job, r, told) }
+
+func (m *member) compared(r Result, told time.Time) error {
+	if m.run.ledger == nil {
+		return nil
+	}
+	return m.run.group.Record(func() error { return m.commit(r, told) })
+}
+
+// relist lists the directory of a file again, and returns the size that the file has now.
+func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
+	for e, err := range b.src.Entries(ctx, j.in.url()) {
+		switch {
+		case err != nil && !errors.Is(err, ftpexec.ErrLine):
+			return -1, err
+		case err == nil && path.Base(e.Name) == j.name:
+			j.listed = e.Size
+			return e.Size, nil
+		}
+	}
+	return -1, fmt.Errorf("%s: %w: its directory no longer lists it", j.url().Redacted(),
+		ftpexec.ErrChanged)
+}
+
+// teller is a Source that wants the entries of files, not the files. Run calls Tell with each entry from the listings,
+// or asks the server for entries that the listings lack.
+type teller interface {
+	Tell(u *urlparse.URL, e ftpexec.Entry)
+}
+
+func (b *engine) tells(j *job, e ftpexec.Entry) {
+	j.in.withSurvey(func(h *survey) { h.wanted++ })
+	b.count(func(c *counts) { c.file(e.Size); c.Complete++ })
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	j.settle()
+	b.teller.Tell(j.url(), e)
+}
+
+func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
+	err := t.GivenUp
+	var e ftpexec.Entry
+	if err == nil {
+		err = b.again(bounded, func() (err error) { e, err = b.src.Stat(bounded, j.url()); return err })
+	}
+	if b.freeConnections(t, err) {
+		return schedule.Full(err)
+	}
+	if err == nil {
+		b.telling.Lock()
+		b.teller.Tell(j.url(), e)
+		b.telling.Unlock()
+	}
+	return b.end(ctx, j, Result{}, err, verdict(err))
+}
+
+const pause = time.Second
+
+// wait releases the connection, pauses, and queues the file again, because another run is writing it. That run will
+// complete the file, or leave a part to resume from.
+func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) schedule.Verdict {
+	j := t.Value
+	if !j.waited {
+		b.notice(err.Error() + "; waiting for it")
+	}
+	j.waited = true
+	t.Release()
+	_ = timing.Wait(ctx, pause)
+	if ctx.Err() != nil {
+		return b.end(ctx, j, Result{}, err, schedule.Untouched)
+	}
+	return schedule.Untouched.Then(j.url().Address())
+}
+
+// next queues the file with its next URL after err. If there is none, or if another URL cannot help, the file has
+// failed.
+func (b *engine) next(ctx context.Context, j *job, has Result, err error,
+	v schedule.Verdict) schedule.Verdict {
+	if local(err) || len(j.URLs) == 1 || j.Writer != nil && has.Size > 0 {
+		b.count(func(c *counts) { c.Kept += has.Kept })
+		return b.end(ctx, j, has, err, v)
+	}
+	j.URLs = j.URLs[1:]
+	b.detail(err.Error() + "; trying " + j.url().Redacted())
+	return v.Then(j.url().Address())
+}
+
+// end reports the outcome of a file. If the run was interrupted, the file counts neither as complete nor as failed.
+func (b *engine) end(ctx context.Context, j *job, result Result, err error,
+	v schedule.Verdict) schedule.Verdict {
+	if err == nil || ctx.Err() == nil {
+		e := j.failed(err)
+		e.Result = result
+		b.ended(e)
+	}
+	return v
+}
+
+// skipLink ends an entry that is not followed: a link, or a special file; what says what it is or where it leads.
+func (b *engine) skipLink(j *job, what string) {
+	b.ended(Event{Text: what, Task: j.Task})
+}
+
+func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if b.Timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, b.Timeout, schedule.ErrLate)
+}
+
+// meter counts the bytes of one file.
+type meter struct {
+	*engine
+	sized   bool // the file's size has been counted
+	started bool
+	last    int64
+}
+
+// reach counts the bytes up to done, and the file's size once it is known.
+func (m *meter) reach(c *counts, done, size int64) {
+	c.done += done - m.last
+	m.last = done
+	if !m.sized && size >= 0 {
+		m.sized = true
+		c.unsized--
+		c.sized(size)
+	}
+}
+
+// end replaces the bytes counted for the file by its size. After a failure it counts none, because the next try counts
+// them again.
+func (m *meter) end(r Result, err error) {
+	m.count(func(c *counts) {
+		if err != nil {
+			m.reach(c, 0, -1)
+		} else {
+			m.reach(c, r.Size, r.Size)
+		}
+	})
+}
+
+// event counts the bytes that an event of the fetch of j reports, and returns the event for the caller of Run.
+func (m *meter) event(e Event, j *job) Event {
+	if e.Kind == Progress {
+		if m.started {
+			m.received.Add(max(0, e.Done-m.last))
+		}
+		m.count(func(c *counts) { m.reach(c, e.Done, e.Total) })
+		m.started = true
+	}
+	e.Task = j.Task
+	return e
+}

@@ -1,0 +1,416 @@
+package download
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/download/internal/decide"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
+	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
+)
+
+// asFile returns a job for the file that j, believed to be a directory, turned out to be. It returns none if the file
+// is not wanted.
+func (j *job) asFile() []*job {
+	if j.dir.up != nil && !j.Tree.wants(j.dir.below, false, false) {
+		j.leave(ftpexec.Entry{Name: "."})
+		return nil
+	}
+	v := *j.url()
+	last := len(v.Dirs) - 1
+	v.Name = v.Dirs[last]
+	v.Dirs = v.Dirs[:last:last]
+	v.Type = cmp.Or(j.dir.kind, j.Tree.typeOf(v.Name))
+	task := *j.Task
+	task.Path = cmp.Or(task.Path, v.Name)
+	task.URLs = []*urlparse.URL{&v}
+	return []*job{{Task: &task, in: j, listed: -1, link: j.link}}
+}
+
+// list lists a directory and queues its wanted entries.
+func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
+	j := t.Value
+	if t.GivenUp != nil {
+		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched)
+	}
+	bounded, cancel := b.bound(ctx)
+	defer cancel()
+	found, err := b.entries(bounded, j.url(), b.early(bounded, t), j.dir.ahead)
+	var same *node
+	if err == nil {
+		same, err = b.circle(bounded, j, found)
+	}
+	switch {
+	case b.freeConnections(t, err):
+		return schedule.Full(err)
+	case err != nil && j.dir.guess && noDirectory(err):
+		return b.listed(ctx, t, j.asFile()...)
+	case err == nil && !b.enters(j, same):
+		return b.listed(ctx, t)
+	case err == nil:
+		err = b.create(bounded, j)
+	}
+	switch {
+	case b.freeFiles(t, err):
+		return schedule.Short
+	case err != nil:
+		return b.notListed(ctx, j, err, verdict(err))
+	}
+	b.complain(j, found)
+	b.sharpen(bounded, j, found.entries)
+	return b.listed(ctx, t, b.within(ctx, j, found.entries)...)
+}
+
+// enters reports whether the entries of a directory are wanted, and counts the directory if they are not. If a name
+// might have been a file's, only the successful listing shows that it is a directory, so enters applies the patterns
+// again. same is a directory above that is the same one, or nil.
+func (b *engine) enters(j *job, same *node) bool {
+	d := j.dir
+	switch {
+	case d.guess && d.up != nil && !j.Tree.wants(d.below, true, true):
+		b.try(j.Tree, d.below, true)
+		j.leave(ftpexec.Entry{Name: ".", Mode: fs.ModeDir})
+	case !j.Tree.reads(d.depth):
+		j.withSurvey(func(h *survey) { h.deeper++ })
+	case same != nil:
+		b.skipLink(j, cmp.Or(same.below, "."))
+	default:
+		return true
+	}
+	return false
+}
+
+func (b *engine) queue(t *schedule.Turn[*job], j *job) {
+	if j.dir == nil {
+		t.Value.withSurvey(func(h *survey) { h.wanted++ })
+	}
+	if b.claimPath(j) {
+		t.Add(b.found(j, t.Host))
+	}
+}
+
+// listed queues the jobs of a listed directory. If the run is interrupted meanwhile, the directory counts as not
+// listed.
+func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
+	jobs ...*job) schedule.Verdict {
+	for _, next := range jobs {
+		if ctx.Err() != nil {
+			break
+		}
+		b.queue(t, next)
+	}
+	if ctx.Err() == nil {
+		b.count(func(c *counts) { c.Listing-- })
+	}
+	t.Value.dir.ahead = nil
+	t.Value.dir.folded = nil
+	t.Value.dir.local = nil
+	return schedule.Done
+}
+
+// mostListed has the numbers of names, including "." and "..", at which pure-ftpd and its derivatives cut a listing,
+// depending on the configuration.
+var mostListed = []int{2000, 7500, 10000}
+
+// complain reports what is wrong with a listing: lines that cannot be parsed, a length at which servers cut listings,
+// and missing facts.
+func (b *engine) complain(j *job, found contents) {
+	for _, err := range found.odd {
+		b.ended(j.failed(err))
+	}
+	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
+	cut := func(most int) bool { return found.all <= most && found.all >= most-2 }
+	if slices.ContainsFunc(mostListed, cut) {
+		b.notice(fmt.Sprintf(
+			"%s has %d entries, and some servers list no more: if files are missing, name them in a list",
+			j.url().Redacted(), found.all))
+	}
+	if found.all > 0 && found.bare {
+		b.bare.Do(func() {
+			b.notice(j.url().Redacted() +
+				": the server lists only names, without types, sizes and times")
+		})
+	}
+	j.withSurvey(func(h *survey) {
+		h.lost = h.lost || len(found.odd) > 0
+		h.shown = h.shown || found.all > 0
+		pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
+		h.named = h.named || last && slices.ContainsFunc(found.entries, func(e ftpexec.Entry) bool {
+			return glob.Match([]string{pattern}, e.Name, false)
+		})
+	})
+}
+
+// notListed reports that a directory could not be listed, unless the run was interrupted.
+func (b *engine) notListed(ctx context.Context, j *job, err error,
+	v schedule.Verdict) schedule.Verdict {
+	j.withSurvey(func(h *survey) { h.lost = true })
+	if ctx.Err() == nil {
+		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
+	}
+	return b.end(ctx, j, Result{}, err, v)
+}
+
+// create creates the local directory, even if it stays empty. If only some files are wanted, it does nothing; the files
+// create the directories that they need.
+func (b *engine) create(ctx context.Context, j *job) error {
+	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
+	some := pattern != "" || len(j.Tree.Accept) > 0
+	if b.teller != nil || some && j.Path != "" {
+		return nil
+	}
+	if b.root == nil && !b.Dry {
+		return errNoRoot
+	}
+	err := b.makeDir(j.Path)
+	if at := b.inTheWay(j.Path, true); (err != nil || b.Dry) && at != "" {
+		err = b.makeWay(ctx, j, at)
+		if err == nil {
+			err = b.makeDir(j.Path)
+		}
+	}
+	return err
+}
+
+// makeDir makes the directory of a tree, except in a dry run.
+func (b *engine) makeDir(dir string) error {
+	if b.Dry {
+		return nil
+	}
+	dir = filepath.FromSlash(cmp.Or(dir, "."))
+	_, err := b.group.Dirs.Make(b.root, dir)
+	if err == nil {
+		b.group.Dirs.Expect(b.root, dir)
+	}
+	return err
+}
+
+// contents is what the listing of a directory shows.
+type contents struct {
+	entries []ftpexec.Entry // without files that are already queued
+	odd     []error         // errors of single lines
+	all     int             // number of all entries
+	dirs    int             // number of entries that may be directories
+	bare    bool            // the listing has only names
+	shows   uint64          // a hash of all entries, independent of their order
+}
+
+// earlyLister is a Source that passes on the entries of a listing before it is complete, as an [*ftpexec.Client] does.
+type earlyLister interface {
+	EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
+		login func(string)) iter.Seq2[ftpexec.Entry, error]
+}
+
+// early has the callbacks for an earlyLister.
+type early struct {
+	entry func(ftpexec.Entry)
+	login func(dir string)
+}
+
+// entries lists a directory, and retries as a download does. ahead has the files that are already queued.
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, o early,
+	ahead map[uint64]bool) (c contents, err error) {
+	entries := b.src.Entries
+	if src, ok := b.src.(earlyLister); ok {
+		entries = func(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+			return src.EntriesEarly(ctx, u, o.entry, o.login)
+		}
+	}
+	err = b.again(ctx, func() error {
+		c = contents{}
+		for key := range ahead {
+			ahead[key] = true
+		}
+		for e, err := range entries(ctx, u) {
+			switch {
+			case ctx.Err() != nil: // a listing may have a million lines
+				return context.Cause(ctx)
+			case errors.Is(err, ftpexec.ErrLine):
+				c.odd = append(c.odd, err)
+			case err != nil:
+				return err
+			default:
+				c.add(kept(e), ahead)
+			}
+		}
+		return nil
+	})
+	return c, err
+}
+
+func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
+	c.all++
+	c.shows += maphash.Comparable(seed, e)
+	if e.Mode == fs.ModeDir || e.Mode == fs.ModeIrregular {
+		c.dirs++
+	}
+	bare := e.Mode == fs.ModeIrregular && e.Size < 0 && e.Precision == 0
+	c.bare = bare && (c.bare || c.all == 1)
+	if key := keyOf(e); e.Mode == 0 && ahead[key] {
+		ahead[key] = false // a second entry of that name is an error
+	} else {
+		c.entries = append(c.entries, e)
+	}
+}
+
+func (b *engine) again(ctx context.Context, f func() error) error {
+	p := retry.Policy{Retries: b.Each.Retries, ReturnCrowded: true}
+	return retry.New(p).Do(ctx, f)
+}
+
+// sharpen asks the server for the exact times of entries, if Newer needs them and the listing has only rough ones.
+// After an error the times stay rough, and the fetch of each file asks for its time.
+func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
+	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
+		return
+	}
+	var asked []*ftpexec.Entry
+	var urls []*urlparse.URL
+	for i := range entries {
+		e := &entries[i]
+		if !e.Mode.IsRegular() || !rough(*e) {
+			continue
+		}
+		info, err := b.root.Lstat(path.Join(j.Path, e.Name))
+		if err == nil && info.Mode().IsRegular() && info.Size() == e.Size {
+			asked = append(asked, e)
+			urls = append(urls, j.url().Child(localfile.Segment(e.Name), ""))
+		}
+	}
+	src, ok := b.src.(interface {
+		StatAll(context.Context, []*urlparse.URL) iter.Seq2[ftpexec.Entry, error]
+	})
+	if !ok {
+		return
+	}
+	for info, err := range src.StatAll(ctx, urls) { // one result for each URL
+		if e := asked[0]; err == nil && info.Size == e.Size {
+			e.ModTime = info.ModTime
+			e.Precision = time.Second
+			e.Local = false
+		}
+		asked = asked[1:]
+	}
+}
+
+// within returns the jobs for the entries of a directory, and reports the entries that are not retrieved. If ctx ends,
+// it returns only some of the jobs.
+func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []*job) {
+	taken := j.dir.ahead
+	if taken == nil {
+		taken = make(map[uint64]bool)
+	}
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			break
+		}
+		b.try(j.Tree, path.Join(j.dir.below, e.Name), e.Mode == fs.ModeDir)
+		if !j.wants(e) {
+			j.leave(e)
+			continue
+		}
+		next := j.file(e)
+		if b.teller != nil && next.listed >= 0 && e.Mode == 0 {
+			b.tells(next, e)
+		} else if err := b.usable(j, e, taken); err != nil {
+			b.refuse(next, e, err)
+		} else if e.Mode == 0 && b.plansAbsent(j, next) {
+			continue
+		} else if e.Mode == 0 || b.descend(j, next, e) {
+			jobs = append(jobs, next)
+		}
+	}
+	return jobs
+}
+
+// wants reports whether an entry of the directory is wanted. An entry that may be a directory is wanted if that
+// directory would be listed.
+func (j *job) wants(e ftpexec.Entry) bool {
+	dir := e.Mode == fs.ModeDir
+	link := e.Mode == fs.ModeSymlink && !j.Tree.FollowLinks
+	may := e.Mode != 0 && !link && j.Tree.reads(j.dir.depth+1)
+	return j.Tree.wants(path.Join(j.dir.below, e.Name), dir, dir || may)
+}
+
+func (j *job) file(e ftpexec.Entry) *job {
+	f := &job{in: j, name: e.Name, listed: e.Size}
+	if j.Tree.typeOf(e.Name) == urlparse.TypeASCII {
+		f.listed = -1 // the server counts its own line ends
+	}
+	if !rough(e) {
+		f.modTime = e.ModTime
+	}
+	return f
+}
+
+// refuse ends an entry that cannot have its name on this system.
+func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
+	j.in.withSurvey(func(h *survey) { h.lost = true })
+	j.settle()
+	j.URLs[0] = entryURL(e, j.in.url())
+	b.reject(j, e.Mode.IsDir(), err)
+}
+
+// descend fills in the job for an entry that is not known to be a file. It returns false if the entry is not retrieved.
+func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
+	d := parent.dir
+	u := entryURL(e, parent.url())
+	next.settle()
+	next.dir = &node{
+		root: d.root, below: path.Join(d.below, e.Name), depth: d.depth + 1,
+		real: path.Join(d.real, e.Name),
+		up:   d, survey: d.survey, links: d.links, guess: e.Mode != fs.ModeDir, unique: e.Unique,
+	}
+	next.URLs[0] = u.Child("", "")
+	link := e.Mode == fs.ModeSymlink
+	switch {
+	case link && parent.Tree.FollowLinks && next.dir.follow(d, e.Target):
+		next.URLs[0] = next.dir.url()
+		next.link = e.Target
+	case e.Mode == fs.ModeDir && !parent.Tree.reads(next.dir.depth):
+		parent.withSurvey(func(h *survey) { h.deeper++ })
+		return false
+	// a device or socket, or a link that is not followed
+	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular:
+		what := e.Mode.String()
+		if link {
+			what = cmp.Or(e.Target, "an unknown place")
+		}
+		next.URLs[0] = u
+		parent.withSurvey(func(h *survey) { h.links++ })
+		b.skipLink(next, what)
+		return false
+	}
+	return true
+}
+
+// url returns the URL of the node, after following links.
+func (p *node) url() *urlparse.URL {
+	v := *p.root
+	v.Dirs = slices.Clone(v.Dirs)
+	for _, name := range strings.Split(p.real, "/") {
+		v.Dirs = append(v.Dirs, localfile.Segment(name))
+	}
+	return &v
+}
+
+// noDirectory reports whether err means that the directory does not exist or may not be entered.
+func noDirectory(err error) bool {
+	var e *ftpexec.Error
+	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) &&
+		errors.As(err, &e) && e.Stage == ftpexec.StageDirectory
+}

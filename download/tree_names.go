@@ -1,0 +1,230 @@
+package download
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/ftpfetch/download/internal/decide"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/glob"
+	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/schedule"
+	"example.com/ftpfetch/urlparse"
+)
+
+// Tree says which files of a directory tree are wanted. Patterns are written as in a shell, with "**" for any number of
+// directories. A pattern without "/" is compared with the name. A pattern that begins with "/" or has one inside is
+// compared with the path below the tree's directory. A pattern that ends in "/" matches directories, with all that they
+// contain. Run warns of each pattern that matches nothing.
+type Tree struct {
+	Depth int // how many levels of directories to list; 0 means all of them
+	// Names is a pattern for the paths that are wanted, level by level: "*/doc/*.pdf". "" means all.
+	Names  string
+	Accept []string // patterns of the files that are wanted; empty means all
+	Reject []string // patterns of files and directories that are not wanted
+	// FollowLinks retrieves the targets of symbolic links, if they are inside the tree. Otherwise Run only reports the
+	// links.
+	FollowLinks bool
+	// Type, if not nil, returns the transfer type for a file of this name.
+	Type func(name string) urlparse.Typecode
+}
+
+func (t *Tree) check() error {
+	for _, p := range slices.Concat(t.Accept, t.Reject, strings.Split(t.Names, "/")) {
+		if err := glob.Check(p); err != nil {
+			return fmt.Errorf("the malformed pattern %s: %w", p, err)
+		}
+	}
+	if t.Depth < 0 {
+		return errors.New(
+			"the Depth is negative: write 1 for the directory alone, 0 for all levels")
+	}
+	return nil
+}
+
+// reads reports whether directories at this depth are listed.
+func (t *Tree) reads(depth int) bool { return t.Depth == 0 || depth < t.Depth }
+
+func (t *Tree) typeOf(name string) urlparse.Typecode {
+	if t.Type == nil {
+		return ""
+	}
+	return t.Type(name)
+}
+
+// wants reports whether a path is wanted. dir means that it is the path of a directory, and may that it may be.
+func (t *Tree) wants(below string, dir, may bool) bool {
+	pattern, last := glob.Level(t.Names, strings.Count(below, "/"))
+	switch {
+	case glob.Match(t.Reject, below, dir):
+		return false
+	case pattern != "" && !glob.Match([]string{pattern}, below, false):
+		return false
+	case pattern != "" && !last:
+		return may
+	}
+	return may || len(t.Accept) == 0 || glob.Match(t.Accept, below, false)
+}
+
+// Includes reports whether Depth and the patterns include the path of a file, or of a directory if dir is true. The
+// path is relative to the tree's directory. Run does not fetch files that are not included.
+func (t *Tree) Includes(below string, dir bool) bool {
+	level := strings.Count(below, "/")
+	if dir {
+		level++
+	}
+	for up := path.Dir(below); up != "."; up = path.Dir(up) {
+		if !t.wants(up, true, true) {
+			return false
+		}
+	}
+	return t.reads(level) && t.wants(below, dir, dir)
+}
+
+// try compares a path with the patterns that have not matched anything yet. A pattern that matches is no longer idle.
+func (b *engine) try(t *Tree, below string, dir bool) {
+	b.trying.Lock()
+	defer b.trying.Unlock()
+	for i, p := range slices.Concat(t.Reject, t.patterns()) { // the patterns of Accept are only for files
+		g, known := b.idle[p]
+		if !known {
+			g = glob.Guess(p)
+			b.idle[p] = g
+		}
+		switch {
+		case g == nil, dir && i >= len(t.Reject) && len(t.Accept) > 0:
+		case glob.Match([]string{p}, below, dir):
+			b.idle[p] = nil
+		default:
+			g.Add(below, dir)
+		}
+	}
+}
+
+// tellIdle warns of each pattern that has matched nothing.
+func (b *engine) tellIdle() {
+	for _, p := range slices.Sorted(maps.Keys(b.idle)) {
+		if g := b.idle[p]; g != nil {
+			b.warn("nothing matches %s%s%s", p, glob.From(p), g.Advice())
+		}
+	}
+}
+
+// kept returns a copy of an entry to keep in memory, where there may be millions. The copy's strings do not refer to
+// the text of the listing, and copies of equal entries are equal.
+func kept(e ftpexec.Entry) ftpexec.Entry {
+	if !e.Mode.IsDir() {
+		e.Unique = ""
+	}
+	e.Name = strings.Clone(path.Base(e.Name))
+	e.Target = strings.Clone(e.Target)
+	e.Unique = strings.Clone(e.Unique)
+	e.Mode = e.Mode.Type()
+	e.HasPerm = false
+	e.URL = nil
+	return e
+}
+
+// rough reports whether the time of an entry is unknown, in an unknown time zone, or not exact to the second.
+func rough(e ftpexec.Entry) bool { return e.Local || e.Precision == 0 || e.Precision > time.Second }
+
+// entryURL returns the URL of an entry of the directory dir, with the name written as the server takes it.
+func entryURL(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
+	kind := urlparse.Typecode("")
+	if e.Mode.IsDir() {
+		kind = urlparse.TypeDir
+	}
+	return dir.Child(localfile.Segment(e.Name), kind)
+}
+
+// keyOf returns a hash of the name of an entry.
+func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, e.Name) }
+
+// respelled reports whether an earlier entry of the directory has another spelling of a name. taken has the keys of all
+// earlier names. respelled adds the name to d.folded.
+func (d *node) respelled(name string, taken map[uint64]bool) bool {
+	fold := localfile.Fold(name)
+	key := maphash.String(seed, fold)
+	met := d.folded[key]
+	if fold != name {
+		_, plain := taken[key]
+		met = met || plain
+		if d.folded == nil {
+			d.folded = make(map[uint64]bool)
+		}
+		d.folded[key] = true
+	}
+	return met
+}
+
+// usable returns an error if an entry of j cannot have its name on this system. A file is saved under exactly the
+// server's name or not at all. usable refuses a name that would leave the directory or mean something else here, a name
+// that ftpfetch uses itself, such as a journal's, and the second of two names that mean the same file here. taken has
+// the keys of the earlier names.
+func (b *engine) usable(j *job, e ftpexec.Entry, taken map[uint64]bool) error {
+	why := localfile.Unusable(e.Name)
+	key := keyOf(e)
+	_, again := taken[key]
+	switch {
+	case localfile.Own(e.Name) != "":
+		why += ": Tree.Reject leaves it out"
+	case why != "":
+	case again:
+		why = "has the name of another entry of the listing"
+	case j.dir.respelled(e.Name, taken) && b.spellings.Folds(cmp.Or(j.Path, "."), e.Name):
+		why = "is another spelling of the name of another entry of the listing, and both are one file here"
+	}
+	if why != "" {
+		return &localfile.Error{Path: e.Name, Reason: why, Err: localfile.ErrName}
+	}
+	taken[key] = true
+	return nil
+}
+
+// many is the number of entries after which files are queued before the end of the listing.
+const many = 1000
+
+// early returns the callbacks for the listing of a directory. In the tree's own directory, whose listing may take
+// minutes, they queue files before the listing is complete. Other directories may be part of a circle, and must be
+// compared first. Nor does early queue files whose times must be asked for. All other entries wait for the end of the
+// listing.
+func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
+	j := t.Value
+	o := early{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
+	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.teller != nil {
+		return o
+	}
+	if j.dir.ahead == nil {
+		j.dir.ahead = make(map[uint64]bool)
+	}
+	seen := 0
+	o.entry = func(x ftpexec.Entry) {
+		seen++
+		e := kept(x)
+		key := keyOf(e)
+		_, begun := j.dir.ahead[key]
+		if seen <= many || begun || ctx.Err() != nil || e.Mode != 0 {
+			return
+		}
+		if localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) {
+			return
+		}
+		if b.create(ctx, j) != nil || j.dir.respelled(e.Name, j.dir.ahead) {
+			return
+		}
+		b.try(j.Tree, e.Name, false)
+		j.dir.ahead[key] = true
+		if next := j.file(e); !b.plansAbsent(j, next) {
+			b.queue(t, next)
+		}
+	}
+	return o
+}
