@@ -384,7 +384,7 @@ func (l *line) declare() {
 			l.parser.FuncP(f.name, f.letter, f.help, f.read)
 		}
 		if f.def != "" {
-			_ = f.read(f.def) // TestDefaults
+			_ = f.read(f.def) // cannot fail: see TestDefaults
 		}
 	}
 }
