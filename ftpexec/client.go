@@ -26,13 +26,22 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
+// What a [Client] does if its fields do not say otherwise.
 const (
-	defaultConnectTimeout = 30 * time.Second
-	defaultTimeout        = 60 * time.Second
-	defaultRateTime       = 30 * time.Second
-	defaultMaxIdle        = 8
-	idleTimeout           = 60 * time.Second // how long the Client keeps an idle connection
-	idleAdmitted          = time.Second      // the same with Admit
+	DefaultConnectTimeout = 30 * time.Second // ConnectTimeout
+	DefaultTimeout        = time.Minute      // Timeout
+
+	// MinRate and, unless MinRate is set, MinRateTime: 1 KiB a minute, so that no server can hold a call for ever with a
+	// byte now and then.
+	DefaultMinRate     = 17
+	DefaultMinRateTime = 10 * time.Minute
+)
+
+const (
+	defaultRateTime = 30 * time.Second // of a MinRate that is set
+	defaultMaxIdle  = 8
+	idleTimeout     = 60 * time.Second // how long the Client keeps an idle connection
+	idleAdmitted    = time.Second      // the same with Admit
 	// how long after Admit a connection takes further work
 	admittedTime = 30 * time.Second
 	// the password for anonymous logins (RFC 1738 section 3.2.1)
@@ -55,15 +64,14 @@ type Client struct {
 	// for different sessions may be concurrent.
 	Trace func(Event)
 
-	// bounds each TCP connect, and TLS handshakes on control connections; 0 means 30 seconds
+	// bounds each TCP connect, and TLS handshakes on control connections; 0 means DefaultConnectTimeout
 	ConnectTimeout time.Duration
-	// bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means a minute
+	// bounds each wait for a reply or for data, TLS handshakes on data connections included; 0 means DefaultTimeout
 	Timeout time.Duration
 
 	// MinRate is the lowest rate, in bytes per second on average over MinRateTime, at which a server may send. If it
-	// sends less, the transfer fails with ErrTimeout. Time in which the caller does not read does not count. 0 means 17
-	// bytes per second over ten minutes (1 KiB a minute), so that no server can hold a call for ever with a byte now
-	// and then. A negative number means no limit.
+	// sends less, the transfer fails with ErrTimeout. Time in which the caller does not read does not count. 0 means
+	// DefaultMinRate over DefaultMinRateTime. A negative number means no limit.
 	MinRate int64
 	// MinRateTime is the time over which MinRate is averaged; 0 means 30 seconds.
 	MinRateTime time.Duration
@@ -159,16 +167,16 @@ func (c *Client) config(u *urlparse.URL, failed []string) wire.Config {
 		Address:        u.Address(),
 		Dial:           c.Dial,
 		ImplicitTLS:    u.Scheme == "ftps",
-		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
-		Timeout:        cmp.Or(c.Timeout, defaultTimeout),
+		ConnectTimeout: cmp.Or(c.ConnectTimeout, DefaultConnectTimeout),
+		Timeout:        cmp.Or(c.Timeout, DefaultTimeout),
 		MinRate:        c.MinRate,
 		RateTime:       cmp.Or(c.MinRateTime, defaultRateTime),
 		MaxListing:     cmp.Or(c.maxListing, defaultMaxListing),
 		Secrets:        &c.secrets,
 	}
 	if c.MinRate == 0 {
-		cfg.MinRate = 17
-		cfg.RateTime = 10 * time.Minute
+		cfg.MinRate = DefaultMinRate
+		cfg.RateTime = DefaultMinRateTime
 	}
 	if c.Trace != nil {
 		number := int(c.dialled.Add(1))

@@ -153,7 +153,7 @@ func (r *run) fullName() (string, error) {
 // computed sends a command whose reply may need the whole file, of this size.
 func (r *run) computed(op Command, size int64) (wire.Reply, error) {
 	seconds := max(0, size) / hashRate
-	limit := cmp.Or(r.client.Timeout, defaultTimeout) + time.Duration(seconds)*time.Second
+	limit := cmp.Or(r.client.Timeout, DefaultTimeout) + time.Duration(seconds)*time.Second
 	reply, err := r.conn.AskFor(op.line(), limit)
 	if err == nil {
 		return reply, nil

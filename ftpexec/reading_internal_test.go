@@ -226,12 +226,11 @@ func (c *Client) SetMaxListing(n int64) *Client {
 
 // What the tests know about the defaults.
 const (
-	DefaultConnectTimeout = defaultConnectTimeout
-	DefaultMaxIdle        = defaultMaxIdle
-	IdleTimeout           = idleTimeout
-	IdleAdmitted          = idleAdmitted
-	AdmittedTime          = admittedTime
-	Email                 = email
+	DefaultMaxIdle = defaultMaxIdle
+	IdleTimeout    = idleTimeout
+	IdleAdmitted   = idleAdmitted
+	AdmittedTime   = admittedTime
+	Email          = email
 )
 
 // A directory or a user whose name is a common word of the wordings hides none of them. Only a word that means something

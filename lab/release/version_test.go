@@ -31,7 +31,7 @@ func TestVersion(t *testing.T) {
 
 	source := exported(t, checkout)
 	compareVersion(t, "archive of the source", build(t, source), "(devel)")
-	compareVersion(t, "the same, with a version", build(t, source, "-ldflags=-X "+module+"/internal/cli/config.release="+tag), tag)
+	compareVersion(t, "the same, with a version", build(t, source, "-ldflags=-X "+module+"/cmd/internal/cli/config.release="+tag), tag)
 
 	write(t, filepath.Join(checkout, "cmd", "ftpfetch", "new.go"), "package main\n")
 	compareVersion(t, "modified", build(t, checkout), tag+"+dirty")

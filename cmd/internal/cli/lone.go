@@ -50,7 +50,7 @@ func (r *run) alone(ctx context.Context, t *download.Task, u *urlparse.URL) down
 	if u.IsDir() {
 		from = listing{r.source, r}
 		each = download.Options{Retries: -1}
-		if !r.Newer && !r.Continue { // a listing has no time and no size to compare
+		if !r.Compares() { // a listing has no time and no size to compare
 			each.Existing = r.File.Existing
 		}
 	}

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -57,11 +55,7 @@ func (r *run) interrupted(ctx context.Context) {
 // round retrieves everything once.
 func (r *run) round(ctx context.Context) {
 	files, octets := r.known()
-	if uint64(files) < 20_000 { // and known
-		// So few files take little memory, so the heap may double, as Go lets it: that saves a seventh of the time of
-		// small files. The main function sets what long lists need.
-		debug.SetGCPercent(100)
-	}
+	growFast(files)
 	r.shown = r.print.Run("", files, octets)
 	r.File.Root = r.root
 	filter := r.Filter
@@ -182,7 +176,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 func (r *run) deletion() mirror.Deletion {
 	return mirror.Deletion{
 		Root:     r.root,
-		Most:     max(0, cmp.Or(r.MaxDelete, 100)),
+		Most:     r.MaxDelete,
 		Backup:   r.Backup,
 		Dry:      r.DryRun,
 		Excluded: r.Excluded,

@@ -71,7 +71,7 @@ var errAtWork = errors.New("another run is mirroring to this directory: let it e
 // without -N share the lock, because they can share the work. Lists need no lock.
 func (r *run) lock(dir string) (err error) {
 	into := r.Recursive && r.Dir != ""
-	alone := r.Delete || r.Watch > 0 || into && r.Newer
+	alone := r.Delete || r.Watch > 0 || into && r.Updates()
 	if !alone && !into {
 		return nil
 	}

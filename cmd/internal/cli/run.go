@@ -232,7 +232,7 @@ func (r *run) idle() int {
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
-	case len(r.Targets) == 1 && !r.Newer && !r.Continue && !f.Verify && f.Segments == 1 && r.Range == nil:
+	case len(r.Targets) == 1 && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
 	return max(1, f.Segments) // with -s auto, the connection that brings the end of the file is kept

@@ -120,8 +120,8 @@ type body struct {
 	n             int64 // bytes read so far
 	err           error // how reading ended: io.EOF or an *ftpexec.Error
 
-	// enough and waited enforce the default Client.MinRate, 10200 bytes in ten minutes. GET ignores a higher one. The
-	// time starts again whenever that many bytes have arrived.
+	// enough and waited enforce the default Client.MinRate, as so many bytes in that time. GET ignores a higher one.
+	// The time starts again whenever that many bytes have arrived.
 	enough int64
 	waited time.Duration
 }
@@ -140,7 +140,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 	began := time.Now()
 	n, err = b.ReadCloser.Read(p)
 	b.count(n, time.Since(began))
-	inTime := timer.Stop() && (b.waited < 10*time.Minute || b.source.MinRate < 0)
+	inTime := timer.Stop() && (b.waited < ftpexec.DefaultMinRateTime || b.source.MinRate < 0)
 	came := printable.Count(b.n, "byte", "bytes")
 	switch {
 	case err == nil && inTime:
@@ -167,7 +167,7 @@ func (b *body) count(n int, wait time.Duration) {
 	b.n += int64(n)
 	b.waited += wait
 	if b.n >= b.enough {
-		b.enough = b.n + 10200
+		b.enough = b.n + ftpexec.DefaultMinRate*int64(ftpexec.DefaultMinRateTime/time.Second)
 		b.waited = 0
 	}
 }

@@ -60,7 +60,7 @@ var _ download.FullSource = (*Source)(nil)
 func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 	return &Source{Client: c, via: via, http: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, 30*time.Second))
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, ftpexec.DefaultConnectTimeout))
 			defer cancel()
 			conn, err := via.Reach(ctx, forward, "tcp")
 			if err != nil {
@@ -69,7 +69,7 @@ func New(c *ftpexec.Client, via *proxy.Proxy, forward proxy.DialFunc) *Source {
 			return watch(conn), nil
 		},
 		DisableCompression:     true,
-		ResponseHeaderTimeout:  cmp.Or(c.Timeout, time.Minute),
+		ResponseHeaderTimeout:  cmp.Or(c.Timeout, ftpexec.DefaultTimeout),
 		MaxResponseHeaderBytes: proxy.MaxHeader,
 		MaxIdleConnsPerHost:    64,
 		IdleConnTimeout:        time.Minute,

@@ -1,85 +1,88 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
 
-// reader reads a command line. It continues after a mistake, so that one message can report them all.
-type reader struct {
-	*line
-	all      *pflag.FlagSet
-	program  string // the program that the user most likely took the unknown flags from
-	args     []string
+// line is a command line while it is read: the Config, and what only its checks need. Reading continues after a
+// mistake, so that one message can report them all.
+type line struct {
+	Config
+	base, mode                          string // the values of the flags with these names
+	newer, resume, overwrite, noClobber bool   // -N, -c, --overwrite and --no-clobber; see existing
+
+	flags  []*flag
+	parser *pflag.FlagSet
+
+	program  string   // if not "", flags are read as this program means them: see habits
+	args     []string // what is still to be read
 	operands []string
-	wrong    []string
 	right    []string // the command as it should be
-	command  bool     // a command of lftp is the first word
-	short    bool     // the flag being read is a single letter
-	lost     bool     // some part of the command line has no counterpart here
-	known    int      // how well the wrong flags fit the program
+	wrong    []string // what is wrong, for people
+
+	unknown    bool // some word is no flag here, or has a value as in other programs
+	incomplete bool // right lacks some part of the line
+	specific   bool // the program alone gives some flag its meaning
+	commanded  bool // the first word is a command, as lftp and rclone have them
 }
 
-func read(args []string, program string) *reader {
-	r := &reader{line: new(line), program: program, args: args}
-	r.all = r.declare()
-	r.environment()
-	for len(r.args) > 0 {
-		arg := r.next()
-		command := abroad(arg) // of lftp
+// read reads a command line as a user of the program means it. With program "" it reads the line as it is.
+func read(args []string, program string) *line {
+	l := &line{program: program, args: slices.Clip(args)}
+	l.declare()
+	l.environment()
+	for len(l.args) > 0 {
+		arg := l.next()
 		switch {
-		case r.asksForHelp(arg):
+		case l.asksForHelp(arg):
 		case arg == "--human-readable": // of ls, du and rsync
-			r.Human = true
-			r.add(arg)
+			l.Human = true
+			l.add(arg)
 		case arg == "--":
-			r.right = append(append(r.right, arg), r.args...)
-			r.operands = append(r.operands, r.args...)
-			r.args = nil
+			l.right = append(append(l.right, arg), l.args...)
+			l.operands = append(l.operands, l.args...)
+			l.args = nil
 		case strings.HasPrefix(arg, "--"):
-			r.long(arg[2:])
+			l.long(arg[2:])
 		case isFlag(arg):
-			r.letters(arg[1:])
+			l.letters(arg[1:])
 		case strings.HasPrefix(arg, "–") || strings.HasPrefix(arg, "—"): // a dash as typeset documents print it
-			r.complain(`a flag begins with "-", not with "%.1s"`, arg)
-			r.args = slices.Insert(r.args, 0, "-"+arg[len("–"):])
-		case command != nil && len(r.operands) == 0:
-			r.command = true
-			r.complain("%s is not a command: %s", arg, command[0].answer)
-			r.swap(command, "", false)
+			l.complain(`a flag begins with "-", not with "%.1s"`, arg)
+			l.args = slices.Insert(l.args, 0, "-"+arg[len("–"):])
+		case len(l.operands) == 0 && isHabit(arg):
+			l.command(arg)
 		default:
-			r.operands = append(r.operands, arg)
-			r.right = append(r.right, arg)
+			l.operands = append(l.operands, arg)
+			l.right = append(l.right, arg)
 		}
 	}
-	return r
+	l.addUnsaid(args)
+	return l
 }
 
 // asksForHelp reads the flags and words with which people ask for the help, the man page, a completion or the version,
 // here and in other programs.
-func (r *reader) asksForHelp(arg string) bool {
-	help := lookup("-h")
+func (l *line) asksForHelp(arg string) bool {
+	help := l.lookup("--help")
 	name := strings.TrimLeft(arg, "-")
-	if name == arg && len(r.operands) > 0 {
+	if name == arg && len(l.operands) > 0 {
 		return false
 	}
-	pages := strings.Split(help.value, "|")
 	switch {
-	case slices.Contains(pages, r.peek()) && slices.Contains([]string{"h", "help", "completion"}, name):
-		r.own(help, r.next(), true)
+	case slices.Contains(help.words(), l.peek()) && slices.Contains([]string{"h", "help", "completion"}, name):
+		l.setFlag(help, l.next(), true)
 	case name == "man":
-		r.own(help, name, true)
+		l.setFlag(help, name, true)
 	case arg == "-?", arg == "help":
-		r.own(help, "", false)
+		l.setFlag(help, "", false)
 	case arg == "version":
-		r.own(lookup("--version"), "", false)
+		l.setFlag(l.lookup("--version"), "", false)
 	default:
 		return false
 	}
@@ -87,154 +90,136 @@ func (r *reader) asksForHelp(arg string) bool {
 }
 
 // environment reads the environment variables that stand for flags.
-func (r *reader) environment() {
-	off := map[string]*bool{
-		"forwardsecrecy": &r.NoForwardSecrecy,
-		"pipelining":     &r.Client.NoPipelining,
-		"portcheck":      &r.Client.AllowPort,
-		"sandbox":        &r.NoSandbox,
+func (l *line) environment() {
+	without := map[string]*bool{
+		"forwardsecrecy": &l.NoForwardSecrecy,
+		"pipelining":     &l.Client.NoPipelining,
+		"portcheck":      &l.Client.AllowPort,
+		"sandbox":        &l.NoSandbox,
 	}
 	for _, name := range strings.Fields(strings.ReplaceAll(os.Getenv("FTPFETCH_WITHOUT"), ",", " ")) {
-		if off[name] != nil {
-			*off[name] = true
+		if off := without[name]; off != nil {
+			*off = true
 			continue
 		}
-		text := "FTPFETCH_WITHOUT=%s: write forwardsecrecy, pipelining, portcheck or sandbox, or several with commas"
-		r.complain(text, shown(name))
-		r.lost = true
+		l.complain("FTPFETCH_WITHOUT=%s: "+
+			"write forwardsecrecy, pipelining, portcheck or sandbox, or several with commas", shown(name))
+		l.incomplete = true
 	}
 	most := os.Getenv("FTPFETCH_PER_HOST")
 	if most == "" {
 		return
 	}
-	r.Shared = true
-	if r.all.Set("per-host", most) != nil {
-		r.complain("FTPFETCH_PER_HOST=%s: write a whole number from 1 to %d", shown(most), MostJobs)
-		r.lost = true
+	l.Shared = true
+	if err := l.parser.Set("per-host", most); err != nil {
+		l.complain("FTPFETCH_PER_HOST=%s: %s", shown(most), errors.Unwrap(err))
+		l.incomplete = true
 	}
 }
 
-func (r *reader) peek() string { return strings.Join(r.args[:min(1, len(r.args))], "") }
+// peek returns the next argument, or "" if there is none.
+func (l *line) peek() string {
+	if len(l.args) == 0 {
+		return ""
+	}
+	return l.args[0]
+}
 
-func (r *reader) next() string {
-	arg := r.peek()
-	r.args = r.args[min(1, len(r.args)):]
+func (l *line) next() string {
+	arg := l.args[0]
+	l.args = l.args[1:]
 	return arg
 }
 
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
-func (r *reader) complain(format string, args ...any) {
-	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
-}
-
-func (r *reader) long(text string) {
-	r.short = false
-	name, value, given := strings.Cut(text, "=")
-	f := lookup("--" + name)
-	found := abroad("--" + name)
-	if f == nil && found == nil {
-		f = closest(name)
-		if f != nil {
-			r.complain("unknown flag --%s: perhaps --%s", name, f.name)
-		}
-	}
-	switch {
-	case f != nil:
-		r.own(f, value, given)
-	case !r.take(found, value):
-		r.complain("unknown flag --%s%s", name, because(": ", found))
-		r.swap(found, value, given)
-	}
-}
-
-// take accepts a flag of other programs if its value, in the same argument or the next one, leaves no doubt about its
-// meaning. The table marks the meanings that take may accept.
-func (r *reader) take(found []foreign, text string) bool {
-	if r.command {
-		return false
-	}
-	next := r.peek()
-	ends := r.ends()
-	for _, f := range found {
-		switch {
-		case !f.sure:
-		case f.value == "":
-			if text == "" && (ends || same(found)) {
-				return r.put(f, "")
-			}
-		case len(text) > 2, text == "-":
-			if fits(f.value, text) {
-				return r.put(f, text)
-			}
-		case text == "" && !ends && fits(f.value, next) && len(r.args)+len(r.operands) > 1: // next is not the only URL
-			return r.put(f, r.next())
-		}
-	}
-	return false
-}
-
 // ends reports whether the next argument cannot be a value: it is missing, a flag or a URL.
-func (r *reader) ends() bool {
-	next := r.peek()
+func (l *line) ends() bool {
+	next := l.peek()
 	return next == "" || isFlag(next) || urlStart().MatchString(next)
 }
 
-// own sets one of our own flags. value is what follows it in the same argument.
-func (r *reader) own(f *flag, value string, given bool) {
-	var meant []foreign
-	if r.short {
-		meant = abroad("-" + f.letter)
-	}
-	next := r.peek()
-	switch {
-	case f.bare && numberFor(meant, cmp.Or(value, next)):
-		r.complain("-%s takes no value here; %s", f.letter, because("", meant))
-		r.swap(meant, value, given)
+func (l *line) complain(format string, args ...any) {
+	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
+}
+
+// complainUnknown complains about a flag that ftpfetch does not have.
+func (l *line) complainUnknown(spelling string) {
+	l.complain("unknown flag %s", spelling)
+	l.unknown = true
+	l.incomplete = true
+}
+
+// long reads a flag with two dashes; text is what follows them.
+func (l *line) long(text string) {
+	name, value, given := strings.Cut(text, "=")
+	spelling := "--" + name
+	if l.translate(spelling, value, given) {
 		return
+	}
+	f := l.lookup(spelling)
+	if f == nil && !isHabit(spelling) && !slices.Contains(notMisspelt, spelling) {
+		f = l.closest(name)
+		if f != nil {
+			l.complain("unknown flag %s: perhaps --%s", spelling, f.name)
+		}
+	}
+	if f == nil {
+		l.complainUnknown(spelling)
+		return
+	}
+	l.setFlag(f, value, given)
+}
+
+// setFlag sets one of our own flags. value is what follows it in the same argument, if it is given there.
+func (l *line) setFlag(f *flag, value string, given bool) {
+	next := l.peek()
+	switch {
 	case given:
-	case f.name == "netrc" && r.aFile():
-		r.complain("%s takes a file only after =: write --netrc=%s", f, next)
-		value = r.next()
+	case f.name == "netrc" && l.aFile():
+		l.complain("%s takes a file only after =: write --netrc=%s", f, next)
+		value = l.next()
 		given = true
-	case f.bare:
-		value = r.all.Lookup(f.name).NoOptDefVal
-	case len(r.args) == 0, isFlag(next) && meant != nil, urlStart().MatchString(next) && !f.takesURL():
-		r.complain("%s needs a value: write %s %s%s", f, f, f.value, because("; ", meant))
-		r.swap(meant, "", false)
+	case f.on != nil:
+		value = "true"
+	case f.implied != "":
+		value = f.implied
+	case len(l.args) == 0, urlStart().MatchString(next) && !f.takesURL():
+		l.complain("%s needs a value: write %s %s", f, f, f.value)
+		l.incomplete = true
 		return
 	default:
-		value = r.next()
+		value = l.next()
 	}
-	if err := r.all.Set(f.name, value); err != nil {
-		r.refuse(f, value, errors.Unwrap(err), meant)
+	if err := l.parser.Set(f.name, value); err != nil {
+		l.complain("%s", f.badValue(value, errors.Unwrap(err)))
+		l.incomplete = true
+		if f.name == "help" { // then a missing URL is no mistake
+			l.Print = "help"
+		}
 		return
 	}
 	switch {
-	case !f.bare:
-		r.add(f.String(), value)
+	case !f.bare():
+		l.add(f.String(), value)
 	case given:
-		r.add("--" + f.name + "=" + value)
+		l.add("--" + f.name + "=" + value)
 	default:
-		r.add(f.String())
+		l.add(f.String())
 	}
 }
 
-// refuse reports what is wrong with the value of a flag, and what other programs mean by the flag.
-func (r *reader) refuse(f *flag, value string, why error, meant []foreign) {
-	if value == "" || fits("N", value) {
-		meant = nil
+// badValue returns the message about a bad value. It does not show a value that may hold a password.
+func (f *flag) badValue(value string, why error) string {
+	if slices.Contains([]string{"base", "proxy", "user"}, f.name) {
+		return "--" + f.name + ": " + why.Error()
 	}
-	r.complain("%s%s", badValue(f.name, value, why), because("; ", meant))
-	r.lost = true
-	if f.name == "help" { // then a missing URL is no mistake
-		r.Print = "help"
-	}
+	return "--" + f.name + " " + shown(value) + ": " + why.Error()
 }
 
 // aFile reports whether the next argument looks like the name of a file, and holds no password.
-func (r *reader) aFile() bool {
-	return !r.ends() && aPath().MatchString(r.peek()) && shown(r.peek()) == r.peek()
+func (l *line) aFile() bool {
+	return !l.ends() && aPath().MatchString(l.peek()) && shown(l.peek()) == l.peek()
 }
 
 // takesURL reports whether a URL may follow the flag as its value.
@@ -243,89 +228,8 @@ func (f *flag) takesURL() bool {
 }
 
 // add adds flags with their values to the corrected command, unless it has them already.
-func (r *reader) add(words ...string) {
-	if !strings.Contains(" "+strings.Join(r.right, " ")+" ", " "+strings.Join(words, " ")+" ") {
-		r.right = append(r.right, words...)
+func (l *line) add(words ...string) {
+	if !strings.Contains(" "+strings.Join(l.right, " ")+" ", " "+strings.Join(words, " ")+" ") {
+		l.right = append(l.right, words...)
 	}
-}
-
-// swap replaces the program's flag by its counterpart here. value is what follows the flag in the same argument.
-func (r *reader) swap(found []foreign, value string, given bool) {
-	f, ok := of(r.program, found, cmp.Or(value, r.peek()))
-	free := !r.ends() || f.value == "URL" && urlStart().MatchString(r.peek()) && len(r.args)+len(r.operands) > 1
-	if f.value != "" && !given && free && fits(f.value, r.peek()) {
-		value = r.next()
-		given = true
-	}
-	switch {
-	case !ok, given && !f.takes(value):
-		r.lost = true
-	case f.none, f.value != "" && f.programs != nil && value == "" && !given:
-		r.known++
-		r.lost = true
-	default:
-		r.known += 2
-		if !r.put(f, value) {
-			r.lost = true
-		}
-	}
-}
-
-// takes reports whether a value may follow the flag in the same argument.
-func (f *foreign) takes(value string) bool {
-	if f.value == "" {
-		return value == "true"
-	}
-	return fits(f.value, value)
-}
-
-// globOf returns the pattern that stands for a program's list of patterns. wget's list may be one of suffixes.
-func globOf(program, list string) string {
-	if program == "wget" && list != "" && !strings.ContainsAny(list, "*?[") {
-		list = "*" + strings.ReplaceAll(list, ",", ",*")
-	}
-	if strings.Contains(list, ",") {
-		return "{" + list + "}"
-	}
-	return list
-}
-
-// translate converts the value of a program's flag to its counterpart here.
-func (f *foreign) translate(program, value string) string {
-	switch f.value {
-	case "GLOB":
-		return globOf(program, value)
-	case "TRIES": // the first try is no retry
-		tries, _ := strconv.Atoi(value)
-		return strconv.Itoa(tries - 1)
-	case "KRATE":
-		if number().MatchString(value) { // a plain number counts K
-			return value + "K"
-		}
-	}
-	return value
-}
-
-// put puts the counterpart of a flag in front of the remaining arguments. It returns false if a part of the counterpart
-// is unknown.
-func (r *reader) put(f foreign, value string) bool {
-	value = f.translate(r.program, value)
-	words := slices.Clone(f.write)
-	if f.value == "LEVELS" && (value == "0" || value == "inf") { // all levels, as without the flag
-		words = nil
-	}
-	for i, word := range words {
-		before, ends := strings.CutSuffix(word, f.value)
-		switch {
-		case f.value != "" && ends && value != "":
-			words[i] = before + value
-		case f.value != "" && ends, word[0] >= 'A' && word == strings.ToUpper(word):
-			words[i] = ""
-		}
-		if words[i] == "" {
-			return false
-		}
-	}
-	r.args = slices.Concat(words, r.args)
-	return true
 }

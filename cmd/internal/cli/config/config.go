@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,12 +50,11 @@ type Config struct {
 	LimitRate                   int64            // bytes a second; 0: no limit
 	NoLedger, NoSandbox, Shared bool             // Shared: PerHost limits all runs that set Shared, together
 
-	Newer, Continue bool // File.Existing says the same
 	// About trees.
 	Delete, Backup bool          // delete what the server no longer has; do so by moving it
 	Excluded       bool          // Delete applies to what filters leave out too
 	MaxAge         time.Duration // replaces NewerThan: the age of files at each look
-	MaxDelete      int           // 0: 100; negative: none; math.MaxInt: all
+	MaxDelete      int           // files
 	Watch          time.Duration // between two runs; 0: one run
 	mirror.Filter                // which files
 
@@ -83,8 +81,19 @@ type Config struct {
 	Progress       string // bar, plain, json, none, or "": bar on a terminal, else plain
 }
 
+// Compares reports whether an existing file is compared with the server's: -N and -c ask for that.
+func (c *Config) Compares() bool { return c.Updates() || c.File.Existing == download.Continue }
+
+// Updates reports whether an existing file is replaced if the server's is newer (-N).
+func (c *Config) Updates() bool {
+	return c.File.Existing == download.Newer || c.File.Existing == download.NewerOrContinue
+}
+
 // MostJobs is the largest number of connections that makes sense.
 const MostJobs = 64
+
+// defaultJobs is how many connections lists and trees use if -j does not say it.
+const defaultJobs = 4
 
 // UsualNetrc and NoNetrc are values of Netrc that are not file names.
 const UsualNetrc, NoNetrc = "~/.netrc", "none"
@@ -100,34 +109,34 @@ type Target struct {
 // Parse reads a command line without the program's name. It returns an [*Error] if something is wrong with it, and
 // always what it could read.
 func Parse(args []string) (*Config, error) {
-	r := read(args, "")
-	r.Written = r.written
-	r.settle()
+	l := read(args, "")
+	l.combine()
+	l.Written = l.written
 	switch {
-	case r.wrong != nil:
-		return &r.Config, correct(args)
-	case r.Print == "help" && !slices.Contains(args, "--help"):
-		r.Print = "short"
-		if r.Long || r.Info { // as in ls and du, -h asks for readable sizes
-			r.Print = ""
-			r.Human = true
+	case l.wrong != nil:
+		return &l.Config, l.correct(args)
+	case l.Print == "help" && !slices.Contains(args, "--help"):
+		l.Print = "short"
+		if l.Long || l.Info { // as in ls and du, -h asks for readable sizes
+			l.Print = ""
+			l.Human = true
 		}
 	}
-	if r.Print != "" {
-		return &r.Config, nil
+	if l.Print != "" {
+		return &l.Config, nil
 	}
-	if texts := r.refused(); texts != nil {
-		return &r.Config, &Error{Lines: texts}
+	if texts := l.refused(); texts != nil {
+		return &l.Config, &Error{Lines: texts}
 	}
-	if r.Base == "" {
-		return &r.Config, nil
+	if l.base == "" {
+		return &l.Config, nil
 	}
 	var err error
-	r.Reading.Base, err = r.parseBase(r.Base)
+	l.Reading.Base, err = l.parseBase(l.base)
 	if err != nil {
 		err = fmt.Errorf("--base: %w", err)
 	}
-	return &r.Config, err
+	return &l.Config, err
 }
 
 // parseBase parses the value of --base: the URL of a directory, or a scheme alone, such as ftp://.
@@ -153,33 +162,28 @@ func Usage(format string, args ...any) error {
 	return &Error{Lines: []string{fmt.Sprintf(format, args...)}}
 }
 
-// line is a command line while it is read: the Config, and what only its checks need.
-type line struct {
-	Config
-	Mode, Base string
-
-	Overwrite, NoClobber bool // see existing
-}
-
-// settle sets what follows from several flags together.
-func (r *reader) settle() {
-	l := r.line
-	l.Targets = l.targets(r.operands)
-	together := r.all.Changed("jobs")
-	l.Many = l.several(together)
+// combine sets what follows from several flags together.
+func (l *line) combine() {
+	l.Targets = l.targets(l.operands)
+	l.File.Existing = l.existing()
+	l.Many = l.several()
 	if !l.Many && l.Reading.KeepDirs {
 		l.Many = true
 		l.Jobs = 1
 	}
-	if !l.Many && (l.JSON && !l.Info || r.all.Changed("sort")) {
+	if !l.Many && (l.JSON && !l.Info || l.Sort != "") {
 		l.Long = true
 	}
-	l.File.Existing = l.existing()
-	l.Client.Active = l.Mode == "active"
-	l.Client.NoEPSV = l.Mode == "pasv"
-	l.Client.PassiveHost = l.Mode == "pasv-host"
+	l.Client.Active = l.mode == "active"
+	l.Client.NoEPSV = l.mode == "pasv"
+	l.Client.PassiveHost = l.mode == "pasv-host"
 	l.Client.TryTLS = l.TLS == "try"
-	l.share()
+	switch {
+	case l.PerHost != 0:
+		l.Client.MaxConns = l.PerHost
+	case l.Shared:
+		l.PerHost = cmp.Or(l.Jobs, defaultJobs)
+	}
 	l.StdinUser = l.User.Username()
 	if len(l.Targets) == 1 && l.User == nil && l.Targets[0].Err == nil {
 		u := l.Targets[0].URL
@@ -191,40 +195,30 @@ func (r *reader) settle() {
 // existing returns what to do with a file that exists. -N takes precedence over --overwrite.
 func (l *line) existing() download.Existing {
 	switch {
-	case l.Newer && l.Continue:
+	case l.newer && l.resume:
 		return download.NewerOrContinue
-	case l.Newer:
+	case l.newer:
 		return download.Newer
-	case l.Continue:
+	case l.resume:
 		return download.Continue
-	case l.Overwrite:
+	case l.overwrite:
 		return download.Overwrite
-	case l.NoClobber:
+	case l.noClobber:
 		return download.Skip
 	}
 	return ""
 }
 
 // several reports whether the command fetches many files, or depends on a server as such a command does: the dry run of
-// -N. together says whether -j is given.
-func (l *line) several(together bool) bool {
-	lists := l.Input != "" || l.Manifest != ""
-	compares := l.DryRun && l.Newer && l.Output == "" && l.File.Sum.Algorithm == ""
-	return lists || compares || l.Recursive || l.Glob || together && len(l.Targets) > 1
+// -N.
+func (l *line) several() bool {
+	together := len(l.Targets) > 1 && l.given("jobs")
+	compares := l.DryRun && l.newer && l.Output == "" && l.File.Sum.Algorithm == ""
+	return l.hasList() || compares || l.Recursive || l.Glob || together
 }
 
-// defaultJobs is how many connections lists and trees use if -j does not say it.
-const defaultJobs = 4
-
-// share sets how many connections one server gets.
-func (l *line) share() {
-	switch {
-	case l.PerHost != 0:
-		l.Client.MaxConns = l.PerHost
-	case l.Shared:
-		l.PerHost = cmp.Or(l.Jobs, defaultJobs)
-	}
-}
+// hasList reports whether the files are those of a list.
+func (l *line) hasList() bool { return l.Input != "" || l.Manifest != "" }
 
 func (l *line) parseURL(text string) (*urlparse.URL, error) {
 	u, err := urlparse.Parse(text)
@@ -332,25 +326,4 @@ func isPattern(text string) bool {
 	}
 	_, err = urlparse.Parse(choices[0].URL)
 	return err == nil
-}
-
-// readDelete reads the value that --delete may have.
-func (l *line) readDelete(s string) error {
-	on, err := strconv.ParseBool(s)
-	l.Excluded = s == "excluded"
-	l.Delete = on || l.Excluded
-	if err != nil && !l.Excluded {
-		return errors.New("write --delete or --delete=excluded")
-	}
-	return nil
-}
-
-// readNewer reads how old files may be, or since when they have changed.
-func (l *line) readNewer(s string) (err error) {
-	l.NewerThan = time.Time{}
-	l.MaxAge, err = readTime(s)
-	if err != nil {
-		l.NewerThan, err = readMoment(s)
-	}
-	return err
 }

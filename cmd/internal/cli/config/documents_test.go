@@ -1,9 +1,6 @@
 package config
 
 import (
-	stdflag "flag"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,32 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/internal/testkit/must"
 )
-
-// TestFlagsAreEverywhere checks that the help and the man page name exactly the existing flags, with their letters and
-// values.
-func TestFlagsAreEverywhere(t *testing.T) {
-	want := make(map[string]bool)
-	for _, f := range flags() {
-		want[f.letter+" "+f.name+" "+f.value] = true
-		if usage(f) == "" {
-			t.Errorf("the help says nothing of --%s", f.name)
-		}
-	}
-	man := strings.NewReplacer(`\-`, "-", `\fB`, "", `\fR`, "", `\fI`, "", `\&`, "").Replace(docs.Man)
-	for where, text := range map[string]string{"the help": regexp.MustCompile(`\[=(.*)\]`).ReplaceAllString(Text("help"), " $1"), "the man page": man} {
-		got := make(map[string]bool)
-		for _, f := range regexp.MustCompile(`(?m)^ *(?:-(\S), )?--([a-z0-9-]+)(?: (\S+))?(?:$|  )`).FindAllStringSubmatch(text, -1) {
-			got[strings.Join(f[1:], " ")] = true
-		}
-		if lacks, has := less(want, got), less(got, want); len(lacks)+len(has) > 0 {
-			t.Errorf("%s lacks %q and has %q, which are no flags", where, lacks, has)
-		}
-	}
-}
 
 // TestHelpFits checks that the help fits 80 columns, and that the short help fits 30 lines and describes its flags as
 // the full help does.
@@ -68,11 +42,6 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// less returns the elements of a that are not in b.
-func less(a, b map[string]bool) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(a)), func(s string) bool { return b[s] })
-}
-
 // TestBashCompletion has bash complete the last word of a line.
 func TestBashCompletion(t *testing.T) {
 	script, want := Text("bash")+`
@@ -89,55 +58,6 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _ftpfetch; echo "${COMPREPLY[*]
 		t.Errorf("got %s%v, want %s", got, err, want)
 	}
 }
-
-var update = stdflag.Bool("update", false, "write the scripts of completion")
-
-// TestCompletions checks that the scripts complete exactly the existing flags. With -update it writes the scripts.
-func TestCompletions(t *testing.T) {
-	all := ""
-	for _, shell := range slices.Sorted(maps.Keys(shells)) {
-		want := completion(t, shell)
-		all += "--- " + shell + "\n" + want
-		if !*update && Text(shell) != withForms(want) {
-			t.Errorf("the completion of %s is old: go test ./cmd/internal/cli/config -run TestCompletions -update", shell)
-		}
-	}
-	if *update {
-		must.Do(t, os.WriteFile("completions.txt", []byte(all), 0o666))
-	}
-}
-
-// shells says how each shell completes the value of a flag: one of some words (for which %s stands), a directory, a
-// file or any text. In a script, LINES stands for what line returns for each flag, and FLAGS for all spellings of the
-// flags.
-var shells = map[string]struct {
-	script, words, dir, file, any string
-	line                          func(f *flag, names []string, usage, value string) string
-}{
-	"bash": {"", `COMPREPLY=($(compgen -W '%s' -- "$cur")); _ftpfetch_no_files; return`,
-		`IFS=$'\n'; COMPREPLY=($(compgen -d -- "$cur")); _ftpfetch_no_files; return`, "return", "_ftpfetch_no_files; return", bashLine},
-	"zsh": {"#compdef ftpfetch\n# Completion of ftpfetch for zsh: ftpfetch --help=zsh\n" + zshNames + "_arguments -s -S \\\nLINES\t'*:URL:_ftpfetch_names'\n",
-		"(%s)", "_directories", "_files", " ", zshLine},
-	"fish": {"# Completion of ftpfetch for fish: ftpfetch --help=fish\ncomplete -c ftpfetch -f\nLINES" + fishNames,
-		" -x -a '%s'", " -x -a '(__fish_complete_directories)'", " -r -F", " -x", fishLine},
-}
-
-// zshNames and fishNames complete names on a server. They pass the line on standard input: it may hold a password,
-// which an argument would show.
-const (
-	zshNames = `_ftpfetch_names() {
-	local -a names
-	names=(${(f)"$(print -rn -- "ftpfetch ${(j: :)words[2,CURRENT-1]} $PREFIX" | ftpfetch --complete 2>/dev/null)"})
-	if (( $#names )); then
-		compadd -Q -S '' -a names
-	else
-		_urls
-	fi
-}
-`
-	fishNames = `complete -c ftpfetch -n 'string match -q "*://*/*" -- (commandline -ct)' -a '(commandline -cp | ftpfetch --complete 2>/dev/null)'
-`
-)
 
 // TestBashNames has bash complete URLs. The command that offers names gets the line on standard input, never in an
 // argument.
@@ -161,82 +81,6 @@ ftp://h/d/xone ftp://h/d/xtwo/
 	if got, err := bash.CombinedOutput(); err != nil || string(got) != want {
 		t.Errorf("got %s%v, want %s", got, err, want)
 	}
-}
-
-// completion makes the script for a shell. The script for bash works with 3.2 or later. Where it offers nothing, "-o
-// default" completes file names.
-func completion(t *testing.T, shell string) string {
-	c, all, lines := shells[shell], "", ""
-	for _, f := range flags() {
-		names := []string{"--" + f.name}
-		if f.letter != "" {
-			names = []string{"-" + f.letter, names[0]}
-		}
-		kind, value := f.value, c.any
-		switch {
-		case kind == "":
-			value = ""
-		case strings.Contains(kind, "|"): // ADDR is a placeholder, not one of the words
-			value = fmt.Sprintf(c.words, strings.ReplaceAll(strings.TrimSuffix(kind, "|ADDR"), "|", " "))
-		case kind == "FORM":
-			value = fmt.Sprintf(c.words, "FORMS")
-		case kind == "DIR":
-			value = c.dir
-		case kind == "FILE":
-			value = c.file
-		}
-		all, lines = all+" "+strings.Join(names, " "), lines+c.line(f, names, usage(f), value)
-	}
-	if shell == "bash" {
-		c.script = string(must.Get(os.ReadFile("testdata/completion.bash"))(t))
-	}
-	return strings.NewReplacer("LINES", lines, "FLAGS", all[1:]).Replace(c.script)
-}
-
-// usage returns the help text of a flag. Its lines after the first are indented.
-func usage(f *flag) string {
-	found := regexp.MustCompile(`(?m)^ +(?:-., )?--` + f.name + `\b.*?(?: {2,}|\n {9,})(.*(?:\n {9,}.*)*)`).FindStringSubmatch(helpText[strings.LastIndex(helpText, "---\n"):])
-	return strings.Join(strings.Fields(append(found, "", "")[1]), " ")
-}
-
-func bashLine(f *flag, names []string, _, value string) string {
-	if value == "" {
-		return ""
-	}
-	if f.bare {
-		value = fmt.Sprintf("if [[ $equals ]]; then %s; fi", value)
-	}
-	return fmt.Sprintf("\t%s) %s ;;\n", strings.Join(names, "|"), value)
-}
-
-func zshLine(f *flag, names []string, usage, value string) string {
-	spelling := strings.Join(names, ",")
-	usage = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "'", `'\''`).Replace(usage)
-	if value != "" && f.bare {
-		both := fmt.Sprintf("'(%s)'", strings.Join(names, " "))
-		long := names[len(names)-1]
-		return fmt.Sprintf("\t%s%s'[%s]' \\\n\t%s%s=-'[%s]::%s:%s' \\\n", both, names[0], usage, both, long, usage, f.value, value)
-	}
-	if value != "" {
-		spelling = strings.Join(names, "+,") + "="
-		value = ":" + strings.ReplaceAll(f.value, ":", `\:`) + ":" + value
-	}
-	if len(names) > 1 {
-		spelling = fmt.Sprintf("'(%s)'{%s}", strings.Join(names, " "), spelling)
-	}
-	return fmt.Sprintf("\t%s'[%s]%s' \\\n", spelling, usage, value)
-}
-
-func fishLine(f *flag, names []string, usage, value string) string {
-	short := ""
-	if len(names) > 1 {
-		short = " -s " + f.letter
-	}
-	if f.bare {
-		value = strings.NewReplacer(" -x", "", " -r", "").Replace(value)
-	}
-	usage = strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(usage)
-	return fmt.Sprintf("complete -c ftpfetch%s -l %s%s -d '%s'\n", short, f.name, value, usage)
 }
 
 // recipes is the directory of the recipes that docs/recipes.md explains.

@@ -1,14 +1,19 @@
 package config
 
-// Habits is the table of other programs' flags.
-var Habits = habits
-
-// As returns the corrected command for a user of the program, or "" if it is not known, and the messages.
-func As(program string, args []string) (words, says []string) {
-	r := read(args, program)
-	whole, refused := r.whole()
-	if whole == "" {
-		return nil, append(r.wrong, refused...)
+// HabitsOf returns the programs and the spellings of each row of the table of habits.
+func HabitsOf() (rows [][2]string) {
+	for _, h := range habits {
+		rows = append(rows, [2]string{h.program, h.spelling})
 	}
-	return r.right, r.wrong
+	return rows
+}
+
+// As returns the corrected command for a user of the program, or nil if it is not known.
+func As(program string, args []string) (words []string) {
+	l := read(args, program)
+	l.combine()
+	if l.whole() == "" {
+		return nil
+	}
+	return l.right
 }

@@ -1,114 +1,418 @@
 package config
 
 import (
-	"cmp"
-	_ "embed"
-	"errors"
 	"fmt"
 	"math"
-	"net/netip"
-	"net/url"
-	"os"
-	"reflect"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/download/manifest"
-	"example.com/ftpfetch/internal/glob"
-	"example.com/ftpfetch/internal/lazy"
-	"example.com/ftpfetch/internal/network/proxy"
+	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/ftpexec/retry"
 )
 
-// helpText is the help in three parts: the common beginning, the rest of -h, and the rest of --help, which is the one
-// table of the flags. FORMS stands for the forms of lists, which package manifest knows.
+// flag is a row of the table of flags. A flag has one of on, word and set.
 //
-//go:embed help.txt
-var helpText string
-
-// Text returns the text that [Config.Print] names.
-func Text(print string) string {
-	parts := strings.Split(helpText, "---\n")
-	switch print {
-	case "short":
-		return parts[0] + parts[1]
-	case "help":
-		return withForms(parts[0] + parts[2])
-	case "version":
-		of := "" // version between releases includes the time and the commit
-		if info, ok := debug.ReadBuildInfo(); ok {
-			of = info.Main.Version
-		}
-		return "ftpfetch " + cmp.Or(release, of, "(devel)") +
-			"\nbuilt by " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
-	case "man":
-		return docs.Man
-	}
-	_, script, _ := strings.Cut(completions, "--- "+print+"\n")
-	script, _, _ = strings.Cut(script, "--- ")
-	return withForms(script)
-}
-
-func withForms(text string) string {
-	return strings.ReplaceAll(text, "FORMS", strings.Join(manifest.Formats(), " "))
-}
-
-// completions are the scripts for shells, each after a line with the shell's name. TestCompletions makes them from the
-// help.
+// The completions are made from the table, and so are help.txt and the options of docs/ftpfetch.1:
 //
-//go:embed completions.txt
-var completions string
-
-// release is the version of a build from an archive, which has no version control data. Packagers set it:
-//
-//	go build -ldflags '-X example.com/ftpfetch/cmd/internal/cli/config.release=v1.2.3'
-var release string
-
-// flag is a flag that the help describes. A row of the help looks like this:
-//
-//	-n, --netrc[=FILE]          take the user too from ~/.netrc, or from FILE, if
+//	go test ./cmd/internal/cli/config -run TestGenerated -update
 type flag struct {
-	name, letter, value string // value is a placeholder for the value, or ""
-	bare                bool   // the flag works without a value
+	name, letter string
+	value        string // a placeholder for its value, such as FILE or a|i|d; "" if it takes none
+	implied      string // what the flag means without its value; "" if it needs one
+	def          string // the default, as people write it; "" if the field's zero value is the default
+
+	on   *bool              // the flag sets it
+	word *string            // the flag sets it to one of the words of value; off and auto mean ""
+	set  func(string) error // reads the value into the flag's field
+
+	help  string // for --help, the man page and completions; DEFAULT stands for def
+	brief string // for -h, which shows the commonest flags
+	more  string // sentences that the man page adds to help
 }
 
-var flags = sync.OnceValue(func() (all []*flag) {
-	for line := range strings.Lines(strings.Split(helpText, "---\n")[2]) {
-		text := strings.TrimSpace(line)
-		if indent := strings.Index(line, text); indent > 6 || !strings.HasPrefix(text, "-") {
-			continue
-		}
-		row, _, _ := strings.Cut(text, "  ")
-		letter, long, _ := strings.Cut(row, "--")
-		name, value, takes := strings.Cut(long, " ")
-		name, optional, _ := strings.Cut(name, "[=")
-		all = append(all, &flag{
-			name:   name,
-			letter: strings.Trim(letter, "-, "),
-			value:  value + strings.TrimSuffix(optional, "]"),
-			bare:   !takes,
-		})
-	}
-	return all
-})
-
-func lookup(spelling string) *flag {
-	for _, f := range flags() {
-		if spelling == "--"+f.name || f.letter != "" && spelling == "-"+f.letter {
-			return f
-		}
-	}
-	return nil
+// group is a part of the table, with its title in --help and the man page.
+type group struct {
+	title string
+	flags []*flag
 }
+
+// groups is the table of the flags, in the order of --help.
+func (l *line) groups() []group {
+	return []group{
+		{"Saving", l.saving()},
+		{"Looking", l.looking()},
+		{"Lists", l.listing()},
+		{"Directories", l.directories()},
+		{"Mirrors", l.mirrors()},
+		{"Speed", l.speed()},
+		{"Failures", l.failures()},
+		{"Login", l.logins()},
+		{"Connection", l.connection()},
+		{"Messages", l.messages()},
+	}
+}
+
+func (l *line) saving() []*flag {
+	return []*flag{{
+		name: "output", letter: "o", value: "FILE", set: into(&l.Output, readName),
+		help:  `save as FILE; "-" is standard output`,
+		brief: `save as FILE; "-" is standard output`,
+	}, {
+		name: "dir", letter: "d", value: "DIR", set: into(&l.Dir, readName),
+		help:  `save in the directory DIR, made if it is missing`,
+		brief: `save in the directory DIR`,
+	}, {
+		name: "newer", letter: "N", on: &l.newer,
+		help:  `replace a file if the server's is newer or of another size`,
+		brief: `replace what is newer or of another size there`,
+	}, {
+		name: "continue", letter: "c", on: &l.resume,
+		help: `resume what another program left; what ftpfetch left is resumed without a flag`,
+	}, {
+		name: "range", value: "A-B", set: into(&l.Range, readRange),
+		help: `fetch only the bytes from A to B, counted from 0 (A-: from A on; A-now: to where a
+			growing file ends now), and save them as NAME.A-B`,
+		more: `0-99 are the first hundred. -o gives them another name, but that of the whole file only
+			to 0-now`,
+	}, {
+		name: "overwrite", on: &l.overwrite,
+		help: `replace a file that exists`,
+	}, {
+		name: "no-clobber", on: &l.noClobber,
+		help: `skip a file that exists; that is a success`,
+	}}
+}
+
+func (l *line) looking() []*flag {
+	return []*flag{{
+		name: "long", letter: "l", on: &l.Long,
+		help:  `list types, sizes, times and links too`,
+		brief: `list types, sizes, times and links too`,
+		more:  `They are from MLSD, or LIST`,
+	}, {
+		name: "info", letter: "I", on: &l.Info,
+		help:  `print size, time and URL of each file; fetch none`,
+		brief: `print size, time and URL of each file; -I -r: of a tree, with the total`,
+		more:  `-I -r prints them for a tree, with the total`,
+	}, {
+		name: "json", on: &l.JSON,
+		help: `print one JSON object per line; implies -l`,
+	}, {
+		name: "sort", value: "name|time|size|none", word: &l.Sort,
+		help: `the order of -l (default name): the newest or the largest first, or as the server has it`,
+	}, {
+		name: "dry-run", on: &l.DryRun,
+		help: `print the commands that each URL means, and send nothing; with -r, --glob, -N or a list,
+			ask the server, and print what would be done with each file: fetch, replace, leave or delete it`,
+		brief: `print what would be done; change nothing`,
+		more: `The commands are those of the URL as if it were the only one. What is printed of files has
+			sizes, reasons, and the total at the end. -j asks the server too. -v shows what is sent`,
+	}}
+}
+
+func (l *line) listing() []*flag {
+	return []*flag{{
+		name: "input", letter: "i", value: "FILE", set: readList(&l.Input),
+		help:  `also fetch the URLs in FILE, or in that of an ftp URL; "-" is standard input`,
+		brief: `fetch the URLs in FILE`,
+		more:  `The list has one URL per line, or is a text with <URL:...>`,
+	}, {
+		name: "manifest", value: "FILE", set: readList(&l.Manifest),
+		help: `also fetch the files in the table FILE and verify them: TSV, CSV, JSON, Metalink, lists
+			of archives`,
+	}, {
+		name: "format", value: "FORM", set: into(&l.Reading.Format, oneOf(manifest.Formats())),
+		help: `the form of the list, if it is not recognized: FORMS`,
+	}, {
+		name: "map", value: "COLUMNS", set: appendTo(&l.Reading.Map, readAny),
+		help: `which columns of the table to read, such as url=LINK,md5=SUM; ena:fastq for an ENA report,
+			ncbi:_genomic.gff.gz for an NCBI summary (may be repeated)`,
+		more: `ena:fastq reads fastq_ftp, fastq_md5 and fastq_bytes. ncbi:_genomic.gff.gz fetches the files
+			with this ending in the directories of the summary`,
+	}, {
+		name: "base", value: "URL", set: into(&l.base, readName),
+		help: `the directory of the files of a list with relative names; ftp:// if the URLs of a list
+			lack that`,
+		more: `md5checksums.txt is such a list`,
+	}, {
+		name: "keep-dirs", on: &l.Reading.KeepDirs,
+		help: `save files under the directories of their URLs, with or without a list`,
+		more: `That also goes for the URLs of the command line, and for trees`,
+	}, {
+		name: "shard", value: "I/N", set: into(&l.Reading.Shard, readShard),
+		help: `fetch only share I/N of the list, from 1/N to N/N`,
+	}, {
+		name: "report", value: "FILE", set: into(&l.Report, readName),
+		help: `write what happened to each file to FILE: a table if it ends in .tsv or .csv, else JSON
+			("-": on stdout)`,
+	}, {
+		name: "no-ledger", on: &l.NoLedger,
+		help: `keep no record of complete files for the next run`,
+		more: `Nor is the record of an earlier run read`,
+	}}
+}
+
+func (l *line) directories() []*flag {
+	return []*flag{{
+		name: "recursive", letter: "r", on: &l.Recursive,
+		help:  `fetch a directory with everything in it`,
+		brief: `fetch a directory with everything in it`,
+	}, {
+		name: "glob", on: &l.Glob,
+		help: `take *, ?, [a-z], [1-20] and {a,b} in URLs as patterns of names`,
+	}, {
+		name: "accept", value: "GLOB", set: appendTo(&l.Tree.Accept, readGlob("accept")),
+		help: `with -r or --glob, fetch only files that match GLOB (may be repeated)`,
+	}, {
+		name: "reject", value: "GLOB", set: appendTo(&l.Tree.Reject, readGlob("reject")),
+		help: `with -r or --glob, leave out files and directories that match GLOB (may be repeated):
+			'*.tmp' at every level, /obs or obs/26 from the top of the tree, 22/ directories only`,
+		more: `For --accept and --reject, a pattern without "/" matches names at every level. One with "/" at
+			its start or in the middle matches the path below the top of the tree, with ** for any number of
+			directories. One that ends in "/" matches directories and everything in them. ftpfetch warns if a
+			pattern matches nothing`,
+	}, {
+		name: "depth", value: "N", set: into(&l.Tree.Depth, whole(1, 0)),
+		help: `with -r, list only N levels of directories`,
+	}, {
+		name: "follow-links", on: &l.Tree.FollowLinks,
+		help: `with -r or --glob, fetch what links lead to inside the directory`,
+	}, {
+		name: "min-age", value: "TIME", set: into(&l.MinAge, readTime),
+		help: `leave out files that changed less than TIME ago: they may still be written`,
+		more: `A file whose time is unknown is left out too`,
+	}, {
+		name: "newer-than", value: "TIME", set: l.readNewer,
+		help: `leave out files that have not changed since TIME: 1h (ago), 2006-01-02T15:04 (UTC), or a
+			file's time`,
+		more: `7d, 2006-01-02 and the times of RFC 3339 are understood too`,
+	}, {
+		name: "max-size", value: "SIZE", set: into(&l.MaxSize, ReadSize),
+		help: `leave out files of more than SIZE bytes (100K, 1.5M, 2G are binary)`,
+		more: `A file whose size the listing does not tell is fetched`,
+	}}
+}
+
+func (l *line) mirrors() []*flag {
+	return []*flag{{
+		name: "delete", value: "excluded", implied: "true", set: l.readDelete,
+		help: `with -r -N, delete what was fetched from a tree that the server no longer has; =excluded:
+			and what --accept, --reject, --depth, --max-size leave out`,
+		more: `ftpfetch must have listed the whole tree, and have all of it. It deletes a file only if a
+			ledger has it, it has not changed, and the server says that it does not exist`,
+	}, {
+		name: "max-delete", value: "N", def: "100",
+		set: into(&l.MaxDelete, or("all", math.MaxInt, whole(0, 0))),
+		help: `delete nothing if more than N files would go (default DEFAULT); all: any number, even of a
+			tree of which the server has no file any more`,
+		more: `Such a tree is an error otherwise`,
+	}, {
+		name: "backup", on: &l.Backup,
+		help: `move what is deleted to .ftpfetch-trash instead`,
+	}, {
+		name: "watch", value: "TIME", set: into(&l.Watch, readTime),
+		help: `look again after TIME, until a signal ends it, and fetch what is new; one line for each look`,
+		more: `The connection stays open. -q omits the line unless something failed. The exit code is that
+			of the signal (130, 143). A refused login ends the run, with code 67. A second run with --watch or
+			--delete, or with -r, -N and -d, to the same directory ends at once with code 75, and so does one
+			with -r and -d beside such a run`,
+	}}
+}
+
+func (l *line) speed() []*flag {
+	return []*flag{{
+		name: "jobs", letter: "j", value: "N", def: strconv.Itoa(defaultJobs),
+		set: into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
+		help: `fetch N files at once, or auto, for lists and trees (default DEFAULT), and for several URLs
+			if given`,
+		brief: `use N connections at once`,
+		more:  `With auto, the run finds the number`,
+	}, {
+		name: "per-host", value: "N", set: into(&l.PerHost, whole(1, MostJobs)),
+		help: `use at most N connections to one server (default: as -j and -s say); a server that refuses
+			one gets fewer from then on`,
+		more: `This also goes for a single file with -s`,
+	}, {
+		name: "shared", on: &l.Shared,
+		help: `count --per-host over all runs of this user on this machine that have this flag`,
+		more: `A run that waits says for which processes`,
+	}, {
+		name: "segments", letter: "s", value: "N", def: "1",
+		set:  into(&l.File.Segments, or("auto", download.AutoSegments, whole(1, 64))),
+		help: `fetch a file over N connections, at most 64, or auto: as many as make it faster`,
+		more: `They share the work by their speeds. auto tries up to 16. The default is DEFAULT`,
+	}, {
+		name: "limit-rate", value: "RATE", set: into(&l.LimitRate, ReadSize),
+		help: `receive at most RATE bytes a second in total (500K, 2M, 1G are binary)`,
+	}}
+}
+
+func (l *line) failures() []*flag {
+	retries := strconv.Itoa(retry.Count(0)) // if the flag is not given
+	return []*flag{{
+		name: "retries", value: "N", set: into(&l.File.Retries, readRetries),
+		help: `retry what may pass up to N times without progress (default ` + retries + `); if given, also
+			a server that cannot be reached`,
+	}, {
+		name: "connect-timeout", value: "TIME", def: brief(ftpexec.DefaultConnectTimeout),
+		set:  into(&l.Client.ConnectTimeout, readTime),
+		help: `give up connecting after TIME (3s, 2m; default DEFAULT)`,
+	}, {
+		name: "timeout", value: "TIME", def: brief(ftpexec.DefaultTimeout),
+		set:  into(&l.Client.Timeout, readTime),
+		help: `give up after TIME without a reply or a byte of data (default DEFAULT)`,
+	}, {
+		name: "max-time", value: "TIME", set: into(&l.MaxTime, readTime),
+		help: `give up on a URL after TIME, with all its retries`,
+	}, {
+		name: "speed-limit", letter: "Y", value: "RATE", set: l.readPace,
+		def: fmt.Sprint(ftpexec.DefaultMinRate, "/", brief(ftpexec.DefaultMinRateTime)),
+		help: `give up if a connection brings fewer than RATE bytes a second for 30 seconds (10K/2m: for two
+			minutes; default DEFAULT; 0: never)`,
+	}, {
+		name: "checksum", value: "ALGO:HEX", set: into(&l.File.Sum, digest.Parse),
+		help: `fail unless the file has this digest, as ALGO:HEX (sha512, blake2b, sha256, sha1, md5, crc32)`,
+	}, {
+		name: "verify", on: &l.File.Verify,
+		help:  `fail unless the file has the digest in a list beside it, or that of the server`,
+		brief: `compare the digest in a list beside the file`,
+	}}
+}
+
+func (l *line) logins() []*flag {
+	return []*flag{{
+		name: "user", letter: "u", value: "NAME[:PASSWORD]", set: into(&l.User, readLogin),
+		help:  `log in as NAME[:PASSWORD] if the URL names no user`,
+		brief: `log in as NAME`,
+	}, {
+		name: "password-stdin", on: &l.PasswordStdin,
+		help: `read the password, one line, from standard input`,
+	}, {
+		name: "netrc", letter: "n", value: "FILE", implied: UsualNetrc, set: into(&l.Netrc, readName),
+		help: `take the user too from ~/.netrc, or from FILE, if the URL names none; =none ignores the
+			netrc file`,
+	}}
+}
+
+func (l *line) connection() []*flag {
+	return []*flag{{
+		name: "tls", value: "off|try|explicit|implicit", word: &l.TLS,
+		help: `TLS for ftp:// URLs; try goes on unencrypted if the server has none`,
+	}, {
+		name: "cacert", value: "FILE", set: into(&l.CACert, readName),
+		help: `trust only the authorities in the PEM FILE, and a server's own certificate there, whatever
+			its names and times`,
+		more: `For one device this is what to use in place of --insecure. This command writes its certificate;
+			compare that with what the device shows: openssl s_client -starttls ftp -connect HOST:21 </dev/null |
+			openssl x509 >FILE`,
+	}, {
+		name: "cert", value: "FILE", set: into(&l.Cert, readName),
+		help: `show the server the certificate in the PEM FILE, with its private key`,
+	}, {
+		name: "insecure", on: &l.Insecure,
+		help: `accept any certificate: anyone could pose as the server`,
+	}, {
+		name: "proxy", value: "URL", set: into(&l.Proxy, l.readProxy),
+		help: `use the proxy URL, socks5:// or http://, for all hosts; get+http:// has it fetch files itself,
+			and gives it the passwords for servers; none ignores the variables`,
+		more: `http:// may be left out`,
+	}, {
+		name: "mode", value: "passive|pasv|pasv-host|active", word: &l.mode,
+		help: `who opens data connections: the client, without EPSV, to whatever host a trusted server names
+			(pasv-host), or the server`,
+		more: `passive means the client, pasv the client without EPSV, active the server. pasv-host is only
+			for a trusted server, which can name any host`,
+	}, {
+		name: "type", value: "a|i|d|guess", word: &l.Type,
+		help: `the transfer type if the URL has no ;type=`,
+	}, {
+		name: "charset", word: &l.Charset,
+		value: "latin1|latin2|latin9|cp437|cp850|cp1251|cp1252|koi8-r",
+		help:  `the names on the server are in this charset: show, save and match them in UTF-8`,
+		more: `URLs are read as UTF-8 (or octet by octet, as %E9), and each name is sent octet for octet. URLs
+			in lists, reports and JSON that ftpfetch writes are in UTF-8 too: read them with the same flag`,
+	}, {
+		name: "ip", value: "4|6|ADDR", set: into(&l.IP, readIP),
+		help: `use only IPv4 or IPv6, or connect from the address ADDR of this machine`,
+	}}
+}
+
+func (l *line) messages() []*flag {
+	return []*flag{{
+		name: "verbose", letter: "v", on: &l.Verbose,
+		help: `show the dialogue: < is received, > is sent, >> is sent with the line before, without a
+			wait`,
+		brief: `show all that is sent and received`,
+	}, {
+		name: "quiet", letter: "q", on: &l.Quiet,
+		help:  `show no progress, only errors and warnings`,
+		brief: `show only errors and warnings`,
+	}, {
+		name: "progress", value: "auto|bar|plain|json|none", word: &l.Progress,
+		help: `how transfers are shown; auto: bar on a terminal, else plain`,
+	}, {
+		name: "version", implied: "true", set: func(string) error { l.Print = "version"; return nil },
+		help: `print the version`,
+	}, {
+		name: "help", letter: "h", value: pages, implied: "help", set: into(&l.Print, readPage),
+		help: `print this help, or with -h its beginning; the man page, or the completion for a shell;
+			-l -h prints sizes such as 19.5 KiB`,
+		more: `The completion completes names on servers too, after ftp://host/. It keeps the names of a
+			directory for a minute in the user's cache directory`,
+	}}
+}
+
+// pages are what --help prints besides the help.
+const pages = "man|bash|zsh|fish"
+
+// declare makes the flags, and gives their fields the defaults.
+func (l *line) declare() {
+	l.parser = pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, g := range l.groups() {
+		l.flags = append(l.flags, g.flags...)
+	}
+	for _, f := range l.flags {
+		if f.bare() {
+			l.parser.BoolFuncP(f.name, f.letter, f.help, f.read)
+		} else {
+			l.parser.FuncP(f.name, f.letter, f.help, f.read)
+		}
+		if f.def != "" {
+			_ = f.read(f.def) // cannot fail: see TestDefaults
+		}
+	}
+}
+
+// bare reports whether the flag works without a value.
+func (f *flag) bare() bool { return f.on != nil || f.implied != "" }
+
+// read reads the flag's value into its field.
+func (f *flag) read(s string) (err error) {
+	switch {
+	case f.on != nil:
+		if *f.on, err = strconv.ParseBool(s); err != nil {
+			err = fmt.Errorf("write --%s or --%s=false", f.name, f.name)
+		}
+		return err
+	case f.word != nil:
+		return into(f.word, oneOf(f.words()))(s)
+	}
+	return f.set(s)
+}
+
+// fill returns a text of the table as one line, with the default in it.
+func (f *flag) fill(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "DEFAULT", f.def)), " ")
+}
+
+// words returns the words that the value may be.
+func (f *flag) words() []string { return strings.Split(f.value, "|") }
 
 // String returns the shortest spelling of the flag.
 func (f *flag) String() string {
@@ -118,280 +422,13 @@ func (f *flag) String() string {
 	return "--" + f.name
 }
 
-// readers returns the functions that read the values of flags whose field and help do not tell how; see field.
-func (l *line) readers() map[string]func(string) error {
-	return map[string]func(string) error{
-		"input":       readList(&l.Input),
-		"manifest":    readList(&l.Manifest),
-		"format":      into(&l.Reading.Format, oneOf(manifest.Formats())),
-		"shard":       into(&l.Reading.Shard, readShard),
-		"depth":       into(&l.Tree.Depth, whole(1, 0)),
-		"jobs":        into(&l.Jobs, or("auto", 0, whole(1, MostJobs))),
-		"per-host":    into(&l.PerHost, whole(1, MostJobs)),
-		"segments":    into(&l.File.Segments, or("auto", download.AutoSegments, whole(1, 64))),
-		"retries":     into(&l.File.Retries, readRetries),
-		"speed-limit": l.readPace,
-		"checksum":    into(&l.File.Sum, digest.Parse),
-		"max-delete":  into(&l.MaxDelete, or("all", math.MaxInt, readRetries)),
-		"newer-than":  l.readNewer,
-		"delete":      l.readDelete,
-		"range":       into(&l.Range, readRange),
-		"user":        into(&l.User, readLogin),
-		"proxy":       into(&l.Proxy, l.readProxy),
-		"ip":          into(&l.IP, readIP),
-		"help":        into(&l.Print, readHelp),
-		"version":     func(string) error { l.Print = "version"; return nil },
-	}
-}
-
-// field returns the address of the field that has the flag's name: --dry-run sets DryRun.
-func (l *line) field(flag string) any {
-	name := strings.ReplaceAll(flag, "-", "")
-	for _, all := range []any{l, &l.File, &l.Tree, &l.Reading, &l.Client} {
-		is := func(field string) bool { return strings.EqualFold(field, name) }
-		if field := reflect.ValueOf(all).Elem().FieldByNameFunc(is); field.IsValid() {
-			return field.Addr().Interface()
-		}
-	}
-	return nil
-}
-
-func (l *line) declare() *pflag.FlagSet {
-	l.Jobs = defaultJobs
-	l.File.Segments = 1
-	l.Client.ConnectTimeout = 30 * time.Second
-	l.Client.Timeout = time.Minute
-	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	readers := l.readers()
-	for _, f := range flags() {
-		set := readers[f.name]
-		if set == nil {
-			switch to := l.field(f.name).(type) {
-			case *bool:
-				all.BoolVarP(to, f.name, f.letter, false, "")
-				continue
-			case *string:
-				set = into(to, f.read)
-			case *time.Duration:
-				set = into(to, readTime)
-			case *int64:
-				set = into(to, ReadSize)
-			case *[]string: // may be given repeatedly
-				set = into(to, func(s string) ([]string, error) { return append(*to, s), f.check(s) })
-			}
-		}
-		if f.bare {
-			all.BoolFuncP(f.name, f.letter, "", set)
-		} else {
-			all.FuncP(f.name, f.letter, "", set)
-		}
-	}
-	all.Lookup("netrc").NoOptDefVal = UsualNetrc
-	return all
-}
-
-func into[T any](to *T, read func(string) (T, error)) func(string) error {
-	return func(text string) error {
-		v, err := read(text)
-		if err == nil {
-			*to = v
-		}
-		return err
-	}
-}
-
-// read reads a value that is kept as it is: one of the words that the help lists for the flag, or a name. It returns ""
-// for a word that means the default.
-func (f *flag) read(s string) (string, error) {
-	words := strings.Split(f.value, "|")
-	if len(words) == 1 {
-		return readName(s)
-	}
-	word, err := oneOf(words)(s)
-	if word == "off" || word == "auto" {
-		word = ""
-	}
-	return word, err
-}
-
-// oneOf returns a function that reads one of the words.
-func oneOf(words []string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		last := len(words) - 1
-		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("write %s or %s", strings.Join(words[:last], ", "), words[last])
-		}
-		return s, nil
-	}
-}
-
-// readList returns a function that reads the name of a list. It refuses a second list, which would silently replace the
-// first.
-func readList(to *string) func(string) error {
-	return into(to, func(s string) (string, error) {
-		if *to != "" {
-			return "", errors.New("is a second list: merge the two into one")
-		}
-		return readName(s)
+// lookup returns the flag with a spelling, which includes the dashes, or nil.
+func (l *line) lookup(spelling string) *flag {
+	i := slices.IndexFunc(l.flags, func(f *flag) bool {
+		return spelling == "--"+f.name || f.letter != "" && spelling == "-"+f.letter
 	})
-}
-
-// or returns a function that reads a number, or the word that stands for the number means.
-func or(word string, means int, read func(string) (int, error)) func(string) (int, error) {
-	return func(s string) (n int, err error) {
-		if s == word {
-			return means, nil
-		}
-		if n, err = read(s); err != nil {
-			err = fmt.Errorf("%w, or %s", err, word)
-		}
-		return n, err
-	}
-}
-
-// readLogin reads NAME[:PASSWORD]. Nothing is decoded.
-func readLogin(s string) (*url.Userinfo, error) {
-	if strings.ContainsAny(s, "\r\n\x00") {
-		return nil, errors.New("the value contains a line end or NUL")
-	}
-	if name, password, ok := strings.Cut(s, ":"); ok {
-		return url.UserPassword(name, password), nil
-	}
-	if strings.Contains(s, ",") { // lftp's NAME,PASSWORD, which would be shown because it looks like a name
-		return nil, errors.New("write NAME or NAME:PASSWORD, or a name with a comma in the URL")
-	}
-	return url.User(s), nil
-}
-
-// readPace reads the lowest acceptable rate, and the time over which it is averaged.
-func (l *line) readPace(s string) (err error) {
-	text, over, timed := strings.Cut(s, "/")
-	l.Client.MinRate, err = ReadSize(text)
-	if text == "0" {
-		l.Client.MinRate = -1
-		err = nil
-	}
-	l.Client.MinRateTime = 0
-	if err == nil && timed {
-		l.Client.MinRateTime, err = readTime(over)
-	}
-	return err
-}
-
-func (l *line) readProxy(s string) (*proxy.Proxy, error) {
-	s, l.ProxyGet = strings.CutPrefix(s, "get+")
-	if l.NoProxy = s == "" || s == "none"; l.NoProxy && !l.ProxyGet {
-		return nil, nil
-	}
-	p, err := proxy.Parse(s)
-	if l.ProxyGet && (l.NoProxy || err == nil && !p.HTTP()) {
-		return nil, errors.New("only an HTTP proxy fetches files itself: write get+http://host:port")
-	}
-	return p, err
-}
-
-// check returns what is wrong with a value that is a pattern of names.
-func (f *flag) check(s string) error {
-	if f.value != "GLOB" {
+	if i < 0 {
 		return nil
 	}
-	if strings.Contains(inBraces().ReplaceAllString(s, ""), ",") {
-		return fmt.Errorf(`is one pattern: write --%s for each pattern, or {a,b}, or "\," for a comma in names`, f.name)
-	}
-	return glob.Check(s)
-}
-
-// inBraces matches the parts of a pattern in which a comma does not separate patterns, as it does in wget's --accept.
-var inBraces = lazy.Regexp(`\\.|\{[^{}]*\}|\[[^\]]*\]`)
-
-func readName(s string) (string, error) {
-	if s == "" {
-		return "", errors.New("write a name")
-	}
-	return s, nil
-}
-
-// whole returns a function that reads a whole number from least to most. If most is 0 there is no upper limit.
-func whole(least, most int) func(string) (int, error) {
-	return func(s string) (int, error) {
-		n, err := strconv.Atoi(s)
-		switch {
-		case err == nil && n >= least && (most == 0 || n <= most):
-			return n, nil
-		case most == 0:
-			return 0, fmt.Errorf("write a whole number from %d", least)
-		}
-		return 0, fmt.Errorf("write a whole number from %d to %d", least, most)
-	}
-}
-
-func readRetries(s string) (int, error) {
-	n, err := whole(0, 0)(s)
-	return cmp.Or(n, -1), err
-}
-
-func readIP(s string) (string, error) {
-	if _, err := netip.ParseAddr(s); err != nil && s != "4" && s != "6" {
-		return "", errors.New("write 4, 6 or an IP address of this machine")
-	}
-	return s, nil
-}
-
-func readHelp(s string) (string, error) {
-	if s == "true" {
-		return "help", nil
-	}
-	return lookup("-h").read(s)
-}
-
-func readTime(s string) (time.Duration, error) {
-	t, err := time.ParseDuration(s)
-	number, days := strings.CutSuffix(s, "d")
-	seconds, perr := strconv.ParseFloat(number, 64)
-	if days {
-		seconds *= 24 * 60 * 60
-	}
-	if perr == nil && math.Abs(seconds) < 1e9 {
-		t = time.Duration(seconds * float64(time.Second))
-		err = nil
-	}
-	if err != nil || t <= 0 {
-		return 0, errors.New("write a time such as 90, 3s, 2m or 7d")
-	}
-	return t, nil
-}
-
-// readMoment reads a time, in UTC unless it names a zone. If s names a file, it takes the file's time.
-func readMoment(s string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.Parse(form, s); err == nil {
-			return t, nil
-		}
-	}
-	info, err := os.Stat(s)
-	if err != nil {
-		return time.Time{}, errors.New(
-			"write a time such as 1h, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
-	}
-	return info.ModTime(), nil
-}
-
-// ReadSize reads a number of bytes, plain or with a binary unit K, M or G: 4096, 500K, 1.5m.
-func ReadSize(s string) (int64, error) {
-	digits, unit := s, 1.0
-	if i := len(s) - 1; i >= 0 {
-		if power := strings.IndexByte("KMG", s[i]&^0x20); power >= 0 {
-			digits = s[:i]
-			unit = math.Pow(1024, float64(power+1))
-		}
-	}
-	n, err := strconv.ParseFloat(digits, 64)
-	n = math.Floor(n * unit)
-	switch {
-	case err != nil || strings.Trim(digits, "0123456789.") != "" || unit == 1 && strings.Contains(digits, "."):
-		return 0, errors.New("write bytes such as 500K, 1.5M, 2G or 4096 (K, M and G are binary)")
-	case n < 1 || n > 1<<53:
-		return 0, errors.New("write at least 1 and at most 8388608G bytes; without the flag there is no limit")
-	}
-	return int64(n), nil
+	return l.flags[i]
 }

@@ -1,68 +1,190 @@
 package config
 
 import (
-	_ "embed"
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
-
-	"github.com/spf13/pflag"
 )
 
-// refusals is the table of contradictions in a command line, and of what to write instead.
-//
-//go:embed refusals.txt
-var refusals string
+// refusal is a contradiction in a command line, and what to write instead.
+type refusal struct {
+	applies func(*line) bool
+	text    string
+}
 
-// refused returns the texts of the rows of the table that apply.
-func (r *reader) refused() (texts []string) {
-	facts := r.facts()
-	denied := func(words string) bool {
-		return !slices.ContainsFunc(strings.Split(words, "|"), func(word string) bool {
-			name, not := strings.CutPrefix(word, "!")
-			return facts[name] != not
-		})
-	}
-	for row := range strings.SplitSeq(refusals, "\n") {
-		says, text, ok := strings.Cut(row, " = ")
-		if ok && !slices.ContainsFunc(strings.Fields(says), denied) {
-			texts = append(texts, text)
+// refusals is the table of contradictions. The messages appear in its order.
+var refusals = slices.Concat(refusedOutputs, refusedFiles, refusedTrees, refusedConnections)
+
+// refused returns the messages that apply to the command line.
+func (l *line) refused() (texts []string) {
+	for _, row := range refusals {
+		if row.applies(l) {
+			texts = append(texts, row.text)
 		}
 	}
 	return texts
 }
 
-// facts returns what is true of a command line: the names of its flags, and the other words of the table.
-func (r *reader) facts() map[string]bool {
-	l := r.line
-	secret := func(t Target) bool { return t.Err == nil && hasPassword(t.URL.User) }
+// One file, and many.
+var refusedOutputs = []refusal{{
+	func(l *line) bool { return len(l.Targets) == 0 && l.Print == "" && !l.hasList() },
+	"no URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input",
+}, {
+	func(l *line) bool { return l.Output != "" && l.Reading.KeepDirs },
+	"-o and --keep-dirs both say what a file is called: drop one",
+}, {
+	func(l *line) bool {
+		named := l.Output != "" && !l.Info && !l.Reading.KeepDirs
+		return named && (l.Many || len(l.Targets) > 1 && l.Output != "-")
+	},
+	"-o is for a single file: use -d DIR to choose where several are saved",
+}, {
+	func(l *line) bool { return l.File.Sum.Algorithm != "" && (l.Many || len(l.Targets) > 1) },
+	"--checksum checks a single file: list digests in a --manifest, or use --verify",
+}, {
+	func(l *line) bool { return l.Long && l.Many },
+	"-l lists the directories named by URLs: " +
+		"drop -i, --manifest, -r, --glob, --keep-dirs and -j (-I -r lists a tree)",
+}, {
+	func(l *line) bool { return l.JSON && l.Many && !l.Info && !l.DryRun },
+	"--json works with -I, --dry-run and listings: " +
+		"add -I, or use --report FILE to record what happened to each file",
+}, {
+	func(l *line) bool { return l.Report != "" && l.looks() },
+	"-I, -l, --json and --dry-run fetch nothing to report: drop --report",
+}, {
+	func(l *line) bool { return l.Report == "-" && l.Output == "-" },
+	"--report - and -o - cannot both write to standard output: give --report a file",
+}, {
+	func(l *line) bool {
+		return l.Report == "-" && !l.Many && l.Output == "" && !l.looks() && l.onlyListings()
+	},
+	"--report - and a listing cannot both write to standard output: give --report a file",
+}, {
+	func(l *line) bool { return l.Info && (l.Output != "" || l.DryRun) },
+	"-I only prints sizes and times: drop -o and --dry-run",
+}}
+
+// A part of a file, and the file here.
+var refusedFiles = []refusal{{
+	func(l *line) bool {
+		several := l.Many || len(l.Targets) > 1
+		checked := l.File.Sum.Algorithm != "" || l.File.Verify
+		return l.Range != nil && (several || checked || l.looks() || l.newer || l.resume ||
+			l.Report != "" || l.given("segments"))
+	},
+	"--range fetches a part of one file: drop -r, -i, --manifest, --glob, -j, -s, -l, -I, --json, --dry-run, " +
+		"-N, -c, --checksum, --verify, --report, --keep-dirs and other URLs",
+}, {
+	func(l *line) bool { return l.Range != nil && !l.Long && l.onlyListings() },
+	"--range fetches a part of a file, but the URL names a directory: drop --range",
+}, {
+	func(l *line) bool { return l.Dir != "" && (l.Output == "-" || filepath.IsAbs(l.Output)) },
+	"-d cannot be combined with -o - or an absolute path in -o: drop -d",
+}, {
+	func(l *line) bool { return l.Output == "-" && (l.newer || l.resume) },
+	"-N and -c cannot be combined with -o -: standard output has no file to compare with",
+}, {
+	func(l *line) bool { return l.noClobber && (l.overwrite || l.newer) },
+	"--no-clobber cannot be combined with --overwrite or -N: drop one",
+}, {
+	func(l *line) bool { return l.resume && (l.overwrite || l.noClobber) },
+	"-c cannot be combined with --overwrite or --no-clobber: drop one",
+}}
+
+// Lists and directories.
+var refusedTrees = []refusal{{
+	func(l *line) bool { return l.Input == "-" && l.Manifest == "-" },
+	"-i - and --manifest - cannot both read standard input: save one list as a file",
+}, {
+	func(l *line) bool { return l.Reading.Map != nil && l.Manifest == "" },
+	"--map needs a table: add --manifest FILE",
+}, {
+	func(l *line) bool {
+		return !l.hasList() && (l.Reading.Format != "" || l.base != "" || l.Reading.Shard[1] != 0)
+	},
+	"--format, --base and --shard need a list: add -i FILE or --manifest FILE",
+}, {
+	func(l *line) bool {
+		filters := l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks
+		return filters && !l.Recursive && !l.Glob
+	},
+	"--accept, --reject and --follow-links need a tree: add -r or --glob",
+}, {
+	func(l *line) bool { return l.Tree.Depth != 0 && !l.Recursive },
+	"--depth needs a tree: add -r",
+}, {
+	func(l *line) bool {
+		saves := l.newer || l.resume || l.Dir != ""
+		return saves && !l.Many && !l.Info && l.Output == "" && l.onlyListings()
+	},
+	"-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing",
+}, {
+	func(l *line) bool {
+		tree := l.Recursive && l.newer && !l.hasList()
+		return l.Delete && (!tree || l.Glob || l.Info || l.NoLedger || l.Tree.FollowLinks)
+	},
+	"--delete needs a tree: use -r -N --delete without --glob, --follow-links, --no-ledger, -i, --manifest and -I",
+}, {
+	func(l *line) bool {
+		filters := l.MinAge != 0 || l.MaxAge != 0 || !l.NewerThan.IsZero() || l.MaxSize != 0
+		return (l.Watch != 0 || filters) && (l.hasList() || !l.Recursive && !l.Glob)
+	},
+	"--watch, --min-age, --newer-than and --max-size need a tree: add -r, and drop -i and --manifest",
+}, {
+	func(l *line) bool { return l.Watch != 0 && (l.Info || l.DryRun || l.Report != "") },
+	"--watch runs until it is stopped: drop -I, --dry-run and --report",
+}, {
+	func(l *line) bool { return !l.Delete && (l.Backup || l.given("max-delete")) },
+	"--backup and --max-delete only affect --delete: add --delete",
+}}
+
+// Logins and connections.
+var refusedConnections = []refusal{{
+	func(l *line) bool { return l.PasswordStdin && (l.Input == "-" || l.Manifest == "-") },
+	"--password-stdin and a list cannot both read standard input: " +
+		"save the list, and use -i FILE or --manifest FILE",
+}, {
+	func(l *line) bool { return l.PasswordStdin && slices.ContainsFunc(l.Targets, Target.hasPassword) },
+	"--password-stdin cannot be combined with a password in the URL: drop one",
+}, {
+	func(l *line) bool { return l.PasswordStdin && hasPassword(l.User) },
+	"--password-stdin cannot be combined with a password in -u: write -u NAME",
+}, {
+	func(l *line) bool { return l.PasswordStdin && l.User == nil && !l.namesUser() },
+	"--password-stdin does not say whose password it is: add -u NAME",
+}, {
+	func(l *line) bool {
+		return l.LimitRate != 0 && l.given("speed-limit") && l.LimitRate < l.Client.MinRate
+	},
+	"--limit-rate is below --speed-limit, so every transfer would be too slow: " +
+		"raise --limit-rate or lower --speed-limit",
+}, {
+	func(l *line) bool { return l.Proxy != nil && l.Client.Active },
+	"--mode active does not work through a proxy: drop --mode or --proxy",
+}, {
+	func(l *line) bool { return l.ProxyGet && l.Client.TryTLS },
+	"--proxy get+ cannot be combined with --tls try, because GET is not encrypted: drop one",
+}}
+
+// given reports whether the command line, or a variable that stands for the flag, has it.
+func (l *line) given(flag string) bool { return l.parser.Changed(flag) }
+
+// looks reports whether the command only shows something.
+func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun }
+
+// onlyListings reports whether there are URLs, and each names a directory to be listed.
+func (l *line) onlyListings() bool {
 	fetched := func(t Target) bool { return t.Err != nil || !t.URL.IsDir() && !l.Long }
-	nobody := func(t Target) bool { return t.Err == nil && t.URL.User == nil }
-	facts := map[string]bool{
-		"URL":         l.Print != "" || len(l.Targets) > 0, // there is something to do
-		"URLs":        len(l.Targets) > 1,
-		"listings":    len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched), // nothing but listings
-		"known":       len(l.Targets) == 1 && !slices.ContainsFunc(l.Targets, nobody), // the URL names the user
-		"many":        l.Many,
-		"deletes":     l.Delete,
-		"stdout":      l.Output == "-",
-		"root":        filepath.IsAbs(l.Output), // -o has an absolute path
-		"report-":     l.Report == "-",
-		"input-":      l.Input == "-",
-		"manifest-":   l.Manifest == "-",
-		"remote":      strings.Contains(l.Input+" "+l.Manifest, "://"), // the list is on a server
-		"secret":      slices.ContainsFunc(l.Targets, secret),          // a password is in a URL
-		"user:secret": hasPassword(l.User),
-		"slower":      l.LimitRate != 0 && l.LimitRate < l.Client.MinRate,
-		"through":     l.Proxy != nil,
-		"get+":        l.ProxyGet,
-		"active":      l.Client.Active,
-		"try":         l.Client.TryTLS,
-	}
-	r.all.Visit(func(f *pflag.Flag) { facts[f.Name] = f.Value.String() != "false" })
-	return facts
+	return len(l.Targets) > 0 && !slices.ContainsFunc(l.Targets, fetched)
 }
+
+// namesUser reports whether there is one URL, which names the user.
+func (l *line) namesUser() bool {
+	return len(l.Targets) == 1 && (l.Targets[0].Err != nil || l.Targets[0].URL.User != nil)
+}
+
+func (t Target) hasPassword() bool { return t.Err == nil && hasPassword(t.URL.User) }
 
 func hasPassword(login *url.Userinfo) bool {
 	_, ok := login.Password()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,58 +101,57 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	r := read(nil, "")
-	facts := r.facts()
-	for row := range strings.SplitSeq(refusals, "\n") {
-		says, text, ok := strings.Cut(row, " = ")
-		if !ok {
-			continue
-		}
-		if !strings.Contains(told, text+"\n") {
-			t.Errorf("no line is refused because %s", text)
-		}
-		for word := range strings.FieldsFuncSeq(says, func(c rune) bool { return strings.ContainsRune(" |!", c) }) {
-			if _, fact := facts[word]; fact == (r.all.Lookup(word) != nil) {
-				t.Errorf("%q must be the name of either a flag or a fact: %s", word, row)
-			}
+	for _, row := range refusals {
+		if !strings.Contains(told, row.text+"\n") {
+			t.Errorf("no line is refused because %s", row.text)
 		}
 	}
 }
 
-// TestFields checks that each flag sets something: the field with its name, or what its reader sets.
-func TestFields(t *testing.T) {
-	l := new(line)
-	readers := l.readers()
-	for _, f := range flags() {
-		if readers[f.name] == nil && l.field(f.name) == nil {
-			t.Errorf("--%s sets nothing", f.name)
+// TestTable checks that each flag of the table is whole, and that no two share a spelling or a field.
+func TestTable(t *testing.T) {
+	l := read(nil, "")
+	spellings := make(map[string]bool)
+	fields := make(map[any]string)
+	for _, f := range l.flags {
+		for _, s := range []string{"--" + f.name, "-" + f.letter} {
+			if spellings[s] && s != "-" {
+				t.Errorf("%s is there twice", s)
+			}
+			spellings[s] = true
 		}
-		delete(readers, f.name)
-	}
-	for name := range readers {
-		t.Errorf("--%s has a reader, and is not in the help", name)
+		ways := 0
+		for _, is := range []bool{f.on != nil, f.word != nil, f.set != nil} {
+			if is {
+				ways++
+			}
+		}
+		if ways != 1 || f.help == "" || f.word != nil && !strings.Contains(f.value, "|") || f.on != nil && f.value != "" {
+			t.Errorf("--%s is not whole", f.name)
+		}
+		for _, field := range []any{f.on, f.word} {
+			if before := fields[field]; before != "" && !reflect.ValueOf(field).IsNil() {
+				t.Errorf("--%s and --%s set the same field", f.name, before)
+			}
+			fields[field] = f.name
+		}
 	}
 }
 
-// TestFieldsAreUnique checks that no two structs have a field with a flag's name and type: the flag would set only one
-// of them.
-func TestFieldsAreUnique(t *testing.T) {
-	l := new(line)
-	readers := l.readers()
-	for _, f := range flags() {
-		if readers[f.name] != nil {
+// TestDefaults checks that the fields of flags with a default have it, and that the help says so.
+func TestDefaults(t *testing.T) {
+	for _, f := range read(nil, "").flags {
+		if f.def == "" {
 			continue
 		}
-		var in []string
-		for _, all := range []any{l, &l.File, &l.Tree, &l.Reading, &l.Client} {
-			is := func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(f.name, "-", "")) }
-			if field, found := reflect.TypeOf(all).Elem().FieldByNameFunc(is); found && reflect.PointerTo(field.Type) == reflect.TypeOf(l.field(f.name)) {
-				in = append(in, fmt.Sprintf("%T", all))
-			}
+		if err := f.read(f.def); err != nil || !strings.Contains(f.help+f.more, "DEFAULT") {
+			t.Errorf("--%s: the default is %q: %v, and the help is %q", f.name, f.def, err, f.help)
 		}
-		if len(in) > 1 {
-			t.Errorf("--%s may set a field of %q: give it a reader in flags.go", f.name, in)
-		}
+	}
+	c, _ := Parse(nil)
+	got := fmt.Sprint(c.Jobs, c.File.Segments, c.MaxDelete, c.Client.ConnectTimeout, c.Client.Timeout, c.Client.MinRate, c.Client.MinRateTime)
+	if want := "4 1 100 30s 1m0s 17 10m0s"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -258,11 +257,12 @@ func TestPerHost(t *testing.T) {
 // TestSuggestions checks which flags misspelt flags are taken for. The options of the four programs, and English words
 // that differ from a flag in one letter, are taken for none.
 func TestSuggestions(t *testing.T) {
+	l := read(nil, "")
 	for in, want := range map[string]string{
 		"tpye": "type", "overwite": "overwrite", "verbsoe": "verbose", "segment": "segments", "retires": "retries", "netcr": "netrc",
 		"dryrun": "dry-run", "recurs": "recursive", "zzz": "", "re": "", "passwordstdin": "password-stdin", "conect-timeout": "connect-timeout",
 	} {
-		if got := closest(in); (got == nil) != (want == "") || got != nil && got.name != want {
+		if got := l.closest(in); (got == nil) != (want == "") || got != nil && got.name != want {
 			t.Errorf("--%s: got %v, want %q", in, got, want)
 		}
 	}
@@ -273,44 +273,37 @@ func TestSuggestions(t *testing.T) {
 	}
 	words = append(words, strings.Fields("retort import export bast lase tips glow bond tape mark port mobs lobs slum song dig fir out for tin kay bit infer grief")...)
 	for _, word := range words {
-		if lookup("--"+word) != nil {
+		if l.lookup("--"+word) != nil || isHabit("--"+word) || slices.Contains(notMisspelt, "--"+word) {
 			continue
 		}
-		if got := closest(word); got != nil && abroad("--"+word) == nil {
+		if got := l.closest(word); got != nil {
 			t.Errorf("--%s: perhaps --%s", word, got.name)
 		}
 	}
 }
 
-// TestHabits checks that each row of the table is well formed, names existing flags, and proposes a command that is
-// accepted.
+// TestHabits checks that each row of the table is well formed: no program has a spelling twice with the same kind of
+// value, no flag for all programs is one of ours, and our words are flags that exist.
 func TestHabits(t *testing.T) {
 	seen := make(map[string]bool)
-	example := strings.NewReplacer("FILE", "f", "DIR", "d", "TIME", "7s", "RATE", "9K", "GLOB", "*.gz", "ADDR", "127.0.0.1", "URL", "http://h:1", "NAME", "me",
-		"ALGO:HEX", "md5:00000000000000000000000000000000", " N", " 3", "TRIES", "3", "KRATE", "9K", "PATTERN", "*.gz", "help=PAGE", "help=zsh", "LEVELS", "3", "FEW", "3", "RANGE", "0-9")
-	for row := range strings.Lines(habits) {
-		flags, _, ok := strings.Cut(row, " = ")
-		if !ok {
-			continue
+	l := read(nil, "")
+	for _, h := range habits {
+		if _, known := values[h.value]; h.value != "" && !known {
+			t.Errorf("%s: %s is no placeholder", h.spelling, h.value)
 		}
-		for name := range strings.FieldsSeq(flags) {
-			if found := abroad(name); found == nil || seen[name] || strings.HasPrefix(name, "--") && lookup(name) != nil {
-				t.Errorf("%s is there twice, or is a flag of ftpfetch", name)
+		for spelling := range strings.FieldsSeq(h.spelling) {
+			key := fmt.Sprint(h.program, " ", spelling, " ", h.value)
+			if seen[key] || seen["any "+spelling+" "] || strings.HasPrefix(spelling, "--") && l.lookup(spelling) != nil {
+				t.Errorf("%s is there twice, or is a flag of ftpfetch", key)
 			}
-			seen[name] = true
+			seen[key] = true
 		}
-		for _, f := range abroad(strings.Fields(flags)[0]) {
-			words := strings.Fields(example.Replace(strings.Join(f.write, " ")))
-			if len(words) > 0 && !strings.HasPrefix(words[0], "2>") {
-				o := read(words, "")
-				if o.wrong != nil || len(o.operands) > 0 {
-					t.Errorf("%s: %q: %q, %q", flags, f.write, o.wrong, o.operands)
-				}
-			}
-			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--?[a-zA-Z][a-z-]*)`).FindAllStringSubmatch(f.answer, -1) {
-				if lookup(flag[1]) == nil {
-					t.Errorf("%s names %s", flags, flag[1])
-				}
+		words := strings.Fields(h.write)
+		for i, word := range words {
+			name, _, _ := strings.Cut(word, "=")
+			f := l.lookup(name)
+			if name[0] == '-' && name != "-" && f == nil || f != nil && !f.bare() && i == len(words)-1 {
+				t.Errorf("%s: %s is no flag, or lacks its value", h.spelling, word)
 			}
 		}
 	}
@@ -320,55 +313,53 @@ func TestHabits(t *testing.T) {
 func TestWrongFlags(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--tpye a", `unknown flag --tpye: perhaps --type`},
-		{"-k", `unknown flag -k: for curl's write --insecure; for wget's there is no counterpart (HTML); for aria2's leave it out (automatic)`},
-		{"-xhttp://me:secret@h/", `unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)`},
+		{"-k", "unknown flag -k\n" + otherPrograms},
+		{"-xhttp://me:secret@h/", "unknown flag -x\n" + otherPrograms},
 		{"-v -json", `-json has one dash: write --json`},
-		{"-nc", `unknown flag -nc: for wget's write --no-clobber`},
-		{"-OL ftp://h/f", "unknown flag -O: for wget's write -o FILE; for curl's leave it out (a file gets its own name); for aria2's there is no counterpart (BitTorrent); for lftp's write --dir DIR\nunknown flag -L: for wget's leave it out (a tree stays on its server); for curl's leave it out (HTTP); for lftp's write --follow-links (in trees)\nas one command: ftpfetch ftp://h/f"},
+		{"-nc", "unknown flag -nc\n" + otherPrograms},
+		{"-OL ftp://h/f", "unknown flag -O\nas curl means it: ftpfetch ftp://h/f"},
 		{"—help", "a flag begins with \"-\", not with \"—\"\n-help has one dash: write --help\nas one command: ftpfetch -h"},
 		{"–o=f —user=me:secret ftp://h/f", "a flag begins with \"-\", not with \"–\"\na flag begins with \"-\", not with \"—\"\n-user has one dash: write --user\nas one command: ftpfetch -o f -u me ftp://h/f"},
-		{"-avz --partial ftp://h/d/", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nunknown flag --partial: leave it out (the default)\nas one command: ftpfetch -r -N -v ftp://h/d/"},
-		{"sync ftp://h/d/", "sync is not a command: there is no counterpart (-r -N fetches what is new, and deletes nothing)"},
-		{"-A gz,txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*gz,*txt}' -r ftp://h/d/"},
-		{"put f ftp://h/f", "put is not a command: there is no counterpart (it only downloads)"},
-		{"get ftp://h/f", "get is not a command: leave it out\nas one command: ftpfetch ftp://h/f"},
-		{"ls ftp://h/d/", "ls is not a command: write -l\nas one command: ftpfetch -l ftp://h/d/"},
-		{"mirror ftp://h/d/", "mirror is not a command: write -r -N\nas one command: ftpfetch -r -N ftp://h/d/"},
-		{"-rl2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; leave 0 and inf out); for curl's leave it out (a URL that ends in / is listed)\nas one command: ftpfetch -r --depth 2 ftp://h/d/"},
-		{"-sS ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for ls's write --sort size; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q ftp://h/f"},
-		{"-s ftp://h/f", "-s needs a value: write -s N; for curl's write -q\nas one command: ftpfetch -q ftp://h/f"},
+		{"-avz --partial ftp://h/d/", "unknown flag -a\nunknown flag --partial\nas rsync means it: ftpfetch -r -N -v ftp://h/d/"},
+		{"-A gz,txt -r ftp://h/d/", "unknown flag -A\nas wget means it: ftpfetch --accept '{*gz,*txt}' -r ftp://h/d/"},
+		{"get ftp://h/f", "get is not a command: write flags and URLs\nas lftp means it: ftpfetch ftp://h/f"},
+		{"ls ftp://h/d/", "ls is not a command: write flags and URLs\nas lftp means it: ftpfetch -l ftp://h/d/"},
+		{"mirror ftp://h/d/", "mirror is not a command: write flags and URLs\nas lftp means it: ftpfetch -r -N ftp://h/d/"},
+		{"-rl2 ftp://h/d/", "-l takes no value here\nas wget means it: ftpfetch -r --depth 2 ftp://h/d/"},
+		{"-sS ftp://h/f", "--segments S: write a whole number from 1 to 64, or auto\nas curl means it: ftpfetch -q ftp://h/f -o -"},
+		{"-s ftp://h/f", "-s needs a value: write -s N\nas curl means it: ftpfetch -q ftp://h/f -o -"},
 		{"-n my.netrc ftp://h/f", "-n takes a file only after =: write --netrc=my.netrc\nas one command: ftpfetch --netrc=my.netrc ftp://h/f"},
-		{"-n -u me -x ftp://h/f", "unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)"},
+		{"-n -u me -x ftp://h/f", "unknown flag -x\n" + otherPrograms},
 		{"--help=tcsh", "--help tcsh: write man, bash, zsh or fish"},
-		{"-p secret ftp://h/f", "unknown flag -p: for wget's there is no counterpart (HTML); for curl's leave it out (the default); for aria2's leave it out (the default); for lftp's leave it out (it is part of the URL); for rsync's leave it out (the default); for ncftp's write --password-stdin (with -u NAME)"},
-		{"mirror ftp://h/d/ out", "mirror is not a command: write -r -N\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
-		{"-avz ftp://h/d/ out", "unknown flag -a: for wget's leave it out (2>>FILE keeps the messages); for curl's and aria2's there is no counterpart (it only downloads); for rsync's write -r -N\nunknown flag -z: for curl's write -N; for rsync's leave it out (files come as they are)\nnot every argument is a URL: write -d DIR before a directory, and -o FILE before a new name"},
-		{"-R ftp://h/d/", "unknown flag -R: for wget's write --reject GLOB (in trees); for curl's and aria2's leave it out (the default); for lftp's there is no counterpart (it uploads); for ncftp's write -r\nas one command: ftpfetch -r ftp://h/d/"},
+		{"-p secret ftp://h/f", "unknown flag -p\n" + otherPrograms},
+		{"mirror ftp://h/d/ out", "mirror is not a command: write flags and URLs\nas lftp means it: ftpfetch -r -N ftp://h/d/ -d out"},
+		{"-avz ftp://h/d/ out", "unknown flag -a\nas rsync means it: ftpfetch -r -N -v ftp://h/d/ -d out"},
+		{"-R ftp://h/d/", "unknown flag -R\nas ncftp means it: ftpfetch -r ftp://h/d/"},
 		{"--user ftp://h/f", "-u needs a value: write -u NAME[:PASSWORD]"},
 		{"--recursive=yes ftp://h/d/", "--recursive yes: write --recursive or --recursive=false"},
-		{"--no-recursive ftp://h/d/", "unknown flag --no-recursive"},
-		{"--completion", "unknown flag --completion: write --help=PAGE (bash, zsh or fish)"},
+		{"--no-recursive ftp://h/d/", "unknown flag --no-recursive\n" + otherPrograms},
+		{"--completion", "unknown flag --completion\n" + otherPrograms},
 		{"-mirror ftp://h/d/", "-mirror has one dash\nas one command: ftpfetch -r -N ftp://h/d/"},
 		{"-vn ~/netrc ftp://h/f", "-n takes a file only after =: write --netrc=~/netrc\nas one command: ftpfetch -v '--netrc=~/netrc' ftp://h/f"},
 		{"--netrc ./n ftp://h/f", "-n takes a file only after =: write --netrc=./n\nas one command: ftpfetch --netrc=./n ftp://h/f"},
-		{"-r -e ftp://h/d/", "unknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
-		{"-r -X sub ftp://h/d/", "unknown flag -X: for wget's there is no counterpart (--reject /DIR/ counts from the directory of the URL); for curl's there is no counterpart (HTTP); for lftp's write --reject PATTERN (in trees)"},
-		{"mirror -e ftp://h/d/", "mirror is not a command: write -r -N\nunknown flag -e: for wget's leave it out (no settings); for curl's leave it out (HTTP); for lftp's there is no counterpart (flags take the place of its commands); for rsync's leave it out (ssh)"},
-		{"--delete-after ftp://h/f", "unknown flag --delete-after: there is no counterpart (what was fetched stays here)"},
-		{"-sSo g ftp://h/f", "-s takes a number here: for curl's write -q\nunknown flag -S: for wget's write -v; for ls's write --sort size; for curl's leave it out (the default); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch -q -o g ftp://h/f"},
-		{"-r 0-99 ftp://h/f", "-r takes no value here; for curl's write --range RANGE (-o - prints it)\nas one command: ftpfetch --range 0-99 ftp://h/f"},
-		{"-l 2 ftp://h/d/", "-l takes no value here; for wget's write --depth LEVELS (with -r; leave 0 and inf out); for curl's leave it out (a URL that ends in / is listed)\n--depth needs a tree: add -r"},
-		{"-n 4 ftp://h/f", "-n takes no value here; for lftp's write -s N; for lftp's write -N; for rsync's write --dry-run; for aria2's write --netrc=none\nas one command: ftpfetch -s 4 ftp://h/f"},
-		{"-d ftp://h/f", "-d needs a value: write -d DIR; for wget's and lftp's write -v; for curl's there is no counterpart (HTTP)\nas one command: ftpfetch -v ftp://h/f"},
-		{"-o -nc -uuser -x -no-ledger", "unknown flag -x: for wget's there is no counterpart (-d DIR chooses the directory); for curl's write --proxy URL; for aria2's write -s N; for lftp's write --reject GLOB (in trees)\n-no-ledger has one dash: write --no-ledger"},
-		{"-T 9 ftp://h/f", "unknown flag -T: for wget's write --timeout TIME; for curl's there is no counterpart (it uploads); for aria2's there is no counterpart (BitTorrent)\nas one command: ftpfetch --timeout 9 ftp://h/f"},
-		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A: for wget's write --accept GLOB (in trees); for curl's leave it out (HTTP)\nas one command: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/"},
-		{"--exclude x", `unknown flag --exclude: for rsync's and rclone's write --reject GLOB (in trees); for lftp's write --reject GLOB (in trees)`},
-		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag --tries: for wget's and aria2's write --retries TRIES (one less: the first try is no retry)\nunknown flag --progress-bar: write --progress bar\nas one command: ftpfetch -d dir --retries 2 -q --progress bar 'ftp://me:***@h/f'"},
-		{"--no-check-certificate --proxy http://me:secret@h:1 ftp://h/f", "unknown flag --no-check-certificate: write --insecure\nas one command: ftpfetch --insecure --proxy URL ftp://h/f"},
-		{"-k ftp://h/f", "unknown flag -k: for curl's write --insecure; for wget's there is no counterpart (HTML); for aria2's leave it out (automatic)\nas one command: ftpfetch --insecure ftp://h/f"},
+		{"-r -e ftp://h/d/", "unknown flag -e\n" + otherPrograms},
+		{"-r -X sub ftp://h/d/", "unknown flag -X\n" + otherPrograms},
+		{"mirror -e ftp://h/d/", "mirror is not a command: write flags and URLs\nunknown flag -e\n" + otherPrograms},
+		{"--delete-after ftp://h/f", "unknown flag --delete-after\n" + otherPrograms},
+		{"-sSo g ftp://h/f", "--segments So: write a whole number from 1 to 64, or auto\nas curl means it: ftpfetch -q -o g ftp://h/f"},
+		{"-r 0-99 ftp://h/f", "-r takes no value here\nas curl means it: ftpfetch --range 0-99 ftp://h/f -o -"},
+		{"-l 2 ftp://h/d/", "-l takes no value here\n" + otherPrograms},
+		{"-n 4 ftp://h/f", "-n takes no value here\n" + otherPrograms},
+		{"-d ftp://h/f", "-d needs a value: write -d DIR"},
+		{"-o -nc -uuser -x -no-ledger", "unknown flag -x\n-no-ledger has one dash: write --no-ledger\n" + otherPrograms},
+		{"-T 9 ftp://h/f", "unknown flag -T\nas wget means it: ftpfetch --timeout 9 ftp://h/f"},
+		{"-A *.gz,*.txt -r ftp://h/d/", "unknown flag -A\nas wget means it: ftpfetch --accept '{*.gz,*.txt}' -r ftp://h/d/"},
+		{"--exclude x", "unknown flag --exclude\n" + otherPrograms},
+		{"-P dir --tries 3 -q --progress-bar ftp://me:secret@h/f", "unknown flag --tries\nunknown flag --progress-bar\n" + otherPrograms},
+		{"--no-check-certificate --proxy http://me:secret@h:1 ftp://h/f", "unknown flag --no-check-certificate\nas one command: ftpfetch --insecure --proxy URL ftp://h/f"},
+		{"-k ftp://h/f", "unknown flag -k\nas curl means it: ftpfetch --insecure ftp://h/f -o -"},
 		{"--tpye a --retires 3 ftp://h/f", "unknown flag --tpye: perhaps --type\nunknown flag --retires: perhaps --retries\nas one command: ftpfetch --type a --retries 3 ftp://h/f"},
-		{"--socks5 h:1 --ftp-passwd secret -u me ftp://h/f", "unknown flag --socks5: for curl's write --proxy socks5://ADDR\nunknown flag --ftp-passwd: write --password-stdin (with -u NAME)\nas one command: ftpfetch --proxy socks5://h:1 --password-stdin -u me ftp://h/f"},
+		{"--socks5 h:1 --ftp-passwd secret -u me ftp://h/f", "unknown flag --socks5\nunknown flag --ftp-passwd\nas curl means it: ftpfetch --proxy socks5://h:1 --password-stdin -u me ftp://h/f -o -"},
 	} {
 		_, err := Parse(strings.Fields(tt.args))
 		if got := strings.TrimSuffix(fmt.Sprint(err), "\nno URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input"); got != tt.want {

@@ -52,18 +52,25 @@ func TestNewcomers(t *testing.T) {
 	}
 	for _, row := range rows {
 		typed, args := row[1], strings.Fields(strings.ReplaceAll(row[1], "URL", "ftp://host"))[1:]
-		whole, _ := read(args, "").whole()
-		got := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(whole, "ftpfetch "), "'", ""))
+		got := "ftpfetch" + read(args, "").written()
 		if _, err := Parse(args); err != nil {
-			_, proposed, _ := strings.Cut(err.Error(), "as one command: ftpfetch ")
-			got = strings.Fields(strings.ReplaceAll(strings.SplitN(proposed, "\n", 2)[0], "'", ""))
+			_, got, _ = strings.Cut(err.Error(), ": ftpfetch ")
 		}
+		words := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(got, "ftpfetch "), "'", ""))
 		want := strings.Fields(strings.ReplaceAll(row[2], "URL", "ftp://host"))
-		slices.Sort(got)
+		slices.Sort(words)
 		slices.Sort(want)
-		if !slices.Equal(got, want) {
+		if !slices.Equal(words, want) {
 			_, err := Parse(args)
-			t.Errorf("%s: got %q, want %q: %v", typed, got, want, err)
+			t.Errorf("%s: got %q, want %q: %v", typed, words, want, err)
+		}
+	}
+	l := read(nil, "")
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^`].*) \\| (.*) \\|$").FindAllStringSubmatch(string(page), -1) {
+		for _, flag := range regexp.MustCompile("[` ](--?[a-z][a-z-]*)").FindAllStringSubmatch(row[2], -1) {
+			if l.lookup(flag[1]) == nil {
+				t.Errorf("%s: ftpfetch has no %s", row[1], flag[1])
+			}
 		}
 	}
 }

@@ -1,0 +1,155 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"example.com/ftpfetch/internal/lazy"
+)
+
+func (h *habit) has(spelling string) bool {
+	return slices.Contains(strings.Fields(h.spelling), spelling)
+}
+
+// isHabit reports whether a program has a flag or a command that is spelled so.
+func isHabit(spelling string) bool {
+	return slices.ContainsFunc(habits, func(h habit) bool { return h.has(spelling) })
+}
+
+// takesNumber reports whether a program has a flag that is spelled so, and the value is a number for it.
+func takesNumber(spelling, value string) bool {
+	return number().MatchString(value) && slices.ContainsFunc(habits, func(h habit) bool {
+		return h.has(spelling) && h.value != "" && fits(h.value, value)
+	})
+}
+
+// habitsOf returns the rows of a flag for the program that the line is read for, its own before those for all.
+func (l *line) habitsOf(spelling string) []habit {
+	var own, common []habit
+	for _, h := range habits {
+		switch {
+		case !h.has(spelling):
+		case h.program == "", h.program == "any" && l.program != "":
+			common = append(common, h)
+		case h.program == l.program:
+			own = append(own, h)
+		}
+	}
+	return append(own, common...)
+}
+
+// translate replaces a flag of the program by ours, if what follows the flag fits. value is what follows it in the same
+// argument, if it is given there.
+func (l *line) translate(spelling, value string, given bool) bool {
+	for _, h := range l.habitsOf(spelling) {
+		switch {
+		case h.value == "" && (!given || value == "true") && l.mayLackValue(spelling):
+			return l.apply(h, "")
+		case h.value != "" && given && fits(h.value, value):
+			return l.apply(h, value)
+		case h.value != "" && !given && l.hasValue(h):
+			return l.apply(h, l.next())
+		}
+	}
+	return false
+}
+
+// translateLetter does the same for a letter. Letters that follow it are its value or further flags.
+func (l *line) translateLetter(spelling, rest string) bool {
+	if rest == "" {
+		return l.translate(spelling, "", false)
+	}
+	value := strings.TrimPrefix(rest, "=")
+	for _, h := range l.habitsOf(spelling) {
+		long := len(value) > 2 || number().MatchString(value) && l.program != "" || value == "-" // not flags
+		switch {
+		case h.value != "" && long && fits(h.value, value):
+			return l.apply(h, value)
+		case h.value == "" && (l.program != "" || !takesValue(spelling)):
+			l.args = slices.Insert(l.args, 0, "-"+rest)
+			return l.apply(h, "")
+		}
+	}
+	return false
+}
+
+// mayLackValue reports whether a flag has no value here: because no program gives it one, or because none can follow.
+func (l *line) mayLackValue(spelling string) bool {
+	return l.program != "" || l.ends() || !takesValue(spelling)
+}
+
+// takesValue reports whether some program gives the flag a value.
+func takesValue(spelling string) bool {
+	return slices.ContainsFunc(habits, func(h habit) bool { return h.value != "" && h.has(spelling) })
+}
+
+// hasValue reports whether the next argument is the value of the flag, and not the only URL.
+func (l *line) hasValue(h habit) bool {
+	isURL := urlStart().MatchString(l.peek())
+	free := !l.ends() || h.value == "URL" && isURL
+	return free && len(l.args)+len(l.operands) > 1 && fits(h.value, l.peek())
+}
+
+// apply sets our flags in place of the program's.
+func (l *line) apply(h habit, value string) bool {
+	if here := values[h.value].here; here != nil {
+		value = here(value)
+	}
+	words := strings.Fields(h.write)
+	for i, word := range words {
+		before, ends := strings.CutSuffix(word, h.value)
+		if h.value != "" && ends {
+			words[i] = before + value
+		}
+	}
+	for i := 0; i < len(words); i++ {
+		name, text, given := strings.Cut(words[i], "=")
+		f := l.lookup(name)
+		if !f.bare() {
+			i++
+			text = words[i]
+			given = true
+		}
+		l.setFlag(f, text, given)
+	}
+	l.specific = l.specific || h.program == l.program && h.program != ""
+	return true
+}
+
+// command reads a word that is a command of other programs, where a URL should stand.
+func (l *line) command(word string) {
+	l.complain("%s is not a command: write flags and URLs", word)
+	l.unknown = true
+	l.commanded = true
+	if l.program == "" || !l.translate(word, "", false) {
+		l.incomplete = true
+	}
+}
+
+// savesByName matches the flags with which curl saves a file.
+var savesByName = lazy.Regexp(`^(-[^-]*O.*|--remote-name.*)$`)
+
+// addUnsaid adds to the flags what the program does without one. curl prints what it is not told to save. The last
+// argument of rsync, of rclone and of lftp's mirror is where the files go.
+func (l *line) addUnsaid(args []string) {
+	last := len(l.operands) - 1
+	switch l.program {
+	case "curl":
+		if l.Recursive { // it has no trees
+			l.incomplete = true
+		}
+		isFile := func(text string) bool { return !strings.HasSuffix(text, "/") }
+		saves := slices.ContainsFunc(args, savesByName().MatchString) || l.Output != "" || l.Dir != ""
+		if slices.ContainsFunc(l.operands, isFile) && !saves && !l.looks() {
+			l.setFlag(l.lookup("--output"), "-", true)
+		}
+	case "rsync", "rclone", "lftp":
+		if last < 1 || !l.Recursive || urlStart().MatchString(l.operands[last]) {
+			return
+		}
+		dir := l.operands[last]
+		l.operands = l.operands[:last]
+		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == dir })
+		l.setFlag(l.lookup("--dir"), dir, true)
+	}
+}
