@@ -119,7 +119,6 @@ func TestTreeCircles(t *testing.T) {
 // TestTreeEarly lists a directory in which the file "early" is fetched before the listing continues. The rest of the
 // listing must count as usual.
 func TestTreeEarly(t *testing.T) {
-	t.Parallel()
 	const early, late = "type=file;size=1; early\r\n", "type=file;size=1; late\r\n"
 	var filler strings.Builder
 	for i := range 1000 {

@@ -33,7 +33,6 @@ func selects(t *testing.T, pattern, file string, dir bool) bool {
 // servers that do not. It compares the fetched files with those that selects matches. A run must warn of exactly the
 // patterns that match nothing.
 func TestSelections(t *testing.T) {
-	t.Parallel()
 	dirs := map[string]string{"/": "22 met obs top", "/22": "a", "/obs": "22", "/obs/22": "b", "/met": "22 2022 obs", "/met/2022": "e", "/met/obs": "22 d", "/met/obs/22": "c"}
 	files := map[string]string{}
 	shelves := []shelf{{verb: "MLSD", listings: map[string]string{}, files: files}, {verb: "NLST", listings: map[string]string{}, files: files}}

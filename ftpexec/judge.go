@@ -440,8 +440,12 @@ func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	}
 	if reply.First() == 5 && n == 0 { // refused, although 150 came first
 		e.refuse(op)
+		r.readLimits(e, op)
 		r.explain(step{Command: op}, e)
-	} else if e.Err = incomplete(op, reply, e.answer); e.Err == nil {
+		return reply, e
+	}
+	e.Err = incomplete(op, reply, e.answer)
+	if e.Err == nil {
 		return reply, nil
 	}
 	if e.Err == errPartial {

@@ -61,6 +61,10 @@ func TestMeanings(t *testing.T) {
 				var e *ftpexec.Error
 				full := want == ftpexec.ErrTooMany
 				switch {
+				case strings.HasPrefix(reply, "425") && slices.Contains([]string{"USER", "PASS", "CWD"}, stage.name):
+					if !errors.Is(err, ftpexec.ErrProtocol) { // only a command that needs data gets a 425
+						t.Errorf("%s to %s: %v, want ErrProtocol", reply, stage.name, err)
+					}
 				case full && stage.name == "CWD" && !strings.HasPrefix(reply, "421"): // these words are about a directory
 					if errors.Is(err, ftpexec.ErrTooMany) || !errors.Is(err, ftpexec.ErrDirectory) {
 						t.Errorf("%s to CWD: %v, want ErrDirectory alone", reply, err)

@@ -170,10 +170,7 @@ func (b *body) complete(advance string) {
 	if advance != "" { // which may be the cause
 		b.run.learn(isLate)
 	}
-	b.fail(err)
-	if final.Code != 0 && !errors.Is(b.err, ErrIsDirectory) {
-		b.tell(b.err.(*Error), final)
-	}
+	b.failAfter(final, err)
 }
 
 // closed ends the data connection after a positive final reply. short is why too few bytes have come, or nil.
@@ -301,10 +298,17 @@ func (b *body) end(err error) {
 }
 
 // fail ends the transfer and closes the connection, on which data may still be coming.
-func (b *body) fail(err error) {
+func (b *body) fail(err error) { b.failAfter(wire.Reply{}, err) }
+
+// failAfter is fail after the final reply, if there was one.
+func (b *body) failAfter(final wire.Reply, err error) {
 	b.conn.Abandon(err)
 	e := b.run.failure(step{Command: b.run.goal.op}, err).unless(b.run.ctx)
-	if b.n == 0 && b.run.goal.offset == 0 && wire.IsOneOf(e, ErrTimeout, ErrTruncated) {
+	if final.Code != 0 && !errors.Is(e, ErrIsDirectory) {
+		b.tell(e, final)
+	}
+	explained := errors.Is(e, ErrTooMany) || errors.Is(e, ErrTLSRequired)
+	if b.n == 0 && b.run.goal.offset == 0 && wire.IsOneOf(e, ErrTimeout, ErrTruncated) && !explained {
 		b.sentNothing(e)
 	}
 	b.end(e)
