@@ -146,15 +146,10 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 // that ends under TLS without close_notify.
 func (r *run) lines() (l listed, err error) {
 	l = r.listed()
-	l.text, err = r.library.list(r, func() error {
-		reply, err := r.finish(r.library.data.Received(), true)
-		cut := r.library.data.Cut()
-		if cut != nil && reply.Code != 0 && !errors.Is(err, errNoTicket) { // it may be empty, but nobody has said so
-			err = &wire.ReplyError{Reply: reply, Err: cut}
-			r.conn.Abandon(err)
-		}
-		return err
-	})
+	data, err := r.open()
+	if err == nil {
+		l.text, err = r.receive(l, data)
+	}
 	if errors.Is(err, errNoEntries) {
 		return listed{op: l.op, none: true}, r.conn.Ended()
 	}
@@ -162,7 +157,7 @@ func (r *run) lines() (l listed, err error) {
 		l.text.Once()
 	}
 	if err == nil {
-		err = r.cutShort()
+		err = r.cutShort(data)
 	}
 	if errors.Is(err, bufio.ErrTooLong) {
 		err = errors.Join(wire.ErrListing, err)
@@ -170,9 +165,26 @@ func (r *run) lines() (l listed, err error) {
 	return l, err
 }
 
-// cutShort returns why the listing may have been cut, or nil.
-func (r *run) cutShort() error {
-	data := r.library.data
+// receive receives the lines of a listing, and the final reply.
+func (r *run) receive(l listed, data *wire.Data) (*listing.Text, error) {
+	text := listing.NewText(l.op.Verb, l.now)
+	lines := &receiver{Conn: data, text: text, tell: r.early(l, text), utf8: true, most: mostMemory}
+	failed := r.library.list(l.op.Arg, r.port, lines)
+	reply, err := r.finish(data.Received(), true)
+	cut := data.Cut()
+	if cut != nil && reply.Code != 0 && !errors.Is(err, errNoTicket) { // it may be empty, but nobody has said so
+		err = &wire.ReplyError{Reply: reply, Err: cut}
+		r.conn.Abandon(err)
+	}
+	if r.utf8 && !lines.utf8 {
+		r.octets = true
+		r.learn(func(h *habits) { h.octets = true })
+	}
+	return text, errors.Join(failed, err)
+}
+
+// cutShort returns why the listing that came over data may have been cut, or nil.
+func (r *run) cutShort(data *wire.Data) error {
 	if r.goal.op.Verb == "MLSD" && data.InLine() {
 		return r.failure(step{Command: r.goal.op}, errUnended)
 	}

@@ -102,10 +102,7 @@ func (r *run) sizeFirst() (int64, error) {
 
 // readLast retrieves what the server sends from the last byte on. It must be one byte.
 func (r *run) readLast(last int64) error {
-	data, conn, err := r.library.retrieve(r)
-	if err == nil {
-		err = conn.Wait()
-	}
+	data, conn, err := r.transfer()
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
@@ -47,6 +48,7 @@ type run struct {
 	refusal    error    // the last way to list was refused so
 	tried      []string // the addresses of the server that did not serve this run
 	loggingIn  bool     // the last flight has a PASS, and more
+	begun      error    // why the transfer could not be started
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -82,10 +84,7 @@ func (r *run) retrieve() (*Response, error) {
 	if err := r.beginsWithin(); err != nil {
 		return nil, err
 	}
-	data, conn, err := r.library.retrieve(r)
-	if err == nil {
-		err = conn.Wait()
-	}
+	data, conn, err := r.transfer()
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +101,46 @@ func (r *run) retrieve() (*Response, error) {
 	}
 	r.kept = true
 	return response, nil
+}
+
+// transfer starts the transfer of a file, and returns its contents when the data connection is open.
+func (r *run) transfer() (data io.Reader, conn *wire.Data, err error) {
+	conn, err = r.open()
+	if err == nil {
+		data, err = r.library.retrieve(r.goal.op.Arg, r.goal.offset, r.port, conn)
+	}
+	if err == nil {
+		err = conn.Wait()
+	}
+	return data, conn, err
+}
+
+// open runs the plan up to the reply that starts its transfer. The command of the transfer is sent while the data
+// connection is being opened.
+func (r *run) open() (*wire.Data, error) {
+	setUp := r.setUp()
+	if err := r.runTo(setUp[len(setUp)-1]); err != nil {
+		return nil, err
+	}
+	r.begun = nil
+	data, err := r.conn.OpenData(r.dataHost(), r.port, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.begun == nil && r.Receive() == nil {
+		return data, nil
+	}
+	data.Close()
+	return nil, r.begun
+}
+
+// Send sends the flight with the command of the transfer, or the one before it; see [wire.Transfer].
+func (r *run) Send() error { return r.sendIfAnswered() }
+
+// Receive receives the replies up to the one to the command of the transfer.
+func (r *run) Receive() error {
+	r.begun = r.runTo(r.goal.op.Verb)
+	return r.begun
 }
 
 // maxTries bounds the connections of one run. Each try but the last may show one thing: that the kept connection was
@@ -316,8 +355,7 @@ func (r *run) toAsk(fresh bool) offer {
 }
 
 // runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "".
-// It does nothing if no such step is due. Here [library] climbs back up: the program calls the library to start a
-// transfer, and when the library writes a command, that calls runTo.
+// It does nothing if no such step is due.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
 		if err := r.sendIfAnswered(); err != nil {

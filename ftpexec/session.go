@@ -159,7 +159,7 @@ func (r *run) connect(sequential bool) error {
 		if r.oneByOne && !sequential {
 			r.conn.Note("this kind of server needs one command at a time")
 		}
-		r.library, err = newLibrary(r)
+		r.library, err = newLibrary(r.conn.RemoteAddr())
 	}
 	if err != nil {
 		return r.failure(step{Command: Command{Verb: "connect"}}, err)
