@@ -116,7 +116,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	case e != nil && errors.Is(e.Err, errDirectory) && !e.general(): // there is no such directory
 		op := withArg("NLST", u.Name)
 		e.refuse(op)
-		s.readLimits(e, op)
+		e.readLimits(op, s.conn.Secure())
 	}
 	return listed{}, err
 }

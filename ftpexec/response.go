@@ -215,7 +215,7 @@ func (b *body) tell(e *Error, final wire.Reply) {
 	}
 	if e.Code == 0 {
 		e.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
-		b.run.readLimits(e, b.run.goal.op)
+		e.readLimits(b.run.goal.op, b.conn.Secure())
 	}
 }
 

@@ -44,7 +44,6 @@ type run struct {
 	sequential bool     // one command a flight
 	queue      []step   // not yet sent
 	out        []step   // sent and not answered
-	advanced   bool     // the port was asked for at the end of the last transfer
 	refusal    error    // the last way to list was refused so
 	tried      []string // the addresses of the server that did not serve this run
 	loggingIn  bool     // the last flight has a PASS, and more
@@ -368,13 +367,115 @@ func (r *run) runTo(verb string) error {
 		reply, err := r.conn.Receive()
 		if err == nil {
 			r.out = r.out[1:]
-			err = r.judge(st, reply)
+			err = r.obey(st, reply)
 		}
 		if err != nil {
 			return r.failure(st, err)
 		}
 	}
 	return nil
+}
+
+// obey does what a reply means.
+func (r *run) obey(st step, reply wire.Reply) error {
+	d := judge(r.state(st), st, reply)
+	r.standing = d.standing
+	*r.about(st) = d.file
+	if d.learn != nil {
+		r.learn(d.learn)
+	}
+	if d.note != "" {
+		r.conn.Note(d.note)
+	}
+	if d.abandon != nil {
+		r.conn.Abandon(d.abandon)
+	}
+	if d.lost != nil {
+		r.goal.lose(st.about, append(slices.Clone(r.dirs), st.Arg), d.lost)
+	}
+	if err := r.do(d.deed, st, reply); err != nil {
+		return err
+	}
+	return d.err
+}
+
+// do does a deed because of a reply.
+func (r *run) do(what deed, st step, reply wire.Reply) error {
+	lists := verbs[st.Verb].lists
+	if tell := r.goal.early.login; lists && tell != nil && what != nothing {
+		tell(r.home)
+	}
+	switch what {
+	case startTLS:
+		return r.conn.StartTLS()
+	case clearData:
+		r.conn.ClearData()
+	case sendACCT:
+		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
+	case takeData:
+		r.conn.Began(reply, lists)
+	case endData:
+		if err := r.conn.DataFailure(); localfile.Failed(err) {
+			return err // it is the cause of the refusal
+		}
+	}
+	return nil
+}
+
+// state returns what the meaning of the reply to a step depends on.
+func (r *run) state(st step) state {
+	_, written := r.url.User.Password()
+	secure := r.conn.Secure()
+	return state{
+		standing:   r.standing,
+		habits:     r.known(),
+		file:       *r.about(st),
+		offset:     r.goal.offset,
+		next:       r.out,
+		sequential: r.sequential,
+		loggingIn:  r.loggingIn,
+		secure:     secure,
+		noTicket:   secure && !r.conn.Resumes(),
+		ipv4:       r.conn.IPv4(),
+		active:     r.client.Active,
+		triesTLS:   r.client.tries(r.url),
+		canPASS:    r.url.User == nil || written || r.client.Credentials != nil,
+	}
+}
+
+// finish receives and judges the final reply to a transfer of n bytes. It returns the reply; its code is 0 if none came.
+// alone means that only the reply shows whether the data is whole.
+func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
+	st := step{Command: r.goal.op}
+	reply, err := r.conn.Finish(alone)
+	if errors.Is(r.conn.Err(), wire.ErrDisorder) || err == nil && !belongs(st.Verb, reply.Code) {
+		r.loseOrder("one command at a time from the next connection on")
+	}
+	if err != nil {
+		return wire.Reply{}, r.failure(st, err)
+	}
+	return reply, judgeFinal(r.state(st), st.Command, reply, n)
+}
+
+// abrupt returns the error for data that ended under TLS without close_notify, or nil if the server always ends data
+// like that. known means that the data is known to be whole, which shows that the server does.
+func (r *run) abrupt(known bool) error {
+	switch {
+	case r.known().abrupt:
+		return nil
+	case !known:
+		return errAbrupt
+	}
+	r.learn(func(h *habits) { h.abrupt = true })
+	r.conn.Note("the server ends data under TLS without close_notify: " +
+		"without a size only its reply shows whether a file is whole")
+	return nil
+}
+
+// loseOrder records that the server's replies have come in another order than the commands. next says what follows.
+func (r *run) loseOrder(next string) {
+	r.learn(isSequential)
+	r.conn.Note("a reply belongs to another command: " + next)
 }
 
 // sendIfAnswered sends the next flight if all commands have been answered.
@@ -392,6 +493,12 @@ func (r *run) sendIfAnswered() error {
 func (r *run) due(verb string) bool {
 	due := func(st step) bool { return st.Verb == verb && !r.needless(st) }
 	return slices.ContainsFunc(r.out, due) || slices.ContainsFunc(r.queue, due)
+}
+
+// needless reports whether a step that is about to be sent is no longer needed.
+func (r *run) needless(st step) bool {
+	v := verbs[st.Verb]
+	return v.needless != nil && v.needless(r, st)
 }
 
 // send sends the next flight. With an error it returns the step that failed: the first one if the connection failed.
@@ -459,33 +566,34 @@ func (r *run) insert(st step) error {
 }
 
 // user returns the argument of USER.
-func (r *run) user(st step) (string, error) {
+func user(r *run, st step) (string, error) {
 	_, slip := printable.Slip(st.Arg)
 	r.client.secrets.Add(slip)
 	return st.Arg, nil
 }
 
 // password returns the argument of PASS. From now on nothing shows it.
-func (r *run) password(step) (text string, err error) {
+func password(r *run, _ step) (text string, err error) {
 	if r.url.User == nil {
 		return email, nil
 	}
 	text, ok := r.url.User.Password()
 	if !ok {
-		return r.supplied("password")
+		return r.client.supplied(r.ctx, r.url, "password")
 	}
 	r.client.secrets.Add(text)
 	return text, nil
 }
 
-func (r *run) account(step) (string, error) { return r.supplied("account") }
+// account returns the argument of ACCT.
+func account(r *run, _ step) (string, error) { return r.client.supplied(r.ctx, r.url, "account") }
 
 // supplied returns what Credentials supplies. From now on nothing shows it.
-func (r *run) supplied(what string) (string, error) {
-	if r.client.Credentials == nil {
+func (c *Client) supplied(ctx context.Context, u *urlparse.URL, what string) (string, error) {
+	if c.Credentials == nil {
 		return "", ErrNoCredentials
 	}
-	text, err := r.client.Credentials(r.ctx, r.url.Host, r.url.User.Username(), what)
-	r.client.secrets.Add(text)
+	text, err := c.Credentials(ctx, u.Host, u.User.Username(), what)
+	c.secrets.Add(text)
 	return text, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -36,16 +37,21 @@ type session struct {
 	sent   []step      // the steps of that
 }
 
-// link is a connection, and what is known about its state.
+// link is a connection, and where the session on it stands.
 type link struct {
 	conn     *wire.Conn // nil if there is none
 	library  *library
 	login    *urlparse.URL // the URL that the connection was made for
-	utf8     bool          // OPTS UTF8 ON was sent
-	octets   bool          // nevertheless it lists names that are not UTF-8
 	oneByOne bool          // the greeting says that the server loses commands sent ahead
-	features *wire.Reply   // to FEAT; nil if it was not sent
-	admitted bool          // the login needs no PASS any more
+	standing
+}
+
+// standing is where a session stands: what the replies on its connection have said so far.
+type standing struct {
+	utf8     bool        // OPTS UTF8 ON was sent
+	octets   bool        // nevertheless it lists names that are not UTF-8
+	features *wire.Reply // to FEAT; nil if it was not sent
+	admitted bool        // the login needs no PASS any more
 	// a PASS was accepted
 	authenticated bool
 	// not for another URL: not logged in, or an offset of REST may be pending
@@ -54,7 +60,8 @@ type link struct {
 	typ    string // the argument of the last TYPE; "" if none was sent
 	noEPSV bool   // EPSV was refused here, or its ports cannot be reached
 	// the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
-	advance string
+	advance  string
+	advanced bool // the port was asked for like that
 	// of the next data connection; 0 if not known
 	port int
 	// the address that the reply to PASV names; "" if none
@@ -72,11 +79,9 @@ type link struct {
 func (s *session) dial(u *urlparse.URL, h habits) {
 	s.close()
 	s.link = link{
-		conn:   wire.New(s.client.config(u, h.failed)),
-		login:  u,
-		octets: h.octets,
-		spent:  true,
-		noEPSV: h.noEPSV,
+		conn:     wire.New(s.client.config(u, h.failed)),
+		login:    u,
+		standing: standing{octets: h.octets, spent: true, noEPSV: h.noEPSV},
 	}
 }
 
@@ -142,6 +147,24 @@ func (s *session) setUp() []string {
 		return verbs[1:]
 	}
 	return verbs
+}
+
+// announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
+func (l *link) announce(verb string) (string, error) {
+	here, err := l.conn.Listen()
+	if err != nil {
+		return "", err
+	}
+	l.listens = here.Port
+	if verb == "PORT" {
+		address := strings.ReplaceAll(here.IP.String(), ".", ",")
+		return fmt.Sprintf("%s,%d,%d", address, here.Port>>8, here.Port&0xff), nil
+	}
+	family := 2
+	if here.IP.To4() != nil {
+		family = 1
+	}
+	return fmt.Sprintf("|%d|%s|%d|", family, here.IP, here.Port), nil
 }
 
 // loses matches the greetings of servers that lose commands sent ahead.
@@ -299,6 +322,7 @@ func isLate(h *habits)       { h.late = true }
 func isUnsettled(h *habits)  { h.unsettled = true }
 func isSequential(h *habits) { h.sequential = true }
 func hasNoEPSV(h *habits)    { h.noEPSV = true }
+func hasOnePort(h *habits)   { h.onePort = true }
 
 const allInUse = "all connections that the server may have are in use: waiting for one"
 
