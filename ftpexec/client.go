@@ -18,7 +18,6 @@ import (
 	"crypto/x509"
 	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -119,10 +118,7 @@ type Client struct {
 	maxListing int64        // for tests; 0 means defaultMaxListing
 	secrets    wire.Secrets // sent on any connection
 	dialled    atomic.Int64 // control connections so far
-
-	mu      sync.Mutex          // guards the following, and the servers
-	servers map[string]*server  // by address
-	byURL   map[written]*server // the same servers, which saves making an address
+	pool       pool
 }
 
 // Mark says what an [Event] is.

@@ -139,10 +139,7 @@ func (c *Client) errNoOffset(req *Request) error {
 	case req.Offset < 0 || req.URL.Type == urlparse.TypeASCII:
 		return noRestart(req.URL, req.Offset, ErrNoRestart)
 	}
-	host := c.server(req.URL)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if host.ignoresREST {
+	if c.server(req.URL).known().ignoresREST {
 		return noRestart(req.URL, req.Offset, errIgnoresREST)
 	}
 	return nil
