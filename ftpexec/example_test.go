@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -238,11 +237,13 @@ func ExampleClient_trace() {
 	s := exampleServer()
 	defer s.Close()
 
-	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if strings.HasPrefix(string(e.Mark), ">") {
-			fmt.Printf("%s %q\n", e.Mark, e.Text)
+	c := ftpexec.Client{MaxIdle: -1, Trace: &ftpexec.Trace{Command: func(e ftpexec.CommandInfo) {
+		mark := ">"
+		if e.Joined {
+			mark = ">>"
 		}
-	}}
+		fmt.Printf("%s %q\n", mark, e.Text)
+	}}}
 	if _, err := c.Stat(context.Background(), local(s, "/pub/motd")); err != nil {
 		log.Fatal(err)
 	}
@@ -272,10 +273,17 @@ func ExampleClient_slog() {
 			return a
 		},
 	}))
-	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if strings.HasPrefix(e.Text, "230") || strings.HasPrefix(e.Text, "PASS") {
-			logger.Info("dialogue", "conn", e.Conn, "mark", e.Mark, "text", e.Text)
-		}
+	c := ftpexec.Client{MaxIdle: -1, Trace: &ftpexec.Trace{
+		Command: func(e ftpexec.CommandInfo) {
+			if e.Verb == "PASS" {
+				logger.Info("command", "conn", e.Conn, "text", e.Text)
+			}
+		},
+		Reply: func(e ftpexec.ReplyInfo) {
+			if e.Code == 230 {
+				logger.Info("reply", "conn", e.Conn, "code", e.Code)
+			}
+		},
 	}}
 	u := local(s, "/motd")
 	u.User = url.UserPassword("me", "secret")
@@ -286,8 +294,8 @@ func ExampleClient_slog() {
 	e, err := c.Stat(context.Background(), u)
 	logger.Info("told", "url", u, "size", e.Size, "err", err)
 	// Output:
-	// msg=dialogue conn=1 mark=> text="PASS ********"
-	// msg=dialogue conn=1 mark=< text="230 Logged in."
+	// msg=command conn=1 text="PASS ********"
+	// msg=reply conn=1 code=230
 	// msg=told url=ftp://me:***@127.0.0.1:21/motd size=6 err=<nil>
 }
 

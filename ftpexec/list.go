@@ -180,7 +180,9 @@ func (r *run) receive(l listed, data *wire.Data) (*listing.Text, error) {
 		r.octets = true
 		r.learn(func(h *habits) { h.octets = true })
 	}
-	return text, errors.Join(failed, err)
+	err = errors.Join(failed, err)
+	r.transferred(data.Received(), err)
+	return text, err
 }
 
 // cutShort returns why the listing that came over data may have been cut, or nil.

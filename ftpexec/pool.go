@@ -1,6 +1,7 @@
 package ftpexec
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -60,6 +61,19 @@ func (p *pool) all() (list []*server) {
 	return list
 }
 
+// stats returns the counts for each server, in the order of the addresses.
+func (p *pool) stats() (list []ServerStats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, address := range slices.Sorted(maps.Keys(p.servers)) {
+		host := p.servers[address]
+		host.mu.Lock()
+		list = append(list, ServerStats{address, host.connections, host.logins, host.busy, len(host.idle)})
+		host.mu.Unlock()
+	}
+	return list
+}
+
 // server is what a Client knows about a server. A call first takes a slot. A call that opens a connection closes the
 // idle ones that would be too many with it, so there are never more than Client.MaxConns connections, idle ones
 // included.
@@ -72,6 +86,7 @@ type server struct {
 	// calls whose greeting is late
 	overdue int
 	habits
+	connections, logins int // so far
 }
 
 // habits are what a Client has learned about a server.
@@ -169,6 +184,20 @@ func (host *server) keep(s *session, most int, long time.Duration) bool {
 	host.idle = append(host.idle, s)
 	host.busy--
 	return true
+}
+
+// connected counts a connection.
+func (host *server) connected() {
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	host.connections++
+}
+
+// loggedIn counts a login.
+func (host *server) loggedIn() {
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	host.logins++
 }
 
 // left counts the end of a session that a call has used.

@@ -294,6 +294,11 @@ func (b *body) confirm() error {
 
 // end ends the body, and gives its session back.
 func (b *body) end(err error) {
+	if err == io.EOF {
+		b.run.transferred(b.n, nil)
+	} else {
+		b.run.transferred(b.n, err)
+	}
 	b.err = err
 	b.over.Store(true) // first, because Close must not touch what another call may use then
 	b.run.stop()

@@ -101,12 +101,14 @@ func (r *run) sizeFirst() (int64, error) {
 }
 
 // readLast retrieves what the server sends from the last byte on. It must be one byte.
-func (r *run) readLast(last int64) error {
+func (r *run) readLast(last int64) (err error) {
 	data, conn, err := r.transfer()
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(data, ignored))
+	n := int64(0)
+	defer func() { r.transferred(n, err) }()
+	n, err = io.Copy(io.Discard, io.LimitReader(data, ignored))
 	conn.Close()
 	switch {
 	case err != nil:

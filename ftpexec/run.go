@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -39,15 +40,16 @@ type run struct {
 	file question // what the server says about the file
 	mask func(Command) Command
 
-	stop       func()   // ends the effect of ctx on the connection
-	kept       bool     // a Body still uses the connection
-	sequential bool     // one command a flight
-	queue      []step   // not yet sent
-	out        []step   // sent and not answered
-	refusal    error    // the last way to list was refused so
-	tried      []string // the addresses of the server that did not serve this run
-	loggingIn  bool     // the last flight has a PASS, and more
-	begun      error    // why the transfer could not be started
+	stop       func()    // ends the effect of ctx on the connection
+	kept       bool      // a Body still uses the connection
+	sequential bool      // one command a flight
+	queue      []step    // not yet sent
+	out        []step    // sent and not answered
+	refusal    error     // the last way to list was refused so
+	tried      []string  // the addresses of the server that did not serve this run
+	loggingIn  bool      // the last flight has a PASS, and more
+	begun      error     // why the transfer could not be started
+	started    time.Time // when it was
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -169,6 +171,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		r.elsewhere(e)
 		if r.nextAddress(e) {
 			s.conn.Close()
+			r.tellRetry(e)
 			try--
 			continue
 		}
@@ -183,6 +186,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 			}
 			return e
 		}
+		r.tellRetry(e)
 	}
 }
 
@@ -283,6 +287,7 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 	h := r.known()
 	if fresh {
 		r.dial(r.url, h)
+		r.trace(r.client.traces(r.ctx))
 	}
 	r.queue = nil
 	r.out = nil
@@ -379,6 +384,9 @@ func (r *run) runTo(verb string) error {
 // obey does what a reply means.
 func (r *run) obey(st step, reply wire.Reply) error {
 	d := judge(r.state(st), st, reply)
+	if r.spent && !d.spent {
+		r.host.loggedIn()
+	}
 	r.standing = d.standing
 	*r.about(st) = d.file
 	if d.learn != nil {
@@ -413,6 +421,7 @@ func (r *run) do(what deed, st step, reply wire.Reply) error {
 	case sendACCT:
 		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
 	case takeData:
+		r.started = time.Now()
 		r.conn.Began(reply, lists)
 	case endData:
 		if err := r.conn.DataFailure(); localfile.Failed(err) {

@@ -38,6 +38,8 @@ type session struct {
 type link struct {
 	conn     *wire.Conn // nil if there is none
 	library  *library
+	number   int           // of the connection, counted by the Client from 1
+	traces   *traces       // who gets its events; nil if nobody does
 	login    *urlparse.URL // the URL that the connection was made for
 	oneByOne bool          // the greeting says that the server loses commands sent ahead
 	standing
@@ -77,6 +79,7 @@ func (s *session) dial(u *urlparse.URL, h habits) {
 	s.close()
 	s.link = link{
 		conn:     wire.New(s.client.config(u, h.failed)),
+		number:   int(s.client.dialled.Add(1)),
 		login:    u,
 		standing: standing{octets: h.octets, spent: true, noEPSV: h.noEPSV},
 	}
@@ -179,6 +182,7 @@ func (r *run) connect(sequential bool) error {
 		if r.oneByOne && !sequential {
 			r.conn.Note("this kind of server needs one command at a time")
 		}
+		r.host.connected()
 		r.library, err = newLibrary(r.conn.RemoteAddr())
 	}
 	if err != nil {
@@ -204,8 +208,6 @@ func (s *session) known() habits {
 // learn changes what is known about the server.
 func (s *session) learn(change func(*habits)) { s.host.learn(change) }
 
-const allInUse = "all connections that the server may have are in use: waiting for one"
-
 // take returns a session for u that no other call uses: an idle one, or a new one. If the server may have no further
 // connection, take waits. The caller must put the session back.
 func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
@@ -217,9 +219,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	}
 	host := c.server(u)
 	if !host.slots.TryAcquire(1) {
-		if c.Trace != nil {
-			c.Trace(Event{Mark: MarkNoted, Text: allInUse})
-		}
+		tell(c.traces(ctx), func(to *Trace) func(WaitInfo) { return to.Wait }, WaitInfo{u.Address()})
 		if host.slots.Acquire(ctx, 1) != nil {
 			return nil, newError(Command{Verb: "connect"}, u,
 				fmt.Errorf("waiting while all %d connections to the server are in use: %w",
@@ -228,6 +228,7 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	}
 	s, tooMany := host.take(u, min(c.maxIdle(), c.maxConns()))
 	if s != nil {
+		s.again(c.traces(ctx))
 		return s, nil
 	}
 	for _, s := range tooMany {
@@ -258,6 +259,9 @@ func (c *Client) put(s *session) {
 	}
 	if !s.usable() || s.lost && s.home == "" {
 		keep = 0
+	}
+	if s.traces != nil && keep > 0 { // what happens from now on belongs to no call
+		s.trace(c.traces(context.Background()))
 	}
 	if keep <= 0 || !s.host.keep(s, c.maxIdle(), keep) {
 		s.drop()

@@ -86,11 +86,9 @@ func (c *Conn) write(flight []Line) error {
 		text = append(text, "\r\n"...)
 	}
 	c.text = text
-	if c.cfg.Trace != nil {
-		mark := Sent
-		for _, line := range flight {
-			c.trace(mark, line.shown())
-			mark = Joined
+	if c.tracer != nil {
+		for i, line := range flight {
+			c.tracer.Command(line.shown(), i > 0)
 		}
 	}
 	_ = c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
