@@ -80,7 +80,7 @@ func (c *Client) listing(
 // list lists the names in the directory that u names.
 func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{listing: true}, func(r *run) error {
-		l, err = r.lines()
+		l, err = (&lister{run: r}).lines()
 		return err
 	})
 	e, _ := errors.AsType[*Error](err)
@@ -144,7 +144,7 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 // MLSD must have a line end, because a name without one may be the start of a longer name (RFC 3659 section 7.2). Any
 // other listing without a final line end counts as whole if a second try has the same length, and so does a listing
 // that ends under TLS without close_notify.
-func (r *run) lines() (l listed, err error) {
+func (r *lister) lines() (l listed, err error) {
 	l = r.listed()
 	data, err := r.open()
 	if err == nil {
@@ -166,7 +166,7 @@ func (r *run) lines() (l listed, err error) {
 }
 
 // receive receives the lines of a listing, and the final reply.
-func (r *run) receive(l listed, data *wire.Data) (*listing.Text, error) {
+func (r *lister) receive(l listed, data *wire.Data) (*listing.Text, error) {
 	text := listing.NewText(l.op.Verb, l.now)
 	lines := &receiver{Conn: data, text: text, tell: r.early(l, text), utf8: true, most: mostMemory}
 	failed := r.library.list(l.op.Arg, r.port, lines)
@@ -186,7 +186,7 @@ func (r *run) receive(l listed, data *wire.Data) (*listing.Text, error) {
 }
 
 // cutShort returns why the listing that came over data may have been cut, or nil.
-func (r *run) cutShort(data *wire.Data) error {
+func (r *lister) cutShort(data *wire.Data) error {
 	if r.goal.op.Verb == "MLSD" && data.InLine() {
 		return r.failure(step{Command: r.goal.op}, errUnended)
 	}
@@ -206,7 +206,7 @@ func (r *run) cutShort(data *wire.Data) error {
 }
 
 // listed returns the listing of a run without its lines.
-func (r *run) listed() listed {
+func (r *lister) listed() listed {
 	dir := path.Join(append(slices.Clone(r.url.Dirs), r.url.Name)...)
 	return listed{op: r.goal.op, dir: dir, now: time.Now(), mask: r.client.secrets.Mask}
 }
@@ -242,7 +242,7 @@ func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 func (s *session) entries(ctx context.Context, u *urlparse.URL, o early) (l listed, err error) {
 	var so search
 	err = s.run(ctx, u, goal{listing: true, entries: true, early: o}, func(r *run) error {
-		l, err = r.goThroughWays(&so)
+		l, err = (&lister{r, &so}).goThroughWays()
 		return err
 	})
 	return l, err

@@ -140,6 +140,7 @@ func isUnsettled(h *habits)  { h.unsettled = true }
 func isSequential(h *habits) { h.sequential = true }
 func hasNoEPSV(h *habits)    { h.noEPSV = true }
 func hasOnePort(h *habits)   { h.onePort = true }
+func wantsPASS(h *habits)    { h.wantsPASS = true }
 
 // take removes the idle session from which the fewest CWDs lead to u's directory. If none can serve u, a session is to
 // be made, and the caller must first drop tooMany: with them there would be more than most.

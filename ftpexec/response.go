@@ -130,7 +130,7 @@ func (b *body) advance(n int, err error) error {
 	switch {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
-		b.run.weigh(max(b.n, b.run.file.other))
+		b.weigh(max(b.n, b.run.file.other))
 		b.fail(b.excess())
 	case err == io.EOF:
 		b.wire.Close()
@@ -184,7 +184,7 @@ func (b *body) closed(short error) error {
 		}
 		b.wire.Close()
 	}
-	b.run.weigh(b.n)
+	b.weigh(b.n)
 	if short != nil && b.wire.Cut() == nil && !b.wire.Abrupt() {
 		return fmt.Errorf("%w, and the server says that this is all%.0w", short, ErrFewer)
 	}
@@ -221,7 +221,8 @@ func (b *body) tell(e *Error, final wire.Reply) {
 
 // weigh records which of SIZE and the 150 is right, if they differ and one of them has the n bytes that came. If it is
 // the one that was not believed, the next try believes it.
-func (r *run) weigh(n int64) {
+func (b *body) weigh(n int64) {
+	r := b.run
 	f := &r.file
 	right := "SIZE"
 	if f.by150 == (n == f.info.Size) {

@@ -82,7 +82,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 
 // retrieve starts the transfer at the end of the plan.
 func (r *run) retrieve() (*Response, error) {
-	if err := r.beginsWithin(); err != nil {
+	if err := (prover{r}).beginsWithin(); err != nil {
 		return nil, err
 	}
 	data, conn, err := r.transfer()
@@ -135,9 +135,6 @@ func (r *run) open() (*wire.Data, error) {
 	return nil, r.begun
 }
 
-// Send sends the flight with the command of the transfer, or the one before it; see [wire.Transfer].
-func (r *run) Send() error { return r.sendIfAnswered() }
-
 // Receive receives the replies up to the one to the command of the transfer.
 func (r *run) Receive() error {
 	r.begun = r.runTo(r.goal.op.Verb)
@@ -159,7 +156,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 	r.mask = masking(u, s.client.secrets.Add)
 	r.goal.op = r.mask(final(u))
 	if g.entries {
-		r.listBy(s.known().how)
+		r.goal.listBy(s.known().how)
 	}
 	for try := 1; ; try++ {
 		reused := s.serves(u)
@@ -169,25 +166,37 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
 		r.elsewhere(e)
-		if r.nextAddress(e) {
-			s.conn.Close()
-			r.tellRetry(e)
-			try--
-			continue
+		another := r.nextAddress(e)
+		if another {
+			try-- // it counts only if the machine serves
 		}
-		again := try < maxTries && r.waitForRoom(e)
-		if !again && s.conn.Err() == nil {
-			return e
+		if !another && !(try < maxTries && r.waitForRoom(e)) {
+			if s.conn.Err() == nil {
+				return e
+			}
+			s.conn.Close()
+			if try == maxTries || ctx.Err() != nil || !r.mend(err, reused) {
+				if ctx.Err() == nil && (failedTry{err: e, refused: r.refusal != nil}).brokeAfterRefusal() {
+					return r.refusal // it says more
+				}
+				return e
+			}
 		}
 		s.conn.Close()
-		if !again && (try == maxTries || ctx.Err() != nil || !r.adapt(err, reused)) {
-			if r.brokeAfterRefusal(e) && ctx.Err() == nil {
-				return r.refusal // it says more
-			}
-			return e
-		}
 		r.tellRetry(e)
 	}
+}
+
+// mend reports whether another try can avoid err. If so, it records what is to be done differently.
+func (r *run) mend(err error, reused bool) bool {
+	remedy, ok := r.failed(err, reused).remedy()
+	if remedy.learn != nil {
+		r.learn(remedy.learn)
+	}
+	if remedy.note != "" {
+		r.conn.Note(remedy.note)
+	}
+	return ok
 }
 
 // validate returns why the Client does not run the plan of u for g, or nil.
@@ -213,73 +222,6 @@ func (c *Client) validate(u *urlparse.URL, g goal) error {
 		return nil
 	}
 	return &Error{Op: "open", URL: u.Redacted(), Err: err}
-}
-
-// adapt reports whether another try can avoid err, which ended the connection. If the session is to do something
-// differently from now on, adapt records that.
-func (r *run) adapt(err error, reused bool) bool {
-	dial := errors.As(err, new(*wire.DataDialError))
-	local := localfile.Failed(err)
-	switch {
-	case r.advance != "", dial && r.advanced && !local:
-		r.learn(isLate)
-		r.conn.Note("no data connection could be set up before the end of the last transfer: " +
-			"trying again on a new connection")
-	case wire.IsOneOf(err, errUnexpected, ErrNoRestart, errComputing), local:
-		return false
-	case r.foreseen(err), r.adaptToReplies(err, reused):
-	case reused && !dial && !errors.Is(err, wire.ErrListing):
-		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
-	case errors.As(err, new(*wire.AheadError)) && !r.sequential:
-		// It was not sequential in this attempt: another session may have learned it since.
-		r.learn(isSequential)
-		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
-	case r.lostAtEPSV(err):
-		r.learn(hasNoEPSV)
-		r.conn.Note("the server ends the connection at EPSV: trying again with PASV")
-	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
-		r.learn(hasNoEPSV)
-		r.conn.Note("the EPSV port cannot be reached: trying again with PASV")
-	default:
-		return false
-	}
-	return true
-}
-
-// adaptToReplies is the part of adapt for errors that replies show.
-func (r *run) adaptToReplies(err error, reused bool) bool {
-	switch {
-	case errors.Is(err, wire.ErrUnsettled):
-		r.learn(isUnsettled)
-		r.conn.Note("the server did not end the last transfer, which was left: trying again on a new connection")
-	case errors.Is(err, errPASSDue):
-		r.learn(func(h *habits) { h.wantsPASS = true })
-		r.conn.Note(errPASSDue.Error() + ": trying again with PASS")
-	case !r.sequential && (errors.Is(err, wire.ErrDisorder) || errors.Is(err, wire.ErrStray) && !reused):
-		r.loseOrder("trying again, one command at a time")
-	default:
-		return false
-	}
-	return true
-}
-
-// brokeAfterRefusal reports whether the connection broke between one way to list, which was refused, and the next.
-func (r *run) brokeAfterRefusal(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && r.refusal != nil && (e.Op == "EPSV" || e.Op == "PASV") &&
-		wire.IsOneOf(err, wire.ErrStray, errSpurned, ErrLost)
-}
-
-// lostAtEPSV reports whether the connection ended at an EPSV that was sent alone.
-func (r *run) lostAtEPSV(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Op == "EPSV" && e.Code == 0 && errors.Is(err, ErrLost) && !r.known().noEPSV
-}
-
-// foreseen reports whether err is one after which the run goes on with another connection.
-func (r *run) foreseen(err error) bool {
-	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) || r.brokeAfterRefusal(err) ||
-		errors.Is(err, errAbrupt) && r.goal.listing
 }
 
 // attempt runs the plan once, on a fresh connection or the kept one.
@@ -323,8 +265,8 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 			return err
 		}
 	}
-	if r.unproven() {
-		if err := r.prove(); err != nil {
+	if r.goal.unproven(r.begins) {
+		if err := (prover{r}).prove(); err != nil {
 			return err
 		}
 	}
@@ -336,7 +278,7 @@ func (r *run) course(fresh bool) course {
 	return course{
 		goal:    r.goal,
 		room:    r.room,
-		proof:   r.unproven(),
+		proof:   r.goal.unproven(r.begins),
 		fresh:   fresh,
 		auth:    r.client.tries(r.url),
 		once:    r.once,
@@ -350,19 +292,11 @@ func (r *run) course(fresh bool) course {
 	}
 }
 
-// toAsk returns what is left to do to get names in UTF-8.
-func (r *run) toAsk(fresh bool) offer {
-	if r.client.Octets || r.utf8 && !fresh {
-		return settled
-	}
-	return r.known().utf8
-}
-
 // runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "".
 // It does nothing if no such step is due.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
-		if err := r.sendIfAnswered(); err != nil {
+		if err := r.Send(); err != nil {
 			return err
 		}
 		if len(r.out) == 0 {
@@ -466,29 +400,9 @@ func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	return reply, judgeFinal(r.state(st), st.Command, reply, n)
 }
 
-// abrupt returns the error for data that ended under TLS without close_notify, or nil if the server always ends data
-// like that. known means that the data is known to be whole, which shows that the server does.
-func (r *run) abrupt(known bool) error {
-	switch {
-	case r.known().abrupt:
-		return nil
-	case !known:
-		return errAbrupt
-	}
-	r.learn(func(h *habits) { h.abrupt = true })
-	r.conn.Note("the server ends data under TLS without close_notify: " +
-		"without a size only its reply shows whether a file is whole")
-	return nil
-}
-
-// loseOrder records that the server's replies have come in another order than the commands. next says what follows.
-func (r *run) loseOrder(next string) {
-	r.learn(isSequential)
-	r.conn.Note("a reply belongs to another command: " + next)
-}
-
-// sendIfAnswered sends the next flight if all commands have been answered.
-func (r *run) sendIfAnswered() error {
+// Send sends the next flight if all commands have been answered: one of the flights up to the command of the transfer, if
+// the data connection is being opened; see [wire.Transfer].
+func (r *run) Send() error {
 	if len(r.out) > 0 {
 		return nil
 	}

@@ -123,9 +123,9 @@ func (s *session) dataHost() string {
 }
 
 // elsewhere adds to a failure to open a data connection that the server has named another host for it.
-func (r *run) elsewhere(e *Error) {
-	if r.named != "" && r.dataHost() == "" && errors.As(e.Err, new(*wire.DataDialError)) && !r.conn.At(r.named) {
-		e.Err = fmt.Errorf("%w: %w, %s", e.Err, ErrDataHost, r.named)
+func (s *session) elsewhere(e *Error) {
+	if s.named != "" && s.dataHost() == "" && errors.As(e.Err, new(*wire.DataDialError)) && !s.conn.At(s.named) {
+		e.Err = fmt.Errorf("%w: %w, %s", e.Err, ErrDataHost, s.named)
 		e.final = true
 	}
 }
@@ -276,6 +276,35 @@ func (c *Client) CloseIdleConnections() {
 	for _, host := range c.pool.all() {
 		host.closeIdle()
 	}
+}
+
+// abrupt returns the error for data that ended under TLS without close_notify, or nil if the server always ends data
+// like that. known means that the data is known to be whole, which shows that the server does.
+func (s *session) abrupt(known bool) error {
+	switch {
+	case s.known().abrupt:
+		return nil
+	case !known:
+		return errAbrupt
+	}
+	s.learn(func(h *habits) { h.abrupt = true })
+	s.conn.Note("the server ends data under TLS without close_notify: " +
+		"without a size only its reply shows whether a file is whole")
+	return nil
+}
+
+// loseOrder records that the server's replies have come in another order than the commands. next says what follows.
+func (s *session) loseOrder(next string) {
+	s.learn(isSequential)
+	s.conn.Note("a reply belongs to another command: " + next)
+}
+
+// toAsk returns what is left to do to get names in UTF-8.
+func (s *session) toAsk(fresh bool) offer {
+	if s.client.Octets || s.utf8 && !fresh {
+		return settled
+	}
+	return s.known().utf8
 }
 
 // settling is how long a server may still count a connection that has been closed.
