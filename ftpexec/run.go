@@ -166,21 +166,18 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
 		r.elsewhere(e)
-		another := r.nextAddress(e)
-		if another {
+		switch {
+		case r.nextAddress(e):
 			try-- // it counts only if the machine serves
-		}
-		if !another && !(try < maxTries && r.waitForRoom(e)) {
-			if s.conn.Err() == nil {
-				return e
-			}
+		case try < maxTries && r.waitForRoom(e):
+		case s.conn.Err() == nil:
+			return e
+		case try == maxTries || ctx.Err() != nil || !r.mend(err, reused):
 			s.conn.Close()
-			if try == maxTries || ctx.Err() != nil || !r.mend(err, reused) {
-				if ctx.Err() == nil && (failedTry{err: e, refused: r.refusal != nil}).brokeAfterRefusal() {
-					return r.refusal // it says more
-				}
-				return e
+			if ctx.Err() == nil && r.failed(e, reused).brokeAfterRefusal() {
+				return r.refusal // it says more
 			}
+			return e
 		}
 		s.conn.Close()
 		r.tellRetry(e)
