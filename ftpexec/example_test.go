@@ -257,6 +257,45 @@ func ExampleClient_trace() {
 	// > "QUIT"
 }
 
+// Trace one call: others of the same Client may run at once.
+func ExampleWithTrace() {
+	s := exampleServer()
+	defer s.Close()
+
+	var c ftpexec.Client
+	defer c.CloseIdleConnections()
+	for range 2 {
+		trips := 0
+		trace := &ftpexec.Trace{
+			GotConn: func(e ftpexec.ConnInfo) { fmt.Println("connection", e.Conn, "reused:", e.Reused) },
+			Command: func(e ftpexec.CommandInfo) {
+				if !e.Joined {
+					trips++
+				}
+			},
+			Transferred: func(e ftpexec.TransferInfo) { fmt.Println(e.Bytes, "bytes", e.Err) },
+		}
+		r, err := c.Get(ftpexec.WithTrace(context.Background(), trace), s.URL("/pub/motd"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, r.Body)
+		fmt.Println(trips, "round trips of commands", err)
+		r.Body.Close()
+	}
+	for _, server := range c.Stats() {
+		fmt.Println(server.Connections, "connection,", server.Logins, "login")
+	}
+	// Output:
+	// connection 1 reused: false
+	// 6 bytes <nil>
+	// 3 round trips of commands <nil>
+	// connection 1 reused: true
+	// 6 bytes <nil>
+	// 2 round trips of commands <nil>
+	// 1 connection, 1 login
+}
+
 // A log with one attribute for each fact. A URL and a digest log themselves; no secret is shown.
 func ExampleClient_slog() {
 	s, err := testserver.Start(&testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello\n"}})

@@ -34,7 +34,7 @@ type goal struct {
 // run carries out a plan on a session. It sends the steps in flights and judges the replies in order.
 type run struct {
 	*session
-	ctx  context.Context // the library's methods take no context
+	ctx  context.Context // of the call
 	url  *urlparse.URL
 	goal goal
 	file question // what the server says about the file

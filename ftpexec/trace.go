@@ -13,9 +13,9 @@ import (
 // Trace has functions that are called at the events of a retrieval. [Client.Trace] gets the events of all calls of a
 // Client; [WithTrace] makes a context for which the calls that use it get theirs. Any function may be nil.
 //
-// The functions are called while the call waits, so they should be quick. The events of one connection come in order;
-// those of different connections may be concurrent, and so may Closed. Nothing that a function gets contains a password.
-// Texts are not escaped for a terminal.
+// The functions are called while the call waits, so they should be quick; they must not use the Body of a Response. The
+// events of one connection come in order; those of different connections may be concurrent, and so may Closed. Nothing
+// that a function gets contains a password. Texts are not escaped for a terminal.
 type Trace struct {
 	// Wait means that a call waits because the server may have no further connection (see [Client.MaxConns]).
 	Wait func(WaitInfo)
