@@ -170,7 +170,7 @@ func (l *link) announce(verb string) (string, error) {
 // loses matches the greetings of servers that lose commands sent ahead.
 var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik|nodeftpd")
 
-// connect opens the connection and gives it to jlaffaye/ftp.
+// connect opens the connection, and makes the library for its transfers.
 func (r *run) connect(sequential bool) error {
 	done := r.host.makeWay()
 	greeting, err := r.conn.Connect()
