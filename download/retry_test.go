@@ -71,7 +71,6 @@ func TestRetry(t *testing.T) {
 
 // TestRetryUnreached makes a server unreachable until the second retry.
 func TestRetryUnreached(t *testing.T) {
-	t.Parallel()
 	noHost := &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}
 	for _, tt := range []struct {
 		err     error

@@ -18,7 +18,6 @@ import (
 	"crypto/x509"
 	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,9 +59,8 @@ type Client struct {
 	// it has nothing to supply it returns [ErrNoCredentials]. If Credentials is nil, the login fails with that error
 	// too. The result is sent byte for byte; it must not contain CR, LF or NUL.
 	Credentials func(ctx context.Context, host, user, what string) (string, error)
-	// Trace, if not nil, is called for every step of the dialogue. The calls for one session come in order; those
-	// for different sessions may be concurrent.
-	Trace func(Event)
+	// Trace, if not nil, gets the events of all calls; see [WithTrace] for those of one.
+	Trace *Trace
 
 	// bounds each TCP connect, and TLS handshakes on control connections; 0 means DefaultConnectTimeout
 	ConnectTimeout time.Duration
@@ -127,28 +125,7 @@ type Client struct {
 	maxListing int64        // for tests; 0 means defaultMaxListing
 	secrets    wire.Secrets // sent on any connection
 	dialled    atomic.Int64 // control connections so far
-
-	mu      sync.Mutex          // guards the following, and the servers
-	servers map[string]*server  // by address
-	byURL   map[written]*server // the same servers, which saves making an address
-}
-
-// Mark says what an [Event] is.
-type Mark string
-
-const (
-	MarkSent     = Mark(wire.Sent)     // a command; ">>" marks one that was sent in the same write as the one before
-	MarkReceived = Mark(wire.Received) // one line of a reply
-	MarkNoted    = Mark(wire.Noted)    // what the client did or decided
-)
-
-// Event is one step of the dialogue with a server, as passed to Client.Trace.
-type Event struct {
-	Mark Mark
-	// without CR LF; secrets are masked, but it is not escaped for a terminal
-	Text string
-	// the number of the control connection, counted by the Client from 1; 0 if the event concerns none
-	Conn int
+	pool       pool
 }
 
 // Get parses rawURL and retrieves the file that it names; see [Client.Do] and [urlparse.Parse].
@@ -177,10 +154,6 @@ func (c *Client) config(u *urlparse.URL, failed []string) wire.Config {
 	if c.MinRate == 0 {
 		cfg.MinRate = DefaultMinRate
 		cfg.RateTime = DefaultMinRateTime
-	}
-	if c.Trace != nil {
-		number := int(c.dialled.Add(1))
-		cfg.Trace = func(mark wire.Mark, text string) { c.Trace(Event{Mark(mark), text, number}) }
 	}
 	if c.Proxy != nil {
 		if dial := c.Proxy(u.Address()); dial != nil {

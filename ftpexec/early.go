@@ -34,7 +34,7 @@ func (c *Client) EntriesEarly(
 
 // early returns a function that passes on the entry of the last line of text, before the listing is whole. It returns
 // nil if nothing wants the entries.
-func (r *run) early(l listed, text *listing.Text) func(line []byte, plain bool) {
+func (r *lister) early(l listed, text *listing.Text) func(line []byte, plain bool) {
 	tell := r.goal.early.entry
 	if tell == nil {
 		return nil

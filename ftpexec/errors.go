@@ -162,6 +162,7 @@ type Error struct {
 
 	answer answer // Reply for decisions; nil if there was none
 	final  bool   // although the code is 4yz
+	breaks bool   // the connection cannot be used after the reply
 	// RETR was refused for a reason that the server does not say
 	perhapsDirectory bool
 }
@@ -260,7 +261,7 @@ func (r *run) failure(st step, err error) *Error {
 	if errors.Is(err, ErrNoCredentials) {
 		e.Hint = "write ftp://user:password@host/ or supply it in another way"
 	}
-	r.readLimits(e, st.Command)
+	e.readLimits(st.Command, r.conn.Secure())
 	return e
 }
 
@@ -279,23 +280,6 @@ func (e *Error) unless(ctx context.Context) *Error {
 
 // errUnexpected means a reply whose first digit is neither a success nor a refusal for its command.
 var errUnexpected = fmt.Errorf("%w", ErrProtocol)
-
-// refused returns the error for a reply to a step that is not a success. After an unexpected reply another may or may
-// not follow, so the connection cannot be used again.
-func (r *run) refused(st step, reply wire.Reply) *Error {
-	e := newError(st.Command, r.about(st).url, nil)
-	e.take(reply, r.answer(st, reply))
-	e.refuse(st.Command)
-	if reply.First() == 1 || reply.First() == 3 {
-		e.Err = and(e.Err, errUnexpected)
-	}
-	e.final = e.Code == 431 && errors.Is(e.Err, errNoTLS)
-	if errors.Is(e.Err, errUnexpected) || e.Stage == StageConnect {
-		r.conn.Abandon(e)
-	}
-	r.readLimits(e, st.Command)
-	return e
-}
 
 // and joins what failed with the reason; what may be nil.
 func and(what, why error) error {

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -238,11 +237,13 @@ func ExampleClient_trace() {
 	s := exampleServer()
 	defer s.Close()
 
-	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if strings.HasPrefix(string(e.Mark), ">") {
-			fmt.Printf("%s %q\n", e.Mark, e.Text)
+	c := ftpexec.Client{MaxIdle: -1, Trace: &ftpexec.Trace{Command: func(e ftpexec.CommandInfo) {
+		mark := ">"
+		if e.Joined {
+			mark = ">>"
 		}
-	}}
+		fmt.Printf("%s %q\n", mark, e.Text)
+	}}}
 	if _, err := c.Stat(context.Background(), local(s, "/pub/motd")); err != nil {
 		log.Fatal(err)
 	}
@@ -254,6 +255,45 @@ func ExampleClient_trace() {
 	// >> "SIZE motd"
 	// >> "MDTM motd"
 	// > "QUIT"
+}
+
+// Trace one call: others of the same Client may run at once.
+func ExampleWithTrace() {
+	s := exampleServer()
+	defer s.Close()
+
+	var c ftpexec.Client
+	defer c.CloseIdleConnections()
+	for range 2 {
+		trips := 0
+		trace := &ftpexec.Trace{
+			GotConn: func(e ftpexec.ConnInfo) { fmt.Println("connection", e.Conn, "reused:", e.Reused) },
+			Command: func(e ftpexec.CommandInfo) {
+				if !e.Joined {
+					trips++
+				}
+			},
+			Transferred: func(e ftpexec.TransferInfo) { fmt.Println(e.Bytes, "bytes", e.Err) },
+		}
+		r, err := c.Get(ftpexec.WithTrace(context.Background(), trace), s.URL("/pub/motd"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, r.Body)
+		fmt.Println(trips, "round trips of commands", err)
+		r.Body.Close()
+	}
+	for _, server := range c.Stats() {
+		fmt.Println(server.Connections, "connection,", server.Logins, "login")
+	}
+	// Output:
+	// connection 1 reused: false
+	// 6 bytes <nil>
+	// 3 round trips of commands <nil>
+	// connection 1 reused: true
+	// 6 bytes <nil>
+	// 2 round trips of commands <nil>
+	// 1 connection, 1 login
 }
 
 // A log with one attribute for each fact. A URL and a digest log themselves; no secret is shown.
@@ -272,10 +312,17 @@ func ExampleClient_slog() {
 			return a
 		},
 	}))
-	c := ftpexec.Client{MaxIdle: -1, Trace: func(e ftpexec.Event) {
-		if strings.HasPrefix(e.Text, "230") || strings.HasPrefix(e.Text, "PASS") {
-			logger.Info("dialogue", "conn", e.Conn, "mark", e.Mark, "text", e.Text)
-		}
+	c := ftpexec.Client{MaxIdle: -1, Trace: &ftpexec.Trace{
+		Command: func(e ftpexec.CommandInfo) {
+			if e.Verb == "PASS" {
+				logger.Info("command", "conn", e.Conn, "text", e.Text)
+			}
+		},
+		Reply: func(e ftpexec.ReplyInfo) {
+			if e.Code == 230 {
+				logger.Info("reply", "conn", e.Conn, "code", e.Code)
+			}
+		},
 	}}
 	u := local(s, "/motd")
 	u.User = url.UserPassword("me", "secret")
@@ -286,8 +333,8 @@ func ExampleClient_slog() {
 	e, err := c.Stat(context.Background(), u)
 	logger.Info("told", "url", u, "size", e.Size, "err", err)
 	// Output:
-	// msg=dialogue conn=1 mark=> text="PASS ********"
-	// msg=dialogue conn=1 mark=< text="230 Logged in."
+	// msg=command conn=1 text="PASS ********"
+	// msg=reply conn=1 code=230
 	// msg=told url=ftp://me:***@127.0.0.1:21/motd size=6 err=<nil>
 }
 

@@ -141,7 +141,7 @@ func TestKnownServersGoOneAtATime(t *testing.T) {
 	for _, greeting := range []string{"220 Microsoft FTP Service", "220 x MadGoat y", "220 MikroTik FTP server", "220 FTP server (nodeftpd) ready"} {
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("", testserver.Reply(greeting)))
 		var d diary
-		must.Get(read(t.Context(), &ftpexec.Client{MaxIdle: -1, Trace: d.add}, parse(t, s.URL("/a/f"))))(t)
+		must.Get(read(t.Context(), &ftpexec.Client{MaxIdle: -1, Trace: d.trace()}, parse(t, s.URL("/a/f"))))(t)
 		if !strings.Contains(d.text(), "this kind of server needs one command at a time\n") {
 			t.Errorf("%s: the trace does not say why: %s", greeting, d.text())
 		}

@@ -65,12 +65,15 @@ func (c *Client) Hash(
 	q := &question{url: u, typ: typeOf(u), asks: facts(u)}
 	err = s.ask(ctx, q, func(r *run) error {
 		if q.gone == nil {
-			digest, err = r.hash(algorithm, how, q.info.Size)
+			digest, err = hasher{r}.hash(algorithm, how, q.info.Size)
 		}
 		return err
 	})
 	return digest, err
 }
+
+// hasher is a run that asks for a digest.
+type hasher struct{ *run }
 
 // hashRate is how many bytes a second a server is expected to read at least when it computes a digest.
 const hashRate = 10 << 20
@@ -80,7 +83,7 @@ var errComputing = errors.New("the server may still be computing")
 
 // hash asks for a digest of the file by one of the commands in how, which is hashNamed of the algorithm. size is that of
 // the file, or -1 if it is unknown. The file's directory must be the working directory.
-func (r *run) hash(algorithm string, how []string, size int64) ([]byte, error) {
+func (r hasher) hash(algorithm string, how []string, size int64) ([]byte, error) {
 	if r.features == nil {
 		reply, err := r.command(Command{Verb: "FEAT"})
 		if err != nil {
@@ -135,7 +138,7 @@ func asking(verb, name string) []Command {
 
 // fullName returns the name of the file from the root. Some servers look for the name of HASH in the root, whatever the
 // working directory is (ftpserverlib). It returns the name alone if the server does not name its directories from "/".
-func (r *run) fullName() (string, error) {
+func (r hasher) fullName() (string, error) {
 	dir := r.home
 	if dir == "" || len(r.dirs) > 0 {
 		reply, err := r.command(Command{Verb: "PWD"})
@@ -151,7 +154,7 @@ func (r *run) fullName() (string, error) {
 }
 
 // computed sends a command whose reply may need the whole file, of this size.
-func (r *run) computed(op Command, size int64) (wire.Reply, error) {
+func (r hasher) computed(op Command, size int64) (wire.Reply, error) {
 	seconds := max(0, size) / hashRate
 	limit := cmp.Or(r.client.Timeout, DefaultTimeout) + time.Duration(seconds)*time.Second
 	reply, err := r.conn.AskFor(op.line(), limit)
@@ -181,7 +184,7 @@ func ofWhole(reply wire.Reply, name string, size int64) bool {
 }
 
 // command sends a command that is no step of the run.
-func (r *run) command(op Command) (*wire.Reply, error) {
+func (r hasher) command(op Command) (*wire.Reply, error) {
 	reply, err := r.conn.Ask(op.line(), false)
 	if err != nil {
 		return nil, r.failure(step{Command: op}, err)

@@ -10,7 +10,6 @@ import (
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/lazy"
-	"example.com/ftpfetch/internal/local/localfile"
 )
 
 // verb describes a command: how it is sent, and what its replies mean.
@@ -27,12 +26,11 @@ type verb struct {
 	argument func(*run, step) (string, error)
 	// needless reports whether a step that is about to be sent is no longer needed; nil: it is always needed.
 	needless func(*run, step) bool
-	// judged decides what a reply means. If judged is nil, a reply is a refusal unless right accepts it, and kept
-	// records what an accepted reply says. If right is nil, only 1yz is a refusal, because the server may refuse the
-	// command.
-	judged func(*run, step, wire.Reply) error
+	// judged decides what a reply means. If judged is nil, a reply is a refusal unless right accepts it, and kept says
+	// what an accepted reply means. If right is nil, only 1yz is a refusal, because the server may refuse the command.
+	judged func(state, step, wire.Reply) decision
 	right  func(wire.Reply) bool
-	kept   func(*run, step, wire.Reply)
+	kept   func(state, step, wire.Reply) decision
 }
 
 // verbs is the one table of commands. init sets it, because its functions refer to it.
@@ -45,35 +43,42 @@ func init() {
 	unreachable := func(_ *run, st step) bool {
 		return st.about != nil && st.about.gone != nil && !st.back
 	}
-	fact := verb{stage: StageTransfer, names: true, needless: unreachable, kept: (*run).tell}
-	passive := verb{stage: StageTransfer, refused: errPassive, needless: ready, judged: (*run).ported}
+	fact := verb{stage: StageTransfer, names: true, needless: unreachable, kept: told}
+	passive := verb{stage: StageTransfer, refused: errPassive, needless: ready, judged: ported}
 	active := passive
 	active.refused = errActive
-	active.argument = (*run).announce
-	entries := verb{stage: StageTransfer, refused: errTransfer, lists: true, judged: (*run).began}
+	active.argument = func(r *run, st step) (string, error) { return r.announce(st.Verb) }
+	entries := verb{stage: StageTransfer, refused: errTransfer, lists: true, judged: began}
 	names := entries
 	names.finds = true
 	verbs = map[string]verb{
 		"connect": {stage: StageConnect, refused: ErrConnect},
-		"AUTH":    {stage: StageConnect, refused: errNoTLS, judged: (*run).secured},
+		"AUTH":    {stage: StageConnect, refused: errNoTLS, judged: secured},
 		"PBSZ":    {stage: StageConnect, refused: errClearData, needless: insecure},
-		"PROT":    {stage: StageConnect, refused: errClearData, needless: insecure, judged: (*run).protected},
+		"PROT":    {stage: StageConnect, refused: errClearData, needless: insecure, judged: protected},
 
-		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, null: true,
-			argument: (*run).user, judged: (*run).entered},
+		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, null: true, argument: user, judged: entered},
 		"PASS": {stage: StageLogin, refused: ErrLogin, basic: true, null: true,
-			argument: (*run).password, needless: admitted, judged: (*run).entered},
-		"ACCT": {stage: StageLogin, refused: ErrLogin, null: true,
-			argument: (*run).account, judged: (*run).entered},
-		"FEAT": {kept: (*run).featured},
+			argument: password, needless: admitted, judged: entered},
+		"ACCT": {stage: StageLogin, refused: ErrLogin, null: true, argument: account, judged: entered},
+		"FEAT": {kept: featured},
 		"OPTS": {needless: func(r *run, _ step) bool { return r.known().utf8 != offers },
-			kept: func(r *run, _ step, _ wire.Reply) { r.utf8 = true }},
-		"PWD": {kept: func(r *run, _ step, reply wire.Reply) { r.home = directoryIn(reply) }},
+			kept: func(s state, _ step, _ wire.Reply) decision {
+				s.utf8 = true
+				return decision{state: s}
+			}},
+		"PWD": {kept: func(s state, _ step, reply wire.Reply) decision {
+			s.home = directoryIn(reply)
+			return decision{state: s}
+		}},
 
 		"CWD": {stage: StageDirectory, refused: errDirectory, basic: true, null: true,
-			needless: unreachable, judged: (*run).moved},
+			needless: unreachable, judged: moved},
 		"TYPE": {stage: StageTransfer, refused: errType, basic: true,
-			right: wire.Reply.OK, kept: func(r *run, st step, _ wire.Reply) { r.typ = st.Arg }},
+			right: wire.Reply.OK, kept: func(s state, st step, _ wire.Reply) decision {
+				s.typ = st.Arg
+				return decision{state: s}
+			}},
 		"SIZE": fact,
 		"MDTM": fact,
 		"MLST": fact,
@@ -85,63 +90,129 @@ func init() {
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
 		"REST": {stage: StageTransfer, refused: ErrNoRestart,
 			right: func(r wire.Reply) bool { return r.First() == 3 }},
-		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, names: true, judged: (*run).began},
+		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, names: true, judged: began},
 		"NLST": names,
 		"LIST": entries,
 		"MLSD": entries,
 	}
 }
 
-// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11), and records what it says.
-// An error ends the run.
-func (r *run) judge(st step, reply wire.Reply) error {
-	if r.disordered(st, reply) {
-		r.conn.Abandon(wire.Disorder(reply))
-		return r.conn.Err()
+// state is what the meaning of a reply depends on: where the session stands, what is known about the server, and what
+// the run is for. It is a value. Judging a reply changes nothing but the copy in the decision.
+type state struct {
+	standing
+	habits habits   // of the server
+	file   question // what the command is about, and what the server has said about it
+	offset int64    // where RETR starts
+	next   []step   // sent after the command, and not answered
+
+	sequential bool // one command is sent at a time
+	loggingIn  bool // the command was sent together with PASS
+	secure     bool // the control connection is under TLS
+	noTicket   bool // it is, and has no session that a data connection could resume
+	ipv4       bool // it is over IPv4
+	active     bool // the server opens the data connections
+	triesTLS   bool // TLS is asked for and not required
+	canPASS    bool // there is a password, or there may be one
+}
+
+// decision is what a reply means.
+type decision struct {
+	state          // what the state is now
+	err     error  // ends the run; nil if it goes on
+	abandon error  // why the connection is not used any more; nil if it is
+	lost    *Error // why the directory of a question cannot be entered
+	learn   func(*habits)
+	note    string // for the trace
+	deed    deed
+}
+
+// deed is what a run does because of a reply, besides going on.
+type deed int
+
+const (
+	nothing   deed = iota
+	startTLS       // on the control connection
+	clearData      // leave TLS out on data connections
+	sendACCT       // before all that was sent ahead
+	takeData       // the transfer has begun
+	endData        // the transfer was refused
+	noData         // there is none: the refusal stands for an empty directory
+)
+
+// judge decides what a reply to a step means, by its first digit (RFC 1123 section 4.1.2.11).
+func judge(s state, st step, reply wire.Reply) decision {
+	if s.disordered(st, reply) {
+		return s.abandon(wire.Disorder(reply))
 	}
-	r.recall(st)
-	if r.passDue(st, reply) {
-		r.conn.Abandon(errPASSDue)
-		return r.conn.Err()
+	s.recall(st)
+	if s.passDue(st, reply) {
+		return s.abandon(errPASSDue)
 	}
 	switch v := verbs[st.Verb]; {
 	case v.judged != nil:
-		return v.judged(r, st, reply)
+		return v.judged(s, st, reply)
 	case v.right != nil && !v.right(reply), reply.First() == 1:
-		return r.refused(st, reply)
+		return s.refusal(st, reply)
 	case v.kept != nil:
-		v.kept(r, st, reply)
+		return v.kept(s, st, reply)
 	}
-	return nil
+	return decision{state: s}
 }
 
-// featured records the reply to FEAT.
-func (r *run) featured(_ step, reply wire.Reply) {
-	r.features = &reply
-	r.learn(func(h *habits) {
-		h.utf8 = settled
-		if offered(&reply, "UTF8", "") {
-			h.utf8 = offers
-		}
-	})
+// abandon ends the run and the connection.
+func (s state) abandon(err error) decision { return decision{state: s, err: err, abandon: err} }
+
+// refusal ends the run because of a reply that is not a success.
+func (s state) refusal(st step, reply wire.Reply) decision {
+	d := decision{state: s}
+	e := s.refused(st, reply)
+	d.err = e
+	if e.breaks {
+		d.abandon = e
+	}
+	return d
 }
 
-// needless reports whether a step that is about to be sent is no longer needed.
-func (r *run) needless(st step) bool {
-	v := verbs[st.Verb]
-	return v.needless != nil && v.needless(r, st)
+// answer returns what a reply to a step says.
+func (s *state) answer(st step, reply wire.Reply) answer {
+	return answerTo(st.Command, reply, s.file.url, s.place)
 }
 
-// secured starts TLS after AUTH. If the server does not offer it, a Client that only tries TLS goes on without.
-func (r *run) secured(st step, reply wire.Reply) error {
+// refused returns the error for a reply to a step that is not a success. After an unexpected reply another may or may
+// not follow, so the connection cannot be used again.
+func (s *state) refused(st step, reply wire.Reply) *Error {
+	e := newError(st.Command, s.file.url, nil)
+	e.take(reply, s.answer(st, reply))
+	e.refuse(st.Command)
+	if reply.First() == 1 || reply.First() == 3 {
+		e.Err = and(e.Err, errUnexpected)
+	}
+	e.final = e.Code == 431 && errors.Is(e.Err, errNoTLS)
+	e.breaks = errors.Is(e.Err, errUnexpected) || e.Stage == StageConnect
+	e.readLimits(st.Command, s.secure)
+	return e
+}
+
+// featured keeps the reply to FEAT.
+func featured(s state, _ step, reply wire.Reply) decision {
+	s.features = &reply
+	utf8 := settled
+	if offered(&reply, "UTF8", "") {
+		utf8 = offers
+	}
+	return decision{state: s, learn: func(h *habits) { h.utf8 = utf8 }}
+}
+
+// secured judges the reply to AUTH. If the server does not offer TLS, a Client that only tries it goes on without.
+func secured(s state, st step, reply wire.Reply) decision {
 	switch {
 	case reply.OK():
-		return r.conn.StartTLS()
-	case unavailable(reply) && r.client.tries(r.url):
-		r.conn.Note("TLS is not available (" + reply.String() + "): continuing unencrypted")
-		return nil
+		return decision{state: s, deed: startTLS}
+	case unavailable(reply) && s.triesTLS:
+		return decision{state: s, note: "TLS is not available (" + reply.String() + "): continuing unencrypted"}
 	}
-	return r.refused(st, reply)
+	return s.refusal(st, reply)
 }
 
 // unavailable reports whether a reply to AUTH or PROT says that the server does not have TLS. The server will say 431
@@ -150,85 +221,84 @@ func unavailable(reply wire.Reply) bool { return reply.First() == 5 || reply.Cod
 
 // protected judges the reply to PROT. If the server protects no data connections, a Client that only tries TLS goes on
 // without TLS on them.
-func (r *run) protected(st step, reply wire.Reply) error {
+func protected(s state, st step, reply wire.Reply) decision {
 	switch {
 	case reply.OK():
-		return nil
-	case unavailable(reply) && r.client.tries(r.url):
-		r.conn.Note("TLS is not available for data (" + reply.String() + "): data is unencrypted")
-		r.conn.ClearData()
-		return nil
+		return decision{state: s}
+	case unavailable(reply) && s.triesTLS:
+		note := "TLS is not available for data (" + reply.String() + "): data is unencrypted"
+		return decision{state: s, note: note, deed: clearData}
 	}
-	return r.refused(st, reply)
+	return s.refusal(st, reply)
 }
 
 // entered judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
 // count if the server admitted the user without it.
-func (r *run) entered(st step, reply wire.Reply) error {
+func entered(s state, st step, reply wire.Reply) decision {
 	switch {
-	case st.Verb == "PASS" && r.admitted && reply.First() > 2,
+	case st.Verb == "PASS" && s.admitted && reply.First() > 2,
 		st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
-		return nil
+		return decision{state: s}
 	case reply.Code == 332 && st.Verb != "ACCT":
-		r.admitted = true
-		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
+		s.admitted = true
+		return decision{state: s, deed: sendACCT}
 	case reply.OK():
-		r.admitted = true
-		r.authenticated = r.authenticated || st.Verb == "PASS"
-		r.spent = false
-		return nil
+		s.admitted = true
+		s.authenticated = s.authenticated || st.Verb == "PASS"
+		s.spent = false
+		return decision{state: s}
 	}
-	return r.refused(st, reply)
+	return s.refusal(st, reply)
 }
 
 // errPASSDue means that a server that admitted the user without a password refuses commands as long as none is sent.
 var errPASSDue = errors.New("the server wants PASS although it admitted the user without")
 
 // passDue reports whether a refusal means errPASSDue, and a password can be sent.
-func (r *run) passDue(st step, reply wire.Reply) bool {
+func (s *state) passDue(st step, reply wire.Reply) bool {
 	stage := verbs[st.Verb].stage
-	if reply.Code != 530 || stage == StageConnect || stage == StageLogin || !r.admitted || r.authenticated {
+	if reply.Code != 530 || stage == StageConnect || stage == StageLogin || !s.admitted || s.authenticated {
 		return false
 	}
-	_, written := r.url.User.Password()
-	return (r.url.User == nil || written || r.client.Credentials != nil) && !r.known().wantsPASS
+	return s.canPASS && !s.habits.wantsPASS
 }
 
-// moved records the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves
-// the working directory as it was. If the server refuses the way back, moved abandons the connection, and the plan runs
-// on a new one.
-func (r *run) moved(st step, reply wire.Reply) error {
-	q := r.about(st)
+// moved keeps the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves the
+// working directory as it was. If the server refuses the way back, the plan runs on a new connection.
+func moved(s state, st step, reply wire.Reply) decision {
 	if st.probe {
-		q.told++
-		q.dir = reply.OK()
+		s.file.told++
+		s.file.dir = reply.OK()
 	}
 	switch {
 	case reply.OK() && st.back:
-		r.dirs = nil
-		r.lost = false
-		return nil
+		s.dirs = nil
+		s.lost = false
+		return decision{state: s}
 	case reply.OK():
-		r.dirs = append(r.dirs, st.Arg)
-		return nil
+		s.dirs = append(s.dirs[:len(s.dirs):len(s.dirs)], st.Arg)
+		return decision{state: s}
 	}
-	e := r.refused(st, reply)
-	if st.probe && r.conn.Err() == nil {
-		q.noDir = e
-		return nil
+	e := s.refused(st, reply)
+	if st.probe && !e.breaks {
+		s.file.noDir = e
+		return decision{state: s}
 	}
-	if st.back {
-		r.conn.Abandon(e)
-	} else if e.Hint == "" && !e.general() {
-		e.Hint = e.inOneStep(q.url, len(r.dirs))
+	d := decision{state: s, err: e}
+	d.state.lost = true
+	switch {
+	case st.back || e.breaks:
+		d.abandon = e
+	case e.Hint == "" && !e.general():
+		e.Hint = e.inOneStep(s.file.url, len(s.dirs))
 	}
-	r.lost = true
-	if st.about != nil && r.conn.Err() == nil {
-		r.lose(q, st.Arg, e)
-		return nil
+	if st.about != nil && d.abandon == nil {
+		d.err = nil
+		d.lost = e
+		return d
 	}
-	r.typ = "" // the replies to commands sent with it are not read
-	return e
+	d.typ = "" // the replies to commands sent with it are not read
+	return d
 }
 
 // errSpurned means that the server names the port of a refused transfer again. The server did not use its data
@@ -237,145 +307,117 @@ var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProto
 
 // ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT
 // (RFC 959) follows, PORT only over IPv4. The address in a reply to PASV is used only if [Client.PassiveHost] is set.
-func (r *run) ported(st step, reply wire.Reply) error {
-	r.named = ""
+func ported(s state, st step, reply wire.Reply) decision {
+	s.named = ""
 	if reply.OK() {
-		r.port = r.portIn(st.Verb, reply)
+		s.named, s.port = s.portIn(st.Verb, reply)
 	}
+	again, learn := s.portAgain()
+	d := decision{state: s, learn: learn}
 	switch {
-	case r.again():
-		r.conn.Note("the server may still have the data connection of the refused transfer: " +
-			"trying again on a new connection")
-		r.conn.Abandon(errSpurned)
-		return r.failure(st, errSpurned)
+	case again:
+		d.note = "the server may still have the data connection of the refused transfer: " +
+			"trying again on a new connection"
+		d.err = errSpurned
+		d.abandon = errSpurned
 	case reply.First() == 1:
-		return r.refused(st, reply)
+		d = s.refusal(st, reply)
+		d.learn = learn
 	case st.advance:
-		r.advance = ""
-		r.advanced = r.port != 0
-		if !r.advanced { // the command follows again at its usual place
-			r.learn(isLate)
+		d.advance = ""
+		d.advanced = s.port != 0
+		if !d.advanced { // the command follows again at its usual place
+			d.learn = isLate
 		}
-	case r.port != 0:
-	case st.Verb == "PASV", st.Verb == "PORT", st.Verb == "EPRT" && !r.conn.IPv4():
-		return r.refused(st, reply)
+	case s.port != 0:
+	case st.Verb == "PASV", st.Verb == "PORT", st.Verb == "EPRT" && !s.ipv4:
+		return s.refusal(st, reply)
 	case st.Verb == "EPSV":
-		r.noEPSV = true
+		d.noEPSV = true
 	}
-	return nil
+	return d
 }
 
-// again reports whether the port is that of a refused transfer, and the server has others. A server that gives it to the
-// next connection too has no other.
-func (r *run) again() bool {
-	h := r.known()
+// portAgain reports whether the port is that of a refused transfer, and the server has others. A server that gives it to
+// the next connection too has no other. portAgain also returns what that shows.
+func (s *state) portAgain() (bool, func(*habits)) {
+	port := s.port
 	switch {
-	case r.port == 0 || r.client.Active || h.onePort:
-	case r.port == r.spurned:
-		r.learn(func(h *habits) { h.spurned = r.port })
-		return true
-	case r.spurned == 0 && r.port == h.spurned:
-		r.learn(func(h *habits) { h.onePort = true })
+	case port == 0 || s.active || s.habits.onePort:
+	case port == s.spurned:
+		return true, func(h *habits) { h.spurned = port }
+	case s.spurned == 0 && port == s.habits.spurned:
+		return false, hasOnePort
 	}
-	return false
+	return false, nil
 }
 
-// portIn returns the port that a positive reply means; 0 if it names none.
-func (r *run) portIn(verb string, reply wire.Reply) int {
+// portIn returns the port that a positive reply means; 0 if it names none. The host is that of PASV.
+func (s *state) portIn(verb string, reply wire.Reply) (host string, port int) {
 	switch verb {
 	case "EPSV":
-		return extendedPort(reply.LastLine())
+		return "", extendedPort(reply.LastLine())
 	case "PASV":
-		host, port := passiveAddress(reply.Raw)
-		r.named = host
-		return port
+		return passiveAddress(reply.Raw)
 	}
-	return r.listens
-}
-
-// announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
-func (r *run) announce(st step) (string, error) {
-	here, err := r.conn.Listen()
-	if err != nil {
-		return "", err
-	}
-	r.listens = here.Port
-	if st.Verb == "PORT" {
-		address := strings.ReplaceAll(here.IP.String(), ".", ",")
-		return fmt.Sprintf("%s,%d,%d", address, here.Port>>8, here.Port&0xff), nil
-	}
-	family := 2
-	if here.IP.To4() != nil {
-		family = 1
-	}
-	return fmt.Sprintf("|%d|%s|%d|", family, here.IP, here.Port), nil
+	return "", s.listens
 }
 
 // errNoEntries is a refusal that stands for an empty directory.
 var errNoEntries = errors.New("no entries")
 
 // began judges the reply that starts a transfer, or refuses it.
-func (r *run) began(st step, reply wire.Reply) error {
+func began(s state, st step, reply wire.Reply) decision {
 	lists := verbs[st.Verb].lists
-	if tell := r.goal.early.login; lists && tell != nil {
-		tell(r.home)
+	if reply.First() <= 2 {
+		s.spurned = 0
+		s.opened(st, reply)
+		return decision{state: s, deed: takeData}
 	}
-	if reply.First() > 2 {
-		r.spurned = r.port
-		return r.notBegun(st, reply)
+	s.spurned = s.port
+	if lists && s.answer(st, reply).means(empty) {
+		return decision{state: s, err: errNoEntries, deed: noData}
 	}
-	r.spurned = 0
-	r.conn.Began(reply, lists)
-	r.opened(st, reply)
-	return nil
+	// A server may keep the offset of REST for the RETR after the one it refused.
+	// A relay may say 425 in place of the server's refusal, and then take that refusal for the next reply.
+	s.spent = s.offset > 0 || reply.Code == 425
+	d := s.refusal(st, reply)
+	d.deed = endData
+	e := d.err.(*Error)
+	if s.lacksTicket(reply) {
+		e.Err = errNoTicket
+		e.Hint = sessionOptions
+	} else {
+		s.explain(st, e)
+	}
+	return d
 }
 
 // opened takes the size from the reply that starts a transfer. With an offset the number may count only the rest. Where
 // SIZE has another number, one of the two is right: SIZE may count the text of a link, and the 150 may have lost digits.
 // What has come of an earlier file of the server shows which. Until then the larger number counts.
-func (r *run) opened(st step, reply wire.Reply) {
-	size := r.file.info.Size
-	if r.goal.offset > 0 || verbs[st.Verb].lists || !strings.Contains(reply.Raw, " bytes") ||
+func (s *state) opened(st step, reply wire.Reply) {
+	size := s.file.info.Size
+	if s.offset > 0 || verbs[st.Verb].lists || !strings.Contains(reply.Raw, " bytes") ||
 		size >= 0 && strings.Contains(reply.Raw, strconv.FormatInt(size, 10)+" bytes") {
 		return
 	}
-	n := announcedIn(r.answer(st, reply))
-	counts := r.known().counts
+	n := announcedIn(s.answer(st, reply))
+	counts := s.habits.counts
 	switch {
 	case n < 0, n == size:
 	case size < 0, counts == "150", counts == "" && n > size:
-		r.file.info.Size = n
-		r.file.by150 = true
-		r.file.other = size
+		s.file.info.Size = n
+		s.file.by150 = true
+		s.file.other = size
 	default:
-		r.file.other = n
+		s.file.other = n
 	}
-}
-
-// notBegun returns the error for a refused transfer.
-func (r *run) notBegun(st step, reply wire.Reply) error {
-	if verbs[st.Verb].lists && r.answer(st, reply).means(empty) {
-		return errNoEntries
-	}
-	// A server may keep the offset of REST for the RETR after the one it refused.
-	// A relay may say 425 in place of the server's refusal, and then take that refusal for the next reply.
-	r.spent = r.goal.offset > 0 || reply.Code == 425
-	if err := r.conn.DataFailure(); localfile.Failed(err) {
-		return r.failure(st, err) // it is the cause of the refusal
-	}
-	e := r.refused(st, reply)
-	if r.lacksTicket(reply) {
-		e.Err = errNoTicket
-		e.Hint = sessionOptions
-		return e
-	}
-	r.explain(st, e)
-	return e
 }
 
 // explain finds out why RETR was refused with e, by what the server has said to SIZE.
-func (r *run) explain(st step, e *Error) {
-	found := r.file.info.Size >= 0
+func (s *state) explain(st step, e *Error) {
+	found := s.file.info.Size >= 0
 	switch {
 	case st.Verb != "RETR" || e.general() || e.answer.means(denied):
 	case e.answer.means(directory):
@@ -385,23 +427,24 @@ func (r *run) explain(st step, e *Error) {
 		e.Hint = ""
 		e.perhapsDirectory = e.Code == 550 || e.Code == 551
 	case e.Code == 550, e.Code == 500:
-	case r.missing(e.Code):
+	case s.missing(e.Code):
 		e.Err = ErrNotFound
 		e.final = true
 	default:
-		e.perhapsDirectory = e.Code == 551 || e.Code == 425 && r.sizeRefused(directory)
+		e.perhapsDirectory = e.Code == 551 || e.Code == 425 && s.sizeRefused(directory)
 	}
 }
 
 // sizeRefused reports whether the refusal of SIZE has a meaning.
-func (r *run) sizeRefused(m meaning) bool {
-	return r.file.noSize != nil && r.answer(step{Command: withArg("RETR", r.url.Name)}, *r.file.noSize).means(m)
+func (s *state) sizeRefused(m meaning) bool {
+	retr := step{Command: withArg("RETR", s.file.url.Name)}
+	return s.file.noSize != nil && s.answer(retr, *s.file.noSize).means(m)
 }
 
 // missing reports whether the server has refused SIZE too, so that the refusal of RETR with this code means that there
 // is no such file. 425 has another meaning, unless the words to SIZE are clear.
-func (r *run) missing(code int) bool {
-	refusal := r.file.noSize
+func (s *state) missing(code int) bool {
+	refusal := s.file.noSize
 	if refusal == nil || slices.Contains([]int{500, 501, 502, 503, 504, 530}, refusal.Code) {
 		return false
 	}
@@ -409,50 +452,66 @@ func (r *run) missing(code int) bool {
 	case 450, 551:
 		return true
 	case 425:
-		return r.sizeRefused(absent)
+		return s.sizeRefused(absent)
 	}
 	return false
+}
+
+// told keeps what a reply says about a file.
+func told(s state, st step, reply wire.Reply) decision {
+	s.file.told++
+	s.file.info.learn(st.Verb, reply)
+	if st.Verb == "SIZE" && reply.First() > 3 {
+		refusal := reply
+		s.file.noSize = &refusal
+	}
+	if st.Verb == "MLST" {
+		s.file.facts = reply
+	}
+	if reply.Code != 550 || st.about == nil {
+		return decision{state: s}
+	}
+	s.file.absent++
+	if s.file.err == nil {
+		// as RETR would be
+		s.file.err = s.refused(step{Command: withArg("RETR", st.Arg)}, reply)
+		s.file.err.Op = st.shown()
+	}
+	return decision{state: s}
 }
 
 // aborts matches every wording of [aborted], in less time.
 var aborts = lazy.Regexp(`(?i)abort|fail`)
 
-// finish judges the final reply to a transfer of n bytes. It returns the reply; its code is 0 if none came. alone means
-// that only the reply shows whether the data is whole.
-func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
-	op := r.goal.op
-	reply, err := r.conn.Finish(alone)
-	if errors.Is(r.conn.Err(), wire.ErrDisorder) || err == nil && !belongs(op.Verb, reply.Code) {
-		r.loseOrder("one command at a time from the next connection on")
-	}
-	if err != nil {
-		return wire.Reply{}, r.failure(step{Command: op}, err)
-	}
+// judgeFinal decides what the final reply to op, a transfer of n bytes, means: nil if the data is whole as far as the
+// reply says.
+func judgeFinal(s state, op Command, reply wire.Reply, n int64) error {
 	if reply.Ends() && !verbs[op.Verb].lists && !aborts().MatchString(reply.Raw) {
-		return reply, nil
+		return nil
 	}
-	e := newError(op, r.url, nil)
-	e.take(reply, r.answer(step{Command: op}, reply))
-	if n == 0 && r.lacksTicket(reply) {
+	st := step{Command: op}
+	e := newError(op, s.file.url, nil)
+	e.take(reply, s.answer(st, reply))
+	if n == 0 && s.lacksTicket(reply) {
 		e.Err = errNoTicket
 		e.Hint = sessionOptions
-		return reply, e
+		return e
 	}
 	if reply.First() == 5 && n == 0 { // refused, although 150 came first
 		e.refuse(op)
-		r.readLimits(e, op)
-		r.explain(step{Command: op}, e)
-		return reply, e
+		e.readLimits(op, s.secure)
+		s.explain(st, e)
+		return e
 	}
 	e.Err = incomplete(op, reply, e.answer)
 	if e.Err == nil {
-		return reply, nil
+		return nil
 	}
 	if e.Err == errPartial {
 		e.Hint = "the others can be fetched by a list of their URLs"
 	}
-	r.readLimits(e, op)
-	return reply, e
+	e.readLimits(op, s.secure)
+	return e
 }
 
 // incomplete returns why the data of op is not whole if the transfer ends with this reply, or nil.
@@ -479,21 +538,6 @@ var (
 		"%w: TLS ended without close_notify, and no size is known", ErrTruncated)
 	errUnended = fmt.Errorf("%w: its last line has no end", ErrTruncated)
 )
-
-// abrupt returns the error for data that ended under TLS without close_notify, or nil if the server always ends data
-// like that. known means that the data is known to be whole, which shows that the server does.
-func (r *run) abrupt(known bool) error {
-	switch {
-	case r.known().abrupt:
-		return nil
-	case !known:
-		return errAbrupt
-	}
-	r.learn(func(h *habits) { h.abrupt = true })
-	r.conn.Note("the server ends data under TLS without close_notify: " +
-		"without a size only its reply shows whether a file is whole")
-	return nil
-}
 
 // unlisted reports whether err is a refusal of the listing op after which the next way to list may succeed. For MLSD,
 // the server does not know the command or says that there is no such directory. For LIST and NLST the code is 50z, 530

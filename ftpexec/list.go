@@ -80,7 +80,7 @@ func (c *Client) listing(
 // list lists the names in the directory that u names.
 func (s *session) list(ctx context.Context, u *urlparse.URL) (l listed, err error) {
 	err = s.run(ctx, u, goal{listing: true}, func(r *run) error {
-		l, err = r.lines()
+		l, err = (&lister{run: r}).lines()
 		return err
 	})
 	e, _ := errors.AsType[*Error](err)
@@ -116,7 +116,7 @@ func (s *session) confirm(ctx context.Context, u *urlparse.URL, l listed) (liste
 	case e != nil && errors.Is(e.Err, errDirectory) && !e.general(): // there is no such directory
 		op := withArg("NLST", u.Name)
 		e.refuse(op)
-		s.readLimits(e, op)
+		e.readLimits(op, s.conn.Secure())
 	}
 	return listed{}, err
 }
@@ -144,17 +144,12 @@ func (s *session) entryNames(ctx context.Context, u *urlparse.URL) (names listed
 // MLSD must have a line end, because a name without one may be the start of a longer name (RFC 3659 section 7.2). Any
 // other listing without a final line end counts as whole if a second try has the same length, and so does a listing
 // that ends under TLS without close_notify.
-func (r *run) lines() (l listed, err error) {
+func (r *lister) lines() (l listed, err error) {
 	l = r.listed()
-	l.text, err = r.library.list(r, func() error {
-		reply, err := r.finish(r.library.data.Received(), true)
-		cut := r.library.data.Cut()
-		if cut != nil && reply.Code != 0 && !errors.Is(err, errNoTicket) { // it may be empty, but nobody has said so
-			err = &wire.ReplyError{Reply: reply, Err: cut}
-			r.conn.Abandon(err)
-		}
-		return err
-	})
+	data, err := r.open()
+	if err == nil {
+		l.text, err = r.receive(l, data)
+	}
 	if errors.Is(err, errNoEntries) {
 		return listed{op: l.op, none: true}, r.conn.Ended()
 	}
@@ -162,7 +157,7 @@ func (r *run) lines() (l listed, err error) {
 		l.text.Once()
 	}
 	if err == nil {
-		err = r.cutShort()
+		err = r.cutShort(data)
 	}
 	if errors.Is(err, bufio.ErrTooLong) {
 		err = errors.Join(wire.ErrListing, err)
@@ -170,9 +165,28 @@ func (r *run) lines() (l listed, err error) {
 	return l, err
 }
 
-// cutShort returns why the listing may have been cut, or nil.
-func (r *run) cutShort() error {
-	data := r.library.data
+// receive receives the lines of a listing, and the final reply.
+func (r *lister) receive(l listed, data *wire.Data) (*listing.Text, error) {
+	text := listing.NewText(l.op.Verb, l.now)
+	lines := &receiver{Conn: data, text: text, tell: r.early(l, text), utf8: true, most: mostMemory}
+	failed := r.library.list(l.op.Arg, r.port, lines)
+	reply, err := r.finish(data.Received(), true)
+	cut := data.Cut()
+	if cut != nil && reply.Code != 0 && !errors.Is(err, errNoTicket) { // it may be empty, but nobody has said so
+		err = &wire.ReplyError{Reply: reply, Err: cut}
+		r.conn.Abandon(err)
+	}
+	if r.utf8 && !lines.utf8 {
+		r.octets = true
+		r.learn(func(h *habits) { h.octets = true })
+	}
+	err = errors.Join(failed, err)
+	r.transferred(data.Received(), err)
+	return text, err
+}
+
+// cutShort returns why the listing that came over data may have been cut, or nil.
+func (r *lister) cutShort(data *wire.Data) error {
 	if r.goal.op.Verb == "MLSD" && data.InLine() {
 		return r.failure(step{Command: r.goal.op}, errUnended)
 	}
@@ -192,7 +206,7 @@ func (r *run) cutShort() error {
 }
 
 // listed returns the listing of a run without its lines.
-func (r *run) listed() listed {
+func (r *lister) listed() listed {
 	dir := path.Join(append(slices.Clone(r.url.Dirs), r.url.Name)...)
 	return listed{op: r.goal.op, dir: dir, now: time.Now(), mask: r.client.secrets.Mask}
 }
@@ -228,7 +242,7 @@ func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 func (s *session) entries(ctx context.Context, u *urlparse.URL, o early) (l listed, err error) {
 	var so search
 	err = s.run(ctx, u, goal{listing: true, entries: true, early: o}, func(r *run) error {
-		l, err = r.goThroughWays(&so)
+		l, err = (&lister{r, &so}).goThroughWays()
 		return err
 	})
 	return l, err

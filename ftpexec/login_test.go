@@ -123,7 +123,7 @@ func TestPasswordIsNeverShown(t *testing.T) {
 				s := testserver.New(t, nil, testserver.Honest("contents"), step)
 				var d diary
 				u := parse(t, s.URL("user:"+encoded+"@/a/f"))
-				c := closing(t, &ftpexec.Client{Trace: d.add, NoPipelining: sequential})
+				c := closing(t, &ftpexec.Client{Trace: d.trace(), NoPipelining: sequential})
 				_, err := read(t.Context(), c, u)
 				_, err2 := read(t.Context(), c, u)
 				c.CloseIdleConnections()
@@ -227,7 +227,7 @@ func TestSecretsOnLaterConnections(t *testing.T) {
 				}
 				var d diary
 				c := within(ample)
-				c.Trace, c.Credentials = d.add, only(word)
+				c.Trace, c.Credentials = d.trace(), only(word)
 				s := testserver.New(t, nil, login.first)
 				_, err := read(t.Context(), c, parse(t, s.URL(login.userinfo+"@/a/f")))
 				wantHidden(t, login.name+" itself", word, err, &d)
@@ -257,7 +257,7 @@ func TestEncodedColon(t *testing.T) {
 	var d diary
 	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 not for hiddenword")))
 	u := parse(t, s.URL("user%3Ahiddenword@/f"))
-	c := &ftpexec.Client{MaxIdle: -1, Trace: d.add, Credentials: fixed("other")}
+	c := &ftpexec.Client{MaxIdle: -1, Trace: d.trace(), Credentials: fixed("other")}
 	_, err := read(t.Context(), c, u)
 	wantHidden(t, "trace", "hiddenword", err, &d)
 	if err == nil || !strings.Contains(err.Error(), "user%3A***@") || !strings.Contains(d.text(), "USER user:********\n") {
@@ -278,7 +278,7 @@ func TestSlashInPassword(t *testing.T) {
 		var d diary
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("550 no hiddenword here")),
 			testserver.On("NLST", testserver.Reply("550 no hiddenword here")))
-		c := &ftpexec.Client{MaxIdle: -1, Trace: d.add}
+		c := &ftpexec.Client{MaxIdle: -1, Trace: d.trace()}
 		u := parse(t, s.URL(path))
 		_, err := do(t.Context(), c, u)
 		if wantHidden(t, path, "hiddenword", err, &d); err == nil || !strings.Contains(strings.Join(s.Commands(), "\n"), "hiddenword@host") {

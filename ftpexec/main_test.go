@@ -111,13 +111,28 @@ func do(ctx context.Context, c *ftpexec.Client, u *urlparse.URL) (string, error)
 // diary collects a trace.
 type diary struct {
 	mu     sync.Mutex
-	events []ftpexec.Event
+	events []any // what the functions of a Trace get
 }
 
-func (d *diary) add(e ftpexec.Event) {
+func (d *diary) add(event any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.events = append(d.events, e)
+	d.events = append(d.events, event)
+}
+
+// trace returns a Trace of which every function adds to d.
+func (d *diary) trace() *ftpexec.Trace {
+	return &ftpexec.Trace{
+		Wait:        func(i ftpexec.WaitInfo) { d.add(i) },
+		GotConn:     func(i ftpexec.ConnInfo) { d.add(i) },
+		Secured:     func(i ftpexec.SecuredInfo) { d.add(i) },
+		Command:     func(i ftpexec.CommandInfo) { d.add(i) },
+		Reply:       func(i ftpexec.ReplyInfo) { d.add(i) },
+		Transferred: func(i ftpexec.TransferInfo) { d.add(i) },
+		Retry:       func(i ftpexec.RetryInfo) { d.add(i) },
+		Note:        func(i ftpexec.NoteInfo) { d.add(i) },
+		Closed:      func(i ftpexec.ClosedInfo) { d.add(i) },
+	}
 }
 
 func (d *diary) text() string {
@@ -125,7 +140,14 @@ func (d *diary) text() string {
 	defer d.mu.Unlock()
 	var b strings.Builder
 	for _, e := range d.events {
-		b.WriteString(e.Text + "\n")
+		switch e := e.(type) {
+		case ftpexec.CommandInfo:
+			b.WriteString(e.Text + "\n")
+		case ftpexec.ReplyInfo:
+			b.WriteString(strings.Join(e.Lines, "\n") + "\n")
+		case ftpexec.NoteInfo:
+			b.WriteString(e.Text + "\n")
+		}
 	}
 	return b.String()
 }

@@ -45,12 +45,6 @@ var owners = map[int][]string{
 	426: transfers,
 }
 
-// loseOrder records that the server's replies have come in another order than the commands. next says what follows.
-func (r *run) loseOrder(next string) {
-	r.learn(isSequential)
-	r.conn.Note("a reply belongs to another command: " + next)
-}
-
 // belongs reports whether a reply with this code can be the one to a command.
 func belongs(verb string, code int) bool {
 	only, ok := owners[code]
@@ -59,16 +53,16 @@ func belongs(verb string, code int) bool {
 
 // disordered reports whether a reply cannot be the one to st. If commands were sent ahead, less is proof enough: one
 // command at a time then shows what the reply means.
-func (r *run) disordered(st step, reply wire.Reply) bool {
+func (s *state) disordered(st step, reply wire.Reply) bool {
 	switch {
 	case !belongs(st.Verb, reply.Code):
 		return true
-	case r.sequential:
+	case s.sequential:
 		return false
-	case len(r.out) > 0 && r.betweenOthers(st, reply):
+	case len(s.next) > 0 && s.betweenOthers(st, reply):
 		return true
 	case reply.First() > 3:
-		return r.loginLost(st, reply) || r.namesAnother(st, reply)
+		return s.loginLost(st, reply) || s.namesAnother(st, reply)
 	}
 	return st.Verb == "MDTM" && reply.Code == 213 && noTime(reply)
 }
@@ -76,26 +70,26 @@ func (r *run) disordered(st step, reply wire.Reply) bool {
 // betweenOthers reports whether a reply to a command that was not the last of its flight shows that the server has not
 // read the flight as one command after another. aioftp handles commands that arrive together concurrently, so "not
 // implemented" for a command that every server has is probably the reply to another one.
-func (r *run) betweenOthers(st step, reply wire.Reply) bool {
+func (s *state) betweenOthers(st step, reply wire.Reply) bool {
 	if verbs[st.Verb].basic && (reply.Code == 500 || reply.Code == 502) {
 		return true
 	}
-	return r.out[0].Verb != st.Verb && swallowed(r.out[0], reply)
+	return s.next[0].Verb != st.Verb && swallowed(s.next[0], reply)
 }
 
 // loginLost reports whether a refusal says that the user has not logged in, right after a login that was sent ahead.
-func (r *run) loginLost(st step, reply wire.Reply) bool {
+func (s *state) loginLost(st step, reply wire.Reply) bool {
 	lost := false
 	switch stage := verbs[st.Verb].stage; {
 	case st.Verb == "PASS":
-		lost = reply.Code == 503 && st.waits == "" && !r.admitted
+		lost = reply.Code == 503 && st.waits == "" && !s.admitted
 	case stage != StageConnect && stage != StageLogin:
-		lost = reply.Code == 530 && r.loggingIn
+		lost = reply.Code == 530 && s.loggingIn
 	}
 	if !lost {
 		return false
 	}
-	a := r.answer(st, reply)
+	a := s.answer(st, reply)
 	return !a.means(full) && !a.means(needsTLS)
 }
 
@@ -122,7 +116,7 @@ var quoted = lazy.Regexp(`"([^"]*)"|'([^']*)'`)
 
 // namesAnother reports whether a refusal names a file that another command has named, and not the file of st: the name
 // stands before a colon or in quotes.
-func (r *run) namesAnother(st step, reply wire.Reply) bool {
+func (s *state) namesAnother(st step, reply wire.Reply) bool {
 	text := reply.LastLine()
 	if st.Arg != "" && strings.Contains(text, st.Arg) {
 		return false
@@ -135,15 +129,15 @@ func (r *run) namesAnother(st step, reply wire.Reply) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		name = path.Base(name)
 		same := func(arg string) bool { return arg != "" && path.Base(arg) == name }
-		return slices.ContainsFunc(r.recent[:], same) ||
-			slices.ContainsFunc(r.out, func(other step) bool { return verbs[other.Verb].names && same(other.Arg) })
+		return slices.ContainsFunc(s.recent[:], same) ||
+			slices.ContainsFunc(s.next, func(other step) bool { return verbs[other.Verb].names && same(other.Arg) })
 	})
 }
 
 // recall remembers the name of the file that a step names.
-func (l *link) recall(st step) {
-	if verbs[st.Verb].names && st.Arg != l.recent[0] {
-		copy(l.recent[1:], l.recent[:])
-		l.recent[0] = st.Arg
+func (s *standing) recall(st step) {
+	if verbs[st.Verb].names && st.Arg != s.recent[0] {
+		copy(s.recent[1:], s.recent[:])
+		s.recent[0] = st.Arg
 	}
 }

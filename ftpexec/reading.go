@@ -215,11 +215,12 @@ func (a answer) means(m meaning) bool {
 var encryption = lazy.Regexp(`\b(ssl|tls|ftps|ftpes|encrypt|secure)`)
 
 // readLimits looks in the text of e's reply to op for the causes that have no code of their own.
-func (l *link) readLimits(e *Error, op Command) {
+// secure says whether the control connection is under TLS.
+func (e *Error) readLimits(op Command, secure bool) {
 	if e.Code < 400 {
 		return
 	}
-	inClear := !l.conn.Secure()
+	inClear := !secure
 	switch {
 	case inClear && e.answer.means(needsTLS):
 		e.requireTLS(op)

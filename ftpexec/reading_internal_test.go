@@ -117,7 +117,7 @@ func TestNamesAreNoWordings(t *testing.T) {
 						e := &Error{Stage: verbs[verb].stage}
 						e.take(reply(answer), r)
 						e.refuse(op)
-						(&link{conn: new(wire.Conn)}).readLimits(e, op)
+						e.readLimits(op, false)
 						info := announcedIn(r)
 						return fmt.Sprint(meanings(r), e.Err, e.Hint, errors.Is(e, fs.ErrPermission), errors.Is(e, fs.ErrNotExist), unlisted(op, e), info), answer
 					}

@@ -20,13 +20,6 @@ type receiver struct {
 	most int64                         // bytes of memory
 }
 
-// receive returns the data connection from which the library reads the listing of a run.
-func (r *run) receive(conn net.Conn) *receiver {
-	l := r.listed()
-	text := listing.NewText(l.op.Verb, l.now)
-	return &receiver{Conn: conn, text: text, tell: r.early(l, text), utf8: true, most: mostMemory}
-}
-
 // mostMemory is how many bytes of memory a listing may take. A listing of a million entries takes less.
 const mostMemory = 100 << 20
 

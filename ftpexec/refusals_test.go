@@ -132,7 +132,7 @@ func TestContradictingSizes(t *testing.T) {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("SIZE", testserver.Reply(tt.size)).
 			With("RETR", testserver.Reply(tt.opens), testserver.Data("contents", testserver.Closed), testserver.Reply("226 done")))
 		var d diary
-		c := closing(t, &ftpexec.Client{Trace: d.add})
+		c := closing(t, &ftpexec.Client{Trace: d.trace()})
 		tries := 1
 		r, err := c.Get(t.Context(), s.URL("/a/f"))
 		for ; err == nil; tries++ {

@@ -130,7 +130,7 @@ func (b *body) advance(n int, err error) error {
 	switch {
 	case b.err != nil: // Close was called
 	case b.size >= 0 && b.n > b.size:
-		b.run.weigh(max(b.n, b.run.file.other))
+		b.weigh(max(b.n, b.run.file.other))
 		b.fail(b.excess())
 	case err == io.EOF:
 		b.wire.Close()
@@ -181,7 +181,7 @@ func (b *body) closed(short error) error {
 		}
 		b.wire.Close()
 	}
-	b.run.weigh(b.n)
+	b.weigh(b.n)
 	if short != nil && b.wire.Cut() == nil && !b.wire.Abrupt() {
 		return fmt.Errorf("%w, and the server says that this is all%.0w", short, ErrFewer)
 	}
@@ -212,13 +212,14 @@ func (b *body) tell(e *Error, final wire.Reply) {
 	}
 	if e.Code == 0 {
 		e.take(final, b.run.answer(step{Command: b.run.goal.op}, final))
-		b.run.readLimits(e, b.run.goal.op)
+		e.readLimits(b.run.goal.op, b.conn.Secure())
 	}
 }
 
 // weigh records which of SIZE and the 150 is right, if they differ and one of them has the n bytes that came. If it is
 // the one that was not believed, the next try believes it.
-func (r *run) weigh(n int64) {
+func (b *body) weigh(n int64) {
+	r := b.run
 	f := &r.file
 	right := "SIZE"
 	if f.by150 == (n == f.info.Size) {
@@ -291,6 +292,11 @@ func (b *body) confirm() error {
 
 // end ends the body, and gives its session back.
 func (b *body) end(err error) {
+	if err == io.EOF {
+		b.run.transferred(b.n, nil)
+	} else {
+		b.run.transferred(b.n, err)
+	}
 	b.err = err
 	b.over.Store(true) // first, because Close must not touch what another call may use then
 	b.run.stop()

@@ -31,18 +31,20 @@ func noRestart(u *urlparse.URL, offset int64, why error) *Error {
 
 func restartAt(offset int64) Command { return withArg("REST", fmt.Sprint(offset)) }
 
-// unproven reports whether the run has to prove that the server begins at its offset. A proof holds for all offsets up
-// to the proven one. It also holds for those below 2 GiB: a server may honor these and read larger ones as 32-bit
+// unproven reports whether a run has to prove that the server begins at its offset. A proof holds for all offsets up to
+// the proven one; 0 if there is none. It also holds for those below 2 GiB: a server may honor these and read larger ones as 32-bit
 // numbers.
-func (r *run) unproven() bool {
-	at := r.goal.offset
-	return at > 0 && !r.goal.compares && (r.begins == 0 || at > max(r.begins, math.MaxInt32))
+func (g *goal) unproven(proven int64) bool {
+	return g.offset > 0 && !g.compares && (proven == 0 || g.offset > max(proven, math.MaxInt32))
 }
+
+// prover is a run that begins at an offset.
+type prover struct{ *run }
 
 // prove shows that the server begins where REST tells it to. It asks for the last byte of the file, after which the file
 // must end. That costs four round trips, once for each connection: for the port, for REST, and two for the data; under
 // TLS one more for the handshake. The steps before them are those of the run.
-func (r *run) prove() error {
+func (r prover) prove() error {
 	size, err := r.sizeFirst()
 	wanted := r.goal.offset
 	last := size - 1
@@ -71,7 +73,7 @@ func (r *run) prove() error {
 
 // beginsWithin returns an error if the offset is beyond the end of the file. What servers do then differs: some refuse
 // REST or RETR, others send nothing, and say that this was all.
-func (r *run) beginsWithin() error {
+func (r prover) beginsWithin() error {
 	at := r.goal.offset
 	if at == 0 || r.goal.compares {
 		return nil
@@ -87,7 +89,7 @@ func (r *run) beginsWithin() error {
 }
 
 // sizeFirst returns the size of the file, or -1. It comes from SIZE, or else from MLST or the caller.
-func (r *run) sizeFirst() (int64, error) {
+func (r prover) sizeFirst() (int64, error) {
 	err := r.runTo("SIZE")
 	if err != nil || r.file.info.Size >= 0 {
 		return r.file.info.Size, err
@@ -101,15 +103,14 @@ func (r *run) sizeFirst() (int64, error) {
 }
 
 // readLast retrieves what the server sends from the last byte on. It must be one byte.
-func (r *run) readLast(last int64) error {
-	data, conn, err := r.library.retrieve(r)
-	if err == nil {
-		err = conn.Wait()
-	}
+func (r prover) readLast(last int64) (err error) {
+	data, conn, err := r.transfer()
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(data, ignored))
+	n := int64(0)
+	defer func() { r.transferred(n, err) }()
+	n, err = io.Copy(io.Discard, io.LimitReader(data, ignored))
 	conn.Close()
 	switch {
 	case err != nil:
@@ -142,10 +143,7 @@ func (c *Client) errNoOffset(req *Request) error {
 	case req.Offset < 0 || req.URL.Type == urlparse.TypeASCII:
 		return noRestart(req.URL, req.Offset, ErrNoRestart)
 	}
-	host := c.server(req.URL)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if host.ignoresREST {
+	if c.server(req.URL).known().ignoresREST {
 		return noRestart(req.URL, req.Offset, errIgnoresREST)
 	}
 	return nil

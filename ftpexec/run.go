@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -32,21 +34,22 @@ type goal struct {
 // run carries out a plan on a session. It sends the steps in flights and judges the replies in order.
 type run struct {
 	*session
-	ctx  context.Context // the library's methods take no context
+	ctx  context.Context // of the call
 	url  *urlparse.URL
 	goal goal
 	file question // what the server says about the file
 	mask func(Command) Command
 
-	stop       func()   // ends the effect of ctx on the connection
-	kept       bool     // a Body still uses the connection
-	sequential bool     // one command a flight
-	queue      []step   // not yet sent
-	out        []step   // sent and not answered
-	advanced   bool     // the port was asked for at the end of the last transfer
-	refusal    error    // the last way to list was refused so
-	tried      []string // the addresses of the server that did not serve this run
-	loggingIn  bool     // the last flight has a PASS, and more
+	stop       func()    // ends the effect of ctx on the connection
+	kept       bool      // a Body still uses the connection
+	sequential bool      // one command a flight
+	queue      []step    // not yet sent
+	out        []step    // sent and not answered
+	refusal    error     // the last way to list was refused so
+	tried      []string  // the addresses of the server that did not serve this run
+	loggingIn  bool      // the last flight has a PASS, and more
+	begun      error     // why the transfer could not be started
+	started    time.Time // when it was
 }
 
 // Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
@@ -79,13 +82,10 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 
 // retrieve starts the transfer at the end of the plan.
 func (r *run) retrieve() (*Response, error) {
-	if err := r.beginsWithin(); err != nil {
+	if err := (prover{r}).beginsWithin(); err != nil {
 		return nil, err
 	}
-	data, conn, err := r.library.retrieve(r)
-	if err == nil {
-		err = conn.Wait()
-	}
+	data, conn, err := r.transfer()
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +104,43 @@ func (r *run) retrieve() (*Response, error) {
 	return response, nil
 }
 
+// transfer starts the transfer of a file, and returns its contents when the data connection is open.
+func (r *run) transfer() (data io.Reader, conn *wire.Data, err error) {
+	conn, err = r.open()
+	if err == nil {
+		data, err = r.library.retrieve(r.goal.op.Arg, r.goal.offset, r.port, conn)
+	}
+	if err == nil {
+		err = conn.Wait()
+	}
+	return data, conn, err
+}
+
+// open runs the plan up to the reply that starts its transfer. The command of the transfer is sent while the data
+// connection is being opened.
+func (r *run) open() (*wire.Data, error) {
+	setUp := r.setUp()
+	if err := r.runTo(setUp[len(setUp)-1]); err != nil {
+		return nil, err
+	}
+	r.begun = nil
+	data, err := r.conn.OpenData(r.dataHost(), r.port, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.begun == nil && r.Receive() == nil {
+		return data, nil
+	}
+	data.Close()
+	return nil, r.begun
+}
+
+// Receive receives the replies up to the one to the command of the transfer.
+func (r *run) Receive() error {
+	r.begun = r.runTo(r.goal.op.Verb)
+	return r.begun
+}
+
 // maxTries bounds the connections of one run. Each try but the last may show one thing: that the kept connection was
 // stale, that the server loses commands sent ahead, that its EPSV ports cannot be reached, or that it still counts a
 // closed connection.
@@ -119,7 +156,7 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 	r.mask = masking(u, s.client.secrets.Add)
 	r.goal.op = r.mask(final(u))
 	if g.entries {
-		r.listBy(s.known().how)
+		r.goal.listBy(s.known().how)
 	}
 	for try := 1; ; try++ {
 		reused := s.serves(u)
@@ -129,23 +166,34 @@ func (s *session) run(ctx context.Context, u *urlparse.URL, g goal, work func(*r
 		}
 		e := r.failure(step{Command: r.goal.op}, err).unless(ctx)
 		r.elsewhere(e)
-		if r.nextAddress(e) {
-			s.conn.Close()
-			try--
-			continue
-		}
-		again := try < maxTries && r.waitForRoom(e)
-		if !again && s.conn.Err() == nil {
+		switch {
+		case r.nextAddress(e):
+			try-- // it counts only if the machine serves
+		case try < maxTries && r.waitForRoom(e):
+		case s.conn.Err() == nil:
 			return e
-		}
-		s.conn.Close()
-		if !again && (try == maxTries || ctx.Err() != nil || !r.adapt(err, reused)) {
-			if r.brokeAfterRefusal(e) && ctx.Err() == nil {
+		case try == maxTries || ctx.Err() != nil || !r.mend(err, reused):
+			s.conn.Close()
+			if ctx.Err() == nil && r.failed(e, reused).brokeAfterRefusal() {
 				return r.refusal // it says more
 			}
 			return e
 		}
+		s.conn.Close()
+		r.tellRetry(e)
 	}
+}
+
+// mend reports whether another try can avoid err. If so, it records what is to be done differently.
+func (r *run) mend(err error, reused bool) bool {
+	remedy, ok := r.failed(err, reused).remedy()
+	if remedy.learn != nil {
+		r.learn(remedy.learn)
+	}
+	if remedy.note != "" {
+		r.conn.Note(remedy.note)
+	}
+	return ok
 }
 
 // validate returns why the Client does not run the plan of u for g, or nil.
@@ -173,78 +221,12 @@ func (c *Client) validate(u *urlparse.URL, g goal) error {
 	return &Error{Op: "open", URL: u.Redacted(), Err: err}
 }
 
-// adapt reports whether another try can avoid err, which ended the connection. If the session is to do something
-// differently from now on, adapt records that.
-func (r *run) adapt(err error, reused bool) bool {
-	dial := errors.As(err, new(*wire.DataDialError))
-	local := localfile.Failed(err)
-	switch {
-	case r.advance != "", dial && r.advanced && !local:
-		r.learn(isLate)
-		r.conn.Note("no data connection could be set up before the end of the last transfer: " +
-			"trying again on a new connection")
-	case wire.IsOneOf(err, errUnexpected, ErrNoRestart, errComputing), local:
-		return false
-	case r.foreseen(err), r.adaptToReplies(err, reused):
-	case reused && !dial && !errors.Is(err, wire.ErrListing):
-		r.conn.Note("the connection kept from the last URL is gone: trying again on a new one")
-	case errors.As(err, new(*wire.AheadError)) && !r.sequential:
-		// It was not sequential in this attempt: another session may have learned it since.
-		r.learn(isSequential)
-		r.conn.Note("replies to commands sent ahead were lost: trying again, one command at a time")
-	case r.lostAtEPSV(err):
-		r.learn(hasNoEPSV)
-		r.conn.Note("the server ends the connection at EPSV: trying again with PASV")
-	case dial && r.conn.IPv4() && r.setUp()[0] == "EPSV":
-		r.learn(hasNoEPSV)
-		r.conn.Note("the EPSV port cannot be reached: trying again with PASV")
-	default:
-		return false
-	}
-	return true
-}
-
-// adaptToReplies is the part of adapt for errors that replies show.
-func (r *run) adaptToReplies(err error, reused bool) bool {
-	switch {
-	case errors.Is(err, wire.ErrUnsettled):
-		r.learn(isUnsettled)
-		r.conn.Note("the server did not end the last transfer, which was left: trying again on a new connection")
-	case errors.Is(err, errPASSDue):
-		r.learn(func(h *habits) { h.wantsPASS = true })
-		r.conn.Note(errPASSDue.Error() + ": trying again with PASS")
-	case !r.sequential && (errors.Is(err, wire.ErrDisorder) || errors.Is(err, wire.ErrStray) && !reused):
-		r.loseOrder("trying again, one command at a time")
-	default:
-		return false
-	}
-	return true
-}
-
-// brokeAfterRefusal reports whether the connection broke between one way to list, which was refused, and the next.
-func (r *run) brokeAfterRefusal(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && r.refusal != nil && (e.Op == "EPSV" || e.Op == "PASV") &&
-		wire.IsOneOf(err, wire.ErrStray, errSpurned, ErrLost)
-}
-
-// lostAtEPSV reports whether the connection ended at an EPSV that was sent alone.
-func (r *run) lostAtEPSV(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Op == "EPSV" && e.Code == 0 && errors.Is(err, ErrLost) && !r.known().noEPSV
-}
-
-// foreseen reports whether err is one after which the run goes on with another connection.
-func (r *run) foreseen(err error) bool {
-	return wire.IsOneOf(err, errNextWay, errSpurned, errUnended) || r.brokeAfterRefusal(err) ||
-		errors.Is(err, errAbrupt) && r.goal.listing
-}
-
 // attempt runs the plan once, on a fresh connection or the kept one.
 func (r *run) attempt(fresh bool, work func(*run) error) error {
 	h := r.known()
 	if fresh {
 		r.dial(r.url, h)
+		r.trace(r.client.traces(r.ctx))
 	}
 	r.queue = nil
 	r.out = nil
@@ -280,8 +262,8 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 			return err
 		}
 	}
-	if r.unproven() {
-		if err := r.prove(); err != nil {
+	if r.goal.unproven(r.begins) {
+		if err := (prover{r}).prove(); err != nil {
 			return err
 		}
 	}
@@ -293,7 +275,7 @@ func (r *run) course(fresh bool) course {
 	return course{
 		goal:    r.goal,
 		room:    r.room,
-		proof:   r.unproven(),
+		proof:   r.goal.unproven(r.begins),
 		fresh:   fresh,
 		auth:    r.client.tries(r.url),
 		once:    r.once,
@@ -307,20 +289,11 @@ func (r *run) course(fresh bool) course {
 	}
 }
 
-// toAsk returns what is left to do to get names in UTF-8.
-func (r *run) toAsk(fresh bool) offer {
-	if r.client.Octets || r.utf8 && !fresh {
-		return settled
-	}
-	return r.known().utf8
-}
-
 // runTo sends the steps of the run up to and including the last step with this verb that is due, or all if verb is "".
-// It does nothing if no such step is due. Here [library] climbs back up: the program calls the library to start a
-// transfer, and when the library writes a command, that calls runTo.
+// It does nothing if no such step is due.
 func (r *run) runTo(verb string) error {
 	for verb == "" || r.due(verb) {
-		if err := r.sendIfAnswered(); err != nil {
+		if err := r.Send(); err != nil {
 			return err
 		}
 		if len(r.out) == 0 {
@@ -330,7 +303,7 @@ func (r *run) runTo(verb string) error {
 		reply, err := r.conn.Receive()
 		if err == nil {
 			r.out = r.out[1:]
-			err = r.judge(st, reply)
+			err = r.obey(st, reply)
 		}
 		if err != nil {
 			return r.failure(st, err)
@@ -339,8 +312,94 @@ func (r *run) runTo(verb string) error {
 	return nil
 }
 
-// sendIfAnswered sends the next flight if all commands have been answered.
-func (r *run) sendIfAnswered() error {
+// obey does what a reply means.
+func (r *run) obey(st step, reply wire.Reply) error {
+	d := judge(r.state(st), st, reply)
+	if r.spent && !d.spent {
+		r.host.loggedIn()
+	}
+	r.standing = d.standing
+	*r.about(st) = d.file
+	if d.learn != nil {
+		r.learn(d.learn)
+	}
+	if d.note != "" {
+		r.conn.Note(d.note)
+	}
+	if d.abandon != nil {
+		r.conn.Abandon(d.abandon)
+	}
+	if d.lost != nil {
+		r.goal.lose(st.about, append(slices.Clone(r.dirs), st.Arg), d.lost)
+	}
+	if err := r.do(d.deed, st, reply); err != nil {
+		return err
+	}
+	return d.err
+}
+
+// do does a deed because of a reply.
+func (r *run) do(what deed, st step, reply wire.Reply) error {
+	lists := verbs[st.Verb].lists
+	if tell := r.goal.early.login; lists && tell != nil && what != nothing {
+		tell(r.home)
+	}
+	switch what {
+	case startTLS:
+		return r.conn.StartTLS()
+	case clearData:
+		r.conn.ClearData()
+	case sendACCT:
+		return r.insert(step{Command: Command{Verb: "ACCT", secret: true}})
+	case takeData:
+		r.started = time.Now()
+		r.conn.Began(reply, lists)
+	case endData:
+		if err := r.conn.DataFailure(); localfile.Failed(err) {
+			return err // it is the cause of the refusal
+		}
+	}
+	return nil
+}
+
+// state returns what the meaning of the reply to a step depends on.
+func (r *run) state(st step) state {
+	_, written := r.url.User.Password()
+	secure := r.conn.Secure()
+	return state{
+		standing:   r.standing,
+		habits:     r.known(),
+		file:       *r.about(st),
+		offset:     r.goal.offset,
+		next:       r.out,
+		sequential: r.sequential,
+		loggingIn:  r.loggingIn,
+		secure:     secure,
+		noTicket:   secure && !r.conn.Resumes(),
+		ipv4:       r.conn.IPv4(),
+		active:     r.client.Active,
+		triesTLS:   r.client.tries(r.url),
+		canPASS:    r.url.User == nil || written || r.client.Credentials != nil,
+	}
+}
+
+// finish receives and judges the final reply to a transfer of n bytes. It returns the reply; its code is 0 if none came.
+// alone means that only the reply shows whether the data is whole.
+func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
+	st := step{Command: r.goal.op}
+	reply, err := r.conn.Finish(alone)
+	if errors.Is(r.conn.Err(), wire.ErrDisorder) || err == nil && !belongs(st.Verb, reply.Code) {
+		r.loseOrder("one command at a time from the next connection on")
+	}
+	if err != nil {
+		return wire.Reply{}, r.failure(st, err)
+	}
+	return reply, judgeFinal(r.state(st), st.Command, reply, n)
+}
+
+// Send sends the next flight if all commands have been answered: one of the flights up to the command of the transfer, if
+// the data connection is being opened; see [wire.Transfer].
+func (r *run) Send() error {
 	if len(r.out) > 0 {
 		return nil
 	}
@@ -354,6 +413,12 @@ func (r *run) sendIfAnswered() error {
 func (r *run) due(verb string) bool {
 	due := func(st step) bool { return st.Verb == verb && !r.needless(st) }
 	return slices.ContainsFunc(r.out, due) || slices.ContainsFunc(r.queue, due)
+}
+
+// needless reports whether a step that is about to be sent is no longer needed.
+func (r *run) needless(st step) bool {
+	v := verbs[st.Verb]
+	return v.needless != nil && v.needless(r, st)
 }
 
 // send sends the next flight. With an error it returns the step that failed: the first one if the connection failed.
@@ -421,33 +486,34 @@ func (r *run) insert(st step) error {
 }
 
 // user returns the argument of USER.
-func (r *run) user(st step) (string, error) {
+func user(r *run, st step) (string, error) {
 	_, slip := printable.Slip(st.Arg)
 	r.client.secrets.Add(slip)
 	return st.Arg, nil
 }
 
 // password returns the argument of PASS. From now on nothing shows it.
-func (r *run) password(step) (text string, err error) {
+func password(r *run, _ step) (text string, err error) {
 	if r.url.User == nil {
 		return email, nil
 	}
 	text, ok := r.url.User.Password()
 	if !ok {
-		return r.supplied("password")
+		return r.client.supplied(r.ctx, r.url, "password")
 	}
 	r.client.secrets.Add(text)
 	return text, nil
 }
 
-func (r *run) account(step) (string, error) { return r.supplied("account") }
+// account returns the argument of ACCT.
+func account(r *run, _ step) (string, error) { return r.client.supplied(r.ctx, r.url, "account") }
 
 // supplied returns what Credentials supplies. From now on nothing shows it.
-func (r *run) supplied(what string) (string, error) {
-	if r.client.Credentials == nil {
+func (c *Client) supplied(ctx context.Context, u *urlparse.URL, what string) (string, error) {
+	if c.Credentials == nil {
 		return "", ErrNoCredentials
 	}
-	text, err := r.client.Credentials(r.ctx, r.url.Host, r.url.User.Username(), what)
-	r.client.secrets.Add(text)
+	text, err := c.Credentials(ctx, u.Host, u.User.Username(), what)
+	c.secrets.Add(text)
 	return text, err
 }

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+	"strings"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/guard"
@@ -36,16 +34,23 @@ type session struct {
 	sent   []step      // the steps of that
 }
 
-// link is a connection, and what is known about its state.
+// link is a connection, and where the session on it stands.
 type link struct {
 	conn     *wire.Conn // nil if there is none
 	library  *library
+	number   int           // of the connection, counted by the Client from 1
+	traces   *traces       // who gets its events; nil if nobody does
 	login    *urlparse.URL // the URL that the connection was made for
-	utf8     bool          // OPTS UTF8 ON was sent
-	octets   bool          // nevertheless it lists names that are not UTF-8
 	oneByOne bool          // the greeting says that the server loses commands sent ahead
-	features *wire.Reply   // to FEAT; nil if it was not sent
-	admitted bool          // the login needs no PASS any more
+	standing
+}
+
+// standing is where a session stands: what the replies on its connection have said so far.
+type standing struct {
+	utf8     bool        // OPTS UTF8 ON was sent
+	octets   bool        // nevertheless it lists names that are not UTF-8
+	features *wire.Reply // to FEAT; nil if it was not sent
+	admitted bool        // the login needs no PASS any more
 	// a PASS was accepted
 	authenticated bool
 	// not for another URL: not logged in, or an offset of REST may be pending
@@ -54,7 +59,8 @@ type link struct {
 	typ    string // the argument of the last TYPE; "" if none was sent
 	noEPSV bool   // EPSV was refused here, or its ports cannot be reached
 	// the EPSV or PASV that was sent at the end of the last transfer and is not answered; "" if none
-	advance string
+	advance  string
+	advanced bool // the port was asked for like that
 	// of the next data connection; 0 if not known
 	port int
 	// the address that the reply to PASV names; "" if none
@@ -72,11 +78,10 @@ type link struct {
 func (s *session) dial(u *urlparse.URL, h habits) {
 	s.close()
 	s.link = link{
-		conn:   wire.New(s.client.config(u, h.failed)),
-		login:  u,
-		octets: h.octets,
-		spent:  true,
-		noEPSV: h.noEPSV,
+		conn:     wire.New(s.client.config(u, h.failed)),
+		number:   int(s.client.dialled.Add(1)),
+		login:    u,
+		standing: standing{octets: h.octets, spent: true, noEPSV: h.noEPSV},
 	}
 }
 
@@ -118,9 +123,9 @@ func (s *session) dataHost() string {
 }
 
 // elsewhere adds to a failure to open a data connection that the server has named another host for it.
-func (r *run) elsewhere(e *Error) {
-	if r.named != "" && r.dataHost() == "" && errors.As(e.Err, new(*wire.DataDialError)) && !r.conn.At(r.named) {
-		e.Err = fmt.Errorf("%w: %w, %s", e.Err, ErrDataHost, r.named)
+func (s *session) elsewhere(e *Error) {
+	if s.named != "" && s.dataHost() == "" && errors.As(e.Err, new(*wire.DataDialError)) && !s.conn.At(s.named) {
+		e.Err = fmt.Errorf("%w: %w, %s", e.Err, ErrDataHost, s.named)
 		e.final = true
 	}
 }
@@ -144,12 +149,30 @@ func (s *session) setUp() []string {
 	return verbs
 }
 
+// announce opens a port for the server to connect to, and returns the argument of EPRT or PORT.
+func (l *link) announce(verb string) (string, error) {
+	here, err := l.conn.Listen()
+	if err != nil {
+		return "", err
+	}
+	l.listens = here.Port
+	if verb == "PORT" {
+		address := strings.ReplaceAll(here.IP.String(), ".", ",")
+		return fmt.Sprintf("%s,%d,%d", address, here.Port>>8, here.Port&0xff), nil
+	}
+	family := 2
+	if here.IP.To4() != nil {
+		family = 1
+	}
+	return fmt.Sprintf("|%d|%s|%d|", family, here.IP, here.Port), nil
+}
+
 // loses matches the greetings of servers that lose commands sent ahead.
 var loses = lazy.Regexp("icrosoft FTP Service|MadGoat|MikroTik|nodeftpd")
 
-// connect opens the connection and gives it to jlaffaye/ftp.
+// connect opens the connection, and makes the library for its transfers.
 func (r *run) connect(sequential bool) error {
-	done := r.makeWay()
+	done := r.host.makeWay()
 	greeting, err := r.conn.Connect()
 	done()
 	// Over IPv6, PASV is only for servers that know no EPSV, such as one behind NAT64: its address cannot be right.
@@ -159,7 +182,8 @@ func (r *run) connect(sequential bool) error {
 		if r.oneByOne && !sequential {
 			r.conn.Note("this kind of server needs one command at a time")
 		}
-		r.library, err = newLibrary(r)
+		r.host.connected()
+		r.library, err = newLibrary(r.conn.RemoteAddr())
 	}
 	if err != nil {
 		return r.failure(step{Command: Command{Verb: "connect"}}, err)
@@ -167,143 +191,25 @@ func (r *run) connect(sequential bool) error {
 	return nil
 }
 
-// lateGreeting is how long a call waits for a greeting until it may be the server's other connections that keep it
-// waiting. Devices that serve one client at a time accept the second connection, and greet it after the end of the
-// first.
-const lateGreeting = 2 * time.Second
-
-// makeWay closes the idle connections to the server, and those that become idle, if the greeting of a new connection is
-// late. The caller calls done when the greeting has come or the wait is over.
-func (s *session) makeWay() (done func()) {
-	late, over := false, false
-	timer := time.AfterFunc(lateGreeting, func() {
-		s.client.mu.Lock()
-		late = !over
-		if late {
-			s.host.overdue++
-		}
-		idle := slices.Clone(s.host.idle)
-		s.client.mu.Unlock()
-		for _, other := range idle {
-			s.client.expire(other)
-		}
-	})
-	return func() {
-		timer.Stop()
-		s.client.mu.Lock()
-		defer s.client.mu.Unlock()
-		over = true
-		if late {
-			s.host.overdue--
-		}
-	}
-}
-
-// server is what a Client knows about a server. A call first takes a slot. A call that opens a connection closes the
-// idle ones that would be too many with it, so there are never more than Client.MaxConns connections, idle ones
-// included. Client.mu guards all fields but slots.
-type server struct {
-	slots *semaphore.Weighted // waiting calls get one in the order in which they came
-	busy  int                 // slots taken
-	idle  []*session          // the longest idle comes first
-	// calls whose greeting is late
-	overdue int
-	habits
-}
-
-// habits are what a Client has learned about a server.
-type habits struct {
-	sequential bool // it loses commands sent ahead of replies
-	noEPSV     bool // its EPSV ports cannot be reached
-	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
-	how        int  // the index of the first of ways to list a directory that may work
-	listed     bool // that way has listed something
-	utf8       offer
-	octets     bool // it lists names that are not UTF-8 after OPTS UTF8 ON
-	noMLST     bool // it does not know MLST
-	abrupt     bool // it ends data under TLS without close_notify
-	// its replies after a transfer that was left are not clear, or it ends the connection then
-	unsettled bool
-	// it, or one of the servers behind its name, has accepted REST and sent a file from its first byte
-	ignoresREST bool
-	wantsPASS   bool      // it refuses commands until PASS, even after a 230 to USER
-	counts      string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
-	spurned     int       // a port that a refused transfer left behind and the connection got again; 0 if there is none
-	onePort     bool      // a new connection got that port too: the server has no other
-	failed      []string  // its addresses that did not serve, the last to fail last; never changed in place
-	shut        time.Time // when a connection that it had admitted was last closed
-}
-
 func (c *Client) maxIdle() int  { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }
 func (c *Client) maxConns() int { return cmp.Or(max(0, c.MaxConns), math.MaxInt) }
 
-func (c *Client) server(u *urlparse.URL) *server {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	written := written{u.Scheme, u.Host, u.Port}
-	if host := c.byURL[written]; host != nil {
-		return host
-	}
-	address := u.Address()
-	host := c.servers[address]
-	if host == nil {
-		host = &server{slots: semaphore.NewWeighted(int64(c.maxConns()))}
-		c.servers = added(c.servers, address, host)
-	}
-	c.byURL = added(c.byURL, written, host)
-	return host
-}
-
-// written is what a URL says about its server.
-type written struct {
-	scheme, host string
-	port         int
-}
-
-// added adds an element to a map, which may be nil.
-func added[K comparable, V any](m map[K]V, key K, value V) map[K]V {
-	if m == nil {
-		m = map[K]V{}
-	}
-	m[key] = value
-	return m
-}
-
-// offer is whether a server lists UTF8 in its reply to FEAT, or what is left to do about that.
-type offer uint8
-
-const (
-	unasked offer = iota // FEAT shows it
-	offers               // OPTS UTF8 ON is to be sent
-	settled              // nothing is to be sent
-)
+// server returns what the Client knows about the server of u.
+func (c *Client) server(u *urlparse.URL) *server { return c.pool.server(u, c.maxConns()) }
 
 // known returns what is known about the server, with the Client's settings.
 func (s *session) known() habits {
-	s.client.mu.Lock()
-	defer s.client.mu.Unlock()
-	h := s.host.habits
+	h := s.host.known()
 	h.sequential = h.sequential || s.client.NoPipelining
 	h.noEPSV = h.noEPSV || s.client.NoEPSV || s.client.PassiveHost
 	return h
 }
 
 // learn changes what is known about the server.
-func (s *session) learn(change func(*habits)) {
-	s.client.mu.Lock()
-	defer s.client.mu.Unlock()
-	change(&s.host.habits)
-}
+func (s *session) learn(change func(*habits)) { s.host.learn(change) }
 
-func isLate(h *habits)       { h.late = true }
-func isUnsettled(h *habits)  { h.unsettled = true }
-func isSequential(h *habits) { h.sequential = true }
-func hasNoEPSV(h *habits)    { h.noEPSV = true }
-
-const allInUse = "all connections that the server may have are in use: waiting for one"
-
-// take returns a session for u that no other call uses: the idle one from which the fewest CWDs lead to u's directory,
-// or a new one. If the server may have no further connection, take waits. The caller must put the session back.
+// take returns a session for u that no other call uses: an idle one, or a new one. If the server may have no further
+// connection, take waits. The caller must put the session back.
 func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	switch {
 	case ctx == nil:
@@ -313,30 +219,19 @@ func (c *Client) take(ctx context.Context, u *urlparse.URL) (*session, error) {
 	}
 	host := c.server(u)
 	if !host.slots.TryAcquire(1) {
-		if c.Trace != nil {
-			c.Trace(Event{Mark: MarkNoted, Text: allInUse})
-		}
+		tell(c.traces(ctx), func(to *Trace) func(WaitInfo) { return to.Wait }, WaitInfo{u.Address()})
 		if host.slots.Acquire(ctx, 1) != nil {
 			return nil, newError(Command{Verb: "connect"}, u,
 				fmt.Errorf("waiting while all %d connections to the server are in use: %w",
 					c.MaxConns, guard.Stop(ctx)))
 		}
 	}
-	c.mu.Lock()
-	host.busy++
-	s := host.nearest(u)
+	s, tooMany := host.take(u, min(c.maxIdle(), c.maxConns()))
 	if s != nil {
-		host.remove(s)
-		c.mu.Unlock()
+		s.again(c.traces(ctx))
 		return s, nil
 	}
-	keep := min(c.maxIdle(), c.maxConns())
-	old := slices.Clone(host.idle[:min(len(host.idle), max(0, len(host.idle)+host.busy-keep))])
-	for _, s := range old {
-		host.remove(s)
-	}
-	c.mu.Unlock()
-	for _, s := range old {
+	for _, s := range tooMany {
 		s.drop()
 	}
 	s = &session{client: c, host: host, once: c.maxIdle() == 0, leave: func() {}}
@@ -362,76 +257,54 @@ func (c *Client) put(s *session) {
 	if c.Admit != nil {
 		keep = min(idleAdmitted, admittedTime-time.Since(s.since))
 	}
-	c.mu.Lock()
-	room := len(s.host.idle) < c.maxIdle() && s.host.overdue == 0
-	if s.usable() && (!s.lost || s.home != "") && room && keep > 0 {
-		if s.end == nil {
-			s.end = time.AfterFunc(keep, func() { c.expire(s) })
-		} else {
-			s.end.Reset(keep)
-		}
-		s.host.idle = append(s.host.idle, s)
-	} else {
-		c.mu.Unlock()
-		s.drop()
-		c.mu.Lock()
+	if !s.usable() || s.lost && s.home == "" {
+		keep = 0
 	}
-	s.host.busy--
-	c.mu.Unlock()
+	if s.traces != nil && keep > 0 { // what happens from now on belongs to no call
+		s.trace(c.traces(context.Background()))
+	}
+	if keep <= 0 || !s.host.keep(s, c.maxIdle(), keep) {
+		s.drop()
+		s.host.left()
+	}
 	s.host.slots.Release(1)
 }
 
 // CloseIdleConnections closes the connections that the Client keeps for further URLs (see MaxIdle). It does not touch
 // connections in use. The Client remains usable.
 func (c *Client) CloseIdleConnections() {
-	var all []*session
-	c.mu.Lock()
-	for _, host := range c.servers {
-		all = append(all, host.idle...)
-	}
-	c.mu.Unlock()
-	for _, s := range all {
-		c.expire(s)
+	for _, host := range c.pool.all() {
+		host.closeIdle()
 	}
 }
 
-// expire closes s, unless it is in use again. It holds a slot while it does so. If no slot is free, a call may be about
-// to use or close s, and expire looks again later.
-func (c *Client) expire(s *session) {
-	slot := s.host.slots.TryAcquire(1)
-	c.mu.Lock()
-	mine := slot && s.host.remove(s)
-	if !slot && slices.Contains(s.host.idle, s) {
-		s.end.Reset(time.Second)
+// abrupt returns the error for data that ended under TLS without close_notify, or nil if the server always ends data
+// like that. known means that the data is known to be whole, which shows that the server does.
+func (s *session) abrupt(known bool) error {
+	switch {
+	case s.known().abrupt:
+		return nil
+	case !known:
+		return errAbrupt
 	}
-	c.mu.Unlock()
-	if mine {
-		s.drop()
-	}
-	if slot {
-		s.host.slots.Release(1)
-	}
+	s.learn(func(h *habits) { h.abrupt = true })
+	s.conn.Note("the server ends data under TLS without close_notify: " +
+		"without a size only its reply shows whether a file is whole")
+	return nil
 }
 
-// nearest returns the idle session from which the fewest CWDs lead to u's directory, or nil if none can serve u.
-func (host *server) nearest(u *urlparse.URL) (best *session) {
-	for _, s := range host.idle {
-		if s.serves(u) && (best == nil || len(s.way(u.Dirs)) <= len(best.way(u.Dirs))) {
-			best = s
-		}
-	}
-	return best
+// loseOrder records that the server's replies have come in another order than the commands. next says what follows.
+func (s *session) loseOrder(next string) {
+	s.learn(isSequential)
+	s.conn.Note("a reply belongs to another command: " + next)
 }
 
-// remove removes s from the idle sessions. It returns false if s is not among them.
-func (host *server) remove(s *session) bool {
-	at := slices.Index(host.idle, s)
-	if at < 0 {
-		return false
+// toAsk returns what is left to do to get names in UTF-8.
+func (s *session) toAsk(fresh bool) offer {
+	if s.client.Octets || s.utf8 && !fresh {
+		return settled
 	}
-	s.end.Stop()
-	host.idle = slices.Delete(host.idle, at, at+1)
-	return true
+	return s.known().utf8
 }
 
 // settling is how long a server may still count a connection that has been closed.

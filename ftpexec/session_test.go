@@ -110,7 +110,7 @@ func TestVisits(t *testing.T) {
 	} {
 		var d diary
 		s := testserver.New(t, nil, append([]testserver.Step{testserver.Honest("contents")}, tt.steps...)...)
-		c := &ftpexec.Client{Trace: d.add}
+		c := &ftpexec.Client{Trace: d.trace()}
 		for _, v := range tt.visits {
 			err := v.pay(t, c, s)
 			if !errors.Is(err, v.err) || (err == nil) != (v.err == nil) {
@@ -243,7 +243,7 @@ func TestReuseNeedsTheSame(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+port)
 	}
 	clients := map[string]any{
-		"Credentials": fixed("other"), "Trace": func(ftpexec.Event) {}, "ConnectTimeout": time.Minute,
+		"Credentials": fixed("other"), "Trace": new(ftpexec.Trace), "ConnectTimeout": time.Minute,
 		"Timeout": time.Minute, "MinRate": int64(1), "MinRateTime": time.Minute,
 		"MaxIdle": 1, "MaxConns": 1, "AllowPort": true, "NoPipelining": true, "Octets": true, "NoEPSV": true, "PassiveHost": true, "Active": true, "TLSConfig": new(tls.Config), "TryTLS": true, "Pinned": []*x509.Certificate{new(x509.Certificate)}, "Dial": dial,
 		"Admit": func(context.Context, string) (func(), error) { return func() {}, nil },

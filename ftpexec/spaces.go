@@ -21,7 +21,7 @@ var errSpaces = errors.New("nothing shows where its name begins and ends")
 
 // certain returns l with all that decides how its lines are read. If a name of LIST seems to have spaces around it that
 // may belong to a column, certain asks for the names with NLST. A failure of NLST is not an error.
-func (r *run) certain(l listed) listed {
+func (r *lister) certain(l listed) listed {
 	if l.op.Verb != "LIST" || l.text.Len() == 0 {
 		return l
 	}

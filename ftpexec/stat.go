@@ -238,29 +238,6 @@ func (q *question) also(m *question) {
 	}
 }
 
-// tell records a reply about a file.
-func (r *run) tell(st step, reply wire.Reply) {
-	q := r.about(st)
-	q.told++
-	q.info.learn(st.Verb, reply)
-	if st.Verb == "SIZE" && reply.First() > 3 {
-		refusal := reply
-		q.noSize = &refusal
-	}
-	if st.Verb == "MLST" {
-		q.facts = reply
-	}
-	if reply.Code != 550 || st.about == nil {
-		return
-	}
-	q.absent++
-	if q.err == nil {
-		// as RETR would be
-		q.err = r.refused(step{Command: withArg("RETR", st.Arg), about: q}, reply)
-		q.err.Op = st.shown()
-	}
-}
-
 // enters reports whether CWD enters name in the directory of the file u.
 func (s *session) enters(ctx context.Context, u *urlparse.URL, name string) (bool, error) {
 	q := &question{url: u, asks: []Command{withArg("CWD", name)}}
@@ -278,12 +255,11 @@ func (s *session) find(ctx context.Context, u *urlparse.URL, e *Error) {
 // about returns the question that a step belongs to.
 func (r *run) about(st step) *question { return cmp.Or(st.about, &r.file) }
 
-// lose records that the CWD dir on the way to q's file was refused with e: for this file, and for those after it in the
-// same directory. Commands about these files that were sent already take effect in another directory, and their replies
-// do not count.
-func (r *run) lose(q *question, dir string, e *Error) {
-	gone := append(slices.Clone(r.dirs), dir)
-	for _, other := range r.goal.asks[slices.Index(r.goal.asks, q):] {
+// lose records that the CWD to the directory gone, on the way to q's file, was refused with e: for this file, and for
+// those after it in the same directory. Commands about these files that were sent already take effect in another
+// directory, and their replies do not count.
+func (g *goal) lose(q *question, gone []string, e *Error) {
+	for _, other := range g.asks[slices.Index(g.asks, q):] {
 		if !within(other.url.Dirs, gone) {
 			return
 		}

@@ -100,8 +100,8 @@ func lowWater(t *testing.T, c *net.TCPConn) (n int) {
 func TestStrangerInActiveMode(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	strangers := 0
-	c := &ftpexec.Client{MaxIdle: -1, Active: true, Trace: func(e ftpexec.Event) {
-		if e.Mark != ">" || !strings.HasPrefix(e.Text, "EPRT ") {
+	c := &ftpexec.Client{MaxIdle: -1, Active: true, Trace: &ftpexec.Trace{Command: func(e ftpexec.CommandInfo) {
+		if e.Joined || e.Verb != "EPRT" {
 			return
 		}
 		fields := strings.Split(e.Text, "|") // EPRT |1|127.0.0.1|port|
@@ -114,7 +114,7 @@ func TestStrangerInActiveMode(t *testing.T) {
 		strangers++
 		_, _ = io.WriteString(conn, "forged contents")
 		t.Cleanup(func() { conn.Close() })
-	}}
+	}}}
 	if got, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); err != nil || got != "contents" || strangers != 1 {
 		t.Errorf("got %q, %v, with %d strangers", got, err, strangers)
 	}

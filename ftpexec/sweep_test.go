@@ -27,6 +27,7 @@ import (
 var functions = map[string]any{
 	"ftpexec.Plan":       ftpexec.Plan,
 	"ftpexec.Retryable":  ftpexec.Retryable,
+	"ftpexec.WithTrace":  ftpexec.WithTrace,
 	"urlparse.GuessType": urlparse.GuessType,
 	"urlparse.KeyOf":     urlparse.KeyOf,
 	"urlparse.Parse":     urlparse.Parse,
@@ -135,6 +136,8 @@ func values(t *testing.T, name string, kind reflect.Type) []reflect.Value {
 	case string:
 		add("\x00")
 		add("ftp://127.0.0.1:4/f")
+	case *ftpexec.Trace:
+		add(new(ftpexec.Trace))
 	case []byte: // texts that are not URLs, which leave the receiver unchanged
 		add([]byte{})
 		add([]byte("\x00"))
@@ -176,7 +179,7 @@ func clients() []*ftpexec.Client {
 	nothing := func(context.Context, string, string) (net.Conn, error) { return nil, nil }
 	return []*ftpexec.Client{
 		{},
-		{Dial: nothing},
+		{Dial: nothing, Trace: new(ftpexec.Trace)},
 		{Proxy: func(string) func(context.Context, string, string) (net.Conn, error) { return nothing }},
 		{MaxConns: -1, MaxIdle: -1},
 		{MaxConns: 1, MaxIdle: 5, Active: true, Dial: nothing, TryTLS: true, TLSConfig: new(tls.Config)},

@@ -16,6 +16,6 @@ const sessionOptions = "The server needs TLS 1.3 or session tickets, or must not
 // lacksTicket reports whether reply, to a transfer of which no byte has come, refuses a data connection because it did
 // not resume the TLS session of the control connection, which this client could not do. vsftpd says so with 522,
 // and proftpd with 425, as of any data connection that fails.
-func (r *run) lacksTicket(reply wire.Reply) bool {
-	return (reply.Code == 425 || reply.Code == 522) && r.conn.Secure() && !r.conn.Resumes()
+func (s *state) lacksTicket(reply wire.Reply) bool {
+	return (reply.Code == 425 || reply.Code == 522) && s.noTicket
 }

@@ -60,11 +60,9 @@ func TestTryTLSAnswers(t *testing.T) {
 	} {
 		s := testserver.New(t, nil, testserver.Honest("contents").With("AUTH", testserver.Reply(refusal)))
 		var notes []string
-		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, Trace: func(e ftpexec.Event) {
-			if e.Mark == "*" {
-				notes = append(notes, e.Text)
-			}
-		}}
+		c := &ftpexec.Client{MaxIdle: -1, TryTLS: true, Trace: &ftpexec.Trace{Note: func(n ftpexec.NoteInfo) {
+			notes = append(notes, n.Text)
+		}}}
 		if got, err := read(t.Context(), c, parse(t, s.URL("/f"))); err != nil || got != "contents" {
 			t.Errorf("%s: got %q, %v", refusal, got, err)
 		}
@@ -125,7 +123,7 @@ func TestTLSWithoutData(t *testing.T) {
 			return nil
 		}})
 		var d diary
-		c := &ftpexec.Client{MaxIdle: -1, Timeout: ample, TryTLS: true, Trace: d.add, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
+		c := &ftpexec.Client{MaxIdle: -1, Timeout: ample, TryTLS: true, Trace: d.trace(), TLSConfig: &tls.Config{RootCAs: s.RootCAs()}}
 		u := parse(t, s.URL("/a/f"))
 		wantContents(t, c, u)
 		if !strings.Contains(d.text(), "TLS is not available for data ("+refusal+")") {

@@ -126,7 +126,7 @@ func TestMaxConnsServerIsSlowToForget(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		c, s := forgetful(t, network, 1, tooMany, slow)
 		var d diary
-		c.Trace = d.add
+		c.Trace = d.trace()
 		c.MaxConns = 1
 		file := parse(t, s.URL("/a/f"))
 		full, other := forgetful(t, network, 0, tooMany, 0)
@@ -388,7 +388,7 @@ func TestAbruptEnd(t *testing.T) {
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("^(SIZE|MLST) (first|third)", testserver.Reply("502 No.")),
 			testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents"), ftptest.CutData(), testserver.Reply("226 x")))
 		notes := 0
-		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Trace: func(e ftpexec.Event) { notes += strings.Count(e.Text, "close_notify") }}
+		c := &ftpexec.Client{MaxIdle: -1, Dial: network.Dial, TLSConfig: &tls.Config{RootCAs: s.RootCAs()}, Trace: &ftpexec.Trace{Note: func(n ftpexec.NoteInfo) { notes += strings.Count(n.Text, "close_notify") }}}
 		for _, name := range []string{"first", "second", "third", "second"} {
 			_, err := read(t.Context(), c, parse(t, strings.Replace(s.URL("/"+name), "ftp:", "ftpes:", 1)))
 			if (err != nil) != (name == "first") {

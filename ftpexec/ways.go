@@ -13,9 +13,9 @@ import (
 var errNextWay = errors.New("listing refused")
 
 // listBy makes ways[way] the last command of the plan.
-func (r *run) listBy(way int) {
-	r.goal.how = way
-	r.goal.op = ways[way]
+func (g *goal) listBy(way int) {
+	g.how = way
+	g.op = ways[way]
 }
 
 // search records the results of the ways that did not list a directory.
@@ -28,9 +28,15 @@ type search struct {
 // clear reports whether the ways so far were unknown to the server or empty.
 func (s *search) clear() bool { return s.denied == nil && s.odd.text.Len() == 0 }
 
-// goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory. so has
-// the results of earlier connections, if the ways need several.
-func (r *run) goThroughWays(so *search) (listed, error) {
+// lister is a run whose plan ends in a listing.
+type lister struct {
+	*run
+	so *search // the results of earlier connections too, if the ways need several
+}
+
+// goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory.
+func (r *lister) goThroughWays() (listed, error) {
+	so := r.so
 	for {
 		l, err := r.lines()
 		if err == nil && r.settles(l, so.clear()) {
@@ -79,7 +85,7 @@ func (s *search) end(l listed, err error) (listed, error) {
 // an ls that does not exist. clear means that the server did not know the ways before, or that they were empty.
 // Otherwise an empty listing is wrong, even with a line such as "total 0", and the Client does not remember NLST for
 // other directories.
-func (r *run) settles(l listed, clear bool) bool {
+func (r *lister) settles(l listed, clear bool) bool {
 	switch {
 	case l.text.Len() > 0:
 		if !l.readable() || !clear && !l.shows() {
@@ -97,8 +103,8 @@ func (r *run) settles(l listed, clear bool) bool {
 }
 
 // nextWay replaces the rest of the run by the next way to list. err is why the current way failed.
-func (r *run) nextWay(err error) {
-	r.listBy(r.goal.how + 1)
+func (r *lister) nextWay(err error) {
+	r.goal.listBy(r.goal.how + 1)
 	if r.goal.how == 1 && unknownCommand(err) {
 		r.prefer(false)
 	}
@@ -107,7 +113,7 @@ func (r *run) nextWay(err error) {
 }
 
 // prefer remembers the way for the next listing. listed says whether it has listed something.
-func (r *run) prefer(listed bool) {
+func (r *lister) prefer(listed bool) {
 	r.learn(func(h *habits) {
 		h.how = r.goal.how
 		h.listed = listed

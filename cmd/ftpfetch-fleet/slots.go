@@ -301,11 +301,11 @@ func (w *worker) take(q queue, from jetstream.Consumer) *hand {
 	}
 	h := &hand{slot: s, client: w.client(), queue: q, from: from}
 	h.client.Admit = h.admit
-	h.client.Trace = func(e ftpexec.Event) {
-		if e.Mark == ftpexec.MarkReceived && strings.HasPrefix(e.Text, "230") { // the login is complete (RFC 959 section 5.4)
+	h.client.Trace = &ftpexec.Trace{Reply: func(e ftpexec.ReplyInfo) {
+		if e.Code == 230 { // the login is complete (RFC 959 section 5.4)
 			h.visit.Load().in()
 		}
-	}
+	}}
 	return h
 }
 

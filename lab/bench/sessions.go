@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,11 +133,11 @@ func writeArchive(path string) error {
 // counting returns the zero Client, but for a Trace that counts its logins.
 func counting() (*ftpexec.Client, func() int) {
 	var n atomic.Int64
-	c := &ftpexec.Client{Trace: func(e ftpexec.Event) {
-		if e.Mark != ftpexec.MarkReceived && strings.HasPrefix(e.Text, "USER ") {
+	c := &ftpexec.Client{Trace: &ftpexec.Trace{Command: func(e ftpexec.CommandInfo) {
+		if e.Verb == "USER" {
 			n.Add(1)
 		}
-	}}
+	}}}
 	return c, func() int { return int(n.Load()) }
 }
 

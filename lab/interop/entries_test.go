@@ -258,12 +258,14 @@ func TestStatAll(t *testing.T) {
 }
 
 func testStatAll(t *testing.T, s *Server, c *ftpexec.Client) {
-	flights, trace := 0, c.Trace
-	c.Trace = func(e ftpexec.Event) {
-		if e.Mark == ">" {
+	flights, trace := 0, *c.Trace
+	c.Trace = &trace
+	shown := trace.Command
+	trace.Command = func(e ftpexec.CommandInfo) {
+		if !e.Joined {
 			flights++
 		}
-		trace(e)
+		shown(e)
 	}
 	var urls []*urlparse.URL
 	var want []string // a path, "" for a missing file or directory

@@ -196,10 +196,15 @@ func newClient(t *testing.T) *ftpexec.Client {
 	c := &ftpexec.Client{}
 	var mu sync.Mutex
 	var dialogue strings.Builder
-	c.Trace = func(e ftpexec.Event) {
+	add := func(format string, what ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(&dialogue, "%s %q\n", e.Mark, e.Text)
+		fmt.Fprintf(&dialogue, format+"\n", what...)
+	}
+	c.Trace = &ftpexec.Trace{
+		Command: func(e ftpexec.CommandInfo) { add("%s %q", map[bool]string{false: ">", true: ">>"}[e.Joined], e.Text) },
+		Reply:   func(e ftpexec.ReplyInfo) { add("< %q", e.Lines) },
+		Note:    func(e ftpexec.NoteInfo) { add("* %q", e.Text) },
 	}
 	t.Cleanup(func() {
 		mu.Lock()

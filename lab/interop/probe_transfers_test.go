@@ -128,19 +128,18 @@ type sent struct {
 func (p *probe) retrieves(path string, files int, more bool) (counts []sent, err error) {
 	var mu sync.Mutex
 	now := sent{verbs: map[string]int{}}
-	c := &ftpexec.Client{MaxIdle: 1, Trace: func(e ftpexec.Event) {
+	c := &ftpexec.Client{MaxIdle: 1, Trace: &ftpexec.Trace{Command: func(e ftpexec.CommandInfo) {
 		mu.Lock()
 		defer mu.Unlock()
-		if verb, _, _ := strings.Cut(e.Text, " "); strings.HasPrefix(string(e.Mark), ">") {
-			now.verbs[verb]++
-		}
-		if e.Mark == ">" {
+		now.verbs[e.Verb]++
+		switch {
+		case e.Joined:
+		case e.Verb == "USER": // on another connection
+			now.flights = 1
+		default:
 			now.flights++
 		}
-		if e.Mark == ">" && strings.HasPrefix(e.Text, "USER ") { // on another connection
-			now.flights = 1
-		}
-	}}
+	}}}
 	defer c.CloseIdleConnections()
 	for i := range files {
 		r, err := c.Do(p.context(), &ftpexec.Request{URL: parse(p, p.plain.URL(path)), More: func() bool { return more && i < files-1 }})

@@ -75,12 +75,14 @@ func (s *Server) logins(c *ftpexec.Client) int {
 
 // countConnections counts the USER commands that c sends. One goroutine must use both the session and the count.
 func countConnections(c *ftpexec.Client) *int {
-	n, trace := new(int), c.Trace
-	c.Trace = func(e ftpexec.Event) {
-		if strings.HasPrefix(string(e.Mark), ">") && strings.HasPrefix(e.Text, "USER ") {
+	n, trace := new(int), *c.Trace
+	c.Trace = &trace
+	shown := trace.Command
+	trace.Command = func(e ftpexec.CommandInfo) {
+		if e.Verb == "USER" {
 			*n++
 		}
-		trace(e)
+		shown(e)
 	}
 	return n
 }
@@ -178,10 +180,10 @@ func TestTryTLSUnencrypted(t *testing.T) {
 			return
 		}
 		connections, unencrypted := countConnections(c), false
-		trace := c.Trace
-		c.Trace = func(e ftpexec.Event) {
-			unencrypted = unencrypted || e.Mark == "*" && strings.Contains(e.Text, "unencrypted")
-			trace(e)
+		shown := c.Trace.Note
+		c.Trace.Note = func(e ftpexec.NoteInfo) {
+			unencrypted = unencrypted || strings.Contains(e.Text, "unencrypted")
+			shown(e)
 		}
 		inSession(testContext(t), t, c, s.URL(""), sessionPaths())
 		if want := s.logins(c); *connections != want || !unencrypted {

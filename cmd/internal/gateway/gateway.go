@@ -205,8 +205,8 @@ func (s *Source) learn(u *urlparse.URL, err error) bool {
 	if !s.mayGet(u) {
 		return false
 	}
-	if s.refusal.Swap(e) == nil {
-		s.trace(ftpexec.MarkNoted, e.Error()+": asking it to fetch files itself")
+	if s.refusal.Swap(e) == nil && s.Trace != nil && s.Trace.Note != nil {
+		s.Trace.Note(ftpexec.NoteInfo{Text: e.Error() + ": asking it to fetch files itself"})
 	}
 	return true
 }
@@ -270,9 +270,9 @@ func (s *Source) send(
 	if err := s.authorize(ctx, r, u); err != nil {
 		return nil, s.fail(ctx, u, ftpexec.StageLogin, err)
 	}
-	s.trace(ftpexec.MarkSent, method+" "+r.URL.Opaque)
+	s.sent(ftpexec.CommandInfo{Verb: method, Text: method + " " + r.URL.Opaque})
 	if r.Header.Get("Authorization") != "" {
-		s.trace(">>", "Authorization: ********")
+		s.sent(ftpexec.CommandInfo{Verb: "Authorization:", Text: "Authorization: ********", Joined: true})
 	}
 	var conn *watched
 	var seen *answer
@@ -284,8 +284,7 @@ func (s *Source) send(
 	if err != nil {
 		return nil, s.unanswered(ctx, u, err)
 	}
-	status := fmt.Sprintf("HTTP %d %s", a.StatusCode, http.StatusText(a.StatusCode))
-	s.trace(ftpexec.MarkReceived, strings.TrimSpace(status))
+	s.received(a.StatusCode)
 	if v := judge(a); v.meaning != nil {
 		a.Body.Close()
 		return nil, s.fail(ctx, u, v.stage, s.via.Refusal(a.StatusCode, v.reason, v.meaning))
@@ -323,10 +322,18 @@ func (s *Source) authorize(ctx context.Context, r *http.Request, u *urlparse.URL
 	return err
 }
 
-// trace reports an event. text must not contain text from the proxy.
-func (s *Source) trace(mark ftpexec.Mark, text string) {
-	if s.Trace != nil {
-		s.Trace(ftpexec.Event{Mark: mark, Text: text})
+// sent traces a line of a request.
+func (s *Source) sent(line ftpexec.CommandInfo) {
+	if s.Trace != nil && s.Trace.Command != nil {
+		s.Trace.Command(line)
+	}
+}
+
+// received traces an answer, without text from the proxy.
+func (s *Source) received(status int) {
+	if s.Trace != nil && s.Trace.Reply != nil {
+		line := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)))
+		s.Trace.Reply(ftpexec.ReplyInfo{Code: status, Lines: []string{line}})
 	}
 }
 

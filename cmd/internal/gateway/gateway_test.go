@@ -57,10 +57,19 @@ func (k *kit) through(t *testing.T, via string) {
 	t.Helper()
 	p := must.Get(proxy.Parse(via))(t)
 	c := &ftpexec.Client{Proxy: func(string) proxy.DialFunc { return p.Dialer(nil) }}
-	c.Trace = func(e ftpexec.Event) {
+	traced := func(line string) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.trace = append(k.trace, string(e.Mark)+" "+e.Text)
+		k.trace = append(k.trace, line)
+	}
+	c.Trace = &ftpexec.Trace{
+		Command: func(e ftpexec.CommandInfo) { traced(map[bool]string{false: "> ", true: ">> "}[e.Joined] + e.Text) },
+		Reply: func(e ftpexec.ReplyInfo) {
+			for _, line := range e.Lines {
+				traced("< " + line)
+			}
+		},
+		Note: func(e ftpexec.NoteInfo) { traced("* " + e.Text) },
 	}
 	k.Source = gateway.New(c, p, nil)
 	t.Cleanup(k.CloseIdleConnections)

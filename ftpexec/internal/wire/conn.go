@@ -45,19 +45,17 @@ type Config struct {
 	MaxListing int64 // the most bytes of a listing; each line counts lineCost more
 
 	Secrets *Secrets // to be masked in every text
-	// Trace, if not nil, gets the dialogue: texts without CR LF.
-	Trace func(mark Mark, text string)
 }
 
-// Mark says what a text of the dialogue is.
-type Mark string
-
-const (
-	Sent     Mark = ">"  // a command
-	Joined   Mark = ">>" // a command in the same flight as the one before it
-	Received Mark = "<"  // a line of a reply
-	Noted    Mark = "*"  // what the client did or decided
-)
+// Tracer gets the events of a control connection. Texts have no CR LF, and no secrets.
+type Tracer interface {
+	Connected(remote string, proxied bool) // remote is the address of the server, or of a proxy
+	Secured(tls.ConnectionState)
+	Command(text string, joined bool) // joined: in the same flight as the command before it
+	Reply(Reply)
+	Note(text string) // what the client does or decides
+	Closed(err error) // why the connection cannot be used; nil if it can
+}
 
 // Conn is the control connection of a session and its current data connection. One goroutine at a time may use it, but
 // any goroutine may call Close, Abandon, Err and Ended.
@@ -87,6 +85,7 @@ type Conn struct {
 	left         leaving
 
 	mu      sync.Mutex // guards the following against Close and the goroutine that opens the data connection
+	tracer  Tracer     // may be nil
 	conn    net.Conn
 	data    *Data
 	dataErr error // why data could not be opened
@@ -125,11 +124,9 @@ func (c *Conn) Connect() (r Reply, err error) {
 	if err == nil {
 		c.timers = conn.SetReadDeadline(time.Time{}) != nil
 		conn = c.bounded(conn)
-		through := ""
-		if c.cfg.Proxied {
-			through = c.cfg.Address + " through the proxy at "
+		if c.tracer != nil {
+			c.tracer.Connected(conn.RemoteAddr().String(), c.cfg.Proxied)
 		}
-		c.Note("connected to " + through + conn.RemoteAddr().String())
 		if c.cfg.ImplicitTLS {
 			conn, err = c.handshake(conn)
 			if IsOneOf(err, io.EOF, syscall.ECONNRESET) {
@@ -196,28 +193,17 @@ func (c *Conn) greeting() (Reply, error) {
 	return Reply{}, senseless("no greeting but delays", "")
 }
 
-// Note traces what the client does.
-func (c *Conn) Note(text string) { c.trace(Noted, text) }
-
-func (c *Conn) trace(mark Mark, text string) {
-	if c.cfg.Trace != nil {
-		c.cfg.Trace(mark, text)
-	}
+// Trace passes the further events to a Tracer, or to none if it is nil.
+func (c *Conn) Trace(t Tracer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tracer = t
 }
 
-// traceReply traces a reply line by line, with the codes that readReply cut off.
-func (c *Conn) traceReply(r Reply) {
-	if c.cfg.Trace == nil {
-		return
-	}
-	lines := strings.Split(r.Text, "\n")
-	last := len(lines) - 1
-	if last > 0 {
-		lines[0] = fmt.Sprintf("%03d-%s", r.Code, lines[0])
-	}
-	lines[last] = fmt.Sprintf("%03d %s", r.Code, lines[last])
-	for _, line := range lines {
-		c.trace(Received, line)
+// Note traces what the client does.
+func (c *Conn) Note(text string) {
+	if c.tracer != nil {
+		c.tracer.Note(text)
 	}
 }
 
@@ -273,10 +259,16 @@ func (c *Conn) Quit() {
 // Close closes both connections. Calls that are waiting on them return.
 func (c *Conn) Close() {
 	c.mu.Lock()
+	first := !c.closed
 	c.closed = true
 	conn := c.conn
 	data := c.data
+	tracer := c.tracer
+	broken := c.broken
 	c.mu.Unlock()
+	if first && conn != nil && tracer != nil {
+		tracer.Closed(broken)
+	}
 	if conn != nil {
 		conn.Close()
 	}
@@ -319,6 +311,10 @@ func (c *Conn) remote() bool {
 	ip := c.RemoteAddr().IP
 	return c.cfg.Proxied || ip == nil || ip.IsUnspecified()
 }
+
+// Remote returns the address of the other end, and Proxied reports whether it is a proxy.
+func (c *Conn) Remote() string { return c.conn.RemoteAddr().String() }
+func (c *Conn) Proxied() bool  { return c.cfg.Proxied }
 
 // RemoteAddr returns the server's address, or the proxy's.
 func (c *Conn) RemoteAddr() *net.TCPAddr { return tcpAddr(c.conn.RemoteAddr()) }

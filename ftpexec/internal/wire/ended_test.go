@@ -218,23 +218,16 @@ func TestCommandNotAccepted(t *testing.T) {
 	})
 }
 
-// TestTracedReplies traces replies line by line, as they came.
-func TestTracedReplies(t *testing.T) {
+// TestLines compares the lines of replies with those that came.
+func TestLines(t *testing.T) {
 	for in, want := range map[string][]string{
 		"200 ok\r\n":                            {"200 ok"},
 		"211-Features:\r\n MDTM\r\n211 End\r\n": {"211-Features:", " MDTM", "211 End"},
 		"230-a\r\n230-b\r\n230 c\r\n":           {"230-a", "230-b", "230 c"},
 	} {
-		var got []string
-		c := New(Config{Trace: func(mark Mark, text string) {
-			if mark != "<" {
-				t.Errorf("%q: the mark %q", text, mark)
-			}
-			got = append(got, text)
-		}})
-		c.traceReply(must.Get(readReply(reader(in), unmasked))(t))
+		got := must.Get(readReply(reader(in), unmasked))(t).Lines()
 		if !slices.Equal(got, want) {
-			t.Errorf("%q: traced %q, want %q", in, got, want)
+			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }

@@ -86,11 +86,9 @@ func (c *Conn) write(flight []Line) error {
 		text = append(text, "\r\n"...)
 	}
 	c.text = text
-	if c.cfg.Trace != nil {
-		mark := Sent
-		for _, line := range flight {
-			c.trace(mark, line.shown())
-			mark = Joined
+	if c.tracer != nil {
+		for i, line := range flight {
+			c.tracer.Command(line.shown(), i > 0)
 		}
 	}
 	_ = c.conn.SetWriteDeadline(time.Now().Add(c.cfg.Timeout))
@@ -207,23 +205,28 @@ func (c *Conn) lost(err error) error {
 	return err
 }
 
+// Transfer is what a data connection is opened for.
+type Transfer interface {
+	Send() error    // sends the command of the transfer
+	Receive() error // receives the reply to it
+}
+
 // OpenData opens the data connection of a transfer. It dials port on host, or on the host of the
 // control connection if host is "". After Listen it waits for the server to connect instead.
 //
-// It may return before the connection is open. Or it calls send, which sends the command of the transfer, and returns
-// when the connection is open or has failed. If that takes long, another goroutine calls receive meanwhile, which
-// receives the reply to that command: a server that refuses a transfer need not accept the connection. OpenData then
-// returns after receive.
-func (c *Conn) OpenData(host string, port int, send, receive func() error) (*Data, error) {
+// It may return before the connection is open. Or it calls Send of transfer, and returns when the connection is open or
+// has failed. If that takes long, another goroutine calls Receive meanwhile: a server that refuses a transfer need not
+// accept the connection. OpenData then returns after Receive.
+func (c *Conn) OpenData(host string, port int, transfer Transfer) (*Data, error) {
 	d, address, err := c.startData(host, port)
 	switch {
 	case err != nil:
 		return nil, err
 	case address != "":
-		if err := c.openHere(d, address, send, receive); err != nil {
+		if err := c.openHere(d, address, transfer); err != nil {
 			return nil, err
 		}
-		if c.here.send == nil {
+		if !c.here.unsent {
 			return d, nil
 		}
 		err = d.err

@@ -23,9 +23,9 @@ type here struct {
 	late   *time.Timer // ends the dialling; set by overhear
 
 	// Of the data connection that is being opened.
-	send    func() error // nil if it was called
-	sent    error        // what it returned
-	receive func() error
+	transfer Transfer
+	unsent   bool  // transfer.Send was not called
+	sent     error // what it returned
 }
 
 // patience is how long here waits for the server to accept the connection before it also waits for replies.
@@ -49,16 +49,16 @@ func (h *here) ready(c *Conn) context.CancelFunc {
 	return h.stop
 }
 
-// openHere opens d; see [Conn.OpenData]. It returns the error of send. It does not call send if there is no socket.
-func (c *Conn) openHere(d *Data, address string, send, receive func() error) error {
+// openHere opens d; see [Conn.OpenData]. It returns the error of Send. It does not call Send if there is no socket.
+func (c *Conn) openHere(d *Data, address string, transfer Transfer) error {
 	h := &c.here
-	h.send = send
+	h.transfer = transfer
+	h.unsent = true
 	h.sent = nil
-	h.receive = receive
 	ctx := h.ctx
 	// Not DialTCP, which binds the socket first: that takes a local port that no other socket may have.
 	conn, err := h.dialer.DialContext(ctx, "tcp", address)
-	heard := h.send == nil && h.sent == nil && !h.timer.Stop()
+	heard := !h.unsent && h.sent == nil && !h.timer.Stop()
 	ended := err != nil && ctx.Err() != nil
 	switch {
 	case err == nil:
@@ -82,9 +82,9 @@ func (c *Conn) openHere(d *Data, address string, send, receive func() error) err
 
 // made is called when there is a socket, before it connects.
 func (h *here) made(string, string, syscall.RawConn) error {
-	if send := h.send; send != nil {
-		h.send = nil
-		if h.sent = send(); h.sent == nil {
+	if h.unsent {
+		h.unsent = false
+		if h.sent = h.transfer.Send(); h.sent == nil {
 			h.timer.Reset(patience)
 		}
 	}
@@ -96,7 +96,7 @@ func (h *here) made(string, string, syscall.RawConn) error {
 func (h *here) overhear(c *Conn) {
 	cancel := h.cancel
 	h.late = time.AfterFunc(c.connectTimeout()-patience, func() { cancel(os.ErrDeadlineExceeded) })
-	if err := guard.Do(h.receive); err != nil {
+	if err := guard.Do(h.transfer.Receive); err != nil {
 		cancel(err)
 	}
 	h.heard <- struct{}{}

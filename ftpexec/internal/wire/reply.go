@@ -29,6 +29,17 @@ type Reply struct {
 	Raw  string // Text as sent, before masking, because no decision may depend on a secret
 }
 
+// Lines returns the lines of r with their codes; secrets masked.
+func (r Reply) Lines() []string {
+	lines := strings.Split(r.Text, "\n")
+	last := len(lines) - 1
+	if last > 0 {
+		lines[0] = fmt.Sprintf("%03d-%s", r.Code, lines[0])
+	}
+	lines[last] = fmt.Sprintf("%03d %s", r.Code, lines[last])
+	return lines
+}
+
 // LastLine returns the last line of Raw.
 func (r Reply) LastLine() string { return r.Raw[strings.LastIndexByte(r.Raw, '\n')+1:] }
 
@@ -82,7 +93,9 @@ func (c *Conn) read(limit time.Duration) (Reply, error) {
 	case err != nil:
 		return r, err
 	}
-	c.traceReply(r)
+	if c.tracer != nil {
+		c.tracer.Reply(r)
+	}
 	if r.Code == 421 {
 		return r, &ReplyError{r, ErrLost}
 	}

@@ -45,7 +45,9 @@ func (c *Conn) handshake(conn net.Conn) (net.Conn, error) {
 		conn.Close()
 		return nil, err
 	}
-	c.Note(tls.VersionName(secure.ConnectionState().Version) + " established")
+	if c.tracer != nil {
+		c.tracer.Secured(secure.ConnectionState())
+	}
 	c.dataTLS = dataTLS(c.cfg.TLSConfig, secure.ConnectionState())
 	return secure, nil
 }

@@ -54,37 +54,43 @@ func TestTyping(t *testing.T) {
 
 // TestWaits checks that before data flows, the last line says what the run waits for, and not what was sent last.
 func TestWaits(t *testing.T) {
-	d := new(dialogue)
+	s := newStand(Plain)
+	s.Verbose = true
+	trace := s.Trace()
+	sent := func(conn int, text string) func() {
+		return func() { trace.Command(ftpexec.CommandInfo{Conn: conn, Text: text}) }
+	}
+	got := func(conn, code int) func() {
+		return func() { trace.Reply(ftpexec.ReplyInfo{Conn: conn, Code: code}) }
+	}
 	for _, tt := range []struct {
-		mark, text string
-		conn       int
-		want       string
+		event func()
+		want  string
 	}{
-		{"", "", 0, "connecting"},
-		{"*", "connected to 127.0.0.1:21", 1, "connected, waiting for the server's greeting"},
-		{"<", "220-Welcome", 1, "waiting for the server"},
-		{"<", "220 ready", 1, "waiting for the server"},
-		{">", "USER me", 1, "waiting for the reply to USER me"},
-		{">>", "CWD pub", 1, "waiting for the reply to USER me"},
-		{">>", "MDTM f", 1, "waiting for the reply to USER me"},
-		{"<", "230 logged in", 1, "waiting for the reply to CWD pub"},
-		{"<", "250-a", 1, "waiting for the reply to CWD pub"},
-		{">", "USER me", 2, "waiting for the reply to USER me"},
-		{"<", "250 b", 1, "waiting for the reply to MDTM f"},
-		{"<", "213 2026", 1, "waiting for the server"},
-		{">", "RETR f", 1, "waiting for the reply to RETR f"},
-		{"<", "150 opening", 1, "waiting for the first data"},
-		{"<", "226 done", 1, "waiting for the server"},
-		{"*", "all connections that the server may have are in use: waiting for one", 0, "all connections that the server may have are in use: waiting for one"},
-		{">", "GET ftp://h/f", 0, "waiting for the reply to GET ftp://h/f"},
-		{">>", "Authorization: ********", 0, "waiting for the reply to GET ftp://h/f"},
-		{"<", "HTTP 200 OK", 0, "waiting for the server"},
+		{func() {}, "connecting"},
+		{func() { trace.GotConn(ftpexec.ConnInfo{Conn: 1}) }, "connected, waiting for the server's greeting"},
+		{got(1, 220), "waiting for the server"},
+		{sent(1, "USER me"), "waiting for the reply to USER me"},
+		{sent(1, "CWD pub"), "waiting for the reply to USER me"},
+		{sent(1, "MDTM f"), "waiting for the reply to USER me"},
+		{got(1, 230), "waiting for the reply to CWD pub"},
+		{sent(2, "USER me"), "waiting for the reply to USER me"},
+		{got(1, 250), "waiting for the reply to MDTM f"},
+		{func() { trace.GotConn(ftpexec.ConnInfo{Conn: 3, Reused: true}) }, "waiting for the reply to MDTM f"},
+		{got(1, 213), "waiting for the server"},
+		{sent(1, "RETR f"), "waiting for the reply to RETR f"},
+		{got(1, 150), "waiting for the first data"},
+		{got(1, 226), "waiting for the server"},
+		{func() { trace.Note(ftpexec.NoteInfo{Text: "connected to\nnothing"}) }, "connected to / nothing"},
+		{func() { trace.Wait(ftpexec.WaitInfo{}) },
+			"all connections that the server may have are in use: waiting for one"},
+		{sent(0, "GET ftp://h/f"), "waiting for the reply to GET ftp://h/f"},
+		{sent(0, "Authorization: ********"), "waiting for the reply to GET ftp://h/f"},
+		{got(0, 200), "waiting for the server"},
 	} {
-		if tt.mark != "" {
-			d.add(ftpexec.Event{Mark: ftpexec.Mark(tt.mark), Text: tt.text, Conn: tt.conn})
-		}
-		if got := d.String(); got != tt.want {
-			t.Errorf("after %s %s: %q, want %q", tt.mark, tt.text, got, tt.want)
+		tt.event()
+		if got := s.waits.String(); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
 }

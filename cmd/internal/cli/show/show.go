@@ -27,7 +27,6 @@ import (
 
 	"golang.org/x/term"
 
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -329,25 +328,6 @@ func (p *Printer) Rest(where string) {
 		p.line("%s... and %d more%s", k.mark, k.n-mostAlike, like)
 	}
 	p.kinds = nil
-}
-
-// Trace returns a function that shows the dialogue: to the user, as curl -v does, or only in the rows at the bottom of
-// the terminal. It returns nil if neither is needed. Lines of all connections but the first are marked "[2]" and so on.
-func (p *Printer) Trace() func(ftpexec.Event) {
-	if p.mode(false) != Bar && !p.Verbose {
-		return nil
-	}
-	return func(e ftpexec.Event) {
-		defer p.lock()()
-		p.waits.add(e)
-		conn := ""
-		if e.Conn > 1 {
-			conn = fmt.Sprintf("[%d] ", e.Conn)
-		}
-		if p.Verbose {
-			p.line("%s %s%s", e.Mark, conn, OneLine(e.Text))
-		}
-	}
 }
 
 // words replaces line ends, and replaces names of package download's options by the flags that users know.

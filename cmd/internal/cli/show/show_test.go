@@ -2,6 +2,7 @@ package show
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -293,17 +294,28 @@ func TestRunJSON(t *testing.T) {
 func TestDialogue(t *testing.T) {
 	s := newStand(Plain)
 	s.Verbose = true
-	for _, e := range []ftpexec.Event{
-		{Mark: ">", Text: "USER u", Conn: 1}, {Mark: ">>", Text: "CWD d", Conn: 1}, {Mark: ">", Text: "RETR g", Conn: 2},
-		{Mark: "<", Text: "150 yes\nno", Conn: 2}, {Mark: "*", Text: "note", Conn: 2}, {Mark: ">", Text: strings.Repeat("x", 5000), Conn: 1},
-		{Mark: ">", Text: "GET a"},
-	} {
-		s.Trace()(e)
-	}
-	s.compare(t, `> USER u
+	trace := s.Trace()
+	trace.Wait(ftpexec.WaitInfo{Address: "h:21"})
+	trace.GotConn(ftpexec.ConnInfo{Conn: 1, Address: "h:21", Remote: "127.0.0.1:21"})
+	trace.GotConn(ftpexec.ConnInfo{Conn: 1, Reused: true})
+	trace.Command(ftpexec.CommandInfo{Conn: 1, Text: "USER u"})
+	trace.Command(ftpexec.CommandInfo{Conn: 1, Text: "CWD d", Joined: true})
+	trace.GotConn(ftpexec.ConnInfo{Conn: 2, Address: "h:21", Remote: "127.0.0.1:8080", Proxied: true})
+	trace.Secured(ftpexec.SecuredInfo{Conn: 2, TLS: tls.ConnectionState{Version: tls.VersionTLS13}})
+	trace.Command(ftpexec.CommandInfo{Conn: 2, Text: "RETR g"})
+	trace.Reply(ftpexec.ReplyInfo{Conn: 2, Code: 150, Lines: []string{"150-yes", "150 no"}})
+	trace.Note(ftpexec.NoteInfo{Conn: 2, Text: "note"})
+	trace.Command(ftpexec.CommandInfo{Conn: 1, Text: strings.Repeat("x", 5000)})
+	trace.Command(ftpexec.CommandInfo{Text: "GET a"})
+	s.compare(t, `* all connections that the server may have are in use: waiting for one
+* connected to 127.0.0.1:21
+> USER u
 >> CWD d
+* [2] connected to h:21 through the proxy at 127.0.0.1:8080
+* [2] TLS 1.3 established
 > [2] RETR g
-< [2] 150 yes / no
+< [2] 150-yes
+< [2] 150 no
 * [2] note
 > `+strings.Repeat("x", 1000)+`...
 > GET a
