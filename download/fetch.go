@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download/digest"
@@ -31,6 +32,7 @@ type fetch struct {
 	inTree bool         // the file was found in that listing
 
 	retry   *retry.Retrier
+	retries atomic.Int64 // failures that were retried
 	begun   bool
 	sought  bool     // expected has looked for a digest
 	check   *check   // the digest to compare; nil if there is none
@@ -121,6 +123,7 @@ func newFetch(src Source, u *urlparse.URL, o Options, c caller, crowds bool) *fe
 	f.retry = retry.New(retry.Policy{
 		Retries: o.Retries, ReturnCrowded: crowds,
 		Tell: func(err error, try int, wait time.Duration) {
+			f.retries.Add(1)
 			which := fmt.Sprintf("%d of %d", try, retry.Count(o.Retries))
 			f.tell(Event{Kind: Noted, Err: err, Text: which, Wait: wait})
 		},

@@ -55,9 +55,9 @@ func TestRetry(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			k := newKit(t, map[string]string{"/d/f": body})
 			k.faulty(tt.fault)
-			_, err := k.get("/d/f", Options{})
-			if tt.err == nil && err != nil || tt.err != nil && err == nil || len(k.waits) != tt.waits {
-				t.Errorf("got %v after waits of %v, want %v after %d", err, k.waits, tt.err, tt.waits)
+			r, err := k.get("/d/f", Options{})
+			if tt.err == nil && err != nil || tt.err != nil && err == nil || len(k.waits) != tt.waits || r.Retries != tt.waits {
+				t.Errorf("got %v after %d retries and waits of %v, want %v after %d", err, r.Retries, k.waits, tt.err, tt.waits)
 			}
 			if got := k.rests(); !slices.Equal(got, tt.rests) {
 				t.Errorf("REST %q, want %q", got, tt.rests)

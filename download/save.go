@@ -23,6 +23,7 @@ func save(ctx context.Context, place *partfile.Place, begin func() *fetch) (r Re
 	err = place.Again(func() (err error) {
 		f := &file{fetch: begin(), to: place}
 		r, err = f.run(ctx)
+		r.Retries = int(f.retries.Load())
 		if errors.Is(err, partfile.ErrMoved) {
 			err = cmp.Or(f.to.Look(), err)
 		}

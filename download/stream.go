@@ -24,7 +24,7 @@ func fetchTo(ctx context.Context, f *fetch, w io.Writer, path string) (r Result,
 		s.out = sink{ctx: ctx, to: s, path: path, limit: f.Limit, check: check}
 		err = s.run(ctx)
 	}
-	r = Result{Size: s.n.Load(), ModTime: s.has.Time}
+	r = Result{Size: s.n.Load(), ModTime: s.has.Time, Retries: int(f.retries.Load())}
 	if err == nil {
 		err = f.sized("received", r.Size)
 	}

@@ -87,7 +87,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 			r.fail(l.name, err)
 		}
 	}
-	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
+	if wrong == nil && l.files == 0 && l.options.Shard.Of == 0 {
 		r.print.Warn(l.name + " names no file")
 	}
 }

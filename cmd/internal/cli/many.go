@@ -143,8 +143,8 @@ func (r *run) ledger() string {
 	switch {
 	case r.NoLedger, r.Info, r.DryRun && r.root == nil:
 		return ""
-	case shard[1] != 0:
-		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
+	case shard.Of != 0:
+		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard.Number, shard.Of)
 	}
 	return ".ftpfetch-ledger"
 }
