@@ -27,7 +27,7 @@ func TestRetry(t *testing.T) {
 		rests []string
 	}{
 		{"cut once", cut(1, 100_000), 1, nil, []string{"100000"}},
-		{"cut each 100000", always("RETR", testserver.Cut(100_000+lapSize, testserver.Closed)), 2, nil, []string{"100512", "200512"}},
+		{"cut each 100000", always("RETR", testserver.Cut(100_000+overlapSize, testserver.Closed)), 2, nil, []string{"100512", "200512"}},
 		{"reset", always("RETR", testserver.Cut(0, testserver.Reset)), 5, ftpexec.ErrTruncated, nil},
 		{"closed before the first greeting", on("", 1, 1, testserver.End(testserver.Closed)), 1, nil, nil},
 		{"reset before two greetings", on("", 1, 2, testserver.End(testserver.Reset)), 2, nil, nil},

@@ -123,7 +123,7 @@ func (g *gates) gone(u *urlparse.URL) error {
 	defer g.mu.Unlock()
 	for _, key := range []string{hostKey(u.Address()), doorKey(u)} {
 		if d, ok := g.left[key]; ok {
-			return &retry.Known{Err: d.cause} // no lane tries again
+			return &retry.Judged{Err: d.cause} // no lane tries again
 		}
 	}
 	return nil
