@@ -33,6 +33,7 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 		debug.FreeOSMemory()
 		debug.SetGCPercent(400) // from now on most of the heap soon becomes garbage
 		f.expire(ctx)
+		_ = f.retire(ctx, make(map[string]*sum)) // the next add tries again
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
 			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // not the failure of a file
 		}
@@ -182,8 +183,11 @@ func (f *fleet) meet(ctx context.Context, j *job, address string) error {
 	if err := f.putHost(ctx, host{address, j.bounds}); err != nil {
 		return err
 	}
-	_, err := f.queues.PutString(ctx, hostKey(address)+"."+j.ID, address)
-	return err
+	key := hostKey(address) + "." + j.ID
+	if _, err := f.queues.PutString(ctx, key, address); err != nil {
+		return err
+	}
+	return f.createConsumer(ctx, key)
 }
 
 func (f *fleet) putHost(ctx context.Context, h host) error {
@@ -200,7 +204,7 @@ func (j *job) text() []byte {
 // send gives the server a chunk, and repeats that if the answer is lost. The server ignores copies for two minutes. A
 // chunk that is nevertheless there twice gets one result.
 func (f *fleet) send(ctx context.Context, c *chunk) error {
-	msg, err := c.message()
+	msg, err := f.message(c)
 	if err != nil {
 		return err
 	}

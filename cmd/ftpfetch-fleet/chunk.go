@@ -128,10 +128,10 @@ type chunk struct {
 // read the chunk needs these to give each file an outcome.
 const chunkHeader = "Fleet-Chunk"
 
-func (c *chunk) message() (*nats.Msg, error) {
+func (f *fleet) message(c *chunk) (*nats.Msg, error) {
 	text, err := json.Marshal(c)
 	of := fmt.Sprintf("%s %s %d", c.Job, c.ID, len(c.Items))
-	to := "work." + c.Job + "." + hostKey(c.Host)
+	to := f.subject("work", c.Job, hostKey(c.Host))
 	return &nats.Msg{Subject: to, Data: text, Header: nats.Header{chunkHeader: {of}}}, err
 }
 

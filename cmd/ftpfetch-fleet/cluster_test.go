@@ -75,9 +75,8 @@ func TestCluster(t *testing.T) {
 	s := &stand{T: t, file: filepath.Join(t.TempDir(), "join")}
 	must.Do(t, (&join{Address: strings.Join(c.listens[:], ",")}).write(s.file))
 	eventually(t, "a leader", func() bool { _, _, code := s.do("status"); return code == 0 })
-	w := s.worker("looks")
 	kinds := 0
-	for info := range w.js.ListStreams(t.Context()).Info() {
+	for info := range s.admin().js.ListStreams(t.Context()).Info() {
 		if kinds++; info.Config.Replicas != 3 {
 			t.Errorf("%s has %d replicas", info.Config.Name, info.Config.Replicas)
 		}

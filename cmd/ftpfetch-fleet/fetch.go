@@ -99,12 +99,10 @@ func (w *worker) finish(c *chunk, msg jetstream.Msg, o *outcome) {
 	_ = msg.Nak()
 }
 
-func hungrySubject(host string) string { return "hungry." + host }
-
 // hear answers idle lanes until the subscription ends. Each message reaches one lane, which passes it on if it has
 // nothing to give.
 func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, error) {
-	return w.QueueSubscribe(hungrySubject(host), "lanes", func(m *nats.Msg) {
+	return w.QueueSubscribe(w.subject("hungry", host), "lanes", func(m *nats.Msg) {
 		if !w.share(c, o) {
 			_ = m.Sub.Unsubscribe()
 			_ = w.Publish(m.Subject, nil)

@@ -82,7 +82,7 @@ func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
 			continue
 		}
 		if from.CachedInfo().NumPending == 0 { // lanes with several files may give some
-			_ = w.Publish(hungrySubject(q.host), nil)
+			_ = w.Publish(w.subject("hungry", q.host), nil)
 		}
 		if msg := h.fetch(); msg != nil {
 			return h, msg, nil

@@ -239,7 +239,7 @@ func urlOf(err error, u *urlparse.URL) *urlparse.URL {
 
 // pulses returns the pulses of all workers, by their keys.
 func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
-	return values[pulse](ctx, f.workers)
+	return values[pulse](ctx, f, f.workers)
 }
 
 // agrees reports whether a file fails: enough workers could not fetch it, including this one, or all that use its host.

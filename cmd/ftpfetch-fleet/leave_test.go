@@ -56,7 +56,7 @@ func (s *stand) startsWith(file, name, dir string, lanes int) (said *saying, end
 	must.Get(w.netrc.read())(s.T)
 	w.doubt = cmp.Or(s.doubt, time.Hour)
 	r := newBell()
-	w.fleet = must.Get((&command{join: s.file}).dial(s.Context(), name, patience, r.ring))(s.T)
+	w.fleet = must.Get((&command{join: s.file, role: "work"}).dial(s.Context(), name, patience, r.ring))(s.T)
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { _ = w.run(ctx, lanes, 0, r) })

@@ -75,7 +75,7 @@ func (p *play) fetch(w *worker) func(*hand, *chunk, *outcome) error {
 
 // worker runs a simulated worker until ctx ends.
 func (p *play) worker(ctx context.Context, join, dir, name, egress string, lanes int) error {
-	c := &command{join: join, dir: dir, name: name, egress: egress, err: os.Stderr}
+	c := &command{join: join, role: "work", dir: dir, name: name, egress: egress, err: os.Stderr}
 	w, err := newWorker(c)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/cmd/internal/cli/show"
@@ -46,48 +44,14 @@ type workerState struct {
 	pulse
 }
 
-// readAll returns the current entries of a bucket whose keys match a pattern.
-func readAll(
-	ctx context.Context, kv jetstream.KeyValue, keys string,
-) (map[string]jetstream.KeyValueEntry, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
-	defer cancel()
-	w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = w.Stop() }()
-	all := make(map[string]jetstream.KeyValueEntry)
-	for e := range w.Updates() {
-		if e == nil { // all entries were read
-			return all, nil
-		}
-		all[e.Key()] = e
-	}
-	return nil, cmp.Or(context.Cause(ctx), nats.ErrConnectionClosed)
-}
-
-// values returns the values of all keys of a bucket. It leaves out those that it cannot decode.
-func values[T any](ctx context.Context, kv jetstream.KeyValue) (map[string]T, error) {
-	all, err := readAll(ctx, kv, jetstream.AllKeys)
-	values := make(map[string]T)
-	for key, e := range all {
-		var v T
-		if json.Unmarshal(e.Value(), &v) == nil {
-			values[key] = v
-		}
-	}
-	return values, err
-}
-
 func (f *fleet) jobsNow(ctx context.Context) ([]job, error) {
-	all, err := values[job](ctx, f.jobs)
+	all, err := values[job](ctx, f, f.jobs)
 	return slices.SortedFunc(maps.Values(all), func(a, b job) int { return b.Added.Compare(a.Added) }), err
 }
 
 // find returns the job called id, or the job that was added last if id is empty.
-func (f *fleet) find(ctx context.Context, id string) (job, error) {
-	jobs, err := f.jobsNow(ctx)
+func find(ctx context.Context, v view, id string) (job, error) {
+	jobs, err := v.jobsNow(ctx)
 	i := slices.IndexFunc(jobs, func(j job) bool { return id == "" || j.ID == id })
 	switch {
 	case err != nil:
@@ -120,9 +84,9 @@ func (s state) of(j job, t *sum) *state {
 func (f *fleet) look(ctx context.Context) (s state, err error) {
 	s.Hosts = []hostState{}
 	pulses, err := f.pulses(ctx)
-	hosts, herr := values[host](ctx, f.hosts)
-	caps, cerr := values[ceiling](ctx, f.caps)
-	slots, serr := readAll(ctx, f.slots, jetstream.AllKeys)
+	hosts, herr := values[host](ctx, f, f.hosts)
+	caps, cerr := values[ceiling](ctx, f, f.caps)
+	slots, serr := readAll(ctx, f, f.slots, jetstream.AllKeys)
 	if err = cmp.Or(err, herr, cerr, serr); err != nil {
 		return s, err
 	}
@@ -242,16 +206,16 @@ func (f *fleet) states(ctx context.Context, jobs []job, sums map[string]*sum) ([
 	return states, err
 }
 
-func status(ctx context.Context, c *command, f *fleet) error {
-	jobs, err := f.jobsNow(ctx)
+func status(ctx context.Context, c *command, v view) error {
+	jobs, err := v.jobsNow(ctx)
 	if id := c.operand(); id != "" {
 		jobs = make([]job, 1)
-		jobs[0], err = f.find(ctx, id)
+		jobs[0], err = find(ctx, v, id)
 	}
 	if err != nil {
 		return err
 	}
-	states, err := f.states(ctx, jobs, make(map[string]*sum))
+	states, err := v.states(ctx, jobs, make(map[string]*sum))
 	if err != nil {
 		return err
 	}
@@ -295,5 +259,5 @@ func (f *fleet) cancel(ctx context.Context, id string) error {
 		j.State = "cancelled"
 		return nil
 	})
-	return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+id+".>")))
+	return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject(f.subject("work", id, ">"))))
 }

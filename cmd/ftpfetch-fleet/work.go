@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"gocloud.dev/blob"
 
@@ -65,8 +66,10 @@ type worker struct {
 	gates         *gates
 	doubt         time.Duration // until the files of a host that no worker can use fail
 	// fetch is try, except in tests without FTP.
-	fetch func(*hand, *chunk, *outcome) error
-	born  time.Time
+	fetch    func(*hand, *chunk, *outcome) error
+	born     time.Time
+	refused  time.Time // since when the server refuses the token; zero: it does not
+	patience time.Duration
 }
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
@@ -105,7 +108,7 @@ func newWorker(c *command) (w *worker, err error) {
 	w = &worker{
 		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
 		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(),
-		doubt: doubt, born: time.Now(),
+		doubt: doubt, born: time.Now(), patience: c.patience,
 		offered: newBell(),
 	}
 	w.fetch = w.try
@@ -204,9 +207,7 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		if err := w.reread(); err != nil {
 			w.line("%v: those of before go on", err)
 		}
-		if w.IsClosed() { // the server now refuses the token that it accepted before
-			w.stop(w.LastError())
-		}
+		w.heedRefusal()
 	}
 	err := context.Cause(w.ctx)
 	w.stop(nil)
@@ -214,11 +215,25 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 	return err
 }
 
+// heedRefusal ends the worker if the server refuses the token that it accepted before, and the JOIN file gets no other
+// one in time.
+func (w *worker) heedRefusal() {
+	switch refused := w.LastError(); {
+	case w.IsConnected() || !errors.Is(refused, nats.ErrAuthorization):
+		w.refused = time.Time{}
+	case w.refused.IsZero():
+		w.refused = time.Now()
+		w.line("the server refuses the token of the JOIN file: waiting %v for another one in the file", w.patience)
+	case time.Since(w.refused) > w.patience:
+		w.stop(refused)
+	}
+}
+
 func (w *worker) watch(all *sync.WaitGroup, r *bell) {
-	w.hosts = newMirror(w.fleet.hosts, jetstream.AllKeys)
-	w.lists = newMirror(w.fleet.jobs, jetstream.AllKeys)
-	w.queued = newMirror(w.fleet.queues, jetstream.AllKeys)
-	w.caps = newMirror(w.fleet.caps, w.egress+".>")
+	w.hosts = w.fleet.mirror(w.fleet.hosts, jetstream.AllKeys)
+	w.lists = w.fleet.mirror(w.fleet.jobs, jetstream.AllKeys)
+	w.queued = w.fleet.mirror(w.fleet.queues, jetstream.AllKeys)
+	w.caps = w.fleet.mirror(w.fleet.caps, w.egress+".>")
 	for _, m := range []*mirror{w.hosts, w.lists, w.queued, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
