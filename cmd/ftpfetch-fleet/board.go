@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/ftpfetch/internal/printable"
@@ -170,6 +171,7 @@ func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewBuildInfoCollector())
 	gauge := func(name, help string, labels ...string) func(value int64, labels ...string) {
 		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ftpfetch_fleet_" + name, Help: help}, labels)
 		registry.MustRegister(vec)
@@ -177,6 +179,10 @@ func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 	files := gauge("files", "The files of a job, by what became of them.", "job", "outcome")
 	bytes := gauge("bytes", "The bytes of the complete files of a job.", "job")
+	if r := b.hub.room.Load(); r != nil {
+		gauge("state_bytes", "The size of STATE.")(r.Size)
+		gauge("state_free_bytes", "What is free on the disk of STATE; -1: unknown.")(r.Free)
+	}
 	for _, s := range states {
 		files(s.Files, s.ID, "all")
 		files(s.Complete, s.ID, "complete")
@@ -189,9 +195,17 @@ func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 		gauge("bytes_per_second", "What all workers receive together.")(now.Rate)
 		slots := gauge("slots", "The connections to a host that are in use.", "host", "egress")
 		most := gauge("cap", "The connections that a host bears.", "host", "egress")
+		state := gauge("host_state", "1 for the state that a host is in.", "host", "egress", "state")
 		for _, h := range now.Hosts {
 			slots(int64(h.Slots), h.Host, h.Egress)
 			most(int64(h.Cap), h.Host, h.Egress)
+			for _, one := range hostStates {
+				is := int64(0)
+				if one == h.State {
+					is = 1
+				}
+				state(is, h.Host, h.Egress, one)
+			}
 		}
 	}
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)

@@ -162,10 +162,12 @@ func hostKey(address string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// host is a server that files come from.
+// host is a server that files come from, with what is in force there.
 type host struct {
 	Address string `json:"address"`
 	bounds
+	Since time.Time `json:"since,omitzero"` // when the bounds changed last
+	By    string    `json:"by,omitempty"`   // the command that changed them: "add JOB" or "cap JOB"
 }
 
 // job is a list that was added.
@@ -179,9 +181,11 @@ type job struct {
 	Chunks int       `json:"chunks"`
 	Terms  terms     `json:"terms"`
 	bounds
+	GiveUp   time.Duration `json:"give_up,omitempty"`  // until the files of a host that refuses all connections fail
 	Priority int           `json:"priority,omitempty"` // a job with a larger value is fetched first
 	Expire   time.Duration `json:"expire,omitempty"`   // age after which a job that is over is deleted; 0: never
 	Unasked  int64         `json:"-"`                  // number of passwords that are not sent
+	given    *wishes       // the flags of the add; nil: this is no add
 }
 
 func (j *job) count(i manifest.Item) {

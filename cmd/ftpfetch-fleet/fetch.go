@@ -66,9 +66,18 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		w.finish(c, msg, o)
 		return h
 	case slices.Contains(c.Not, w.name) && !w.agrees(c): // another worker is to try
+		if isFirst(msg) {
+			w.counts(c, -1)
+		}
 		_ = msg.NakWithDelay(slotTTL / 3)
 		return h
+	case w.deadly(c, msg):
+		o := newOutcome(w, c)
+		o.failRest("", errDeadly)
+		w.finish(c, msg, o)
+		return h
 	case !w.begin(c):
+		w.counts(c, -1)
 		_ = msg.Nak()
 		return h
 	}
@@ -79,6 +88,7 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 	o.sharing.Unlock()
 	if o.missing() > 0 {
 		w.leave(c)
+		w.counts(c, -1)
 		return h
 	}
 	w.finish(c, msg, o)
@@ -138,6 +148,10 @@ func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
 		pause := slotTTL / 10
 		if errors.Is(err, errFull) {
 			w.lower(w.ctx, h.host)
+			if why, cause := w.shut(c); cause != nil {
+				o.failRest(why, cause)
+				return nil
+			}
 			pause = settle // until then this lane must have no slot that another lane would count
 		}
 		// Keep the chunk: another worker would fetch its complete files again.

@@ -50,6 +50,8 @@ type gates struct {
 	served map[string]bool      // hosts that have accepted a login
 	peers  census
 
+	refused map[string]departure // by host: since when it has let this worker in no more
+
 	asking sync.Mutex // held while reading pulses
 	pulses map[string]pulse
 	read   time.Time // when pulses was read
@@ -88,6 +90,7 @@ func (g *gates) workers(now int) int {
 func newGates() *gates {
 	return &gates{
 		doors: make(map[string]*door), left: make(map[string]departure), served: make(map[string]bool),
+		refused: make(map[string]departure),
 	}
 }
 
@@ -200,9 +203,7 @@ func (w *worker) enter(ctx context.Context, u *urlparse.URL) (*visit, error) {
 // in records that the login is complete. The transfer may begin much later.
 func (v *visit) in() {
 	v.door.open.Store(true)
-	v.w.gates.mu.Lock()
-	v.w.gates.served[hostKey(v.url.Address())] = true
-	v.w.gates.mu.Unlock()
+	v.w.gates.admitted(v.url)
 	v.leave()
 }
 
@@ -302,6 +303,7 @@ func (g *gates) says(p *pulse) {
 			p.Why = append(p.Why, d.cause.Error())
 		}
 	}
+	p.Troubles = g.troublesOf()
 	for host := range g.served {
 		if len(p.Served) < mostTold && !slices.Contains(p.Left, host) {
 			p.Served = append(p.Served, host)

@@ -26,6 +26,7 @@ type wishes struct {
 	perHost     int
 	priority    int
 	expire      time.Duration
+	giveUp      time.Duration
 }
 
 // flags declares the flags that add and cap have in common.
@@ -136,7 +137,8 @@ func setCap(ctx context.Context, c *command, f *fleet, j job) error {
 		return err
 	}
 	for _, e := range queues {
-		if err = f.putHost(ctx, host{string(e.value), j.bounds}); err != nil {
+		first := host{Address: string(e.value), bounds: j.bounds}
+		if err = f.bound(ctx, first, &c.wishes, "cap "+j.ID); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,7 @@ connections to a server than it bears.
   --egress NAME   machines behind one address have the same, by default the host's
   --limit-rate BYTES, --hours FROM-TO  of add: what a host bears, and when it may be asked
   --priority N, --expire TIME  of add: larger ones come first; when a job that is over is deleted
+  --give-up TIME  of add: when the files of a host fail that lets nobody in (1h)
   --to URL        of work, in place of -d: s3://, gs:// or azblob:// BUCKET/PREFIX, or file:///DIR
   --shared        all workers have the same DIR, where locks need not work
   --cacert FILE   of work: the authorities of FTP servers with TLS, or a server's own certificate
@@ -194,6 +195,8 @@ func explain(err error) (text string, code int) {
 	text, code = cli.Explain(err)
 	switch {
 	case err == nil || code != exitOther:
+	case errors.Is(err, errNoRoom):
+		code = 23
 	case errors.Is(err, errForeign):
 		code = 60
 	case errors.Is(err, nats.ErrAuthorization):
@@ -227,6 +230,7 @@ func (c *command) parseList(args []string) error {
 	c.wishes.flags(own)
 	own.IntVar(&c.wishes.priority, "priority", 0, "")
 	own.DurationVar(&c.wishes.expire, "expire", 0, "")
+	own.DurationVar(&c.wishes.giveUp, "give-up", giveUp, "")
 	for i := 0; i < len(args); i++ {
 		flag, value, given := strings.Cut(args[i], "=")
 		mine := own.Lookup(strings.TrimPrefix(flag, "--"))

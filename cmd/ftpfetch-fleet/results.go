@@ -67,6 +67,9 @@ func (w *worker) ack(c *chunk, msg jetstream.Msg, o *outcome) {
 		err = w.sweep(c, attempts, o)
 	}
 	if err == nil {
+		err = w.uncount(ctx, c, msg)
+	}
+	if err == nil {
 		_ = msg.DoubleAck(ctx)
 	}
 }

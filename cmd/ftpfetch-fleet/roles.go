@@ -56,7 +56,7 @@ func (s space) imports() (single, several, heard []string) {
 	}
 	single = append(single, "$JS.API.STREAM.INFO."+work, "$JS.API.STREAM.INFO."+s.named("RESULTS"),
 		"$JS.API.STREAM.MSG.GET."+s.named("RESULTS"), "$JS.API.CONSUMER.INFO."+work+".*",
-		"$JS.ACK."+work+".>", s.subject("work.*.*"), s.subject("results.*.*"))
+		"$JS.ACK."+work+".>", s.subject("work.*.*"), s.subject("results.*.*"), s.subject("room"))
 	several = append(several, "$JS.API.CONSUMER.MSG.NEXT."+work+".*")
 	return single, several, []string{s.subject("told.>")}
 }

@@ -36,6 +36,8 @@ type hub struct {
 	join     join   // the JOIN file of the role add
 	secret   string // has the private key; the tokens are derived from it
 	identity tls.Certificate
+	room     atomic.Pointer[room]
+	measured chan struct{}                  // closed when room is kept up to date no more
 	revoked  atomic.Pointer[map[string]int] // how often the tokens of each role were revoked
 	board    *board                         // what the role look may see
 	unlook   func()                         // ends that
@@ -223,8 +225,9 @@ func (h *hub) showLook(address string, line func(string, ...any)) (err error) {
 		defer close(tended)
 		h.tend(ctx, line)
 	}()
-	h.untend = func() { cancel(); <-tended }
-	return errors.Join(err, writeSecret(filepath.Join(h.dir, lookName), []byte(port)))
+	h.measured = make(chan struct{})
+	h.untend = func() { cancel(); <-tended; <-h.measured }
+	return errors.Join(err, h.measure(ctx, line), writeSecret(filepath.Join(h.dir, lookName), []byte(port)))
 }
 
 // tend removes the queues of jobs that are over, again and again.

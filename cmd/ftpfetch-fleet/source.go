@@ -88,7 +88,11 @@ func (o *source) CloseIdleConnections() { o.hand.client.CloseIdleConnections() }
 // judge lowers the ceiling of a server that is full. If it is the lane's own host, the try ends, and the slot is
 // released first.
 func (o *source) judge(ctx context.Context, u *urlparse.URL, err error) error {
-	switch host := hostKey(u.Address()); {
+	host := hostKey(u.Address())
+	if errors.Is(err, ftpexec.ErrTooMany) {
+		o.hand.w.gates.refuses(host, err)
+	}
+	switch {
 	case !errors.Is(err, ftpexec.ErrTooMany):
 	case host == o.hand.host:
 		o.end(errFull)

@@ -147,6 +147,9 @@ func (w *worker) record(c *chunk, msg *nats.Msg) bool {
 		if w.ctx.Err() != nil {
 			ended++
 		}
+		if full := w.room(context.WithoutCancel(w.ctx)).err(); full != nil {
+			w.line("%v", full)
+		}
 		wait(context.WithoutCancel(w.ctx), time.Second/2)
 	}
 	return false

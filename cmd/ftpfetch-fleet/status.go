@@ -28,14 +28,7 @@ type state struct {
 	Troubles []string      `json:"troubles,omitempty"` // why workers leave hosts to others
 	Fleet    []workerState `json:"fleet"`
 	Hosts    []hostState   `json:"hosts"`
-}
-
-// hostState is the use of a host from one egress.
-type hostState struct {
-	Host   string `json:"host"`
-	Egress string `json:"egress"`
-	Slots  int    `json:"slots"` // in use
-	Cap    int    `json:"cap"`
+	Room     *room         `json:"room,omitempty"`
 }
 
 // workerState is a worker and its pulse.
@@ -82,12 +75,12 @@ func (s state) of(j job, t *sum) *state {
 
 // look returns the state of the fleet, without that of a job.
 func (f *fleet) look(ctx context.Context) (s state, err error) {
-	s.Hosts = []hostState{}
 	pulses, err := f.pulses(ctx)
-	hosts, herr := values[host](ctx, f, f.hosts)
-	caps, cerr := values[ceiling](ctx, f, f.caps)
-	slots, serr := readAll(ctx, f, f.slots, jetstream.AllKeys)
-	if err = cmp.Or(err, herr, cerr, serr); err != nil {
+	if err != nil {
+		return s, err
+	}
+	s.Room = f.room(ctx)
+	if s.Hosts, err = f.hostsNow(ctx, pulses); err != nil {
 		return s, err
 	}
 	for name, p := range pulses {
@@ -101,23 +94,6 @@ func (f *fleet) look(ctx context.Context) (s state, err error) {
 	}
 	slices.Sort(s.Troubles)
 	slices.SortFunc(s.Fleet, func(a, b workerState) int { return cmp.Compare(a.Name, b.Name) })
-	used := make(map[string]int)
-	for key := range slots {
-		used[strings.TrimRight(key, "0123456789")]++ // EGRESS.HOST.
-	}
-	for at, n := range used {
-		at = strings.TrimSuffix(at, ".")
-		egress, key, _ := strings.Cut(at, ".")
-		h := hosts[key]
-		most := h.PerHost
-		if c, ok := caps[at]; ok {
-			most = min(most, c.Most)
-		}
-		s.Hosts = append(s.Hosts, hostState{h.Address, egress, n, most})
-	}
-	slices.SortFunc(s.Hosts, func(a, b hostState) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Egress, b.Egress))
-	})
 	return s, nil
 }
 
@@ -149,6 +125,17 @@ func (s *state) details() (lines []string) {
 	}
 	if over := len(lines) - mostDetails; over > 0 {
 		lines = append(lines[:mostDetails], fmt.Sprintf("and %d such lines: see --json", over))
+	}
+	if err := s.Room.err(); err != nil {
+		lines = append(lines, err.Error())
+	}
+	if !s.over() {
+		for _, h := range s.Hosts {
+			lines = append(lines, h.line())
+		}
+		if over := len(lines) - 2*mostDetails; over > 0 {
+			lines = append(lines[:2*mostDetails], fmt.Sprintf("and %d such lines: see --json", over))
+		}
 	}
 	return append(lines, s.Troubles...)
 }
@@ -185,6 +172,9 @@ func (s *state) text() string {
 	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)),
 		workers)
 	for _, h := range s.Hosts {
+		if h.Slots == 0 {
+			continue
+		}
 		text += fmt.Sprintf("; %s from %s: %d of %d", h.Host, h.Egress, h.Slots, h.Cap)
 	}
 	return show.OneLine(text)

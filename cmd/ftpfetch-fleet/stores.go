@@ -129,6 +129,9 @@ func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet,
 		err = f.prepare(ctx)
 	}
 	if err != nil {
+		if full := f.room(context.WithoutCancel(ctx)).err(); full != nil && isAway(err) {
+			err = full
+		}
 		conn.Close()
 		if isAway(err) {
 			return nil, errNoLeader

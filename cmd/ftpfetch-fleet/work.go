@@ -252,6 +252,8 @@ type pulse struct {
 	Served []string `json:"served,omitempty"` // keys of hosts that have accepted a login
 	Left   []string `json:"left,omitempty"`   // keys of hosts that the worker leaves to others
 	Why    []string `json:"why,omitempty"`    // why it leaves them
+
+	Troubles []trouble `json:"troubles,omitempty"` // the same, and hosts that refuse connections
 }
 
 const mostLanes = 4096 // more lanes do not make chunks smaller

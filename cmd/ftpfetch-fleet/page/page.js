@@ -44,7 +44,8 @@ function show(jobs) {
     j.job, j.list, j.state, progress(j), j.complete + " of " + j.files, String(j.failed), size(j.bytes), time(j.seconds_left), report(j),
   ]));
   const now = jobs[0] || {hosts: [], fleet: []};
-  table("hosts", ["host", "egress", "slots in use", "cap"], now.hosts.map(h => [h.host, h.egress, String(h.slots), String(h.cap)]));
+  table("hosts", ["host", "egress", "slots in use", "cap", "state", "why", "since", "what happens next"], now.hosts.map(h =>
+    [h.host, h.egress, String(h.slots), String(h.cap), h.state, h.why || "", h.since ? new Date(h.since).toLocaleString() : "", h.next || ""]));
   table("workers", ["worker", "lanes", "rate", "files a second", "leaves hosts because"], (now.fleet || []).map(w =>
     [w.name, String(w.lanes), size(w.rate) + "/s", w.files.toFixed(1), (w.why || []).join("; ")]));
   table("failures", ["job", "files", "exit code", "host", "worker"], jobs.flatMap(j => Object.entries(j.by || {}).map(([by, n]) =>
