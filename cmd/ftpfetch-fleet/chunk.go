@@ -181,11 +181,12 @@ type job struct {
 	Chunks int       `json:"chunks"`
 	Terms  terms     `json:"terms"`
 	bounds
-	GiveUp   time.Duration `json:"give_up,omitempty"`  // until the files of a host that refuses all connections fail
-	Priority int           `json:"priority,omitempty"` // a job with a larger value is fetched first
-	Expire   time.Duration `json:"expire,omitempty"`   // age after which a job that is over is deleted; 0: never
-	Unasked  int64         `json:"-"`                  // number of passwords that are not sent
-	given    *wishes       // the flags of the add; nil: this is no add
+	GiveUp    time.Duration `json:"give_up,omitempty"`  // until the files of a host that refuses all connections fail
+	Priority  int           `json:"priority,omitempty"` // a job with a larger value is fetched first
+	Expire    time.Duration `json:"expire,omitempty"`   // age after which a job that is over is deleted; 0: never
+	Cancelled time.Time     `json:"cancelled,omitzero"` // when it was cancelled
+	Unasked   int64         `json:"-"`                  // number of passwords that are not sent
+	given     *wishes       // the flags of the add; nil: this is no add
 }
 
 func (j *job) count(i manifest.Item) {

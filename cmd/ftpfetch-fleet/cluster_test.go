@@ -99,6 +99,7 @@ func TestCluster(t *testing.T) {
 		eventually(t, "files", func() bool { return srv.files.Load() > before+files/10 })
 		t.Logf("node %d dies", i)
 		c.stop(i)
+		s.want(0, "status") // at once: it waits for the election
 		before = srv.files.Load()
 		eventually(t, "files without a node", func() bool { return srv.files.Load() > before+files/10 || srv.files.Load() >= files })
 		c.start(i)

@@ -81,6 +81,8 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		_ = msg.Nak()
 		return h
 	}
+	w.has.add(c.Job, 1)
+	defer w.has.add(c.Job, -1)
 	o := newOutcome(w, c)
 	h = w.tries(h, c, o, msg)
 	o.sharing.Lock() // a share may be under way
@@ -240,9 +242,10 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	if sub, err := w.hear(h.host, c, o); err == nil {
 		defer sub.Unsubscribe()
 	}
+	from := &source{hand: h, end: cancel}
 	tasks, ledger := left.tasks(ctx), w.ledger
 	if w.sink != nil {
-		tasks, ledger = o.toSink(ctx, tasks), ""
+		tasks, ledger = o.toSink(ctx, from, tasks), ""
 		defer o.drop()
 	}
 	if err := writable(each.Root, ledger); err != nil {
@@ -250,7 +253,7 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 		return errLocal
 	}
 	part := localfile.WithAttempt(ctx, c.part())
-	_, err := batch.Run(part, &source{h, cancel}, tasks, &batch.Options{
+	_, err := batch.Run(part, from, tasks, &batch.Options{
 		Jobs: 1, PerHost: 1, Ledger: ledger,
 		Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})

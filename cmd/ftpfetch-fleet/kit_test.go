@@ -65,7 +65,10 @@ func contents(i int) string { return strings.Repeat(fmt.Sprintf("%06d\n", i), 1+
 
 func newFTP(t *testing.T, files int, most int, fault testserver.Options) *ftpServer {
 	s, o := new(ftpServer), fault
-	o.Tree, o.ModTime = make(map[string]string), time.Unix(1e9, 0)
+	o.Tree = make(map[string]string)
+	if o.ModTime.IsZero() {
+		o.ModTime = time.Unix(1e9, 0)
+	}
 	maps.Copy(o.Tree, fault.Tree)
 	for i := range files {
 		o.Tree[fmt.Sprintf("/d/%06d", i)] = contents(i)

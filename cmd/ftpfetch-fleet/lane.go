@@ -15,6 +15,9 @@ func (w *worker) lane() {
 			w.queued.changed.next(), w.lists.changed.next(), w.offered.next(),
 		}
 		h, msg, full := w.find()
+		if len(full) > 0 { // there is something to do, but no slot for it
+			w.last.Store(time.Now().UnixNano())
+		}
 		if h == nil { // no work, or no free slot
 			w.idle(changed, pause, full)
 			pause = min(2*pause, slotTTL/2)

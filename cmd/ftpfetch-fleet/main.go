@@ -44,6 +44,7 @@ connections to a server than it bears.
   --give-up TIME  of add: when the files of a host fail that lets nobody in (1h)
   --to URL        of work, in place of -d: s3://, gs:// or azblob:// BUCKET/PREFIX, or file:///DIR
   --shared        all workers have the same DIR, where locks need not work
+  --tidy          of work: first remove the parts that killed workers have left in DIR
   --cacert FILE   of work: the authorities of FTP servers with TLS, or a server's own certificate
   --idle TIME     end when there was nothing to do for so long
   --connect-timeout TIME  how long to wait for the server (1m for work, and while it has no leader)
@@ -66,6 +67,7 @@ type command struct {
 	jobs, replicas                 int
 	idle, patience                 time.Duration
 	shared, json, failed, insecure bool
+	tidy                           bool
 	wishes                         wishes
 	args                           []string // the remaining arguments
 
@@ -129,7 +131,11 @@ func viewed(run func(context.Context, *command, view) error) func(context.Contex
 // viewedJob is viewed for a command about the job that its operand names, or the last job.
 func viewedJob(run func(context.Context, *command, view, job) error) func(context.Context, *command) error {
 	return viewed(func(ctx context.Context, c *command, v view) error {
-		j, err := find(ctx, v, c.operand())
+		var j job
+		err := patiently(ctx, c.patience, func() (err error) {
+			j, err = find(ctx, v, c.operand())
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -157,7 +163,11 @@ func ofJob(
 	role string, run func(context.Context, *command, *fleet, job) error,
 ) func(context.Context, *command) error {
 	return joined(role, func(ctx context.Context, c *command, f *fleet) error {
-		j, err := find(ctx, f, c.operand())
+		var j job
+		err := patiently(ctx, c.patience, func() (err error) {
+			j, err = find(ctx, f, c.operand())
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -280,6 +290,7 @@ func (c *command) parse(name string, args []string) error {
 	fs.BoolVar(&c.insecure, "insecure", false, "")
 	fs.BoolVar(&c.failed, "failed", false, "")
 	fs.BoolVar(&c.shared, "shared", false, "")
+	fs.BoolVar(&c.tidy, "tidy", false, "")
 	if name == "cap" {
 		c.wishes.flags(fs)
 		fs.IntVar(&c.wishes.perHost, "per-host", 0, "")

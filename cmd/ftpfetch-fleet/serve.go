@@ -120,6 +120,11 @@ func startHub(dir, listen, look string, line func(string, ...any)) (_ *hub, err 
 			h.stop()
 		}
 	}()
+	// Versions before the roles were accounts have all in NATS' own one.
+	if _, err := os.Stat(filepath.Join(dir, "jetstream", "$G", "streams", "WORK")); err == nil {
+		return nil, usage("%s is of an older version, whose jobs this one does not see: finish them with that version, "+
+			"then use a new STATE", dir)
+	}
 	if h.identity, err = h.identify(dir); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
+	"time"
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
@@ -13,12 +15,15 @@ import (
 // escapes that.
 type source struct {
 	hand *hand
-	end  context.CancelCauseFunc // ends the try
+	end  context.CancelCauseFunc   // ends the try
+	made atomic.Pointer[time.Time] // of the file that is being retrieved, on the server
 }
 
 func (o *source) Do(ctx context.Context, req *ftpexec.Request) (r *ftpexec.Response, err error) {
 	err = o.ask(ctx, req.URL, func() (err error) {
-		r, err = o.hand.client.Do(ctx, req)
+		if r, err = o.hand.client.Do(ctx, req); err == nil {
+			o.made.Store(&r.ModTime)
+		}
 		return err
 	})
 	return r, err

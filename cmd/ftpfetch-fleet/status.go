@@ -151,6 +151,17 @@ func (s *state) over() bool {
 	return s.State == "cancelled" || s.State != "adding" && s.Results >= s.Chunks
 }
 
+// settled reports whether the job's counts will not change. After cancel, workers still complete the chunks that they
+// have, and their pulses tell that late.
+func (s *state) settled() bool {
+	if s.State != "cancelled" {
+		return s.over()
+	}
+	return time.Since(s.Cancelled) > 2*beat && !slices.ContainsFunc(s.Fleet, func(w workerState) bool {
+		return slices.Contains(w.Jobs, s.ID)
+	})
+}
+
 // text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 5m0s left, 60 files/s, 3.2 MiB/s, 5 workers;
 // ftp.example.org:21 4 of 8".
 func (s *state) text() string {
@@ -197,15 +208,11 @@ func (f *fleet) states(ctx context.Context, jobs []job, sums map[string]*sum) ([
 }
 
 func status(ctx context.Context, c *command, v view) error {
-	jobs, err := v.jobsNow(ctx)
-	if id := c.operand(); id != "" {
-		jobs = make([]job, 1)
-		jobs[0], err = find(ctx, v, id)
-	}
-	if err != nil {
+	var states []*state
+	err := patiently(ctx, c.patience, func() (err error) {
+		states, err = statesOf(ctx, v, c.operand())
 		return err
-	}
-	states, err := v.states(ctx, jobs, make(map[string]*sum))
+	})
 	if err != nil {
 		return err
 	}
@@ -219,6 +226,19 @@ func status(ctx context.Context, c *command, v view) error {
 		}
 	}
 	return err
+}
+
+// statesOf returns the state of a job, or of all if id is empty.
+func statesOf(ctx context.Context, v view, id string) ([]*state, error) {
+	jobs, err := v.jobsNow(ctx)
+	if id != "" {
+		jobs = make([]job, 1)
+		jobs[0], err = find(ctx, v, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.states(ctx, jobs, make(map[string]*sum))
 }
 
 func (c *command) say(s *state) (err error) {
@@ -247,6 +267,7 @@ func cancel(ctx context.Context, c *command, f *fleet, j job) error {
 func (f *fleet) cancel(ctx context.Context, id string) error {
 	_, err := change(ctx, f.jobs, id, nil, func(j *job) error {
 		j.State = "cancelled"
+		j.Cancelled = time.Now().UTC()
 		return nil
 	})
 	return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject(f.subject("work", id, ">"))))

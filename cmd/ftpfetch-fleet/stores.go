@@ -153,6 +153,17 @@ func isAway(err error) bool {
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || ok && api.Code == 503
 }
 
+// patiently calls do again while the server does not answer, for up to most or, if that is 0, a minute: a cluster elects
+// a leader for each stream.
+func patiently(ctx context.Context, most time.Duration, do func() error) error {
+	for begun := time.Now(); ; {
+		err := do()
+		if !isAway(err) || time.Since(begun) > cmp.Or(most, time.Minute) || !wait(ctx, time.Second/4) {
+			return err
+		}
+	}
+}
+
 // storage is a stream, or a bucket, of a fleet.
 type storage struct {
 	name   string // with that of the namespace

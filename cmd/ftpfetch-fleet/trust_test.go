@@ -132,6 +132,11 @@ func TestState(t *testing.T) {
 	if now := s.hub.join; now.Address+now.Page+now.Token+now.Certificate != before.Address+before.Page+before.Token+before.Certificate {
 		t.Error("the JOIN file of before is not valid any more")
 	}
+	older := filepath.Join(t.TempDir(), "older")
+	must.Do(t, os.MkdirAll(filepath.Join(older, "jetstream", "$G", "streams", "WORK"), 0o700))
+	if _, err := startHub(older, "127.0.0.1:0", "", t.Logf); err == nil || !strings.Contains(err.Error(), "older version") {
+		t.Errorf("the state of an older version: %v", err)
+	}
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	if _, err := startHub(filepath.Join(t.TempDir(), "x"), l.Addr().String(), "", t.Logf); err == nil || !strings.Contains(err.Error(), "in use") {

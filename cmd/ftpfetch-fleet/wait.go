@@ -57,7 +57,7 @@ func follow(ctx context.Context, v view, id string, tick func(*state)) (*state, 
 			continue
 		}
 		tick(now[0])
-		if now[0].over() {
+		if now[0].settled() {
 			return now[0], nil
 		}
 	}

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,6 +72,30 @@ type worker struct {
 	born     time.Time
 	refused  time.Time // since when the server refuses the token; zero: it does not
 	patience time.Duration
+	has      having
+}
+
+// having counts the chunks that the lanes have, by job.
+type having struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (h *having) add(job string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.n == nil {
+		h.n = make(map[string]int)
+	}
+	if h.n[job] += n; h.n[job] == 0 {
+		delete(h.n, job)
+	}
+}
+
+func (h *having) names() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.n))
 }
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
@@ -77,7 +103,13 @@ func work(ctx context.Context, c *command) (err error) {
 	if (c.dir == "") == (c.to == "") || c.to != "" && c.shared {
 		return usage("work needs either -d DIR, where the files are saved, or --to URL, the store that they go to")
 	}
+	if c.tidy && (c.shared || c.to != "") {
+		return usage("--tidy is for a directory of one machine: write it with -d DIR, without --shared")
+	}
 	w, err := newWorker(c)
+	if err == nil && c.tidy {
+		err = w.tidy()
+	}
 	if err == nil && c.to != "" {
 		err = w.openSink(ctx, c)
 	}
@@ -200,6 +232,10 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		all.Go(w.lane)
 	}
 	for wait(w.ctx, slotTTL/20) {
+		// A worker that has not begun has to know first whether there is something to do.
+		if !w.IsConnected() || !w.queued.whole() || !w.lists.whole() || !w.hosts.whole() || !w.caps.whole() {
+			w.last.Store(time.Now().UnixNano())
+		}
 		quiet := time.Since(time.Unix(0, w.last.Load()))
 		if idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
@@ -249,6 +285,7 @@ type pulse struct {
 	Rate   int64    `json:"rate"`  // bytes per second
 	Files  float64  `json:"files"` // per second
 	Lanes  int      `json:"lanes"`
+	Jobs   []string `json:"jobs,omitempty"`   // of which lanes have a chunk
 	Served []string `json:"served,omitempty"` // keys of hosts that have accepted a login
 	Left   []string `json:"left,omitempty"`   // keys of hosts that the worker leaves to others
 	Why    []string `json:"why,omitempty"`    // why it leaves them
@@ -275,6 +312,7 @@ func (w *worker) pulse() {
 		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
 		files = w.files.Load()
 		p = pulse{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+		p.Jobs = w.has.names()
 		w.gates.says(&p)
 		text, _ := json.Marshal(p)
 		ctx, cancel := context.WithTimeout(w.ctx, beat)
