@@ -40,6 +40,7 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
 			return batch.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // not the failure of a file
 		}
+		c.about = added.ID + " from " + added.List + c.wishes.text()
 		return batch.Totals{Files: added.Files, Complete: added.Files}, nil
 	}
 	if code := cli.Run(ctx, append(args, "--quiet"), stdio); code != 0 || added == nil { // such as --dry-run

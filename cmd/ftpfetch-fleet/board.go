@@ -16,10 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"example.com/ftpfetch/internal/printable"
 )
 
@@ -34,7 +30,8 @@ type board struct {
 	mu     sync.Mutex
 	sums   map[string]*sum // by job
 	states []*state
-	at     time.Time // time of states
+	now    state     // of the fleet, without a job
+	at     time.Time // time of states and now
 }
 
 const (
@@ -142,6 +139,9 @@ func (b *board) look(ctx context.Context) ([]*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.now, err = b.f.look(ctx); err != nil {
+		return nil, err
+	}
 	b.states = states
 	b.at = time.Now()
 	return states, nil
@@ -161,54 +161,6 @@ func (b *board) events(w http.ResponseWriter, r *http.Request) {
 			return // the page reconnects
 		}
 	}
-}
-
-// metrics writes the states for Prometheus.
-func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
-	states, err := b.look(r.Context())
-	if err != nil {
-		http.Error(w, "the fleet's server does not answer", http.StatusServiceUnavailable)
-		return
-	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewBuildInfoCollector())
-	gauge := func(name, help string, labels ...string) func(value int64, labels ...string) {
-		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ftpfetch_fleet_" + name, Help: help}, labels)
-		registry.MustRegister(vec)
-		return func(value int64, labels ...string) { vec.WithLabelValues(labels...).Set(float64(value)) }
-	}
-	files := gauge("files", "The files of a job, by what became of them.", "job", "outcome")
-	bytes := gauge("bytes", "The bytes of the complete files of a job.", "job")
-	if r := b.hub.room.Load(); r != nil {
-		gauge("state_bytes", "The size of STATE.")(r.Size)
-		gauge("state_free_bytes", "What is free on the disk of STATE; -1: unknown.")(r.Free)
-	}
-	for _, s := range states {
-		files(s.Files, s.ID, "all")
-		files(s.Complete, s.ID, "complete")
-		files(s.Failed, s.ID, "failed")
-		bytes(s.Bytes, s.ID)
-	}
-	if len(states) > 0 {
-		now := states[0]
-		gauge("workers", "The workers that there are.")(int64(now.Workers))
-		gauge("bytes_per_second", "What all workers receive together.")(now.Rate)
-		slots := gauge("slots", "The connections to a host that are in use.", "host", "egress")
-		most := gauge("cap", "The connections that a host bears.", "host", "egress")
-		state := gauge("host_state", "1 for the state that a host is in.", "host", "egress", "state")
-		for _, h := range now.Hosts {
-			slots(int64(h.Slots), h.Host, h.Egress)
-			most(int64(h.Cap), h.Host, h.Egress)
-			for _, one := range hostStates {
-				is := int64(0)
-				if one == h.State {
-					is = 1
-				}
-				state(is, h.Host, h.Egress, one)
-			}
-		}
-	}
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
 // report sends what show returns of each outcome of a job, one JSON object per line.

@@ -35,6 +35,20 @@ func (w *wishes) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&w.hours, "hours", "", "")
 }
 
+// text is for a log.
+func (w *wishes) text() (text string) {
+	if w.perHost > 0 {
+		text += fmt.Sprintf(" --per-host %d", w.perHost)
+	}
+	if w.rate != "" {
+		text += " --limit-rate " + w.rate
+	}
+	if w.hours != "" {
+		text += " --hours " + w.hours
+	}
+	return text
+}
+
 // apply changes the bounds that the flags set.
 func (w *wishes) apply(b *bounds) (err error) {
 	if w.perHost < 0 || w.perHost > config.MostJobs {

@@ -36,6 +36,7 @@ connections to a server than it bears.
   ftpfetch-fleet cap --join FILE [JOB] [--per-host N] [--limit-rate BYTES] [--hours 20-06]
   ftpfetch-fleet delete --join FILE JOB                              # its list and results
   ftpfetch-fleet revoke --dir STATE look|work|add                    # the token of a role: serve writes a new one
+  ftpfetch-fleet --version
   ftpfetch-fleet accounts [--namespace NAME]                         # the roles, for the configuration of a NATS
 
   --egress NAME   machines behind one address have the same, by default the host's
@@ -63,6 +64,8 @@ from ~/.netrc. Exit codes are ftpfetch's.
 type command struct {
 	dir, join, listen, look, http, name, egress, output, progress, cacert, to, namespace string
 
+	verb                           string // its first argument
+	about                          string // what it has done, without passwords
 	role                           string // the role that the command needs
 	jobs, replicas                 int
 	idle, patience                 time.Duration
@@ -103,12 +106,18 @@ var commands = map[string]func(context.Context, *command) error{
 	"revoke": local(revoke), "accounts": local(printAccounts),
 	"add": joined("add", add), "cancel": ofJob("add", cancel), "retry": ofJob("add", retryJob),
 	"delete": ofJob("add", deleteJob), "cap": ofJob("add", setCap),
-	"pause":  ofJob("add", turn("ready", "paused")),
-	"resume": ofJob("add", turn("paused", "ready")),
-	"help":   helped, "-h": helped, "--help": helped,
+	"pause":     ofJob("add", turn("ready", "paused")),
+	"resume":    ofJob("add", turn("paused", "ready")),
+	"--version": local(version), "version": local(version),
+	"help": helped, "-h": helped, "--help": helped,
 }
 
 func helped(context.Context, *command) error { return pflag.ErrHelp }
+
+func version(c *command) error {
+	_, err := fmt.Fprint(c.out, strings.Replace(config.Text("version"), "ftpfetch ", "ftpfetch-fleet ", 1))
+	return err
+}
 
 // local returns a command that connects to nothing.
 func local(run func(*command) error) func(context.Context, *command) error {
@@ -154,7 +163,10 @@ func joined(
 			return err
 		}
 		defer f.Close()
-		return run(ctx, c, f)
+		if err = run(ctx, c, f); err == nil {
+			f.tell(c)
+		}
+		return err
 	}
 }
 
@@ -171,6 +183,7 @@ func ofJob(
 		if err != nil {
 			return err
 		}
+		c.about = j.ID + c.wishes.text()
 		return run(ctx, c, f, j)
 	})
 }
@@ -269,6 +282,7 @@ func (c *command) parseList(args []string) error {
 
 // parse reads the flags of a command.
 func (c *command) parse(name string, args []string) error {
+	c.verb = name
 	if name == "add" {
 		return c.parseList(args)
 	}

@@ -239,6 +239,7 @@ func (s *sum) read(ctx context.Context, f *fleet, id string) error {
 		if t.Retried > 0 {
 			s.forget(t)
 			s.retried = append(s.retried, at)
+			s.Retried += t.Retried
 		}
 		s.Rest += t.Rest
 		if t.Rest == 0 {

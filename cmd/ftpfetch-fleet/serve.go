@@ -232,7 +232,7 @@ func (h *hub) showLook(address string, line func(string, ...any)) (err error) {
 	}()
 	h.measured = make(chan struct{})
 	h.untend = func() { cancel(); <-tended; <-h.measured }
-	return errors.Join(err, h.measure(ctx, line), writeSecret(filepath.Join(h.dir, lookName), []byte(port)))
+	return errors.Join(err, h.logs(line), h.measure(ctx, line), writeSecret(filepath.Join(h.dir, lookName), []byte(port)))
 }
 
 // tend removes the queues of jobs that are over, again and again.
