@@ -55,9 +55,11 @@ function show(jobs) {
 const state = document.getElementById("state");
 const events = new EventSource("events");
 events.onmessage = e => {
-  show(JSON.parse(e.data));
-  state.textContent = "live";
-  state.className = "";
+  const jobs = JSON.parse(e.data);
+  show(jobs);
+  const room = (jobs[0] || {}).room || {};
+  state.textContent = room.full ? "the disk of the server is full: " + size(room.free) + " are free in " + room.dir : "live";
+  state.className = room.full ? "bad" : "";
 };
 events.onerror = () => {
   state.textContent = "no answer: trying again";
