@@ -178,8 +178,8 @@ func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (se
 
 // lanes returns the current number of lanes.
 func (f *fleet) lanes(ctx context.Context) (n int) {
-	pulses, _ := f.pulses(ctx) // without them chunks are a little larger
-	for _, p := range pulses {
+	presences, _ := f.presences(ctx) // without them chunks are a little larger
+	for _, p := range presences {
 		n += p.Lanes
 	}
 	return min(n, mostLanes)

@@ -33,9 +33,9 @@ var (
 // mostRounds is how often a host that does not serve is tried before its files fail.
 const mostRounds = 4
 
-// chunk fetches the files of a chunk and reports the result to the server. It returns the hand if that still has its
+// chunk fetches the files of a chunk and reports the result to the server. It returns the lease if that still has its
 // slot.
-func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
+func (w *worker) chunk(h *lease, msg jetstream.Msg) *lease {
 	defer timing.Every(ackWait/3, func() { _ = msg.InProgress() })()
 	c, err := readChunk(msg.Headers(), msg.Data())
 	if c.Job == "" {
@@ -124,7 +124,7 @@ func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, er
 
 // tries calls fetch until all files of a chunk have an outcome. If this worker cannot achieve that, it returns the
 // chunk to the server.
-func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
+func (w *worker) tries(h *lease, c *chunk, o *outcome, msg jetstream.Msg) *lease {
 	for {
 		err := w.fetch(h, c, o)
 		if err == nil {
@@ -193,7 +193,7 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 }
 
 // again waits, and takes a slot in place of a released one. It returns nil if there is none for a while.
-func (w *worker) again(before *hand, pause time.Duration) *hand {
+func (w *worker) again(before *lease, pause time.Duration) *lease {
 	end := time.Now().Add(pause + 6*slotTTL)
 	for ; wait(w.ctx, pause) && time.Now().Before(end); pause = slotTTL / 10 {
 		if h := w.take(before.queue, before.from); h != nil {
@@ -221,7 +221,7 @@ func writable(root *os.Root, ledger string) error {
 
 // try fetches what is left of a chunk with a slot. The error says why files are left; it does not concern a single
 // file.
-func (w *worker) try(h *hand, c *chunk, o *outcome) error {
+func (w *worker) try(h *lease, c *chunk, o *outcome) error {
 	if o.missing() == 0 { // other workers have the rest
 		return nil
 	}
@@ -242,7 +242,7 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	if sub, err := w.hear(h.host, c, o); err == nil {
 		defer sub.Unsubscribe()
 	}
-	from := &source{hand: h, end: cancel}
+	from := &source{lease: h, end: cancel}
 	tasks, ledger := left.tasks(ctx), w.ledger
 	if w.sink != nil {
 		tasks, ledger = o.toSink(ctx, from, tasks), ""

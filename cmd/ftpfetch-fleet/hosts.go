@@ -43,7 +43,7 @@ type trouble struct {
 	Since time.Time `json:"since"`
 }
 
-const mostTroubles = 32 // in a pulse
+const mostTroubles = 32 // in a presence
 
 // giveUp is how long a host may refuse all connections until its files fail, if the job says nothing else.
 const giveUp = time.Hour
@@ -72,8 +72,8 @@ func (w *worker) shut(c *chunk) (why string, cause error) {
 	if !ok || elapsed(d.at) < j.patience() {
 		return "", nil
 	}
-	pulses, err := w.others()
-	for _, p := range pulses {
+	presences, err := w.others()
+	for _, p := range presences {
 		refused := slices.ContainsFunc(p.Troubles, func(t trouble) bool { return t.Host == host })
 		if slices.Contains(p.Served, host) && !refused {
 			return "", nil
@@ -92,9 +92,9 @@ type fellow struct {
 }
 
 // troubles returns what is wrong with each host, by key.
-func troubles(pulses map[string]pulse) map[string]fellow {
+func troubles(presences map[string]presence) map[string]fellow {
 	all := make(map[string]fellow)
-	for _, p := range pulses {
+	for _, p := range presences {
 		for _, t := range p.Troubles {
 			was := all[t.Host]
 			if t.State == "left" {
@@ -110,7 +110,7 @@ func troubles(pulses map[string]pulse) map[string]fellow {
 }
 
 // hosts returns the states of all hosts that have chunks or connections.
-func (f *fleet) hostsNow(ctx context.Context, pulses map[string]pulse) ([]hostState, error) {
+func (f *fleet) hostsNow(ctx context.Context, presences map[string]presence) ([]hostState, error) {
 	hosts, err := values[host](ctx, f, f.hosts)
 	caps, cerr := values[ceiling](ctx, f, f.caps)
 	slots, serr := readAll(ctx, f, f.slots, jetstream.AllKeys)
@@ -136,7 +136,7 @@ func (f *fleet) hostsNow(ctx context.Context, pulses map[string]pulse) ([]hostSt
 			used["."+host] = 0
 		}
 	}
-	known := troubles(pulses)
+	known := troubles(presences)
 	all := []hostState{}
 	for at, n := range used {
 		egress, key, _ := strings.Cut(at, ".")
@@ -145,7 +145,7 @@ func (f *fleet) hostsNow(ctx context.Context, pulses map[string]pulse) ([]hostSt
 		if c, ok := caps[at]; ok {
 			s.Cap = min(s.Cap, c.Most)
 		}
-		s.judge(known[key], len(pulses), cmp.Or(patience[key], giveUp))
+		s.judge(known[key], len(presences), cmp.Or(patience[key], giveUp))
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b hostState) int {
@@ -208,7 +208,7 @@ func (s *hostState) line() string {
 	return show.OneLine(text)
 }
 
-// troublesOf returns what a worker says of hosts in its pulse. The caller holds g.mu.
+// troublesOf returns what a worker says of hosts in its presence. The caller holds g.mu.
 func (g *gates) troublesOf() (all []trouble) {
 	for host, d := range g.refused {
 		all = append(all, trouble{host, "refuses", show.OneLine(d.cause.Error()), d.at.UTC()})

@@ -193,7 +193,7 @@ func (s *stand) worker(name string) *worker { return s.workerAt(name, "here") }
 
 func (s *stand) workerAt(name, egress string) *worker {
 	w := must.Get(newWorker(&command{dir: filepath.Join(s.TempDir(), "d"), name: name, egress: egress, err: s.Output()}))(s.T)
-	r := newBell()
+	r := newBroadcast()
 	w.fleet = must.Get((&command{join: s.file, role: "work"}).dial(s.Context(), name, patience, r.ring))(s.T)
 	w.ctx, w.stop = context.WithCancelCause(context.Background())
 	var all sync.WaitGroup

@@ -63,7 +63,7 @@ const mostAsked = 4
 
 // find takes a slot of a host that has work, and a chunk of that work. Otherwise it returns the hosts that have work
 // but no free slot.
-func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
+func (w *worker) find() (_ *lease, _ jetstream.Msg, full []string) {
 	asked := 0
 	for _, q := range w.queues() {
 		if w.isFull(q.host) {
@@ -96,7 +96,7 @@ func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
 	return nil, nil, full[:min(len(full), mostAsked)]
 }
 
-func (h *hand) fetch() jetstream.Msg {
+func (h *lease) fetch() jetstream.Msg {
 	msg, err := h.from.Next(jetstream.FetchMaxWait(time.Second))
 	if err == nil && h.ctx.Err() != nil { // without Nak, no worker would get it for a minute
 		_ = msg.Nak()

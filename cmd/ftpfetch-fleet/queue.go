@@ -153,7 +153,7 @@ func (f *fleet) forget(ctx context.Context, key string, rev uint64) error {
 const burst = 4096
 
 // rate returns the connection's share of the host's rate, in bytes per second.
-func (h *hand) rate() rate.Limit {
+func (h *lease) rate() rate.Limit {
 	var at host
 	if _, ok := h.w.hosts.get(h.host, &at); !ok || at.Rate == 0 {
 		return rate.Inf

@@ -206,9 +206,16 @@ func TestRevoke(t *testing.T) {
 	}
 	open()
 	(&stand{T: t, file: file + ".look"}).want(0, "wait")
+	old["add"] = filepath.Join(dir, "old-add")
+	must.Do(t, os.WriteFile(old["add"], must.Get(os.ReadFile(file))(t), 0o600))
+	s.revokes(state, "add")
+	eventually(t, "the old token is refused", func() bool {
+		_, _, code := (&stand{T: t, file: old["add"]}).do("status")
+		return code == 67
+	})
 	s.want(0, "status")
 	for role, name := range old {
-		args := map[string][]string{"look": {"status"}, "work": {"work", "-d", dir}}[role]
+		args := map[string][]string{"look": {"status"}, "add": {"add", "-"}, "work": {"work", "-d", dir}}[role]
 		(&stand{T: t, file: name}).want(67, args[0], args[1:]...)
 	}
 	for _, args := range [][]string{{"revoke", "look"}, {"revoke", "--dir", dir, "look"}, {"revoke", "--dir", state, "all"}} {

@@ -41,8 +41,8 @@ func (p *play) count(host string, n int) {
 }
 
 // fetch simulates a try of a chunk's files, in place of the worker's own.
-func (p *play) fetch(w *worker) func(*hand, *chunk, *outcome) error {
-	return func(h *hand, c *chunk, o *outcome) error {
+func (p *play) fetch(w *worker) func(*lease, *chunk, *outcome) error {
+	return func(h *lease, c *chunk, o *outcome) error {
 		p.count(c.Host, 1)
 		defer p.count(c.Host, -1)
 		o.ctx, o.end = context.WithCancelCause(h.ctx)
@@ -81,7 +81,7 @@ func (p *play) worker(ctx context.Context, join, dir, name, egress string, lanes
 		return err
 	}
 	defer w.root.Close()
-	r := newBell()
+	r := newBroadcast()
 	if w.fleet, err = c.dial(ctx, name, patience, r.ring); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func TestManyWorkers(t *testing.T) {
 	for i := range workers {
 		all.Go(func() { _ = p.worker(ctx, s.file, t.TempDir(), fmt.Sprint("w", i), "e", 2) })
 	}
-	eventually(t, "all workers", func() bool { return len(must.Get(first.pulses(t.Context()))(t)) > workers })
+	eventually(t, "all workers", func() bool { return len(must.Get(first.presences(t.Context()))(t)) > workers })
 	if among := cost(); alone > 3 || among > alone+workers/5 {
 		t.Errorf("a renewal costs %.1f messages, and %.1f among %d workers", alone, among, workers)
 	} else {

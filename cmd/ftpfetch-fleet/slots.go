@@ -279,9 +279,9 @@ func (s *slot) due() bool {
 	return err == nil
 }
 
-// hand is what a lane works with: a slot of the host that has work, and the Client. Each connection of the Client has a
+// lease is what a lane works with: a slot of the host that has work, and the Client. Each connection of the Client has a
 // slot of its own server, whichever method opens it and whatever it is for: a further URL, a list of digests.
-type hand struct {
+type lease struct {
 	*slot
 	client *ftpexec.Client
 	queue  queue
@@ -290,12 +290,12 @@ type hand struct {
 }
 
 // take does for a lane what acquire does, and makes the Client.
-func (w *worker) take(q queue, from jetstream.Consumer) *hand {
+func (w *worker) take(q queue, from jetstream.Consumer) *lease {
 	s := w.acquire(w.ctx, q.host)
 	if s == nil {
 		return nil
 	}
-	h := &hand{slot: s, client: w.client(), queue: q, from: from}
+	h := &lease{slot: s, client: w.client(), queue: q, from: from}
 	h.client.Admit = h.admit
 	h.client.Trace = func(e ftpexec.Event) {
 		if e.Mark == ftpexec.MarkReceived && strings.HasPrefix(e.Text, "230") { // the login is complete (RFC 959 section 5.4)
@@ -307,7 +307,7 @@ func (w *worker) take(q queue, from jetstream.Consumer) *hand {
 
 // admit lends a slot to a connection for as long as it lives: the lane's own, or one that it takes for another host. If
 // the lane loses the other slot, it loses its own too, which ends all of its work.
-func (h *hand) admit(ctx context.Context, address string) (leave func(), err error) {
+func (h *lease) admit(ctx context.Context, address string) (leave func(), err error) {
 	host, own := hostKey(address), h.unused
 	if host != h.host {
 		own = nil
@@ -335,7 +335,7 @@ func (h *hand) admit(ctx context.Context, address string) (leave func(), err err
 }
 
 // release closes the connections and returns the slot.
-func (h *hand) release() {
+func (h *lease) release() {
 	if h == nil {
 		return
 	}

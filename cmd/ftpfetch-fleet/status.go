@@ -31,10 +31,10 @@ type state struct {
 	Room     *room         `json:"room,omitempty"`
 }
 
-// workerState is a worker and its pulse.
+// workerState is a worker and its presence.
 type workerState struct {
 	Name string `json:"name"`
-	pulse
+	presence
 }
 
 func (f *fleet) jobsNow(ctx context.Context) ([]job, error) {
@@ -75,15 +75,15 @@ func (s state) of(j job, t *sum) *state {
 
 // look returns the state of the fleet, without that of a job.
 func (f *fleet) look(ctx context.Context) (s state, err error) {
-	pulses, err := f.pulses(ctx)
+	presences, err := f.presences(ctx)
 	if err != nil {
 		return s, err
 	}
 	s.Room = f.room(ctx)
-	if s.Hosts, err = f.hostsNow(ctx, pulses); err != nil {
+	if s.Hosts, err = f.hostsNow(ctx, presences); err != nil {
 		return s, err
 	}
-	for name, p := range pulses {
+	for name, p := range presences {
 		s.Workers++
 		s.Rate += p.Rate
 		s.PerSec += p.Files
@@ -152,7 +152,7 @@ func (s *state) over() bool {
 }
 
 // settled reports whether the job's counts will not change. After cancel, workers still complete the chunks that they
-// have, and their pulses tell that late.
+// have, and their presences tell that late.
 func (s *state) settled() bool {
 	if s.State != "cancelled" {
 		return s.over()

@@ -24,7 +24,7 @@ var (
 
 const (
 	asking = 5 * time.Second // time to wait for an answer
-	beat   = 4 * time.Second // interval between two pulses of a worker
+	beat   = 4 * time.Second // interval between two presences of a worker
 )
 
 // fleet is everything that the server holds.
@@ -45,7 +45,7 @@ type fleet struct {
 	slots    jetstream.KeyValue // EGRESS.HOST.I: who has the slot
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
 	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
-	workers  jetstream.KeyValue // NAME: a pulse
+	workers  jetstream.KeyValue // NAME: a presence
 	// JOB.CHUNK.NONCE: an attempt whose parts may be in the directory that all share
 	attempts jetstream.KeyValue
 }
@@ -300,16 +300,16 @@ func wait(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// bell tells all waiters that something has happened.
-type bell struct{ c atomic.Pointer[chan struct{}] }
+// broadcast tells all waiters that something has happened.
+type broadcast struct{ c atomic.Pointer[chan struct{}] }
 
-func newBell() *bell {
-	b := new(bell)
+func newBroadcast() *broadcast {
+	b := new(broadcast)
 	b.c.Store(new(make(chan struct{})))
 	return b
 }
 
-func (b *bell) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
+func (b *broadcast) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
 
-// next returns a channel that is closed when the bell rings.
-func (b *bell) next() <-chan struct{} { return *b.c.Load() }
+// next returns a channel that is closed when the broadcast rings.
+func (b *broadcast) next() <-chan struct{} { return *b.c.Load() }

@@ -50,25 +50,25 @@ type worker struct {
 	cacert       kept[certs.Trusted] // whose certificates FTP servers may have beside those of the system's authorities
 	via          *proxy.Proxy
 
-	hosts, caps   *mirror
-	lists, queued *mirror      // jobs, and their queues
+	hosts, caps   *cache
+	lists, queued *cache       // jobs, and their queues
 	dry           sync.Map     // when a queue was empty, by key
 	files         atomic.Int64 // number of files with an outcome
 	bytes         atomic.Int64
 	busy          atomic.Int64 // number of lanes that have a chunk
 	last          atomic.Int64 // when a lane last had a chunk, in Unix nanoseconds
 	lanes         int
-	guessed       bool     // the egress is the default
-	me            string   // a nonce that identifies the worker
-	mine          sync.Map // nonces of slots that may have a connection
-	asked         sync.Map // when the worker of a lapsed slot was asked, by key
-	full, freed   sync.Map // by host: when no slot was found, and which slot was released
-	offered       *bell    // rings when a slot is released
-	began         held     // a time on the server's clock, and when it was read
+	guessed       bool       // the egress is the default
+	me            string     // a nonce that identifies the worker
+	mine          sync.Map   // nonces of slots that may have a connection
+	asked         sync.Map   // when the worker of a lapsed slot was asked, by key
+	full, freed   sync.Map   // by host: when no slot was found, and which slot was released
+	offered       *broadcast // rings when a slot is released
+	began         held       // a time on the server's clock, and when it was read
 	gates         *gates
 	doubt         time.Duration // until the files of a host that no worker can use fail
 	// fetch is try, except in tests without FTP.
-	fetch    func(*hand, *chunk, *outcome) error
+	fetch    func(*lease, *chunk, *outcome) error
 	born     time.Time
 	refused  time.Time // since when the server refuses the token; zero: it does not
 	patience time.Duration
@@ -119,7 +119,7 @@ func work(ctx context.Context, c *command) (err error) {
 	w.shared = c.shared
 	w.guessed = c.egress == ""
 	c.role = "work"
-	reconnects := newBell()
+	reconnects := newBroadcast()
 	if w.fleet, err = c.dial(ctx, "worker "+w.name, c.patience, reconnects.ring); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func newWorker(c *command) (w *worker, err error) {
 		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
 		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(),
 		doubt: doubt, born: time.Now(), patience: c.patience,
-		offered: newBell(),
+		offered: newBroadcast(),
 	}
 	w.fetch = w.try
 	w.log = slog.New(slog.DiscardHandler)
@@ -220,13 +220,13 @@ func (w *worker) client() *ftpexec.Client {
 	}
 }
 
-func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell) error {
+func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broadcast) error {
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
 	w.lanes = lanes
 	var all sync.WaitGroup
 	w.watch(&all, r)
-	all.Go(w.pulse)
+	all.Go(w.presence)
 	w.last.Store(time.Now().UnixNano())
 	for range lanes {
 		all.Go(w.lane)
@@ -265,12 +265,12 @@ func (w *worker) heedRefusal() {
 	}
 }
 
-func (w *worker) watch(all *sync.WaitGroup, r *bell) {
-	w.hosts = w.fleet.mirror(w.fleet.hosts, jetstream.AllKeys)
-	w.lists = w.fleet.mirror(w.fleet.jobs, jetstream.AllKeys)
-	w.queued = w.fleet.mirror(w.fleet.queues, jetstream.AllKeys)
-	w.caps = w.fleet.mirror(w.fleet.caps, w.egress+".>")
-	for _, m := range []*mirror{w.hosts, w.lists, w.queued, w.caps} {
+func (w *worker) watch(all *sync.WaitGroup, r *broadcast) {
+	w.hosts = w.fleet.cache(w.fleet.hosts, jetstream.AllKeys)
+	w.lists = w.fleet.cache(w.fleet.jobs, jetstream.AllKeys)
+	w.queued = w.fleet.cache(w.fleet.queues, jetstream.AllKeys)
+	w.caps = w.fleet.cache(w.fleet.caps, w.egress+".>")
+	for _, m := range []*cache{w.hosts, w.lists, w.queued, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
 	for !w.setClock() && wait(w.ctx, time.Second) {
@@ -278,8 +278,8 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	_, _ = w.answer() // fails only without a connection, which ends the worker anyway
 }
 
-// pulse is a regular sign of life of a worker.
-type pulse struct {
+// presence is a regular sign of life of a worker.
+type presence struct {
 	Egress string   `json:"egress"`
 	From   string   `json:"from"`  // the address that the server sees
 	Rate   int64    `json:"rate"`  // bytes per second
@@ -295,9 +295,9 @@ type pulse struct {
 
 const mostLanes = 4096 // more lanes do not make chunks smaller
 
-func (w *worker) pulse() {
+func (w *worker) presence() {
 	const weight = 0.3 // of the last beat
-	var p pulse
+	var p presence
 	if ip, err := w.GetClientIP(); err == nil {
 		p.From = ip.String()
 	}
@@ -311,7 +311,7 @@ func (w *worker) pulse() {
 		bytes = w.bytes.Load()
 		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
 		files = w.files.Load()
-		p = pulse{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+		p = presence{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
 		p.Jobs = w.has.names()
 		w.gates.says(&p)
 		text, _ := json.Marshal(p)
@@ -333,8 +333,8 @@ func (w *worker) warnEgress(from string) {
 	if !w.guessed {
 		return
 	}
-	pulses, _ := w.pulses(w.ctx)
-	for name, p := range pulses {
+	presences, _ := w.presences(w.ctx)
+	for name, p := range presences {
 		if p.From == from && p.Egress != w.egress {
 			w.line("worker %s has the same address as this one, %s: if FTP servers see them so too, write the same "+
 				"--egress NAME for both, else they have twice the connections", name, from)

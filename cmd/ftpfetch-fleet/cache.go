@@ -106,8 +106,8 @@ func values[T any](ctx context.Context, f *fleet, kv jetstream.KeyValue) (map[st
 	return values, err
 }
 
-// mirror is a copy of what a bucket holds under some keys: what a scan has found, and each change that it was told of.
-type mirror struct {
+// cache is a copy of what a bucket holds under some keys: what a scan has found, and each change that it was told of.
+type cache struct {
 	f    *fleet
 	kv   jetstream.KeyValue
 	keys string // a pattern
@@ -116,11 +116,11 @@ type mirror struct {
 	held    map[string]held
 	fresh   map[string]held // of a scan; nil: there is none
 	told    bool            // the copy was complete once
-	changed *bell
+	changed *broadcast
 }
 
-func (f *fleet) mirror(kv jetstream.KeyValue, keys string) *mirror {
-	return &mirror{f: f, kv: kv, keys: keys, held: make(map[string]held), changed: newBell()}
+func (f *fleet) cache(kv jetstream.KeyValue, keys string) *cache {
+	return &cache{f: f, kv: kv, keys: keys, held: make(map[string]held), changed: newBroadcast()}
 }
 
 // How soon a bucket is scanned again although nothing seems wrong: after a reconnect, changes are missed for seconds.
@@ -132,7 +132,7 @@ const (
 
 // follow keeps m up to date until ctx ends. It scans again when reconnected rings, and regularly. Until a scan is
 // complete, m keeps its values: a lane that saw no ceiling would exceed it.
-func (m *mirror) follow(ctx context.Context, reconnected *bell) {
+func (m *cache) follow(ctx context.Context, reconnected *broadcast) {
 	_, kind, _ := strings.Cut(m.kv.Bucket(), m.f.named(""))
 	told := m.f.subject("told", kind, m.keys)
 	for pause := rescan; ctx.Err() == nil; {
@@ -159,7 +159,7 @@ func (m *mirror) follow(ctx context.Context, reconnected *bell) {
 	}
 }
 
-func (m *mirror) scan(ctx context.Context) error {
+func (m *cache) scan(ctx context.Context) error {
 	m.mu.Lock()
 	m.fresh = make(map[string]held)
 	m.mu.Unlock()
@@ -182,7 +182,7 @@ func (m *mirror) scan(ctx context.Context) error {
 }
 
 // take handles a change.
-func (m *mirror) take(key string, h held) {
+func (m *cache) take(key string, h held) {
 	m.mu.Lock()
 	m.put(m.held, key, h)
 	if m.fresh != nil {
@@ -193,7 +193,7 @@ func (m *mirror) take(key string, h held) {
 }
 
 // put puts an entry where an older one, or none, is.
-func (m *mirror) put(to map[string]held, key string, h held) {
+func (m *cache) put(to map[string]held, key string, h held) {
 	if was, ok := m.held[key]; ok && was.rev == h.rev {
 		h = was // seen before
 	}
@@ -203,7 +203,7 @@ func (m *mirror) put(to map[string]held, key string, h held) {
 }
 
 // get reads the value of a key into *to, if that is not nil, and reports whether there is one.
-func (m *mirror) get(key string, to any) (held, bool) {
+func (m *cache) get(key string, to any) (held, bool) {
 	m.mu.Lock()
 	h, ok := m.held[key]
 	m.mu.Unlock()
@@ -211,13 +211,13 @@ func (m *mirror) get(key string, to any) (held, bool) {
 }
 
 // whole reports whether m was a complete copy at least once.
-func (m *mirror) whole() bool {
+func (m *cache) whole() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.told
 }
 
-func (m *mirror) names() (names []string) {
+func (m *cache) names() (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, h := range m.held {
