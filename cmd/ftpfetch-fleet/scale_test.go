@@ -131,7 +131,7 @@ func TestManyWorkers(t *testing.T) {
 	s := newStand(t)
 	key := hostKey("h:21")
 	first := s.workerAt("first", "e")
-	must.Do(t, first.meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
+	must.Do(t, s.admin().meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
 	eventually(t, "the host", func() bool { return first.limit(key) == 2 })
 	slot := first.acquire(t.Context(), key)
 	slot.let() // only this test renews the slot
