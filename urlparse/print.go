@@ -76,9 +76,10 @@ func (u URL) Format(f fmt.State, verb rune) {
 // LogValue returns the URL without its password, for log/slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.Redacted()) }
 
-// MarshalText returns [URL.String], with the password, so that a URL in JSON, in XML or as a flag is complete. The
-// error is the one of [URL.Check].
-func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), u.Check() }
+// MarshalText returns the URL without its password ([URL.WithoutPassword]), so that JSON, XML and logs of structs that
+// hold a URL show none. To keep the password, store the text of [URL.String]: a struct for JSON then has a field of type
+// string. UnmarshalText and [Parse] read either. The error is the one of [URL.Check].
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.WithoutPassword().String()), u.Check() }
 
 // UnmarshalText reads text like [Parse]. It changes nothing if Parse fails.
 func (u *URL) UnmarshalText(text []byte) error {

@@ -45,10 +45,9 @@ var schemes = []string{"ftpes", "ftps", "ftp"}
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the octets that FTP commands carry.
 // [URL.Check] checks a value made by hand.
 //
-// Packages fmt and log/slog print a URL without its password. String and MarshalText include the password, and so does
-// encoding/json, even when a log handler uses it for a struct that holds a URL. Two more ways print the password:
-// printing User alone, and printing a struct with a verb such as %s if an unexported field of it is a URL (not a *URL),
-// because fmt calls no methods of unexported fields.
+// Packages fmt, log/slog and encoding/json write a URL without its password; only [URL.String] and [URL.NetURL] return it
+// whole. Two more ways show the password: printing User alone, and printing a struct with a verb such as %s if an
+// unexported field of it is a URL (not a *URL), because fmt calls no methods of unexported fields.
 type URL struct {
 	// "ftp"; "ftps": TLS from the first octet (implicit); or "ftpes": TLS after AUTH TLS (explicit, RFC 4217)
 	Scheme string

@@ -349,7 +349,7 @@ func Example() {
 
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	fsys, err := ftpfs.New(context.Background(), &c, s.URL("/"))
+	fsys, err := ftpfs.Open(context.Background(), &c, s.URL("/"))
 	if err != nil {
 		log.Fatal(err)
 	}

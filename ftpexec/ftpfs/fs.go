@@ -1,6 +1,6 @@
 // Package ftpfs presents a directory on an FTP server as a read-only file system ([io/fs]).
 //
-//	fsys, err := ftpfs.New(ctx, nil, "ftp://ftp.example.org/pub/")
+//	fsys, err := ftpfs.Open(ctx, nil, "ftp://ftp.example.org/pub/")
 //	text, err := fs.ReadFile(fsys, "README")
 package ftpfs
 
@@ -59,12 +59,27 @@ type FS struct {
 	root   *urlparse.URL
 }
 
-// New returns the directory that a URL names as a file system; url must end in "/" or ";type=d". It sends nothing. ctx
-// covers all use of the FS and its files. A nil Client means one with its defaults. The error is [syscall.ENOTDIR] if
-// the URL names a file, or a *[urlparse.Error] if it is not valid.
-func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
+// Open is [New] for the text of a URL, which ends in "/" or ";type=d". The error may also be one of [urlparse.Parse].
+func Open(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 	root, err := urlparse.Parse(url)
 	if err != nil {
+		return nil, err
+	}
+	return New(ctx, c, root)
+}
+
+// New returns the directory that root names as a file system. It sends nothing. ctx covers all use of the FS and its
+// files. A nil Client means one with its defaults. The error is [syscall.ENOTDIR] if root names a file
+// ([urlparse.URL.IsDir]), or a *[urlparse.Error] if it is not valid. [urlparse.FromURL] makes root from a URL of package
+// net/url.
+func New(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*FS, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
+	if root == nil {
+		return nil, errNoURL
+	}
+	if err := root.Check(); err != nil {
 		return nil, err
 	}
 	if !root.IsDir() {
@@ -75,13 +90,13 @@ func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 			Hint: `end the URL in "/"`,
 		}
 	}
-	if ctx == nil {
-		return nil, errNoContext
-	}
 	return &FS{cmp.Or(c, new(ftpexec.Client)), ctx, root.Child("", "")}, nil
 }
 
-var errNoContext = fmt.Errorf("%w: no context: write context.Background()", fs.ErrInvalid)
+var (
+	errNoContext = fmt.Errorf("%w: no context: write context.Background()", fs.ErrInvalid)
+	errNoURL     = fmt.Errorf("%w: no URL (nil)", fs.ErrInvalid)
+)
 
 // WithContext returns d with ctx in place of the context of New, for example the context of a request. It shares the
 // connections of d.

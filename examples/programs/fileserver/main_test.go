@@ -136,7 +136,7 @@ func TestFS(t *testing.T) {
 	s, _ := start(t, nil)
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	fsys, err := ftpfs.New(t.Context(), &c, s.URL("/pub/"))
+	fsys, err := ftpfs.Open(t.Context(), &c, s.URL("/pub/"))
 	if err != nil {
 		t.Fatal(err)
 	}
