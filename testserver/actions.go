@@ -33,7 +33,7 @@ const (
 )
 
 // Do runs actions one after another.
-func Do(actions ...Action) Action {
+func Sequence(actions ...Action) Action {
 	return func(c *Conn) error { return c.act(actions) }
 }
 
@@ -65,7 +65,7 @@ func Reply(text string) Action {
 func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 
 // End ends the control connection. If e is Stalled, the server still records commands.
-func End(e Ending) Action {
+func EndControl(e Ending) Action {
 	return func(c *Conn) error {
 		c.end(e)
 		return errOver
@@ -89,7 +89,7 @@ func Data(contents string, end ...Ending) Action {
 
 // Transfer does what an honest server does for RETR or NLST: 150, contents, 226.
 func Transfer(contents string) Action {
-	return Do(Reply("150 Here it comes."), Data(contents), Data("", Closed), Reply("226 Transfer complete."))
+	return Sequence(Reply("150 Here it comes."), Data(contents), Data("", Closed), Reply("226 Transfer complete."))
 }
 
 // sendData sends contents. Under TLS it does the handshake even if contents is empty.
@@ -114,7 +114,7 @@ func (c *Conn) endData(e Ending) {
 	c.dropData()
 }
 
-// wish is what [Final] and [Cut] ask of the honest server.
+// wish is what [ReplaceReply] and [EndDataAfter] ask of the honest server.
 type wish struct {
 	final  []Action // in place of the final reply
 	ending Ending   // of the data connection
@@ -123,7 +123,7 @@ type wish struct {
 
 // Final lets the honest server handle the command, and does actions in place of its final (2yz to 5yz) reply: a false
 // 226, a wrong size, an end.
-func Final(actions ...Action) Action {
+func ReplaceReply(actions ...Action) Action {
 	return func(c *Conn) error {
 		c.final = actions
 		return nil
@@ -132,7 +132,7 @@ func Final(actions ...Action) Action {
 
 // Cut lets the honest server handle the command, and ends the data connection once octets bytes of the contents have
 // been sent on it, under TLS without close_notify. The server then sends 226, unless e is Stalled; use Final for a 426.
-func Cut(octets int64, e Ending) Action {
+func EndDataAfter(octets int64, e Ending) Action {
 	return func(c *Conn) error {
 		c.ending, c.room = e, octets
 		return nil

@@ -51,7 +51,7 @@ func ExampleOptions_fault() {
 		Tree: map[string]string{"/motd": "hello"},
 		Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Transfer == 1 {
-				return testserver.Cut(3, testserver.Closed)
+				return testserver.EndDataAfter(3, testserver.Closed)
 			}
 			return nil
 		},

@@ -140,7 +140,7 @@ func TestFailures(t *testing.T) {
 		_, address := serveTree(t, func(c *testserver.Conn) testserver.Action {
 			switch {
 			case c.Verb == "RETR":
-				return testserver.Final(testserver.Reply("451 Disk error"))
+				return testserver.ReplaceReply(testserver.Reply("451 Disk error"))
 			case c.Verb == "MLSD" && unknown != "":
 				return testserver.Reply("500 Unknown")
 			case c.Verb != "" && strings.Contains(unknown, c.Verb):

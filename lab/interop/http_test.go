@@ -62,7 +62,7 @@ func TestOverHTTP(t *testing.T) {
 	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := testserver.New(t, &testserver.Options{ModTime: old, Tree: map[string]string{"/pub/f.bin": contents, "/pub/broken.bin": contents}, Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && strings.HasSuffix(c.Arg, "broken.bin") {
-			return testserver.Final(testserver.Reply("451 Disk error"))
+			return testserver.ReplaceReply(testserver.Reply("451 Disk error"))
 		}
 		return nil
 	}})

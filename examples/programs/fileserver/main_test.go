@@ -122,7 +122,7 @@ func TestClients(t *testing.T) {
 func TestFails(t *testing.T) {
 	_, host := start(t, func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
-			return testserver.Final(testserver.Reply("451 Disk error"))
+			return testserver.ReplaceReply(testserver.Reply("451 Disk error"))
 		}
 		return nil
 	})
