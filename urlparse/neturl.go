@@ -64,8 +64,8 @@ func fromURL(u *url.URL) (*URL, *Error) {
 	return v, f
 }
 
-// NetURL returns u, with its password, as a URL of package net/url. [FromURL] returns u again. The typecode is part of the
-// path there. Its String is that of u, except that net/url leaves some characters of a login unencoded.
+// NetURL returns u, with its password, as a URL of package net/url. [FromURL] returns u again. The typecode is part of
+// the path there. Its String is that of u, except that net/url leaves some characters of a login unencoded.
 //
 // Everything that an FTP URL says can be said there. But a change of the path may lose some of it: JoinPath and
 // ResolveReference of [url.URL] resolve "." and "..", which an FTP URL sends to the server, and remove empty segments.

@@ -45,8 +45,8 @@ var schemes = []string{"ftpes", "ftps", "ftp"}
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the octets that FTP commands carry.
 // [URL.Check] checks a value made by hand.
 //
-// Packages fmt, log/slog and encoding/json write a URL without its password; only [URL.String] and [URL.NetURL] return it
-// whole. Two more ways show the password: printing User alone, and printing a struct with a verb such as %s if an
+// Packages fmt, log/slog and encoding/json write a URL without its password; only [URL.String] and [URL.NetURL] return
+// it whole. Two more ways show the password: printing User alone, and printing a struct with a verb such as %s if an
 // unexported field of it is a URL (not a *URL), because fmt calls no methods of unexported fields.
 type URL struct {
 	// "ftp"; "ftps": TLS from the first octet (implicit); or "ftpes": TLS after AUTH TLS (explicit, RFC 4217)
@@ -66,8 +66,8 @@ func (u *URL) IsDir() bool {
 	return u.Type == TypeDir || u.Type == "" && u.Name == ""
 }
 
-// Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The default port is 21 (RFC 1738 section 3.2),
-// or 990 for ftps.
+// Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The default port is 21 (RFC 1738 section
+// 3.2), or 990 for ftps.
 func (u *URL) Address() string {
 	return u.host() + ":" + strconv.Itoa(u.port())
 }
@@ -81,8 +81,8 @@ func defaultPort(scheme string) int {
 	return 21
 }
 
-// Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's Dirs,
-// and u's Name if it has one: the children of "ftp://h/a/" and of "ftp://h/a;type=d" are the same.
+// Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's
+// Dirs, and u's Name if it has one: the children of "ftp://h/a/" and of "ftp://h/a;type=d" are the same.
 //
 // name is decoded octets and becomes one segment, whatever it holds: a "/" in it is printed as %2F and stays within one
 // CWD or RETR argument, so split a server's "dir/file" first. If t is TypeDir the child is a directory, with a trailing
@@ -208,7 +208,8 @@ func (e *Error) of(text string) *Error {
 	return e
 }
 
-// Error returns one line with the text, the column if it is not the first, the reason and the hint, safe for a terminal.
+// Error returns one line with the text, the column if it is not the first, the reason and the hint, safe for a
+// terminal.
 func (e *Error) Error() string {
 	s := shown(e.Input) + ": "
 	if e.column > 1 {

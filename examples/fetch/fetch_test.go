@@ -29,6 +29,18 @@ func TestMotd(t *testing.T) {
 	}
 }
 
+// TestFirst is a first test, in ten lines.
+func TestFirst(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/motd": "hello"}})
+	got, err := Motd(t.Context(), &ftpexec.Client{MaxIdle: -1}, s.URL("/pub/motd"))
+	if got != "hello" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if dirs := s.Args("CWD"); !slices.Equal(dirs, []string{"pub"}) {
+		t.Errorf("CWD %q", dirs)
+	}
+}
+
 // TestCommands checks each command that the client sends after the login.
 func TestCommands(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello"}})
