@@ -10,5 +10,5 @@ night lint fuzz cross interop release:
 test:
 	go test ./...
 
-bench: ## makes the tables of docs/performance.md and docs/exactness.md; Linux, root, a quarter of an hour
+bench: ## makes the tables of docs/performance.md and docs/clients.md; Linux, root, a quarter of an hour
 	go -C lab/bench run .

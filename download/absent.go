@@ -90,8 +90,8 @@ func (b *engine) plansAbsent(in, j *job) bool {
 		return true
 	}
 	b.count(func(c *counts) { c.file(j.listed) })
-	j.settle()
-	e := j.failed(nil)
+	j.makeTask()
+	e := j.ending(nil)
 	e.Plan = "fetch"
 	e.Result = Result{Size: j.listed, Left: "not here"}
 	b.ended(e)

@@ -83,7 +83,7 @@ func (b *engine) leads(ctx context.Context, d, from *node, levels int) (bool, er
 	times := levels/(1+strings.Count(way, "/")) + 1
 	far := *d
 	far.real = path.Join(d.real, strings.Repeat("/"+way, times))
-	there, err := b.entries(ctx, far.url(), early{}, nil)
+	there, err := b.entries(ctx, far.url(), listingHooks{}, nil)
 	return err == nil && there.shows == d.shows, err
 }
 

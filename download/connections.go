@@ -121,7 +121,7 @@ func (c *connections) begin(first *connection, resp *ftpexec.Response, others []
 		c.all = append(c.all, &connection{url: u, further: true})
 	}
 	for i, k := range slices.Clone(c.all) {
-		if !c.take(k) {
+		if !c.takeSpan(k) {
 			c.all = slices.DeleteFunc(c.all, func(x *connection) bool { return x == k })
 			c.release(k, nil)
 			continue
@@ -167,12 +167,12 @@ func (c *connections) start(k *connection, resp *ftpexec.Response) {
 		if errors.Is(err, guard.ErrPanic) {
 			c.cancel(err)
 		}
-		c.leave(k, err)
+		c.remove(k, err)
 	})
 }
 
-// leave takes k out of the connections in use. err is why it failed, or nil.
-func (c *connections) leave(k *connection, err error) {
+// remove takes k out of the connections in use. err is why it failed, or nil.
+func (c *connections) remove(k *connection, err error) {
 	c.release(k, err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -273,7 +273,7 @@ func (c *connections) grow(now time.Time) {
 			return
 		}
 		k := &connection{url: u, further: true}
-		if !c.take(k) {
+		if !c.takeSpan(k) {
 			c.release(k, nil)
 			return
 		}
@@ -292,9 +292,9 @@ func (c *connections) tellFewer() {
 	}
 }
 
-// take gives k a span to fetch: a share of the bytes that nobody fetches, or else a part of what the slowest connection
+// takeSpan gives k a span to fetch: a share of the bytes that nobody fetches, or else a part of what the slowest connection
 // still has, so that both end together. It returns false if there is nothing worth it. The caller must hold mu.
-func (c *connections) take(k *connection) bool {
+func (c *connections) takeSpan(k *connection) bool {
 	k.stream = nil
 	k.stop = func(error) {}
 	k.asked = time.Now()
@@ -411,7 +411,7 @@ func (c *connections) work(k *connection, resp *ftpexec.Response) error {
 			return err
 		}
 		c.mu.Lock()
-		more := c.take(k)
+		more := c.takeSpan(k)
 		c.mu.Unlock()
 		if !more {
 			return nil
@@ -473,7 +473,7 @@ func (c *connections) fetchFor(ctx context.Context, k *connection, resp *ftpexec
 		err = nil // the one that has taken the rest compares the bytes before it
 	}
 	if err == nil && !tail && slices.Contains(c.ends, x.End) {
-		err = c.compare(io.MultiReader(bytes.NewReader(p.rest), resp.Body), c.part.After(x.End, lapSize))
+		err = c.compare(io.MultiReader(bytes.NewReader(p.rest), resp.Body), c.part.After(x.End, overlapSize))
 	}
 	n, ended := c.part.End(s, err == nil)
 	err = cmp.Or(misplaced(ended), err)

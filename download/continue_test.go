@@ -37,7 +37,7 @@ func TestContinueReplacesPart(t *testing.T) {
 	}
 }
 
-// TestContinueOverrun continues a file from a server that ignores REST, and the lap happens to match. The run must
+// TestContinueOverrun continues a file from a server that ignores REST, and the overlap happens to match. The run must
 // trust none of the bytes, and leave the target as it was.
 func TestContinueOverrun(t *testing.T) {
 	text := alike()

@@ -24,12 +24,12 @@ func (b *engine) count(change func(c *counts)) {
 // file counts a file. size is -1 if it is not known.
 func (c *counts) file(size int64) {
 	c.Files++
-	c.sized(size)
+	c.addSize(size)
 }
 
-// sized counts the size of a file. A size that would overflow the sum counts as unknown, because a server can report
+// addSize counts the size of a file. A size that would overflow the sum counts as unknown, because a server can report
 // any number.
-func (c *counts) sized(size int64) {
+func (c *counts) addSize(size int64) {
 	if size < 0 || size > math.MaxInt64-c.size {
 		c.unsized++
 	} else {

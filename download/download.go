@@ -113,7 +113,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 	defer func() {
 		place.Close(err != nil)
 		if err = cmp.Or(err, alone.Dirs.Close()); err != nil {
-			r = Result{Kept: r.Kept}
+			r = Result{Kept: r.Kept, Retries: r.Retries}
 		}
 	}()
 	return save(ctx, place, func() *fetch { return newSingle(src, u, one) })

@@ -32,7 +32,7 @@ func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case err != nil:
 		return b.next(ctx, j, Result{}, err, verdict(err))
 	}
-	e := j.failed(nil)
+	e := j.ending(nil)
 	e.Plan = plan
 	e.Result = result
 	b.ended(e)

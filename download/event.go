@@ -50,7 +50,7 @@ type Event struct {
 	dir bool // Err is about a directory that was not listed whole
 }
 
-// Result describes a finished download. With an error only Kept may be set.
+// Result describes a finished download. With an error only Kept and Retries may be set.
 type Result struct {
 	Size int64 // bytes of the file
 	// ModTime is the time of the server's file, in UTC. If the server reported none, or if the local file cannot get
@@ -58,6 +58,7 @@ type Result struct {
 	ModTime  time.Time
 	Left     string     // why the target was left alone, such as "already there"; "" if it was not
 	Resumed  int64      // bytes from earlier runs
+	Retries  int        // how many failures were retried
 	Kept     int64      // after an error: bytes in the part from which the next call resumes
 	Verified string     // what the digest was compared with: "sha256 in SHA256SUMS"; "" if nothing
 	Checked  time.Time  // when Sum was computed and compared, in UTC

@@ -236,7 +236,7 @@ func TestAdoptedKept(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": body, "/g": "gg"})
 			k.write("f", body[:50_000])
-			k.faulty(cut(1, lapSize+1))
+			k.faulty(cut(1, overlapSize+1))
 			r, err := k.get("/f", Options{Existing: Continue, Retries: -1})
 			if err == nil || r.Kept != 50_001 {
 				t.Errorf("cut: %+v, %v", r, err)

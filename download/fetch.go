@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ftpfetch/download/digest"
@@ -31,6 +32,7 @@ type fetch struct {
 	inTree bool         // the file was found in that listing
 
 	retry   *retry.Retrier
+	retries atomic.Int64 // failures that were retried
 	begun   bool
 	sought  bool     // expected has looked for a digest
 	check   *check   // the digest to compare; nil if there is none
@@ -121,6 +123,7 @@ func newFetch(src Source, u *urlparse.URL, o Options, c caller, crowds bool) *fe
 	f.retry = retry.New(retry.Policy{
 		Retries: o.Retries, ReturnCrowded: crowds,
 		Tell: func(err error, try int, wait time.Duration) {
+			f.retries.Add(1)
 			which := fmt.Sprintf("%d of %d", try, retry.Count(o.Retries))
 			f.tell(Event{Kind: Noted, Err: err, Text: which, Wait: wait})
 		},
@@ -192,12 +195,12 @@ func (f *fetch) ask(ctx context.Context) (said decide.Stamp, err error) {
 	return said, err
 }
 
-// dated reports whether pieces of a file with this time may be joined. Without a time only the size and the laps can be
+// mayJoin reports whether pieces of a file with this time may be joined. Without a time only the size and the overlaps can be
 // compared, which is enough only if Existing says to continue.
-func (f *fetch) dated(modTime time.Time) bool { return !modTime.IsZero() || f.flags().Resumes() }
+func (f *fetch) mayJoin(modTime time.Time) bool { return !modTime.IsZero() || f.flags().Resumes() }
 
-// sized returns an error if n is known and is not Options.Size. what is the subject of the message.
-func (f *fetch) sized(what string, n int64) error {
+// checkSize returns an error if n is known and is not Options.Size. what is the subject of the message.
+func (f *fetch) checkSize(what string, n int64) error {
 	if want := f.Size; want != nil && n >= 0 && n != *want && !f.text() {
 		return errorf(ftpexec.ErrChanged, "%s %d bytes, not the expected %d", what, n, *want)
 	}

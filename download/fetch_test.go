@@ -51,7 +51,7 @@ func TestTake(t *testing.T) {
 		}
 		var got partfile.Spans
 		for _, k := range c.all {
-			if c.take(k) {
+			if c.takeSpan(k) {
 				got = append(got, partfile.Span{Start: k.span.Start >> 20 << 20, End: k.span.End >> 20 << 20})
 			}
 		}
@@ -83,7 +83,7 @@ func TestFinishTellsReading(t *testing.T) {
 	part := must.Get(place.Claim("ftp://h/f"))(t)
 	defer part.Close()
 	must.Do(t, part.File().Truncate(size))
-	part.Know(size, time.Time{})
+	part.Describe(size, time.Time{})
 	stream := must.Get(part.Write(partfile.Span{End: size}))(t)
 	must.Get(part.File().Seek(size, io.SeekStart))(t) // as if size bytes had been written
 	must.Get(part.End(stream, true))(t)
@@ -101,7 +101,7 @@ func TestFinishTellsReading(t *testing.T) {
 // time.
 func TestUnlike(t *testing.T) {
 	old := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
-	var passes *retry.Known
+	var passes *retry.Judged
 	for _, tt := range []struct {
 		had, has         int64
 		modified         time.Time

@@ -16,7 +16,7 @@ import (
 
 // job is a task, or a file or directory from a listing.
 type job struct {
-	*Task             // nil until settle, because a Task takes more memory than the rest
+	*Task             // nil until makeTask, because a Task takes more memory than the rest
 	in      *job      // the directory whose listing has this file
 	name    string    // name in that listing
 	dir     *node     // the directory; nil for a file
@@ -37,8 +37,8 @@ func (j *job) size() int64 {
 
 func (j *job) url() *urlparse.URL { return j.URLs[0] }
 
-// settle gives a file from a listing its Task. It is called late, when the file's turn comes, to save memory.
-func (j *job) settle() {
+// makeTask gives a file from a listing its Task. It is called late, when the file's turn comes, to save memory.
+func (j *job) makeTask() {
 	if j.Task == nil {
 		j.Task = &Task{Tree: j.in.Tree}
 		j.Path = path.Join(j.in.Path, j.name)
@@ -115,7 +115,7 @@ func (b *engine) reject(j *job, dir bool, err error) {
 			c.file(0)
 		}
 	})
-	e := j.failed(err)
+	e := j.ending(err)
 	e.dir = dir
 	b.ended(e)
 }
@@ -127,7 +127,7 @@ func (b *engine) claimPath(j *job) bool {
 		return true
 	}
 	settled := *j
-	settled.settle()
+	settled.makeTask()
 	facts := settled.Sum.String()
 	if settled.Size != nil {
 		facts += fmt.Sprint(" ", *settled.Size)

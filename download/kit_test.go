@@ -211,13 +211,13 @@ func (k *kit) told(kind EventKind, text string) bool {
 	return slices.ContainsFunc(k.events, func(e Event) bool { return e.Kind == kind && strings.Contains(e.Text, text) })
 }
 
-// rests returns the offsets that the client requested since the last call, without the laps.
+// rests returns the offsets that the client requested since the last call, without the overlaps.
 func (k *kit) rests() []string {
 	var out []string
 	for _, c := range k.Commands() {
 		if offset, ok := strings.CutPrefix(c, "REST "); ok {
 			n, _ := strconv.Atoi(offset)
-			out = append(out, strconv.Itoa(n+lapSize))
+			out = append(out, strconv.Itoa(n+overlapSize))
 		}
 	}
 	k.ResetCommands()

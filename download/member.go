@@ -203,7 +203,7 @@ func (b *engine) tells(j *job, e ftpexec.Entry) {
 	b.count(func(c *counts) { c.file(e.Size); c.Complete++ })
 	b.telling.Lock()
 	defer b.telling.Unlock()
-	j.settle()
+	j.makeTask()
 	b.Info(j.url(), e)
 }
 
@@ -262,7 +262,7 @@ func (b *engine) next(ctx context.Context, j *job, has Result, err error,
 func (b *engine) end(ctx context.Context, j *job, result Result, err error,
 	v schedule.Verdict) schedule.Verdict {
 	if err == nil || ctx.Err() == nil {
-		e := j.failed(err)
+		e := j.ending(err)
 		e.Result = result
 		b.ended(e)
 	}
@@ -296,7 +296,7 @@ func (m *meter) reach(c *counts, done, size int64) {
 	if !m.sized && size >= 0 {
 		m.sized = true
 		c.unsized--
-		c.sized(size)
+		c.addSize(size)
 	}
 }
 

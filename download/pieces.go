@@ -21,14 +21,14 @@ func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error
 	switch {
 	case s.Size < 0:
 	case omits && !t.server.omitted.Swap(true):
-		return &retry.Known{Err: errOmitted, Passes: true}
+		return &retry.Judged{Err: errOmitted, Passes: true}
 	case size < 0:
 		why = errOmitted.Error()
 	case s.Size != size:
 		why = fmt.Sprintf("the server's file now has %d bytes, not %d", size, s.Size)
 	case !omits && !s.ModTime.IsZero() && !s.ModTime.Equal(modTime):
 		why = "the server's file has been modified"
-	case !t.dated(s.ModTime) || !t.dated(modTime):
+	case !t.mayJoin(s.ModTime) || !t.mayJoin(modTime):
 		why = undated
 	}
 	if why == "" {
@@ -41,17 +41,17 @@ func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error
 var errOmitted = errorf(ftpexec.ErrChanged,
 	"the server no longer reports the file's size and time, so nothing shows that it is the same file")
 
-// compare reads the bytes of a lap from the body of a response. The part compares them with its own as soon as it has them.
+// compare reads the bytes of an overlap from the body of a response. The part compares them with its own as soon as it has them.
 func (t *transfer) compare(body io.Reader, lap partfile.Span) error {
-	b, err := readLap(body, lap.Len())
+	b, err := readOverlap(body, lap.Len())
 	if err != nil {
 		return err
 	}
 	return misplaced(t.part.Expect(lap.Start, b))
 }
 
-// readLap reads n bytes. The error is ErrTruncated if there are fewer.
-func readLap(body io.Reader, n int64) ([]byte, error) {
+// readOverlap reads n bytes. The error is ErrTruncated if there are fewer.
+func readOverlap(body io.Reader, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	_, err := io.ReadFull(body, b)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -71,9 +71,9 @@ func misplaced(err error) error {
 	return err
 }
 
-// same returns an error if a file that came in pieces has changed. The server may have replaced it between MDTM and the
+// checkUnchanged returns an error if a file that came in pieces has changed. The server may have replaced it between MDTM and the
 // data.
-func (t *transfer) same(ctx context.Context) error {
+func (t *transfer) checkUnchanged(ctx context.Context) error {
 	if t.responses < 2 {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (t *transfer) copySpan(ctx context.Context, resp *ftpexec.Response, x partf
 		err = out.copy(body)
 	}
 	if err == nil && !tail {
-		err = t.compare(resp.Body, t.part.After(x.End, lapSize))
+		err = t.compare(resp.Body, t.part.After(x.End, overlapSize))
 	}
 	n, ended := t.part.End(s, err == nil)
 	err = cmp.Or(misplaced(ended), err)

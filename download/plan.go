@@ -85,7 +85,7 @@ func (f *file) planFetch(ctx context.Context, a decide.Answer) (plan string, r R
 			r.Size = size
 		}
 	}
-	err = f.sized("the server's file has", r.Size)
+	err = f.checkSize("the server's file has", r.Size)
 	if a.Replace && f.facts.Here != decide.Nothing {
 		plan = planReplace
 	}

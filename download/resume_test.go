@@ -232,7 +232,7 @@ func ignores(k, phase int, cut int64, all bool) failure {
 func alike() string {
 	b := []byte(noise(4<<20, 9))
 	for at := len(b); at >= 0; at -= 1 << 20 {
-		copy(b[max(0, at-lapSize):max(at, lapSize)], make([]byte, lapSize))
+		copy(b[max(0, at-overlapSize):max(at, overlapSize)], make([]byte, overlapSize))
 	}
 	return string(b)
 }
@@ -243,10 +243,10 @@ func TestIgnoredREST(t *testing.T) {
 	t.Parallel()
 	at, runs, named := 0, 0, 0
 	for what, text := range map[string]string{"noise": noise(4<<20, 8), "alike": alike()} {
-		wrong := text[:1<<20] + text[lapSize:1<<20+lapSize] // a resume at 1 MiB if the server ignores REST
+		wrong := text[:1<<20] + text[overlapSize:1<<20+overlapSize] // a resume at 1 MiB if the server ignores REST
 		for before, part := range map[string]string{"nothing": "", "a part": text[:1<<20], "a wrong part": wrong, "a target": text[:1<<20]} {
 			for _, segments := range []int{1, 2, 4} {
-				for _, cut := range []int64{0, 1, 1 << 20, 1<<20 + lapSize, 3 << 20} {
+				for _, cut := range []int64{0, 1, 1 << 20, 1<<20 + overlapSize, 3 << 20} {
 					for _, all := range []bool{false, true} {
 						for k := 1; k <= 3; k++ {
 							for phase := range k {
@@ -294,7 +294,7 @@ func TestIgnoredRESTByStreams(t *testing.T) {
 	nth := 0
 	for k := 1; k <= 3; k++ {
 		for phase := range k {
-			for _, cut := range []int64{1, lapSize, 50_000, 100_000, 299_999} {
+			for _, cut := range []int64{1, overlapSize, 50_000, 100_000, 299_999} {
 				for _, all := range []bool{false, true} {
 					if nth++; nth%night.Or(7, 1) != 0 {
 						continue
@@ -337,7 +337,7 @@ func TestVersions(t *testing.T) {
 	}
 	runs, whole := 0, 0
 	for what, get := range to {
-		for _, cut := range []int64{1, lapSize, 100_000, int64(len(body)) - 1} {
+		for _, cut := range []int64{1, overlapSize, 100_000, int64(len(body)) - 1} {
 			for _, dated := range []bool{true, false} {
 				for at, seen := 1, 1; at <= seen; at += night.Or(7, 1) {
 					k := newKit(t, map[string]string{"/f": body})

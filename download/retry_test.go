@@ -27,7 +27,7 @@ func TestRetry(t *testing.T) {
 		rests []string
 	}{
 		{"cut once", cut(1, 100_000), 1, nil, []string{"100000"}},
-		{"cut each 100000", always("RETR", testserver.EndDataAfter(100_000+lapSize, testserver.Closed)), 2, nil, []string{"100512", "200512"}},
+		{"cut each 100000", always("RETR", testserver.EndDataAfter(100_000+overlapSize, testserver.Closed)), 2, nil, []string{"100512", "200512"}},
 		{"reset", always("RETR", testserver.EndDataAfter(0, testserver.Reset)), 5, ftpexec.ErrTruncated, nil},
 		{"closed before the first greeting", on("", 1, 1, testserver.EndControl(testserver.Closed)), 1, nil, nil},
 		{"reset before two greetings", on("", 1, 2, testserver.EndControl(testserver.Reset)), 2, nil, nil},
@@ -55,9 +55,9 @@ func TestRetry(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			k := newKit(t, map[string]string{"/d/f": body})
 			k.faulty(tt.fault)
-			_, err := k.get("/d/f", Options{})
-			if tt.err == nil && err != nil || tt.err != nil && err == nil || len(k.waits) != tt.waits {
-				t.Errorf("got %v after waits of %v, want %v after %d", err, k.waits, tt.err, tt.waits)
+			r, err := k.get("/d/f", Options{})
+			if tt.err == nil && err != nil || tt.err != nil && err == nil || len(k.waits) != tt.waits || r.Retries != tt.waits {
+				t.Errorf("got %v after %d retries and waits of %v, want %v after %d", err, r.Retries, k.waits, tt.err, tt.waits)
 			}
 			if got := k.rests(); !slices.Equal(got, tt.rests) {
 				t.Errorf("REST %q, want %q", got, tt.rests)

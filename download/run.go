@@ -270,7 +270,7 @@ type engine struct {
 
 func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) (v schedule.Verdict) {
 	b.guard(func() {
-		t.Value.settle()
+		t.Value.makeTask()
 		if t.Value.dir != nil {
 			v = b.list(ctx, t)
 		} else {
@@ -323,7 +323,7 @@ func (b *engine) warn(format string, args ...any) {
 	b.tell(Event{Kind: Noted, Err: fmt.Errorf(format, args...)})
 }
 
-func (j *job) failed(err error) Event {
+func (j *job) ending(err error) Event {
 	return Event{Err: err, Task: j.Task, dir: j.dir != nil}
 }
 

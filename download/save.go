@@ -23,6 +23,7 @@ func save(ctx context.Context, place *partfile.Place, begin func() *fetch) (r Re
 	err = place.Again(func() (err error) {
 		f := &file{fetch: begin(), to: place}
 		r, err = f.run(ctx)
+		r.Retries = int(f.retries.Load())
 		if errors.Is(err, partfile.ErrMoved) {
 			err = cmp.Or(f.to.Look(), err)
 		}
@@ -61,7 +62,7 @@ func (f *file) run(ctx context.Context) (r Result, err error) {
 		a := decide.Next(&f.facts)
 		switch a.Do {
 		case decide.Leave:
-			return f.leave(a.Why)
+			return f.leaveTarget(a.Why)
 		case decide.Refuse:
 			return Result{}, f.refuse(a)
 		case decide.Fetch:
@@ -228,8 +229,8 @@ func (f *file) checkPart(ctx context.Context) error {
 	return nil
 }
 
-// leave returns the result for a target that stays.
-func (f *file) leave(why string) (Result, error) {
+// leaveTarget returns the result for a target that stays.
+func (f *file) leaveTarget(why string) (Result, error) {
 	r := f.has
 	r.Left = why
 	if f.local != nil {
@@ -312,7 +313,7 @@ func (f *file) start(ctx context.Context, a decide.Answer) (err error) {
 		}
 	}
 	if err == nil && a.Replace {
-		err = p.Like(f.to.Info)
+		err = p.CopyPermissions(f.to.Info)
 	}
 	return err
 }
@@ -324,7 +325,7 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 	size := s.Done.Octets()
 	r := Result{Size: size, ModTime: cmp.Or(s.ModTime, f.listed.Time), Resumed: t.resumed}
 	f.reading(t.part.Name(), size)
-	err := f.sized("received", size) // a file of the wrong size need not be read
+	err := f.checkSize("received", size) // a file of the wrong size need not be read
 	if err == nil {
 		err = t.part.Intact(ctx)
 	}

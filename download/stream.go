@@ -24,9 +24,9 @@ func fetchTo(ctx context.Context, f *fetch, w io.Writer, path string) (r Result,
 		s.out = sink{ctx: ctx, to: s, path: path, limit: f.Limit, check: check}
 		err = s.run(ctx)
 	}
-	r = Result{Size: s.n.Load(), ModTime: s.has.Time}
+	r = Result{Size: s.n.Load(), ModTime: s.has.Time, Retries: int(f.retries.Load())}
 	if err == nil {
-		err = f.sized("received", r.Size)
+		err = f.checkSize("received", r.Size)
 	}
 	if err == nil && check != nil {
 		err = check.compare(&r)
@@ -40,7 +40,7 @@ type stream struct {
 	w      io.Writer
 	out    sink
 	n      atomic.Int64 // bytes written
-	lap    []byte       // the last lapSize bytes written
+	lap    []byte       // the last overlapSize bytes written
 	has    decide.Stamp // size and time of the server's file
 	pieces int          // number of responses
 }
@@ -55,8 +55,8 @@ func (s *stream) run(ctx context.Context) error {
 			return nil
 		case err == nil:
 			now, err := s.ask(ctx)
-			return cmp.Or(err, s.same(now))
-		case s.n.Load() > 0 && (s.text() || s.has.Size < 0 || !s.dated(s.has.Time)):
+			return cmp.Or(err, s.checkUnchanged(now))
+		case s.n.Load() > 0 && (s.text() || s.has.Size < 0 || !s.mayJoin(s.has.Time)):
 			return err // it cannot be resumed
 		}
 		if err := s.retry.Again(ctx, err, s.n.Load()-begun); err != nil {
@@ -65,8 +65,8 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// same returns an error if the server's file is not the file whose start was written to w.
-func (s *stream) same(now decide.Stamp) error {
+// checkUnchanged returns an error if the server's file is not the file whose start was written to w.
+func (s *stream) checkUnchanged(now decide.Stamp) error {
 	if now.Size == s.has.Size && now.Time.Equal(s.has.Time) {
 		return nil
 	}
@@ -84,9 +84,9 @@ func (s *stream) piece(ctx context.Context) error {
 	defer resp.Body.Close()
 	s.retry.Reached.Store(true)
 	now := decide.Stamp{Size: resp.Size, Time: resp.ModTime}
-	err = s.sized("the server's file has", now.Size)
+	err = s.checkSize("the server's file has", now.Size)
 	if err == nil && s.lap != nil {
-		err = s.same(now)
+		err = s.checkUnchanged(now)
 	}
 	if err != nil {
 		return err
@@ -94,14 +94,14 @@ func (s *stream) piece(ctx context.Context) error {
 	s.pieces++
 	s.has = now
 	s.report(func() (done, total int64) { return s.n.Load(), now.Size })
-	b, err := readLap(resp.Body, int64(len(s.lap)))
+	b, err := readOverlap(resp.Body, int64(len(s.lap)))
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(b, s.lap) { // another connection may start at the right byte, so this one is not used again
 		resp.Body.Close()
 		s.src.CloseIdleConnections()
-		return &retry.Known{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
+		return &retry.Judged{Err: errorf(ftpexec.ErrChanged, "%v", errMisplaced), Passes: true}
 	}
 	err = s.out.copy(resp.Body)
 	n := s.n.Load()
@@ -109,7 +109,7 @@ func (s *stream) piece(ctx context.Context) error {
 		err = fmt.Errorf("%w: %d of %d bytes", ftpexec.ErrTruncated, n, now.Size)
 	}
 	if errors.Is(err, ftpexec.ErrTruncated) && now.Size >= 0 && n >= now.Size {
-		return &retry.Known{Err: err} // all bytes are written, so a retry has nothing to do
+		return &retry.Judged{Err: err} // all bytes are written, so a retry has nothing to do
 	}
 	return err
 }
@@ -118,7 +118,7 @@ func (s *stream) piece(ctx context.Context) error {
 func (s *stream) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.n.Add(int64(n))
-	s.lap = append(s.lap, p[max(0, n-lapSize):n]...)
-	s.lap = s.lap[max(0, len(s.lap)-lapSize):]
+	s.lap = append(s.lap, p[max(0, n-overlapSize):n]...)
+	s.lap = s.lap[max(0, len(s.lap)-overlapSize):]
 	return n, err
 }

@@ -35,8 +35,8 @@ func (j *job) withSurvey(change func(h *survey)) {
 	change(h)
 }
 
-// leave records why an entry is not wanted.
-func (j *job) leave(e ftpexec.Entry) {
+// noteUnwanted records why an entry is not wanted.
+func (j *job) noteUnwanted(e ftpexec.Entry) {
 	below := path.Join(j.dir.below, e.Name)
 	pattern, last := glob.Level(j.Tree.Names, j.dir.depth)
 	j.withSurvey(func(h *survey) {

@@ -64,7 +64,7 @@ var errMisplaced = &redo{
 }
 
 // errBeyond means that a response to REST went on beyond the file's end. Then no response to REST can be trusted, even
-// if its lap matches.
+// if its overlap matches.
 var errBeyond = &redo{why: "the server does not start where it is asked to"}
 
 // run tries until the part has every byte and the server has confirmed the end of the file.
@@ -132,8 +132,8 @@ func (t *transfer) learn(over *redo) error {
 	if over != errBeyond {
 		return nil
 	}
-	t.part.Disown(t.part.Snapshot().Adopted)
-	if err := t.keeps(over.why); err != nil {
+	t.part.DropFrom(t.part.Snapshot().Adopted)
+	if err := t.mayDiscard(over.why); err != nil {
 		return err
 	}
 	return t.startOver(over.why) // at once, because the journal vouches for bytes that may be wrong
@@ -149,7 +149,7 @@ func (t *transfer) try(ctx context.Context) error {
 		}
 		gap, complete := t.next(s)
 		if complete && why == "" {
-			if err := t.same(ctx); err != nil {
+			if err := t.checkUnchanged(ctx); err != nil {
 				return err
 			}
 			return t.asListed(ctx)
@@ -175,12 +175,12 @@ func (t *transfer) forgo() (why string, err error) {
 		why = t.server.noRestart
 	case s.Size < 0:
 		why = "the server does not report the file's size"
-	case t.dated(s.ModTime):
+	case t.mayJoin(s.ModTime):
 		return "", nil
 	default:
 		why = undated
 	}
-	return why, t.keeps(why)
+	return why, t.mayDiscard(why)
 }
 
 // startOver drops all bytes of the part.
@@ -204,7 +204,7 @@ func (t *transfer) next(s partfile.State) (gap partfile.Span, complete bool) {
 		return missing[0], false
 	}
 	if !t.confirmed {
-		t.part.Disown(s.Size - 1)
+		t.part.DropFrom(s.Size - 1)
 	}
 	return partfile.Span{Start: s.Size - 1, End: s.Size}, t.confirmed
 }
@@ -223,14 +223,14 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 			return err
 		}
 	}
-	if len(s.Done) > 0 && !t.part.Known() {
+	if len(s.Done) > 0 && !t.part.Described() {
 		t.resumed = s.Done.Octets()
 		t.responses = 1
 		t.note(fmt.Sprintf("resuming at %s", printable.Size(t.resumed)))
 	}
-	t.part.Know(resp.Size, resp.ModTime)
+	t.part.Describe(resp.Size, resp.ModTime)
 	t.report(t.count)
-	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.dated(resp.ModTime)
+	divisible := t.server.noRestart == "" && resp.Size >= 2*minSegment && t.mayJoin(resp.ModTime)
 	if t.segments > 1 && divisible {
 		if t.part.Scatters() {
 			return t.parallel(ctx, resp)
@@ -245,9 +245,9 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 	return err
 }
 
-// lapSize is how many bytes before its span a response also covers. They are compared with the part, because they
+// overlapSize is how many bytes before its span a response also covers. They are compared with the part, because they
 // differ if a server does not start where it is asked to.
-const lapSize = 512
+const overlapSize = 512
 
 // openListed is open for the URL of the job. If the name begins or ends with a blank, the file must have the size in the
 // listing of its directory: see errBlanks. It may have changed since the listing, so openListed lists it again first.
@@ -290,11 +290,11 @@ func errBlanks(came, listed int64) error {
 }
 
 // open requests the file at u, which is the URL of the job or another one of the same file, from the offset start on. It
-// compares the size and time that the server reports with s, the state of the part, and the lap with the part's bytes.
+// compares the size and time that the server reports with s, the state of the part, and the overlap with the part's bytes.
 func (t *transfer) open(
 	ctx context.Context, u *urlparse.URL, s partfile.State, start int64,
 ) (*ftpexec.Response, error) {
-	from := max(0, start-lapSize)
+	from := max(0, start-overlapSize)
 	asked := time.Now()
 	resp, err := t.src.Do(ctx, &ftpexec.Request{URL: u, Offset: from, More: t.caller.follows, Unproven: true})
 	e, ok := errors.AsType[*ftpexec.Error](err)
@@ -310,14 +310,14 @@ func (t *transfer) open(
 	if u != t.url && t.check != nil { // the digest decides: servers give copies of a file different times
 		modTime = s.ModTime
 	}
-	if err = t.sized("the server's file has", resp.Size); err == nil {
+	if err = t.checkSize("the server's file has", resp.Size); err == nil {
 		err = t.unlike(s, resp.Size, modTime)
 	}
 	if err == nil {
 		err = t.compare(resp.Body, partfile.Span{Start: from, End: start})
 	}
 	if over, ok := errors.AsType[*redo](err); ok && u != t.url {
-		err = &retry.Known{Err: errorf(ftpexec.ErrChanged, "%s: %v", u.Redacted(), over)}
+		err = &retry.Judged{Err: errorf(ftpexec.ErrChanged, "%s: %v", u.Redacted(), over)}
 	}
 	t.opened.Store(int64(time.Since(asked)))
 	if err != nil {
@@ -333,8 +333,8 @@ func (t *transfer) opening() time.Duration { return time.Duration(t.opened.Load(
 // undated is the reason not to join pieces of a file without a time.
 const undated = "the server does not always report the file's time, so it may be another file"
 
-// keeps returns an error if the part starts with bytes of the target, which Continue must not drop.
-func (t *transfer) keeps(why string) error {
+// mayDiscard returns an error if the part starts with bytes of the target, which Continue must not drop.
+func (t *transfer) mayDiscard(why string) error {
 	if t.part.Snapshot().Adopted == 0 {
 		return nil
 	}

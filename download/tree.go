@@ -26,7 +26,7 @@ import (
 // is not wanted.
 func (j *job) asFile() []*job {
 	if j.dir.up != nil && !j.Tree.wants(j.dir.below, false, false) {
-		j.leave(ftpexec.Entry{Name: "."})
+		j.noteUnwanted(ftpexec.Entry{Name: "."})
 		return nil
 	}
 	v := *j.url()
@@ -48,7 +48,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	found, err := b.entries(bounded, j.url(), b.early(bounded, t), j.dir.ahead)
+	found, err := b.entries(bounded, j.url(), b.hooksOf(bounded, t), j.dir.ahead)
 	var same *node
 	if err == nil {
 		same, err = b.circle(bounded, j, found)
@@ -57,9 +57,9 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case b.freeConnections(t, err):
 		return schedule.Full(err)
 	case err != nil && j.dir.guess && noDirectory(err):
-		return b.listed(ctx, t, j.asFile()...)
+		return b.queueAll(ctx, t, j.asFile()...)
 	case err == nil && !b.enters(j, same):
-		return b.listed(ctx, t)
+		return b.queueAll(ctx, t)
 	case err == nil:
 		err = b.create(bounded, j)
 	}
@@ -71,7 +71,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	b.complain(j, found)
 	b.sharpen(bounded, j, found.entries)
-	return b.listed(ctx, t, b.within(ctx, j, found.entries)...)
+	return b.queueAll(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
 // enters reports whether the entries of a directory are wanted, and counts the directory if they are not. If a name
@@ -81,8 +81,8 @@ func (b *engine) enters(j *job, same *node) bool {
 	d := j.dir
 	switch {
 	case d.guess && d.up != nil && !j.Tree.wants(d.below, true, true):
-		b.try(j.Tree, d.below, true)
-		j.leave(ftpexec.Entry{Name: ".", Mode: fs.ModeDir})
+		b.tryPatterns(j.Tree, d.below, true)
+		j.noteUnwanted(ftpexec.Entry{Name: ".", Mode: fs.ModeDir})
 	case !j.Tree.reads(d.depth):
 		j.withSurvey(func(h *survey) { h.deeper++ })
 	case same != nil:
@@ -102,9 +102,9 @@ func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	}
 }
 
-// listed queues the jobs of a listed directory. If the run is interrupted meanwhile, the directory counts as not
+// queueAll queues the jobs of a listed directory. If the run is interrupted meanwhile, the directory counts as not
 // listed.
-func (b *engine) listed(ctx context.Context, t *schedule.Turn[*job],
+func (b *engine) queueAll(ctx context.Context, t *schedule.Turn[*job],
 	jobs ...*job) schedule.Verdict {
 	for _, next := range jobs {
 		if ctx.Err() != nil {
@@ -129,7 +129,7 @@ var mostListed = []int{2000, 7500, 10000}
 // and missing facts.
 func (b *engine) complain(j *job, found contents) {
 	for _, err := range found.odd {
-		b.ended(j.failed(err))
+		b.ended(j.ending(err))
 	}
 	b.count(func(c *counts) { c.Unlisted += int64(min(1, len(found.odd))) })
 	cut := func(most int) bool { return found.all <= most && found.all >= most-2 }
@@ -208,14 +208,14 @@ type contents struct {
 	shows   uint64          // a hash of all entries, independent of their order
 }
 
-// early has the callbacks for EntriesEarly.
-type early struct {
+// listingHooks has the callbacks for EntriesEarly.
+type listingHooks struct {
 	entry func(ftpexec.Entry)
 	login func(dir string)
 }
 
 // entries lists a directory, and retries as a download does. ahead has the files that are already queued.
-func (b *engine) entries(ctx context.Context, u *urlparse.URL, o early,
+func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
 	ahead map[uint64]bool) (c contents, err error) {
 	err = b.again(ctx, func() error {
 		c = contents{}
@@ -231,7 +231,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o early,
 			case err != nil:
 				return err
 			default:
-				c.add(kept(e), ahead)
+				c.add(compact(e), ahead)
 			}
 		}
 		return nil
@@ -299,9 +299,9 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 		if ctx.Err() != nil {
 			break
 		}
-		b.try(j.Tree, path.Join(j.dir.below, e.Name), e.Mode == fs.ModeDir)
+		b.tryPatterns(j.Tree, path.Join(j.dir.below, e.Name), e.Mode == fs.ModeDir)
 		if !j.wants(e) {
-			j.leave(e)
+			j.noteUnwanted(e)
 			continue
 		}
 		next := j.file(e)
@@ -341,7 +341,7 @@ func (j *job) file(e ftpexec.Entry) *job {
 // refuse ends an entry that cannot have its name on this system.
 func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
 	j.in.withSurvey(func(h *survey) { h.lost = true })
-	j.settle()
+	j.makeTask()
 	j.URLs[0] = entryURL(e, j.in.url())
 	b.reject(j, e.Mode.IsDir(), err)
 }
@@ -350,7 +350,7 @@ func (b *engine) refuse(j *job, e ftpexec.Entry, err error) {
 func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 	d := parent.dir
 	u := entryURL(e, parent.url())
-	next.settle()
+	next.makeTask()
 	next.dir = &node{
 		root: d.root, below: path.Join(d.below, e.Name), depth: d.depth + 1,
 		real: path.Join(d.real, e.Name),

@@ -148,7 +148,7 @@ func TestAhead(t *testing.T) {
 	b := &engine{src: full(shown{names: []string{"a", "b", "a"}})}
 	ahead := map[uint64]bool{keyOf(ftpexec.Entry{Name: "a"}): true}
 	for range 2 {
-		if c, err := b.entries(t.Context(), nil, early{}, ahead); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].Name != "b" || c.entries[1].Name != "a" {
+		if c, err := b.entries(t.Context(), nil, listingHooks{}, ahead); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].Name != "b" || c.entries[1].Name != "a" {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}

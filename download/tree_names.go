@@ -89,8 +89,8 @@ func (t *Tree) Includes(below string, dir bool) bool {
 	return t.reads(level) && t.wants(below, dir, dir)
 }
 
-// try compares a path with the patterns that have not matched anything yet. A pattern that matches is no longer idle.
-func (b *engine) try(t *Tree, below string, dir bool) {
+// tryPatterns compares a path with the patterns that have not matched anything yet. A pattern that matches is no longer idle.
+func (b *engine) tryPatterns(t *Tree, below string, dir bool) {
 	b.trying.Lock()
 	defer b.trying.Unlock()
 	for i, p := range slices.Concat(t.Reject, t.patterns()) { // the patterns of Accept are only for files
@@ -118,9 +118,9 @@ func (b *engine) tellIdle() {
 	}
 }
 
-// kept returns a copy of an entry to keep in memory, where there may be millions. The copy's strings do not refer to
+// compact returns a copy of an entry to keep in memory, where there may be millions. The copy's strings do not refer to
 // the text of the listing, and copies of equal entries are equal.
-func kept(e ftpexec.Entry) ftpexec.Entry {
+func compact(e ftpexec.Entry) ftpexec.Entry {
 	if !e.Mode.IsDir() {
 		e.Unique = ""
 	}
@@ -192,13 +192,13 @@ func (b *engine) usable(j *job, e ftpexec.Entry, taken map[uint64]bool) error {
 // many is the number of entries after which files are queued before the end of the listing.
 const many = 1000
 
-// early returns the callbacks for the listing of a directory. In the tree's own directory, whose listing may take
+// hooksOf returns the callbacks for the listing of a directory. In the tree's own directory, whose listing may take
 // minutes, they queue files before the listing is complete. Other directories may be part of a circle, and must be
-// compared first. Nor does early queue files whose times must be asked for. All other entries wait for the end of the
+// compared first. Nor does hooksOf queue files whose times must be asked for. All other entries wait for the end of the
 // listing.
-func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
+func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHooks {
 	j := t.Value
-	o := early{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
+	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
 	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.Info != nil {
 		return o
 	}
@@ -208,7 +208,7 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 	seen := 0
 	o.entry = func(x ftpexec.Entry) {
 		seen++
-		e := kept(x)
+		e := compact(x)
 		key := keyOf(e)
 		_, begun := j.dir.ahead[key]
 		if seen <= many || begun || ctx.Err() != nil || e.Mode != 0 {
@@ -220,7 +220,7 @@ func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) early {
 		if b.create(ctx, j) != nil || j.dir.respelled(e.Name, j.dir.ahead) {
 			return
 		}
-		b.try(j.Tree, e.Name, false)
+		b.tryPatterns(j.Tree, e.Name, false)
 		j.dir.ahead[key] = true
 		if next := j.file(e); !b.plansAbsent(j, next) {
 			b.queue(t, next)

@@ -217,7 +217,7 @@ func TestSegmentsResume(t *testing.T) {
 		}
 		wantNames(t, k.dir, k.json, k.part)
 		k.faulty(nil)
-		if r, err := k.get("/f", Options{Segments: segments}); err != nil || r.Resumed != 1_500_000-2*lapSize {
+		if r, err := k.get("/f", Options{Segments: segments}); err != nil || r.Resumed != 1_500_000-2*overlapSize {
 			t.Errorf("got %+v, %v", r, err)
 		}
 		k.want(map[string]string{"f": large})

@@ -86,8 +86,8 @@ func (c *check) reach(ctx context.Context, f *os.File, n int64) error {
 	return cmp.Or(context.Cause(ctx), localfile.Failure(f.Name(), "cannot be read", err))
 }
 
-// same reports whether f consists of the n bytes that the digest covers.
-func (c *check) same(ctx context.Context, f *os.File, n int64) bool {
+// covers reports whether f consists of the n bytes that the digest covers.
+func (c *check) covers(ctx context.Context, f *os.File, n int64) bool {
 	info, err := f.Stat()
 	if err != nil || info.Size() != n {
 		return false
@@ -126,7 +126,7 @@ func (t *transfer) verify(ctx context.Context, size int64, r *Result) error {
 		}
 	}
 	before := false
-	bad, failed := t.part.KeepBad(func(f *os.File) { before = t.check.same(ctx, f, size) })
+	bad, failed := t.part.KeepBad(func(f *os.File) { before = t.check.covers(ctx, f, size) })
 	kept := "kept as " + bad
 	switch {
 	case failed != nil:

@@ -50,8 +50,8 @@ func TestRetryable(t *testing.T) {
 		{"no REST", of(502, ftpexec.ErrNoRestart), false},
 		{"a directory", of(0, ftpexec.ErrIsDirectory), false},
 		{"a wait that the context ended, after 421", of(421, guard.Stop(ended), ftpexec.ErrTooMany), false},
-		{"known to pass", &retry.Known{Err: of(550, ftpexec.ErrNotFound), Passes: true}, true},
-		{"known not to pass", &retry.Known{Err: of(421, ftpexec.ErrTooMany)}, false},
+		{"known to pass", &retry.Judged{Err: of(550, ftpexec.ErrNotFound), Passes: true}, true},
+		{"known not to pass", &retry.Judged{Err: of(421, ftpexec.ErrTooMany)}, false},
 	} {
 		for _, err := range []error{tt.err, wrapped(tt.err), errors.Join(tt.err)} {
 			if got := ftpexec.Retryable(err); got != tt.want {

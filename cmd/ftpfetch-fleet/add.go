@@ -32,9 +32,14 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 		debug.FreeOSMemory()
 		debug.SetGCPercent(400) // from now on most of the heap soon becomes garbage
 		f.expire(ctx)
+		_ = f.retire(ctx, make(map[string]*sum)) // the next add tries again
+		if err = f.room(ctx).err(); err != nil {
+			return download.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal)
+		}
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
 			return download.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // not the failure of a file
 		}
+		c.about = added.ID + " from " + added.List + c.wishes.text()
 		return download.Totals{Files: added.Files, Complete: added.Files}, nil
 	}
 	if code := cli.RunWith(ctx, append(args, "--quiet"), stdio, engine); code != 0 || added == nil { // such as --dry-run
@@ -79,8 +84,9 @@ func (f *fleet) add(
 	j := &job{
 		ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list,
 		Terms: termsOf(o), bounds: bounds{PerHost: cmp.Or(o.PerHost, max(1, o.Jobs))},
-		Priority: wishes.priority, Expire: wishes.expire,
+		Priority: wishes.priority, Expire: wishes.expire, given: wishes, GiveUp: wishes.giveUp,
 	}
+	wishes.perHost = o.PerHost
 	if err := wishes.apply(&j.bounds); err != nil {
 		return nil, err
 	}
@@ -134,6 +140,8 @@ func (f *fleet) untilCancelled(
 
 // sendAll sends the chunks of a job until the job is cancelled, and returns their number.
 func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (sent int, err error) {
+	ctx, full := f.whileRoom(ctx)
+	defer full(nil)
 	ctx, end, err := f.untilCancelled(ctx, j.ID)
 	defer end(nil)
 	if err != nil {
@@ -169,8 +177,8 @@ func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (se
 
 // lanes returns the current number of lanes.
 func (f *fleet) lanes(ctx context.Context) (n int) {
-	pulses, _ := f.pulses(ctx) // without them chunks are a little larger
-	for _, p := range pulses {
+	presences, _ := f.presences(ctx) // without them chunks are a little larger
+	for _, p := range presences {
 		n += p.Lanes
 	}
 	return min(n, mostLanes)
@@ -178,16 +186,40 @@ func (f *fleet) lanes(ctx context.Context) (n int) {
 
 // meet tells the workers that a job has files of a host.
 func (f *fleet) meet(ctx context.Context, j *job, address string) error {
-	if err := f.putHost(ctx, host{address, j.bounds}); err != nil {
+	first := host{Address: address, bounds: j.bounds}
+	if err := f.bound(ctx, first, j.given, "add "+j.ID); err != nil {
 		return err
 	}
-	_, err := f.queues.PutString(ctx, hostKey(address)+"."+j.ID, address)
-	return err
+	key := hostKey(address) + "." + j.ID
+	if _, err := f.queues.PutString(ctx, key, address); err != nil {
+		return err
+	}
+	return f.createConsumer(ctx, key)
 }
 
-func (f *fleet) putHost(ctx context.Context, h host) error {
-	text, _ := json.Marshal(h)
-	_, err := f.hosts.Put(ctx, hostKey(h.Address), text)
+// bound changes the bounds of a host that the flags of a command set, and no others: they may be those of another job. A
+// new host starts from first.
+func (f *fleet) bound(ctx context.Context, first host, given *wishes, by string) error {
+	_, err := change(ctx, f.hosts, hostKey(first.Address), new(host), func(h *host) error {
+		was := *h
+		if h.Address == "" {
+			*h = first
+		}
+		if given != nil {
+			if err := given.apply(&h.bounds); err != nil {
+				return err
+			}
+		}
+		if h.bounds == was.bounds && h.Address == was.Address {
+			return errAsItIs
+		}
+		h.Since = time.Now().UTC()
+		h.By = by
+		return nil
+	})
+	if errors.Is(err, errAsItIs) {
+		return nil
+	}
 	return err
 }
 
@@ -199,7 +231,7 @@ func (j *job) text() []byte {
 // send gives the server a chunk, and repeats that if the answer is lost. The server ignores copies for two minutes. A
 // chunk that is nevertheless there twice gets one result.
 func (f *fleet) send(ctx context.Context, c *chunk) error {
-	msg, err := c.message()
+	msg, err := f.message(c)
 	if err != nil {
 		return err
 	}

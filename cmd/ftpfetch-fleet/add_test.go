@@ -36,18 +36,18 @@ func TestCancelledAdd(t *testing.T) {
 	}
 	for _, at := range []int32{0, 1, 15, 16, 17, 40, chunks - 1, chunks} {
 		id := ""
-		f := *w.fleet
+		f := *s.admin()
 		f.js = &cancelling{JetStream: f.js, at: at, most: chunks, cancel: func() {
-			id = must.Get(w.jobsNow(t.Context()))(t)[0].ID
+			id = must.Get(s.admin().jobsNow(t.Context()))(t)[0].ID
 			s.want(0, "cancel", id)
 		}}
 		if j, err := f.add(t.Context(), "list", tasks, &download.RunOptions{Each: terms{}.each(w.root)}, new(wishes)); err == nil {
 			t.Errorf("cancelled at %d: %+v", at, j)
 		}
-		if j := must.Get(w.fleet.find(t.Context(), id))(t); j.State != "cancelled" || j.Files != files {
+		if j := must.Get(find(t.Context(), s.admin(), id))(t); j.State != "cancelled" || j.Files != files {
 			t.Errorf("cancelled at %d: %+v", at, j)
 		}
-		if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 {
+		if info := must.Get(s.admin().work.Info(t.Context()))(t); info.State.Msgs != 0 {
 			t.Errorf("cancelled at %d: %d chunks are left", at, info.State.Msgs)
 		}
 	}

@@ -7,15 +7,14 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/ftpfetch/internal/printable"
 )
@@ -25,14 +24,14 @@ var pages embed.FS
 
 // board serves over HTTP what status prints: a page, its events, metrics and reports.
 type board struct {
-	f     *fleet
-	hub   *hub
-	local bool // only this machine can connect; otherwise a request needs a token
+	f   *fleet
+	hub *hub
 
 	mu     sync.Mutex
 	sums   map[string]*sum // by job
 	states []*state
-	at     time.Time // time of states
+	now    state     // of the fleet, without a job
+	at     time.Time // time of states and now
 }
 
 const (
@@ -40,26 +39,30 @@ const (
 	glance    = time.Second
 )
 
-// serveBoard serves a board until ctx ends. On any address but loopback it uses TLS and requires the token.
-func (h *hub) serveBoard(ctx context.Context, address string) (stop func(), at string, err error) {
+// newBoard returns a board. It opens what the server holds, and creates what does not exist.
+func (h *hub) newBoard() (*board, error) {
+	f, err := h.join.open(context.Background(), "board", asking, func() {})
+	return &board{hub: h, f: f, sums: make(map[string]*sum)}, err
+}
+
+// serve serves the board until stop is called. It uses TLS and requires a token, unless plain is set and the address is
+// on loopback.
+func (b *board) serve(address string, plain bool) (stop func(), at *net.TCPAddr, err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, "", usage("--http %s: %v", shown(address), err)
+		return nil, nil, err
 	}
-	b := &board{hub: h, local: l.Addr().(*net.TCPAddr).IP.IsLoopback(), sums: make(map[string]*sum)}
-	scheme := "http"
-	if !b.local {
-		scheme = "https"
+	at = l.Addr().(*net.TCPAddr)
+	plain = plain && at.IP.IsLoopback()
+	if !plain {
 		l = tls.NewListener(l,
-			&tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity}})
+			&tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{b.hub.identity}})
 	}
-	if b.f, err = h.join.open(ctx, "board", 0, func() {}); err != nil {
-		l.Close()
-		return nil, "", err
-	}
+	ctx, cancel := context.WithCancel(context.Background())
 	s := &http.Server{
-		Handler: b.handler(), ReadHeaderTimeout: asking,
+		Handler: b.handler(plain), ReadHeaderTimeout: asking,
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    log.New(io.Discard, "", 0), // who is refused knows that
 	}
 	served := make(chan struct{})
 	go func() {
@@ -67,23 +70,39 @@ func (h *hub) serveBoard(ctx context.Context, address string) (stop func(), at s
 		_ = s.Serve(l) // until it is closed
 	}()
 	return func() {
+		cancel()
 		s.Close()
 		<-served
-		b.f.Close()
-	}, scheme + "://" + l.Addr().String() + "/", nil
+	}, at, nil
 }
 
-func (b *board) handler() http.Handler {
+// servePage serves the board for browsers.
+func (h *hub) servePage(address string) (stop func(), at string, err error) {
+	stop, where, err := h.board.serve(address, true)
+	if err != nil {
+		return nil, "", usage("--http %s: %v", shown(address), err)
+	}
+	scheme := "https"
+	if where.IP.IsLoopback() {
+		scheme = "http"
+	}
+	return stop, scheme + "://" + where.String() + "/", nil
+}
+
+func (b *board) handler(plain bool) http.Handler {
 	files, _ := fs.Sub(pages, "page")
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
 	mux.HandleFunc("GET /events", b.events)
 	mux.HandleFunc("GET /metrics", b.metrics)
-	mux.HandleFunc("GET /report/{job}", b.report)
+	mux.HandleFunc("GET /report/{job}", b.report(func(s stored) any { return s.Row }))
+	mux.HandleFunc("GET /outcomes/{job}", b.report(func(s stored) any { return s }))
+	mux.HandleFunc("GET /jobs", b.answer(func(r *http.Request) (any, error) { return b.f.jobsNow(r.Context()) }))
+	mux.HandleFunc("GET /states", b.answer(b.ask))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if b.admits(r) {
+		if b.admits(r, plain) {
 			mux.ServeHTTP(w, r)
 		} else {
 			w.Header().Set("WWW-Authenticate", "Basic")
@@ -92,16 +111,16 @@ func (b *board) handler() http.Handler {
 	})
 }
 
-// admits reports whether a request may be answered. On loopback it must name this machine by its address: a page
-// elsewhere whose name resolves to this machine does not.
-func (b *board) admits(r *http.Request) bool {
-	if b.local {
+// admits reports whether a request may be answered: if it has the token of any role, or, if plain, if it names this
+// machine by its address. A page elsewhere whose name resolves to this machine does not.
+func (b *board) admits(r *http.Request, plain bool) bool {
+	if plain {
 		host, _, err := net.SplitHostPort(r.Host)
 		return err == nil && isLoopback(host)
 	}
 	_, given, _ := r.BasicAuth() // browsers ask for a login
 	return slices.ContainsFunc(roles, func(role string) bool {
-		return subtle.ConstantTimeCompare([]byte(given), []byte(b.hub.as(role).Token)) == 1
+		return subtle.ConstantTimeCompare([]byte(given), []byte(b.hub.token(role))) == 1
 	})
 }
 
@@ -118,6 +137,9 @@ func (b *board) look(ctx context.Context) ([]*state, error) {
 	}
 	states, err := b.f.states(ctx, jobs[:min(len(jobs), mostShown)], b.sums)
 	if err != nil {
+		return nil, err
+	}
+	if b.now, err = b.f.look(ctx); err != nil {
 		return nil, err
 	}
 	b.states = states
@@ -141,55 +163,49 @@ func (b *board) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// metrics writes the states for Prometheus.
-func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
-	states, err := b.look(r.Context())
-	if err != nil {
-		http.Error(w, "the fleet's server does not answer", http.StatusServiceUnavailable)
-		return
-	}
-	registry := prometheus.NewRegistry()
-	gauge := func(name, help string, labels ...string) func(value int64, labels ...string) {
-		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ftpfetch_fleet_" + name, Help: help}, labels)
-		registry.MustRegister(vec)
-		return func(value int64, labels ...string) { vec.WithLabelValues(labels...).Set(float64(value)) }
-	}
-	files := gauge("files", "The files of a job, by what became of them.", "job", "outcome")
-	bytes := gauge("bytes", "The bytes of the complete files of a job.", "job")
-	for _, s := range states {
-		files(s.Files, s.ID, "all")
-		files(s.Complete, s.ID, "complete")
-		files(s.Failed, s.ID, "failed")
-		bytes(s.Bytes, s.ID)
-	}
-	if len(states) > 0 {
-		now := states[0]
-		gauge("workers", "The workers that there are.")(int64(now.Workers))
-		gauge("bytes_per_second", "What all workers receive together.")(now.Rate)
-		slots := gauge("slots", "The connections to a host that are in use.", "host", "egress")
-		most := gauge("cap", "The connections that a host bears.", "host", "egress")
-		for _, h := range now.Hosts {
-			slots(int64(h.Slots), h.Host, h.Egress)
-			most(int64(h.Cap), h.Host, h.Egress)
+// report sends what show returns of each outcome of a job, one JSON object per line.
+func (b *board) report(show func(stored) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		j, err := find(r.Context(), b.f, r.PathValue("job"))
+		if err != nil {
+			http.Error(w, "there is no such job", http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Content-Disposition", `attachment; filename="`+j.ID+`.ndjson"`)
+		err = b.f.outcomes(r.Context(), j.ID, func(s stored) error {
+			_, err := w.Write(printable.JSON(show(s)))
+			return err
+		})
+		if err != nil {
+			panic(http.ErrAbortHandler) // so that a part is not taken for the whole report
 		}
 	}
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
-// report sends the report of a job, one JSON object per line.
-func (b *board) report(w http.ResponseWriter, r *http.Request) {
-	j, err := b.f.find(r.Context(), r.PathValue("job"))
-	if err != nil {
-		http.Error(w, "there is no such job", http.StatusNotFound)
-		return
+// ask returns the states of all jobs, or of the one that a request names.
+func (b *board) ask(r *http.Request) (any, error) {
+	jobs, err := b.f.jobsNow(r.Context())
+	if id := r.FormValue("job"); id != "" {
+		jobs = slices.DeleteFunc(jobs, func(j job) bool { return j.ID != id })
 	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+j.ID+`.ndjson"`)
-	err = b.f.outcomes(r.Context(), j.ID, func(s stored) error {
-		_, err := w.Write(printable.JSON(s.Row))
-		return err
-	})
 	if err != nil {
-		panic(http.ErrAbortHandler) // so that a part is not taken for the whole report
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.f.states(r.Context(), jobs, b.sums)
+}
+
+// answer answers with a value in JSON.
+func (b *board) answer(ask func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := ask(r)
+		if err != nil {
+			http.Error(w, "the fleet's server does not answer", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(printable.JSON(value))
 	}
 }

@@ -19,7 +19,7 @@ import (
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	stop, at, err := s.hub.serveBoard(t.Context(), "127.0.0.1:0")
+	stop, at, err := s.hub.servePage("127.0.0.1:0")
 	must.Do(t, err)
 	defer stop()
 	get := func(path string, change func(*http.Request)) (*http.Response, string) {
@@ -82,7 +82,7 @@ func TestBoard(t *testing.T) {
 	if _, text := get("report/"+id, nil); strings.Count(text, "\n") != 5 || strings.Contains(text, `"item"`) {
 		t.Errorf("the report is %s", text)
 	}
-	if _, _, err := s.hub.serveBoard(t.Context(), strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/")); err == nil {
+	if _, _, err := s.hub.servePage(strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/")); err == nil {
 		t.Error("two boards have one address")
 	}
 }
@@ -104,7 +104,7 @@ func wellFormed(t *testing.T, text string) {
 func TestBoardFar(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	stop, at, err := s.hub.serveBoard(t.Context(), "0.0.0.0:0")
+	stop, at, err := s.hub.servePage("0.0.0.0:0")
 	must.Do(t, err)
 	defer stop()
 	at = strings.Replace(at, "[::]", "127.0.0.1", 1)

@@ -48,7 +48,7 @@ func TestChaos(t *testing.T) {
 	}
 	srv := newFTP(t, files, 8, testserver.Options{Fault: slow})
 	dir, state, join := t.TempDir(), filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "join")
-	h := must.Get(startHub(state, listenAgain(t), t.Logf))(t)
+	h := must.Get(startHub(state, listenAgain(t), "", t.Logf))(t)
 	must.Do(t, h.join.write(join))
 	h.stop()
 	hub := func() *exec.Cmd {

@@ -132,10 +132,10 @@ type chunk struct {
 // read the chunk needs these to give each file an outcome.
 const chunkHeader = "Fleet-Chunk"
 
-func (c *chunk) message() (*nats.Msg, error) {
+func (f *fleet) message(c *chunk) (*nats.Msg, error) {
 	text, err := json.Marshal(c)
 	of := fmt.Sprintf("%s %s %d", c.Job, c.ID, len(c.Items))
-	to := "work." + c.Job + "." + hostKey(c.Host)
+	to := f.subject("work", c.Job, hostKey(c.Host))
 	return &nats.Msg{Subject: to, Data: text, Header: nats.Header{chunkHeader: {of}}}, err
 }
 
@@ -166,10 +166,12 @@ func hostKey(address string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// host is a server that files come from.
+// host is a server that files come from, with what is in force there.
 type host struct {
 	Address string `json:"address"`
 	bounds
+	Since time.Time `json:"since,omitzero"` // when the bounds changed last
+	By    string    `json:"by,omitempty"`   // the command that changed them: "add JOB" or "cap JOB"
 }
 
 // job is a list that was added.
@@ -183,9 +185,12 @@ type job struct {
 	Chunks int       `json:"chunks"`
 	Terms  terms     `json:"terms"`
 	bounds
-	Priority int           `json:"priority,omitempty"` // a job with a larger value is fetched first
-	Expire   time.Duration `json:"expire,omitempty"`   // age after which a job that is over is deleted; 0: never
-	Unasked  int64         `json:"-"`                  // number of passwords that are not sent
+	GiveUp    time.Duration `json:"give_up,omitempty"`  // until the files of a host that refuses all connections fail
+	Priority  int           `json:"priority,omitempty"` // a job with a larger value is fetched first
+	Expire    time.Duration `json:"expire,omitempty"`   // age after which a job that is over is deleted; 0: never
+	Cancelled time.Time     `json:"cancelled,omitzero"` // when it was cancelled
+	Unasked   int64         `json:"-"`                  // number of passwords that are not sent
+	given     *wishes       // the flags of the add; nil: this is no add
 }
 
 func (j *job) count(i manifest.Item) {

@@ -21,8 +21,8 @@ func TestSplit(t *testing.T) {
 	s, srv := newStand(t), newFTP(t, 6, 9, testserver.Options{})
 	w := s.worker("w")
 	j := &job{ID: "abcdefgh", State: "ready", Files: 6, Chunks: 1}
-	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-	must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
+	must.Get(s.admin().jobs.Create(t.Context(), j.ID, j.text()))(t)
+	must.Do(t, s.admin().meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
 	attempt := func() (*chunk, *outcome) {
 		c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
 		for i := range 6 {
@@ -72,11 +72,11 @@ func TestSplit(t *testing.T) {
 // twice.
 func TestSentTwice(t *testing.T) {
 	t.Parallel()
-	w := newStand(t).worker("w")
+	s := newStand(t)
 	for range 2 {
-		must.Do(t, w.fleet.send(t.Context(), &chunk{Job: "abcdefgh", ID: "1-3", Host: "h:21"}))
+		must.Do(t, s.admin().send(t.Context(), &chunk{Job: "abcdefgh", ID: "1-3", Host: "h:21"}))
 	}
-	if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 1 {
+	if info := must.Get(s.admin().work.Info(t.Context()))(t); info.State.Msgs != 1 {
 		t.Errorf("%d chunks", info.State.Msgs)
 	}
 }
@@ -100,15 +100,14 @@ func TestLanes(t *testing.T) {
 			if !one {
 				s.want(0, "add", "--per-host", fmt.Sprint(lanes), srv.list(t, files))
 			} else {
-				w := s.worker("sends")
 				j := &job{ID: "abcdefgh", State: "ready", Files: files, Chunks: 1}
-				must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-				must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: lanes}}, srv.Addr()))
+				must.Get(s.admin().jobs.Create(t.Context(), j.ID, j.text()))(t)
+				must.Do(t, s.admin().meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: lanes}}, srv.Addr()))
 				c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
 				for i := range files {
 					c.Items = append(c.Items, item1(t, srv, i))
 				}
-				s.send(w.fleet, c, func(*nats.Msg) {})
+				s.send(s.admin(), c, func(*nats.Msg) {})
 			}
 			for i := range 4 {
 				s.starts(fmt.Sprint("w", i), t.TempDir(), "", 2)

@@ -75,9 +75,8 @@ func TestCluster(t *testing.T) {
 	s := &stand{T: t, file: filepath.Join(t.TempDir(), "join")}
 	must.Do(t, (&join{Address: strings.Join(c.listens[:], ",")}).write(s.file))
 	eventually(t, "a leader", func() bool { _, _, code := s.do("status"); return code == 0 })
-	w := s.worker("looks")
 	kinds := 0
-	for info := range w.js.ListStreams(t.Context()).Info() {
+	for info := range s.admin().js.ListStreams(t.Context()).Info() {
 		if kinds++; info.Config.Replicas != 3 {
 			t.Errorf("%s has %d replicas", info.Config.Name, info.Config.Replicas)
 		}
@@ -100,6 +99,7 @@ func TestCluster(t *testing.T) {
 		eventually(t, "files", func() bool { return srv.files.Load() > before+files/10 })
 		t.Logf("node %d dies", i)
 		c.stop(i)
+		s.want(0, "status") // at once: it waits for the election
 		before = srv.files.Load()
 		eventually(t, "files without a node", func() bool { return srv.files.Load() > before+files/10 || srv.files.Load() >= files })
 		c.start(i)

@@ -32,9 +32,9 @@ var (
 // mostRounds is how often a host that does not serve is tried before its files fail.
 const mostRounds = 4
 
-// chunk fetches the files of a chunk and reports the result to the server. It returns the hand if that still has its
+// chunk fetches the files of a chunk and reports the result to the server. It returns the lease if that still has its
 // slot.
-func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
+func (w *worker) chunk(h *lease, msg jetstream.Msg) *lease {
 	defer timing.Every(ackWait/3, func() { _ = msg.InProgress() })()
 	c, err := readChunk(msg.Headers(), msg.Data())
 	if c.Job == "" {
@@ -65,12 +65,23 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 		w.finish(c, msg, o)
 		return h
 	case slices.Contains(c.Not, w.name) && !w.agrees(c): // another worker is to try
+		if isFirst(msg) {
+			w.counts(c, -1)
+		}
 		_ = msg.NakWithDelay(slotTTL / 3)
 		return h
+	case w.deadly(c, msg):
+		o := newOutcome(w, c)
+		o.failRest("", errDeadly)
+		w.finish(c, msg, o)
+		return h
 	case !w.begin(c):
+		w.counts(c, -1)
 		_ = msg.Nak()
 		return h
 	}
+	w.has.add(c.Job, 1)
+	defer w.has.add(c.Job, -1)
 	o := newOutcome(w, c)
 	h = w.tries(h, c, o, msg)
 	o.sharing.Lock() // a share may be under way
@@ -78,6 +89,7 @@ func (w *worker) chunk(h *hand, msg jetstream.Msg) *hand {
 	o.sharing.Unlock()
 	if o.missing() > 0 {
 		w.leave(c)
+		w.counts(c, -1)
 		return h
 	}
 	w.finish(c, msg, o)
@@ -98,12 +110,10 @@ func (w *worker) finish(c *chunk, msg jetstream.Msg, o *outcome) {
 	_ = msg.Nak()
 }
 
-func hungrySubject(host string) string { return "hungry." + host }
-
 // hear answers idle lanes until the subscription ends. Each message reaches one lane, which passes it on if it has
 // nothing to give.
 func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, error) {
-	return w.QueueSubscribe(hungrySubject(host), "lanes", func(m *nats.Msg) {
+	return w.QueueSubscribe(w.subject("hungry", host), "lanes", func(m *nats.Msg) {
 		if !w.share(c, o) {
 			_ = m.Sub.Unsubscribe()
 			_ = w.Publish(m.Subject, nil)
@@ -113,7 +123,7 @@ func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, er
 
 // tries calls fetch until all files of a chunk have an outcome. If this worker cannot achieve that, it returns the
 // chunk to the server.
-func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
+func (w *worker) tries(h *lease, c *chunk, o *outcome, msg jetstream.Msg) *lease {
 	for {
 		err := w.fetch(h, c, o)
 		if err == nil {
@@ -139,6 +149,10 @@ func (w *worker) tries(h *hand, c *chunk, o *outcome, msg jetstream.Msg) *hand {
 		pause := slotTTL / 10
 		if errors.Is(err, errFull) {
 			w.lower(w.ctx, h.host)
+			if why, cause := w.shut(c); cause != nil {
+				o.failRest(why, cause)
+				return nil
+			}
 			pause = settle // until then this lane must have no slot that another lane would count
 		}
 		// Keep the chunk: another worker would fetch its complete files again.
@@ -178,7 +192,7 @@ func (w *worker) giveBack(c *chunk, o *outcome, msg jetstream.Msg) {
 }
 
 // again waits, and takes a slot in place of a released one. It returns nil if there is none for a while.
-func (w *worker) again(before *hand, pause time.Duration) *hand {
+func (w *worker) again(before *lease, pause time.Duration) *lease {
 	end := time.Now().Add(pause + 6*slotTTL)
 	for ; wait(w.ctx, pause) && time.Now().Before(end); pause = slotTTL / 10 {
 		if h := w.take(before.queue, before.from); h != nil {
@@ -206,7 +220,7 @@ func writable(root *os.Root, ledger string) error {
 
 // try fetches what is left of a chunk with a slot. The error says why files are left; it does not concern a single
 // file.
-func (w *worker) try(h *hand, c *chunk, o *outcome) error {
+func (w *worker) try(h *lease, c *chunk, o *outcome) error {
 	if o.missing() == 0 { // other workers have the rest
 		return nil
 	}
@@ -227,9 +241,10 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 	if sub, err := w.hear(h.host, c, o); err == nil {
 		defer sub.Unsubscribe()
 	}
+	from := &source{lease: h, end: cancel}
 	tasks, ledger := left.tasks(ctx), w.ledger
 	if w.sink != nil {
-		tasks, ledger = o.toSink(ctx, tasks), ""
+		tasks, ledger = o.toSink(ctx, from, tasks), ""
 		defer o.drop()
 	}
 	if err := writable(each.Root, ledger); err != nil {
@@ -237,7 +252,7 @@ func (w *worker) try(h *hand, c *chunk, o *outcome) error {
 		return errLocal
 	}
 	each.Attempt = c.part()
-	_, err := download.Run(ctx, &source{h, cancel}, tasks, &download.RunOptions{
+	_, err := download.Run(ctx, from, tasks, &download.RunOptions{
 		Jobs: 1, PerHost: 1, Ledger: ledger,
 		Each: each, Timeout: c.Terms.Timeout, Events: o.event,
 	})

@@ -143,7 +143,7 @@ func TestSlot(t *testing.T) {
 	s := newStand(t)
 	w := s.worker("w")
 	key := hostKey("h:21")
-	must.Do(t, w.meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
+	must.Do(t, s.admin().meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
 	eventually(t, "the host", func() bool { return w.limit(key) == 2 })
 	a, b := w.acquire(t.Context(), key), w.acquire(t.Context(), key)
 	if a == nil || b == nil || w.acquire(t.Context(), key) != nil {
@@ -203,7 +203,7 @@ func TestResult(t *testing.T) {
 		}
 	}
 	sum := new(sum)
-	must.Do(t, sum.read(t.Context(), a.fleet, "job"))
+	must.Do(t, sum.read(t.Context(), s.admin(), "job"))
 	if sum.results != 1 || sum.Complete != 1 || !must.Get(b.known(c))(t) {
 		t.Errorf("got %+v", sum)
 	}
@@ -217,8 +217,7 @@ func TestCancel(t *testing.T) {
 	if got := s.want(43, "wait"); !strings.Contains(got, "cancelled") {
 		t.Errorf("got %s", got)
 	}
-	w := s.worker("w")
-	if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 {
+	if info := must.Get(s.admin().work.Info(t.Context()))(t); info.State.Msgs != 0 {
 		t.Errorf("%d chunks are left", info.State.Msgs)
 	}
 	for _, tt := range []struct {

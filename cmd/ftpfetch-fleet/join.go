@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -10,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,17 +24,56 @@ import (
 
 // join is the content of a JOIN file: where the server is, and how client and server authenticate each other.
 type join struct {
-	Address string `json:"address"`         // host:port, or the URL of an existing NATS
-	Role    string `json:"role,omitempty"`  // the role of Token
-	Token   string `json:"token,omitempty"` // 256 bits
+	Address string `json:"address,omitempty"`    // host:port, or the URL of an existing NATS
+	Page    string `json:"page,omitempty"`       // the URL where the server shows what the role look may see
+	Role    string `json:"role,omitempty"`       // the role of Token
+	Token   string `json:"token,omitempty"`      // 256 bits
+	Work    string `json:"work_token,omitempty"` // of role add: with it the command work logs in
 	// replaces Token: a file with the NKey and JWT of a user of an existing NATS
 	Credentials string `json:"credentials,omitempty"`
 	// in PEM form; the server must have exactly this one. If empty, the system's authorities are used
 	Certificate string `json:"certificate,omitempty"`
 
-	insecure bool // --insecure
-	replicas int  // --replicas
-	far      bool // one of the addresses may be on another machine
+	// the first part of all names in an existing NATS
+	Namespace string `json:"namespace,omitempty"`
+
+	insecure bool                  // --insecure
+	replicas int                   // --replicas
+	far      bool                  // one of the addresses may be on another machine
+	as       string                // the role of the command
+	reread   func() (*join, error) // reads it again, for each login: its token may have been revoked
+}
+
+// login returns the user and the password. Workers hear of each other only in one account, so a worker logs in as one
+// whatever its JOIN file allows.
+func (j *join) login() (user, password string) {
+	if now, err := j.reread(); err == nil {
+		j = &join{Role: now.Role, Token: now.Token, Work: now.Work, as: j.as}
+	}
+	if j.as == "work" && j.Work != "" {
+		return "work", j.Work
+	}
+	return j.Role, j.Token
+}
+
+// newToken returns a token.
+func newToken() string {
+	var bytes [32]byte
+	_, _ = rand.Read(bytes[:]) // never fails
+	return hex.EncodeToString(bytes[:])
+}
+
+var spaces = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// spaceOf returns a namespace, by default ftpfetch.
+func spaceOf(name string) (space, error) {
+	if name == "" {
+		name = "ftpfetch"
+	}
+	if !spaces.MatchString(name) {
+		return "", usage("--namespace %s: write letters, digits, - and _", shown(name))
+	}
+	return space(name), nil
 }
 
 func (j *join) write(name string) error {
@@ -68,7 +110,8 @@ func readJoin(name string, insecure bool) (*join, error) {
 	defer file.Close()
 	info, err := file.Stat()
 	j := &join{insecure: insecure}
-	if derr := json.NewDecoder(file).Decode(j); err != nil || derr != nil || j.Address == "" {
+	derr := json.NewDecoder(file).Decode(j)
+	if err != nil || derr != nil || j.Address == "" && (j.Page == "" || j.Role != "look") {
 		return nil, usage("%s is there, and no file that ftpfetch-fleet serve has written", name)
 	}
 	if !disk.Ours(info) || info.Mode().Perm()&0o077 != 0 {
@@ -80,6 +123,9 @@ func readJoin(name string, insecure bool) (*join, error) {
 // check refuses an invalid address, and sets far. An address may have a password, so no error shows it; the library's
 // errors would.
 func (j *join) check(name string) error {
+	if j.Address == "" { // of role look
+		return nil
+	}
 	for text := range strings.SplitSeq(j.Address, ",") {
 		if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
 			text = "nats://" + text
@@ -118,8 +164,8 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 		// The library's own handler writes to standard error. The calls return the errors.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
-	if j.Role != "" {
-		o = append(o, nats.UserInfo(j.Role, j.Token))
+	if j.Role != "" && j.Token != "" {
+		o = append(o, nats.UserInfoHandler(j.login), nats.IgnoreAuthErrorAbort())
 	} else if j.Token != "" {
 		o = append(o, nats.Token(j.Token))
 	}

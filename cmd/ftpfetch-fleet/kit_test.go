@@ -65,7 +65,10 @@ func contents(i int) string { return strings.Repeat(fmt.Sprintf("%06d\n", i), 1+
 
 func newFTP(t *testing.T, files int, most int, fault testserver.Options) *ftpServer {
 	s, o := new(ftpServer), fault
-	o.Tree, o.ModTime = make(map[string]string), time.Unix(1e9, 0)
+	o.Tree = make(map[string]string)
+	if o.ModTime.IsZero() {
+		o.ModTime = time.Unix(1e9, 0)
+	}
 	maps.Copy(o.Tree, fault.Tree)
 	for i := range files {
 		o.Tree[fmt.Sprintf("/d/%06d", i)] = contents(i)
@@ -159,7 +162,7 @@ func newStand(t *testing.T) *stand {
 
 func (s *stand) serve(listen string) {
 	s.Helper()
-	s.hub = must.Get(startHub(s.state, listen, s.Logf))(s.T)
+	s.hub = must.Get(startHub(s.state, listen, "", s.Logf))(s.T)
 	must.Do(s.T, s.hub.join.write(s.file))
 }
 
@@ -190,8 +193,8 @@ func (s *stand) worker(name string) *worker { return s.workerAt(name, "here") }
 
 func (s *stand) workerAt(name, egress string) *worker {
 	w := must.Get(newWorker(&command{dir: filepath.Join(s.TempDir(), "d"), name: name, egress: egress, err: s.Output()}))(s.T)
-	r := newBell()
-	w.fleet = must.Get((&command{join: s.file}).dial(s.Context(), name, patience, r.ring))(s.T)
+	r := newBroadcast()
+	w.fleet = must.Get((&command{join: s.file, role: "work"}).dial(s.Context(), name, patience, r.ring))(s.T)
 	w.ctx, w.stop = context.WithCancelCause(context.Background())
 	var all sync.WaitGroup
 	w.watch(&all, r)
@@ -199,10 +202,18 @@ func (s *stand) workerAt(name, egress string) *worker {
 	return w
 }
 
+// admin returns what the server holds, for the role add.
+func (s *stand) admin() *fleet {
+	s.Helper()
+	f := must.Get((&command{join: s.file, role: "add"}).dial(s.Context(), "admin", patience, func() {}))(s.T)
+	s.Cleanup(f.Close)
+	return f
+}
+
 // slotsInUse returns how many slots are in use, at all hosts and from all egresses.
 func (w *worker) slotsInUse(t *testing.T) int {
 	t.Helper()
-	return len(must.Get(readAll(t.Context(), w.fleet.slots, jetstream.AllKeys))(t))
+	return len(must.Get(readAll(t.Context(), w.fleet, w.fleet.slots, jetstream.AllKeys))(t))
 }
 
 // eventually waits until is returns true.

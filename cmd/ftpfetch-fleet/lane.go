@@ -15,6 +15,9 @@ func (w *worker) lane() {
 			w.queued.changed.next(), w.lists.changed.next(), w.offered.next(),
 		}
 		h, msg, full := w.find()
+		if len(full) > 0 { // there is something to do, but no slot for it
+			w.last.Store(time.Now().UnixNano())
+		}
 		if h == nil { // no work, or no free slot
 			w.idle(changed, pause, full)
 			pause = min(2*pause, slotTTL/2)
@@ -60,7 +63,7 @@ const mostAsked = 4
 
 // find takes a slot of a host that has work, and a chunk of that work. Otherwise it returns the hosts that have work
 // but no free slot.
-func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
+func (w *worker) find() (_ *lease, _ jetstream.Msg, full []string) {
 	asked := 0
 	for _, q := range w.queues() {
 		if w.isFull(q.host) {
@@ -82,7 +85,7 @@ func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
 			continue
 		}
 		if from.CachedInfo().NumPending == 0 { // lanes with several files may give some
-			_ = w.Publish(hungrySubject(q.host), nil)
+			_ = w.Publish(w.subject("hungry", q.host), nil)
 		}
 		if msg := h.fetch(); msg != nil {
 			return h, msg, nil
@@ -93,7 +96,7 @@ func (w *worker) find() (_ *hand, _ jetstream.Msg, full []string) {
 	return nil, nil, full[:min(len(full), mostAsked)]
 }
 
-func (h *hand) fetch() jetstream.Msg {
+func (h *lease) fetch() jetstream.Msg {
 	msg, err := h.from.Next(jetstream.FetchMaxWait(time.Second))
 	if err == nil && h.ctx.Err() != nil { // without Nak, no worker would get it for a minute
 		_ = msg.Nak()

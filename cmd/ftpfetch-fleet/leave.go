@@ -18,8 +18,8 @@ import (
 const (
 	mostBad  = 3               // refused logins of a worker as one user of a host
 	comeBack = 5 * time.Minute // time until a host that did not answer is tried again
-	mostTold = 256             // number of hosts in a pulse
-	mostWhys = 3               // number of causes in a pulse
+	mostTold = 256             // number of hosts in a presence
+	mostWhys = 3               // number of causes in a presence
 )
 
 // doubt is how long a host must be unusable for all workers before its files fail. Tests change it.
@@ -29,8 +29,8 @@ var doubt = time.Minute
 // fewer workers, all must.
 const agreed = 3
 
-// door is the login of a user to a host. Until one login has succeeded, only one lane at a time tries.
-type door struct {
+// loginGate is the login of a user to a host. Until one login has succeeded, only one lane at a time tries.
+type loginGate struct {
 	open atomic.Bool
 	turn chan struct{} // holds the lane that tries
 	bad  atomic.Int64
@@ -44,35 +44,37 @@ type departure struct {
 
 // gates has what a worker knows about the hosts that it has met.
 type gates struct {
-	mu     sync.Mutex
-	doors  map[string]*door     // by host and user
-	left   map[string]departure // by host and user, or by host if the worker cannot use it as any user
-	served map[string]bool      // hosts that have accepted a login
-	peers  census
+	mu         sync.Mutex
+	loginGates map[string]*loginGate // by host and user
+	left       map[string]departure  // by host and user, or by host if the worker cannot use it as any user
+	served     map[string]bool       // hosts that have accepted a login
+	peers      recent
 
-	asking sync.Mutex // held while reading pulses
-	pulses map[string]pulse
-	read   time.Time // when pulses was read
+	refused map[string]departure // by host: since when it has let this worker in no more
+
+	asking    sync.Mutex // held while reading presences
+	presences map[string]presence
+	read      time.Time // when presences was read
 }
 
-// census is a recent number of workers. A server that was away does not know all of them at once.
-type census struct {
+// recent is a number of workers of a while ago. A server that was away does not know all of them at once.
+type recent struct {
 	n  int
 	at time.Time
 }
 
-// others returns the pulses of all workers. It reads those of a large fleet rarely, because when a host fails, all
+// others returns the presences of all workers. It reads those of a large fleet rarely, because when a host fails, all
 // workers want them.
-func (w *worker) others() (_ map[string]pulse, err error) {
+func (w *worker) others() (_ map[string]presence, err error) {
 	g := w.gates
 	g.asking.Lock()
 	defer g.asking.Unlock()
-	if time.Since(g.read) > max(beat/4, time.Duration(len(g.pulses))*beat/100) {
-		if g.pulses, err = w.pulses(w.ctx); err == nil {
+	if time.Since(g.read) > max(beat/4, time.Duration(len(g.presences))*beat/100) {
+		if g.presences, err = w.presences(w.ctx); err == nil {
 			g.read = time.Now()
 		}
 	}
-	return g.pulses, err
+	return g.presences, err
 }
 
 // workers returns the largest number of workers in about the last minute. now is the current number.
@@ -80,14 +82,15 @@ func (g *gates) workers(now int) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now >= g.peers.n || time.Since(g.peers.at) > time.Minute {
-		g.peers = census{now, time.Now()}
+		g.peers = recent{now, time.Now()}
 	}
 	return g.peers.n
 }
 
 func newGates() *gates {
 	return &gates{
-		doors: make(map[string]*door), left: make(map[string]departure), served: make(map[string]bool),
+		loginGates: make(map[string]*loginGate), left: make(map[string]departure), served: make(map[string]bool),
+		refused: make(map[string]departure),
 	}
 }
 
@@ -99,20 +102,20 @@ func (g *gates) forgive(tls bool) {
 	for key, d := range g.left {
 		if isLogin(d.cause) || tls && errors.Is(d.cause, ftpexec.ErrTLS) {
 			delete(g.left, key)
-			delete(g.doors, key)
+			delete(g.loginGates, key)
 		}
 	}
 }
 
-func doorKey(u *urlparse.URL) string { return hostKey(u.Address()) + " " + u.User.Username() }
+func loginKey(u *urlparse.URL) string { return hostKey(u.Address()) + " " + u.User.Username() }
 
-func (g *gates) door(u *urlparse.URL) *door {
+func (g *gates) loginGate(u *urlparse.URL) *loginGate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	d := g.doors[doorKey(u)]
+	d := g.loginGates[loginKey(u)]
 	if d == nil {
-		d = &door{turn: make(chan struct{}, 1)}
-		g.doors[doorKey(u)] = d
+		d = &loginGate{turn: make(chan struct{}, 1)}
+		g.loginGates[loginKey(u)] = d
 	}
 	return d
 }
@@ -121,9 +124,9 @@ func (g *gates) door(u *urlparse.URL) *door {
 func (g *gates) gone(u *urlparse.URL) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, key := range []string{hostKey(u.Address()), doorKey(u)} {
+	for _, key := range []string{hostKey(u.Address()), loginKey(u)} {
 		if d, ok := g.left[key]; ok {
-			return &retry.Known{Err: d.cause} // no lane tries again
+			return &retry.Judged{Err: d.cause} // no lane tries again
 		}
 	}
 	return nil
@@ -153,7 +156,7 @@ func isLogin(err error) bool {
 func (w *worker) depart(u *urlparse.URL, cause error) {
 	key := hostKey(u.Address())
 	if isLogin(cause) {
-		key = doorKey(u)
+		key = loginKey(u)
 	}
 	w.gates.mu.Lock()
 	_, before := w.gates.left[key]
@@ -173,19 +176,19 @@ func (w *worker) depart(u *urlparse.URL, cause error) {
 
 // visit is a request to a host.
 type visit struct {
-	w     *worker
-	url   *urlparse.URL
-	door  *door
-	leave func() // lets the next lane try
+	w         *worker
+	url       *urlparse.URL
+	loginGate *loginGate
+	leave     func() // lets the next lane try
 }
 
 // enter waits until a request may be made.
 func (w *worker) enter(ctx context.Context, u *urlparse.URL) (*visit, error) {
-	v := &visit{w: w, url: u, door: w.gates.door(u), leave: func() {}}
-	if !v.door.open.Load() {
+	v := &visit{w: w, url: u, loginGate: w.gates.loginGate(u), leave: func() {}}
+	if !v.loginGate.open.Load() {
 		select {
-		case v.door.turn <- struct{}{}:
-			v.leave = sync.OnceFunc(func() { <-v.door.turn })
+		case v.loginGate.turn <- struct{}{}:
+			v.leave = sync.OnceFunc(func() { <-v.loginGate.turn })
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -199,10 +202,8 @@ func (w *worker) enter(ctx context.Context, u *urlparse.URL) (*visit, error) {
 
 // in records that the login is complete. The transfer may begin much later.
 func (v *visit) in() {
-	v.door.open.Store(true)
-	v.w.gates.mu.Lock()
-	v.w.gates.served[hostKey(v.url.Address())] = true
-	v.w.gates.mu.Unlock()
+	v.loginGate.open.Store(true)
+	v.w.gates.admitted(v.url)
 	v.leave()
 }
 
@@ -211,10 +212,10 @@ func (v *visit) ended(err error) {
 	server, _ := errors.AsType[*ftpexec.Error](err)
 	switch {
 	case errors.Is(err, ftpexec.ErrNoCredentials),
-		errors.Is(err, ftpexec.ErrLogin) && v.door.bad.Add(1) >= mostBad:
+		errors.Is(err, ftpexec.ErrLogin) && v.loginGate.bad.Add(1) >= mostBad:
 		v.w.depart(v.url, err)
 	case errors.Is(err, ftpexec.ErrLogin):
-		v.door.open.Store(false)
+		v.loginGate.open.Store(false)
 	case err == nil, server != nil && (server.Stage == ftpexec.StageDirectory || server.Stage == ftpexec.StageTransfer):
 		v.in()
 	}
@@ -237,21 +238,21 @@ func urlOf(err error, u *urlparse.URL) *urlparse.URL {
 	return u
 }
 
-// pulses returns the pulses of all workers, by their keys.
-func (f *fleet) pulses(ctx context.Context) (map[string]pulse, error) {
-	return values[pulse](ctx, f.workers)
+// presences returns the presences of all workers, by their keys.
+func (f *fleet) presences(ctx context.Context) (map[string]presence, error) {
+	return values[presence](ctx, f, f.workers)
 }
 
 // agrees reports whether a file fails: enough workers could not fetch it, including this one, or all that use its host.
 // A worker that has just begun waits, because others may be about to join.
 func (w *worker) agrees(c *chunk) bool {
 	host := hostKey(c.Host)
-	pulses, err := w.others()
-	if err != nil || len(pulses) == 0 {
+	presences, err := w.others()
+	if err != nil || len(presences) == 0 {
 		return false
 	}
-	could := w.gates.workers(len(pulses))
-	for name, p := range pulses {
+	could := w.gates.workers(len(presences))
+	for name, p := range presences {
 		if slices.Contains(p.Left, host) && name != keyOf(w.name) {
 			could--
 		}
@@ -273,24 +274,24 @@ func (w *worker) hopeless(host string) bool {
 	if !ok || time.Since(d.at) < w.doubt {
 		return false
 	}
-	pulses, err := w.others()
+	presences, err := w.others()
 	if err != nil {
 		return false
 	}
 	left := 0
 	served := false
-	for _, p := range pulses {
+	for _, p := range presences {
 		if slices.Contains(p.Left, host) {
 			left++
 		}
 		served = served || slices.Contains(p.Served, host)
 	}
-	all := w.gates.workers(len(pulses))
+	all := w.gates.workers(len(presences))
 	return left > 0 && (left >= all || left >= agreed && !served)
 }
 
-// says adds to a pulse what this worker knows about hosts.
-func (g *gates) says(p *pulse) {
+// says adds to a presence what this worker knows about hosts.
+func (g *gates) says(p *presence) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for key, d := range g.left {
@@ -302,6 +303,7 @@ func (g *gates) says(p *pulse) {
 			p.Why = append(p.Why, d.cause.Error())
 		}
 	}
+	p.Troubles = g.troublesOf()
 	for host := range g.served {
 		if len(p.Served) < mostTold && !slices.Contains(p.Left, host) {
 			p.Served = append(p.Served, host)

@@ -55,8 +55,8 @@ func (s *stand) startsWith(file, name, dir string, lanes int) (said *saying, end
 	w.netrc.name = file
 	must.Get(w.netrc.read())(s.T)
 	w.doubt = cmp.Or(s.doubt, time.Hour)
-	r := newBell()
-	w.fleet = must.Get((&command{join: s.file}).dial(s.Context(), name, patience, r.ring))(s.T)
+	r := newBroadcast()
+	w.fleet = must.Get((&command{join: s.file, role: "work"}).dial(s.Context(), name, patience, r.ring))(s.T)
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { _ = w.run(ctx, lanes, 0, r) })
@@ -280,7 +280,7 @@ func TestSameAddress(t *testing.T) {
 	w := s.worker("second")
 	said := new(saying)
 	w.line = func(format string, args ...any) { fmt.Fprintf(said, format, args...) }
-	eventually(t, "the first one", func() bool { return must.Get(w.pulses(t.Context()))(t)["first"].From != "" })
+	eventually(t, "the first one", func() bool { return must.Get(w.presences(t.Context()))(t)["first"].From != "" })
 	w.warnEgress("127.0.0.1")
 	if said.String() != "" {
 		t.Errorf("it has an egress, and says %s", said.String())

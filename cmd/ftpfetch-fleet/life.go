@@ -26,12 +26,27 @@ type wishes struct {
 	perHost     int
 	priority    int
 	expire      time.Duration
+	giveUp      time.Duration
 }
 
 // flags declares the flags that add and cap have in common.
 func (w *wishes) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&w.rate, "limit-rate", "", "")
 	fs.StringVar(&w.hours, "hours", "", "")
+}
+
+// text is for a log.
+func (w *wishes) text() (text string) {
+	if w.perHost > 0 {
+		text += fmt.Sprintf(" --per-host %d", w.perHost)
+	}
+	if w.rate != "" {
+		text += " --limit-rate " + w.rate
+	}
+	if w.hours != "" {
+		text += " --hours " + w.hours
+	}
+	return text
 }
 
 // apply changes the bounds that the flags set.
@@ -131,12 +146,13 @@ func setCap(ctx context.Context, c *command, f *fleet, j job) error {
 	if err != nil {
 		return err
 	}
-	queues, err := readAll(ctx, f.queues, "*."+j.ID)
+	queues, err := readAll(ctx, f, f.queues, "*."+j.ID)
 	if err != nil {
 		return err
 	}
 	for _, e := range queues {
-		if err = f.putHost(ctx, host{string(e.Value()), j.bounds}); err != nil {
+		first := host{Address: string(e.value), bounds: j.bounds}
+		if err = f.bound(ctx, first, &c.wishes, "cap "+j.ID); err != nil {
 			return err
 		}
 	}
@@ -168,17 +184,17 @@ func (f *fleet) over(ctx context.Context, j job) (bool, error) {
 // remove removes everything that the server holds of a job. It removes the job's entry last, so that a failed removal
 // can be repeated.
 func (f *fleet) remove(ctx context.Context, id string) error {
-	queues, err := readAll(ctx, f.queues, "*."+id)
+	queues, err := readAll(ctx, f, f.queues, "*."+id)
 	for key, e := range queues {
-		err = errors.Join(err, f.forget(ctx, key, e.Revision()))
+		err = errors.Join(err, f.forget(ctx, key, e.rev))
 	}
-	attempts, aerr := readAll(ctx, f.attempts, id+".>")
+	attempts, aerr := readAll(ctx, f, f.attempts, id+".>")
 	err = errors.Join(err, aerr)
 	for key := range attempts {
 		err = errors.Join(err, f.attempts.Purge(ctx, key))
 	}
-	results := jetstream.WithPurgeSubject("results." + id + ".>")
-	chunks := jetstream.WithPurgeSubject("work." + id + ".>")
+	results := jetstream.WithPurgeSubject(f.subject("results", id, ">"))
+	chunks := jetstream.WithPurgeSubject(f.subject("work", id, ">"))
 	err = errors.Join(err, f.work.Purge(ctx, chunks), f.results.Purge(ctx, results))
 	if err == nil {
 		err = f.jobs.Purge(ctx, id) // from here on no worker can add a result

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -201,13 +203,14 @@ func TestDelete(t *testing.T) {
 	s.want(0, "wait", kept)
 	s.want(2, "status", done)
 	s.want(0, "delete", kept)
-	for _, stream := range []jetstream.Stream{w.work, w.results} {
-		if info := must.Get(stream.Info(t.Context()))(t); info.State.Msgs != 0 || stream == w.work && info.State.Consumers != 0 {
+	admin := s.admin()
+	for _, stream := range []jetstream.Stream{admin.work, admin.results} {
+		if info := must.Get(stream.Info(t.Context()))(t); info.State.Msgs != 0 || stream == admin.work && info.State.Consumers != 0 {
 			t.Errorf("%s has %d messages and %d consumers", info.Config.Name, info.State.Msgs, info.State.Consumers)
 		}
 	}
 	for _, kv := range []jetstream.KeyValue{w.jobs, w.fleet.queues, w.attempts} {
-		if all := must.Get(readAll(t.Context(), kv, jetstream.AllKeys))(t); len(all) != 0 {
+		if all := must.Get(readAll(t.Context(), admin, kv, jetstream.AllKeys))(t); len(all) != 0 {
 			t.Errorf("%s has %v", kv.Bucket(), all)
 		}
 	}
@@ -236,28 +239,42 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// TestRetireBusy has a consumer that does not know of a chunk, as a new one may not. The queue must stay.
+// TestRetireBusy retires queues: one of a job that is over, one of a job that is not, and one that was added again
+// between two steps, whose consumer must exist.
 func TestRetireBusy(t *testing.T) {
 	t.Parallel()
-	w := newStand(t).worker("w")
-	w.began.seen = w.began.seen.Add(-time.Hour) // long ago
-	j := &job{ID: "abcdefgh", State: "ready", Files: 1, Chunks: 1}
-	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-	must.Do(t, w.meet(t.Context(), j, "h:21"))
-	must.Do(t, w.send(t.Context(), &chunk{Job: j.ID, ID: "1", Host: "h:21"}))
-	q := queue{host: hostKey("h:21"), job: j.ID}
-	config := jetstream.ConsumerConfig{Durable: consumerName(q.key()), FilterSubject: "work.x.y", AckPolicy: jetstream.AckExplicitPolicy}
-	must.Get(w.work.CreateOrUpdateConsumer(t.Context(), config))(t)
-	eventually(t, "the queue", func() bool { _, ok := w.queued.get(q.key(), nil); return ok })
-	if w.consumer(q) != nil {
-		t.Fatal("the consumer knows")
+	s := newStand(t)
+	f := s.admin()
+	for id, state := range map[string]string{"over": "ready", "adding": "adding", "cancelled": "cancelled"} {
+		j := &job{ID: id, State: state}
+		must.Get(f.jobs.Create(t.Context(), j.ID, j.text()))(t)
+		must.Do(t, f.meet(t.Context(), j, "h:21"))
+		must.Do(t, f.send(t.Context(), &chunk{Job: j.ID, ID: "1", Host: "h:21"}))
 	}
-	must.Get(w.fleet.queues.Get(t.Context(), q.key()))(t)
-	must.Do(t, w.work.Purge(t.Context()))
-	if w.consumer(q) != nil {
-		t.Fatal("there is a chunk")
+	must.Do(t, f.retire(t.Context(), make(map[string]*sum)))
+	left := must.Get(readAll(t.Context(), f, f.queues, jetstream.AllKeys))(t)
+	if _, ok := left[hostKey("h:21")+".adding"]; !ok || len(left) != 1 {
+		t.Errorf("the queues are %v", left)
 	}
-	if _, err := w.fleet.queues.Get(t.Context(), q.key()); err == nil {
-		t.Error("an empty queue stays")
+	if info := must.Get(f.work.Info(t.Context()))(t); info.State.Msgs != 2 || info.State.Consumers != 1 {
+		t.Errorf("%d chunks and %d consumers", info.State.Msgs, info.State.Consumers)
 	}
+	key := hostKey("h:21") + ".over"
+	rev := must.Get(f.queues.PutString(t.Context(), key, "h:21"))(t)
+	again := *f
+	again.queues = &readding{KeyValue: f.queues, f: f}
+	must.Do(t, again.forget(t.Context(), key, rev))
+	must.Get(f.work.Consumer(t.Context(), consumerName(key)))(t)
+}
+
+// readding adds a queue again after it was removed.
+type readding struct {
+	jetstream.KeyValue
+	f *fleet
+}
+
+func (r *readding) Purge(ctx context.Context, key string, o ...jetstream.KVDeleteOpt) error {
+	err := r.KeyValue.Purge(ctx, key, o...)
+	_, perr := r.f.queues.PutString(ctx, key, "h:21")
+	return cmp.Or(err, perr, r.f.createConsumer(ctx, key))
 }

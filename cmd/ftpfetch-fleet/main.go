@@ -24,7 +24,7 @@ import (
 const help = `ftpfetch-fleet fetches lists of files with many machines, which together make no more
 connections to a server than it bears.
 
-  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE [--http 127.0.0.1:8080]
+  ftpfetch-fleet serve --dir STATE --listen HOST:PORT --join FILE [--look HOST:PORT] [--http 127.0.0.1:8080]
   ftpfetch-fleet add --join FILE [--per-host N] [-N, --verify and what else is about lists] LIST
   ftpfetch-fleet work --join FILE -d DIR [-j N] [--egress NAME] [--shared] [--idle TIME] [--json]
   ftpfetch-fleet status --join FILE [JOB] [--json]
@@ -35,16 +35,23 @@ connections to a server than it bears.
   ftpfetch-fleet pause|resume|cancel --join FILE [JOB]
   ftpfetch-fleet cap --join FILE [JOB] [--per-host N] [--limit-rate BYTES] [--hours 20-06]
   ftpfetch-fleet delete --join FILE JOB                              # its list and results
+  ftpfetch-fleet revoke --dir STATE look|work|add                    # the token of a role: serve writes a new one
+  ftpfetch-fleet --version
+  ftpfetch-fleet accounts [--namespace NAME]                         # the roles, for the configuration of a NATS
 
   --egress NAME   machines behind one address have the same, by default the host's
   --limit-rate BYTES, --hours FROM-TO  of add: what a host bears, and when it may be asked
   --priority N, --expire TIME  of add: larger ones come first; when a job that is over is deleted
+  --give-up TIME  of add: when the files of a host fail that lets nobody in (1h)
   --to URL        of work, in place of -d: s3://, gs:// or azblob:// BUCKET/PREFIX, or file:///DIR
   --shared        all workers have the same DIR, where locks need not work
+  --tidy          of work: first remove the parts that killed workers have left in DIR
   --cacert FILE   of work: the authorities of FTP servers with TLS, or a server's own certificate
   --idle TIME     end when there was nothing to do for so long
-  --connect-timeout TIME  how long work waits for the server (1m)
+  --connect-timeout TIME  how long to wait for the server (1m for work, and while it has no leader)
   --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics
+  --look HOST:PORT  of serve: where it answers status, wait and report over HTTPS
+  --namespace NAME  the first part of all names in an existing NATS (ftpfetch)
   --insecure      use a NATS without TLS on another machine
   --replicas N    how many servers of a NATS cluster hold all, for who comes first (3)
 
@@ -55,12 +62,15 @@ from ~/.netrc. Exit codes are ftpfetch's.
 
 // command is a command line.
 type command struct {
-	dir, join, listen, http, name, egress, output, progress, cacert, to string
+	dir, join, listen, look, http, name, egress, output, progress, cacert, to, namespace string
 
+	verb                           string // its first argument
+	about                          string // what it has done, without passwords
 	role                           string // the role that the command needs
 	jobs, replicas                 int
 	idle, patience                 time.Duration
 	shared, json, failed, insecure bool
+	tidy                           bool
 	wishes                         wishes
 	args                           []string // the remaining arguments
 
@@ -92,16 +102,55 @@ func main() {
 // commands are the first arguments.
 var commands = map[string]func(context.Context, *command) error{
 	"serve": serve, "work": work,
-	"status": joined("look", status), "wait": ofJob("look", waitFor),
-	"report": ofJob("look", writeReport),
-	"add":    joined("add", add), "cancel": ofJob("add", cancel), "retry": ofJob("add", retryJob),
+	"status": viewed(status), "wait": viewedJob(waitFor), "report": viewedJob(writeReport),
+	"revoke": local(revoke), "accounts": local(printAccounts),
+	"add": joined("add", add), "cancel": ofJob("add", cancel), "retry": ofJob("add", retryJob),
 	"delete": ofJob("add", deleteJob), "cap": ofJob("add", setCap),
-	"pause":  ofJob("add", turn("ready", "paused")),
-	"resume": ofJob("add", turn("paused", "ready")),
-	"help":   helped, "-h": helped, "--help": helped,
+	"pause":     ofJob("add", turn("ready", "paused")),
+	"resume":    ofJob("add", turn("paused", "ready")),
+	"--version": local(version), "version": local(version),
+	"help": helped, "-h": helped, "--help": helped,
 }
 
 func helped(context.Context, *command) error { return pflag.ErrHelp }
+
+func version(c *command) error {
+	_, err := fmt.Fprint(c.out, strings.Replace(config.Text("version"), "ftpfetch ", "ftpfetch-fleet ", 1))
+	return err
+}
+
+// local returns a command that connects to nothing.
+func local(run func(*command) error) func(context.Context, *command) error {
+	return func(_ context.Context, c *command) error { return run(c) }
+}
+
+// viewed returns a command that needs no more than the role look.
+func viewed(run func(context.Context, *command, view) error) func(context.Context, *command) error {
+	return func(ctx context.Context, c *command) error {
+		c.role = "look"
+		v, done, err := c.view(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return run(ctx, c, v)
+	}
+}
+
+// viewedJob is viewed for a command about the job that its operand names, or the last job.
+func viewedJob(run func(context.Context, *command, view, job) error) func(context.Context, *command) error {
+	return viewed(func(ctx context.Context, c *command, v view) error {
+		var j job
+		err := patiently(ctx, c.patience, func() (err error) {
+			j, err = find(ctx, v, c.operand())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return run(ctx, c, v, j)
+	})
+}
 
 // joined returns a command that connects to the server, where it needs a role.
 func joined(
@@ -109,12 +158,15 @@ func joined(
 ) func(context.Context, *command) error {
 	return func(ctx context.Context, c *command) error {
 		c.role = role
-		f, err := c.dial(ctx, "ftpfetch-fleet", 0, func() {})
+		f, err := c.dial(ctx, "ftpfetch-fleet", c.patience, func() {})
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		return run(ctx, c, f)
+		if err = run(ctx, c, f); err == nil {
+			f.tell(c)
+		}
+		return err
 	}
 }
 
@@ -123,10 +175,15 @@ func ofJob(
 	role string, run func(context.Context, *command, *fleet, job) error,
 ) func(context.Context, *command) error {
 	return joined(role, func(ctx context.Context, c *command, f *fleet) error {
-		j, err := f.find(ctx, c.operand())
+		var j job
+		err := patiently(ctx, c.patience, func() (err error) {
+			j, err = find(ctx, f, c.operand())
+			return err
+		})
 		if err != nil {
 			return err
 		}
+		c.about = j.ID + c.wishes.text()
 		return run(ctx, c, f, j)
 	})
 }
@@ -161,6 +218,8 @@ func explain(err error) (text string, code int) {
 	text, code = cli.Explain(err)
 	switch {
 	case err == nil || code != exitOther:
+	case errors.Is(err, errNoRoom):
+		code = 23
 	case errors.Is(err, errForeign):
 		code = 60
 	case errors.Is(err, nats.ErrAuthorization):
@@ -171,6 +230,8 @@ func explain(err error) (text string, code int) {
 		text = "the server at the address of the JOIN file offers no TLS, so that others could read and change all: " +
 			"set up TLS there, or write --insecure"
 		code = 35
+	case errors.Is(err, errNoLeader), errors.Is(err, errEmpty):
+		code = 7
 	case errors.Is(err, nats.ErrNoServers):
 		text, code = "no server answers at the address of the JOIN file", 7
 	}
@@ -188,9 +249,11 @@ func (c *command) parseList(args []string) error {
 	own.BoolVar(&c.insecure, "insecure", false, "")
 	own.BoolVar(&c.json, "json", false, "")
 	own.IntVar(&c.replicas, "replicas", 0, "")
+	own.StringVar(&c.namespace, "namespace", "", "")
 	c.wishes.flags(own)
 	own.IntVar(&c.wishes.priority, "priority", 0, "")
 	own.DurationVar(&c.wishes.expire, "expire", 0, "")
+	own.DurationVar(&c.wishes.giveUp, "give-up", giveUp, "")
 	for i := 0; i < len(args); i++ {
 		flag, value, given := strings.Cut(args[i], "=")
 		mine := own.Lookup(strings.TrimPrefix(flag, "--"))
@@ -219,13 +282,14 @@ func (c *command) parseList(args []string) error {
 
 // parse reads the flags of a command.
 func (c *command) parse(name string, args []string) error {
+	c.verb = name
 	if name == "add" {
 		return c.parseList(args)
 	}
 	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	for flag, to := range map[string]*string{
 		"join": &c.join, "http": &c.http, "to": &c.to, "name": &c.name, "egress": &c.egress,
-		"progress": &c.progress, "cacert": &c.cacert,
+		"progress": &c.progress, "cacert": &c.cacert, "look": &c.look, "namespace": &c.namespace,
 	} {
 		fs.StringVar(to, flag, "", "")
 	}
@@ -236,10 +300,11 @@ func (c *command) parse(name string, args []string) error {
 	fs.IntVarP(&c.jobs, "jobs", "j", 4, "")
 	fs.IntVar(&c.replicas, "replicas", 0, "")
 	fs.DurationVar(&c.idle, "idle", 0, "")
-	fs.DurationVar(&c.patience, "connect-timeout", time.Minute, "")
+	fs.DurationVar(&c.patience, "connect-timeout", 0, "")
 	fs.BoolVar(&c.insecure, "insecure", false, "")
 	fs.BoolVar(&c.failed, "failed", false, "")
 	fs.BoolVar(&c.shared, "shared", false, "")
+	fs.BoolVar(&c.tidy, "tidy", false, "")
 	if name == "cap" {
 		c.wishes.flags(fs)
 		fs.IntVar(&c.wishes.perHost, "per-host", 0, "")
@@ -249,6 +314,9 @@ func (c *command) parse(name string, args []string) error {
 		return err
 	} else if err != nil {
 		return usage("%s: %v; try ftpfetch-fleet --help", name, err)
+	}
+	if name == "work" && !fs.Changed("connect-timeout") {
+		c.patience = time.Minute
 	}
 	c.args = fs.Args()
 	if n := len(c.args); n > 1 || n == 1 && (name == "serve" || name == "work") {

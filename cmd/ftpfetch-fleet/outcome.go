@@ -85,7 +85,7 @@ func (o *outcome) left() *feed {
 		m, err := i.unpack()
 		if err != nil {
 			err = fmt.Errorf("this worker cannot read what add has sent, use one version of ftpfetch-fleet: %w", err)
-			o.fail(at, err)
+			o.fail(at, "", err)
 			continue
 		}
 		met[key] = true
@@ -96,9 +96,10 @@ func (o *outcome) left() *feed {
 	return o.feed
 }
 
-// fail records the failure of a file that was not tried.
-func (o *outcome) fail(at int, err error) {
+// fail records the failure of a file that was not tried, because of err. why comes before what is said of that.
+func (o *outcome) fail(at int, why string, err error) {
 	text, code := cli.Explain(err)
+	text = why + text
 	i := o.c.Items[at]
 	row := report.Row{
 		Version: 1, Line: i.Line, Path: i.path(),
@@ -110,6 +111,18 @@ func (o *outcome) fail(at int, err error) {
 	o.keep(&i, func() error { return o.report.Write(row) })
 	o.tellFailed(at, text)
 	o.count(at, tally{Ended: 1, Failed: 1, Code: code})
+}
+
+// failRest records the failure of all files that have no outcome.
+func (o *outcome) failRest(why string, cause error) {
+	o.sharing.Lock()
+	defer o.sharing.Unlock()
+	o.shut = true
+	for at := range o.c.Items {
+		if o.done[at] == nil && !o.c.given[at] {
+			o.fail(at, why, cause)
+		}
+	}
 }
 
 func (o *outcome) tellFailed(at int, cause string) {

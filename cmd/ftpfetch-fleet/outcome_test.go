@@ -27,7 +27,7 @@ import (
 // send puts a message into a queue as add does, but changed by change.
 func (s *stand) send(f *fleet, c *chunk, change func(*nats.Msg)) {
 	s.Helper()
-	msg := must.Get(c.message())(s.T)
+	msg := must.Get(f.message(c))(s.T)
 	change(msg)
 	must.Get(f.js.PublishMsg(s.Context(), msg))(s.T)
 }
@@ -58,20 +58,19 @@ func TestUnreadable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, srv := newStand(t), newFTP(t, 3, 3, testserver.Options{})
-			w := s.worker("sends")
 			j := &job{ID: "abcdefgh", State: "ready", Files: 3, Chunks: 1}
-			must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-			must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
+			must.Get(s.admin().jobs.Create(t.Context(), j.ID, j.text()))(t)
+			must.Do(t, s.admin().meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
 			c := &chunk{Job: j.ID, ID: "1", Host: srv.Addr()}
 			for i := range 3 {
 				c.Items = append(c.Items, item1(t, srv, i))
 			}
 			files := int64(3)
-			s.send(w.fleet, c, tt.change)
+			s.send(s.admin(), c, tt.change)
 			if name == "fewer files" {
 				files = 4
 				j.Files = 4
-				must.Get(w.jobs.Put(t.Context(), j.ID, j.text()))(t)
+				must.Get(s.admin().jobs.Put(t.Context(), j.ID, j.text()))(t)
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			var all sync.WaitGroup
@@ -104,7 +103,7 @@ func TestShort(t *testing.T) {
 	w := s.worker("w")
 	for i, tt := range []tally{{}, {Ended: 1, Complete: 1}, {Ended: 2, Complete: 2}, {Ended: 4, Complete: 4}, {Ended: -3, Complete: 3}} {
 		j := &job{ID: fmt.Sprint("job", i), State: "ready", Files: 3, Chunks: 1}
-		must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
+		must.Get(s.admin().jobs.Create(t.Context(), j.ID, j.text()))(t)
 		o := newOutcome(w, new(chunk))
 		o.tally = tt
 		w.publish(&chunk{Job: j.ID, ID: "1"}, o)
@@ -191,13 +190,12 @@ func TestTwice(t *testing.T) {
 func TestLateChunk(t *testing.T) {
 	t.Parallel()
 	s, srv := newStand(t), newFTP(t, 1, 3, testserver.Options{})
-	w := s.worker("w")
 	j := &job{ID: "abcdefgh", State: "cancelled", Files: 1, Chunks: 1}
-	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-	must.Do(t, w.meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
-	s.send(w.fleet, &chunk{Job: j.ID, ID: "1", Host: srv.Addr(), Items: []item{item1(t, srv, 0)}}, func(*nats.Msg) {})
+	must.Get(s.admin().jobs.Create(t.Context(), j.ID, j.text()))(t)
+	must.Do(t, s.admin().meet(t.Context(), &job{ID: j.ID, bounds: bounds{PerHost: 2}}, srv.Addr()))
+	s.send(s.admin(), &chunk{Job: j.ID, ID: "1", Host: srv.Addr(), Items: []item{item1(t, srv, 0)}}, func(*nats.Msg) {})
 	s.want(0, "work", "-d", t.TempDir(), "--idle", "1s")
-	if info := must.Get(w.work.Info(t.Context()))(t); info.State.Msgs != 0 || srv.files.Load() != 0 {
+	if info := must.Get(s.admin().work.Info(t.Context()))(t); info.State.Msgs != 0 || srv.files.Load() != 0 {
 		t.Errorf("%d chunks are left, %d files were fetched", info.State.Msgs, srv.files.Load())
 	}
 }
@@ -219,10 +217,10 @@ func TestOneWriter(t *testing.T) {
 	w := s.worker("looks")
 	s.want(0, "add", "--per-host", "8", srv.list(t, 1))
 	c := new(chunk)
-	msg := must.Get(w.work.GetMsg(t.Context(), 1))(t)
+	msg := must.Get(s.admin().work.GetMsg(t.Context(), 1))(t)
 	must.Do(t, json.Unmarshal(msg.Data, c))
 	for range 2 { // the chunk is delivered three times
-		s.send(w.fleet, c, func(*nats.Msg) {})
+		s.send(s.admin(), c, func(*nats.Msg) {})
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -232,7 +230,7 @@ func TestOneWriter(t *testing.T) {
 		})
 	}
 	eventually(t, "three attempts", func() bool { return seen.Load() == 3 })
-	attempts := must.Get(readAll(t.Context(), w.attempts, jetstream.AllKeys))(t)
+	attempts := must.Get(readAll(t.Context(), w.fleet, w.attempts, jetstream.AllKeys))(t)
 	parts := must.Get(filepath.Glob(filepath.Join(dir, "*.part")))(t)
 	if len(attempts) != 3 || len(parts) != 3 {
 		t.Errorf("%d attempts, parts %q", len(attempts), parts)
@@ -241,7 +239,7 @@ func TestOneWriter(t *testing.T) {
 	s.want(0, "wait")
 	eventually(t, "no part and no attempt", func() bool {
 		left := must.Get(filepath.Glob(filepath.Join(dir, "*.ftpfetch.*")))(t)
-		attempts := must.Get(readAll(t.Context(), w.attempts, jetstream.AllKeys))(t)
+		attempts := must.Get(readAll(t.Context(), w.fleet, w.attempts, jetstream.AllKeys))(t)
 		return len(left)+len(attempts) == 0
 	})
 	stop()
@@ -327,14 +325,13 @@ func TestInherited(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	w := s.worker("w")
 	for _, a := range hostile {
 		for _, b := range hostile {
 			list := filepath.Join(t.TempDir(), "list.tsv")
 			must.Do(t, os.WriteFile(list, []byte("url\tpath\tsize\nftp://h/a\ta\t"+a+"\nftp://h/b\tb\t"+b+"\n"), 0o600))
 			out, errs, code := s.do("add", list)
 			if code == 0 {
-				j := must.Get(w.fleet.find(t.Context(), strings.TrimSpace(out)))(t)
+				j := must.Get(find(t.Context(), s.admin(), strings.TrimSpace(out)))(t)
 				if j.Files != 2 || j.Size < -1 || !strings.Contains(s.want(0, "status", j.ID), "0 of 2 files") {
 					t.Errorf("%s and %s: %+v", a, b, j)
 				}

@@ -20,7 +20,7 @@ import (
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	stop, at, err := s.hub.serveBoard(t.Context(), "127.0.0.1:0")
+	stop, at, err := s.hub.servePage("127.0.0.1:0")
 	must.Do(t, err)
 	defer stop()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1200, 900))

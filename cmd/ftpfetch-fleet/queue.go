@@ -24,9 +24,17 @@ type queue struct {
 
 func (q queue) key() string { return q.host + "." + q.job }
 
-func (q queue) subject() string { return "work." + q.job + "." + q.host }
-
 func consumerName(key string) string { return strings.Replace(key, ".", "-", 1) }
+
+// createConsumer creates the consumer that delivers the chunks of a queue, if it does not exist.
+func (f *fleet) createConsumer(ctx context.Context, key string) error {
+	host, job, _ := strings.Cut(key, ".")
+	_, err := f.work.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: consumerName(key), FilterSubject: f.subject("work", job, host), AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: ackWait, MaxAckPending: 4 * mostLanes, // chunks, of all egresses together
+	})
+	return err
+}
 
 // queues returns the queues that may have chunks for this worker now. The most urgent come first. Hosts come in random
 // order, so that lanes spread; at one host the oldest job comes first.
@@ -83,14 +91,7 @@ func (w *worker) isDry(key string) bool {
 func (w *worker) consumer(q queue) jetstream.Consumer {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
-	name := consumerName(q.key())
-	c, err := w.work.Consumer(ctx, name)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		c, err = w.work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: name, FilterSubject: q.subject(), AckPolicy: jetstream.AckExplicitPolicy,
-			AckWait: ackWait, MaxAckPending: 4 * mostLanes, // chunks, of all egresses together
-		})
-	}
+	c, err := w.js.Consumer(ctx, w.named("WORK"), consumerName(q.key()))
 	if err != nil {
 		return nil
 	}
@@ -98,23 +99,36 @@ func (w *worker) consumer(q queue) jetstream.Consumer {
 		return c
 	}
 	w.dry.Store(q.key(), time.Now())
-	if !q.adding {
-		w.retire(ctx, q)
-	}
 	return nil
 }
 
-// retire removes a queue that has been empty for a while. It asks the stream itself, because a new consumer may not
-// know its chunks yet.
-func (w *worker) retire(ctx context.Context, q queue) {
-	was, ok := w.queued.get(q.key(), nil)
-	if !ok || w.age(was) < ackWait {
-		return
+// retire removes the queues of jobs that are over. sums has what earlier calls have read of their results.
+func (f *fleet) retire(ctx context.Context, sums map[string]*sum) error {
+	queues, err := readAll(ctx, f, f.queues, jetstream.AllKeys)
+	if err != nil {
+		return err
 	}
-	_, err := w.work.GetLastMsgForSubject(ctx, q.subject())
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		_ = w.forget(ctx, q.key(), was.rev)
+	jobs, err := values[job](ctx, f, f.jobs)
+	if err != nil {
+		return err
 	}
+	for key, e := range queues {
+		_, id, _ := strings.Cut(key, ".")
+		j, ok := jobs[id]
+		if sums[id] == nil {
+			sums[id] = new(sum)
+		}
+		if ok {
+			err = errors.Join(err, sums[id].read(ctx, f, id))
+		}
+		if err == nil && (!ok || j.State == "cancelled") { // a chunk may have been sent after cancel removed all
+			err = f.work.Purge(ctx, jetstream.WithPurgeSubject(f.subject("work", id, ">")))
+		}
+		if err == nil && (!ok || sums[id].over(j)) {
+			err = f.forget(ctx, key, e.rev)
+		}
+	}
+	return err
 }
 
 // forget removes a queue if nothing was added after rev.
@@ -124,16 +138,22 @@ func (f *fleet) forget(ctx context.Context, key string, rev uint64) error {
 		err = f.work.DeleteConsumer(ctx, consumerName(key))
 	}
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return nil
+		err = nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if _, err = f.queues.Get(ctx, key); err == nil { // it was added again meanwhile
+		return f.createConsumer(ctx, key)
+	}
+	return nil
 }
 
 // burst is the number of bytes that a connection may receive at once after a pause.
 const burst = 4096
 
 // rate returns the connection's share of the host's rate, in bytes per second.
-func (h *hand) rate() rate.Limit {
+func (h *lease) rate() rate.Limit {
 	var at host
 	if _, ok := h.w.hosts.get(h.host, &at); !ok || at.Rate == 0 {
 		return rate.Inf

@@ -23,8 +23,6 @@ import (
 // tallyHeader names the header of a result that has its tally. Counting needs only the headers.
 const tallyHeader = "Fleet-Tally"
 
-func subject(c *chunk) string { return fmt.Sprintf("results.%s.%s", c.Job, c.ID) }
-
 func (c *chunk) id() string { return fmt.Sprintf("%s.%s.", c.Job, c.ID) }
 
 // deleted is the state of a job that does not exist.
@@ -69,6 +67,9 @@ func (w *worker) ack(c *chunk, msg jetstream.Msg, o *outcome) {
 		err = w.sweep(c, attempts, o)
 	}
 	if err == nil {
+		err = w.uncount(ctx, c, msg)
+	}
+	if err == nil {
 		_ = msg.DoubleAck(ctx)
 	}
 }
@@ -105,10 +106,10 @@ func (w *worker) begin(c *chunk) bool {
 		return false
 	}
 	for key, e := range before {
-		if string(e.Value()) != ended {
+		if string(e.value) != ended {
 			continue
 		}
-		if _, err := w.attempts.Update(ctx, key, nil, e.Revision()); err == nil {
+		if _, err := w.attempts.Update(ctx, key, nil, e.rev); err == nil {
 			c.inherits = true
 			for _, i := range c.Items {
 				from, to := i.parts(part(key)), i.parts(c.part())
@@ -154,16 +155,16 @@ func (i item) parts(attempt string) (all []string) {
 // attemptsAt returns all attempts at a chunk, by key.
 func (w *worker) attemptsAt(
 	ctx context.Context, c *chunk,
-) (map[string]jetstream.KeyValueEntry, error) {
+) (map[string]held, error) {
 	if !w.shared {
 		return nil, nil
 	}
-	return readAll(ctx, w.attempts, c.id()+"*")
+	return readAll(ctx, w.fleet, w.attempts, c.id()+"*")
 }
 
 // sweep removes what the attempts at a chunk have left. A file that this attempt has fetched itself has left nothing.
 func (w *worker) sweep(
-	c *chunk, attempts map[string]jetstream.KeyValueEntry, o *outcome,
+	c *chunk, attempts map[string]held, o *outcome,
 ) (err error) {
 	for key := range attempts {
 		for at, i := range c.Items {
@@ -186,8 +187,8 @@ func (f *fleet) each(
 	ctx context.Context, id string, from *uint64, headers bool,
 	use func(uint64, tally, []byte) error,
 ) error {
-	c, err := f.js.OrderedConsumer(ctx, "RESULTS", jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{"results." + id + ".*"}, HeadersOnly: headers,
+	c, err := f.js.OrderedConsumer(ctx, f.named("RESULTS"), jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{f.subject("results", id, "*")}, HeadersOnly: headers,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(1, *from),
 	})
 	if err != nil {
@@ -238,6 +239,7 @@ func (s *sum) read(ctx context.Context, f *fleet, id string) error {
 		if t.Retried > 0 {
 			s.forget(t)
 			s.retried = append(s.retried, at)
+			s.Retried += t.Retried
 		}
 		s.Rest += t.Rest
 		if t.Rest == 0 {
@@ -326,12 +328,12 @@ func (f *fleet) outcomes(ctx context.Context, id string, use func(stored) error)
 }
 
 // writeReport writes the rows of a job: the table of ftpfetch --report. With --failed it writes a list for add.
-func writeReport(ctx context.Context, c *command, f *fleet, j job) error {
+func writeReport(ctx context.Context, c *command, v view, j job) error {
 	switch {
 	case c.failed && c.output != "-":
 		return usage("report --failed writes a list to standard output: leave -o out")
 	case c.failed:
-		return f.outcomes(ctx, j.ID, func(s stored) error {
+		return v.outcomes(ctx, j.ID, func(s stored) error {
 			if s.Item == nil {
 				return nil
 			}
@@ -342,7 +344,7 @@ func writeReport(ctx context.Context, c *command, f *fleet, j job) error {
 	if err != nil {
 		return localfile.Failure(c.output, "cannot be written", err)
 	}
-	err = f.outcomes(ctx, j.ID, func(s stored) error {
+	err = v.outcomes(ctx, j.ID, func(s stored) error {
 		return localfile.Failure("the report", "cannot be written", to.Write(s.Row))
 	})
 	return errors.Join(err, to.Close())

@@ -91,7 +91,7 @@ func (f *fleet) recordRetry(ctx context.Context, j job, p *plan, files int64, pr
 	}
 	sum, _ := json.Marshal(tally{Retried: files, Rest: chunks})
 	msg := &nats.Msg{
-		Subject: "results." + j.ID + "." + strings.TrimSuffix(prefix, "-"),
+		Subject: f.subject("results", j.ID, strings.TrimSuffix(prefix, "-")),
 		Header:  nats.Header{tallyHeader: {string(sum)}},
 	}
 	_, err := f.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))

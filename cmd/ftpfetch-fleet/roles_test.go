@@ -1,13 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/internal/testkit/must"
@@ -38,7 +40,7 @@ func TestRoles(t *testing.T) {
 			t.Errorf("the report is %s", got)
 		}
 	}
-	if info := must.Get(s.worker("w").work.Info(t.Context()))(t); info.State.Msgs != 0 {
+	if info := must.Get(s.admin().work.Info(t.Context()))(t); info.State.Msgs != 0 {
 		t.Errorf("%d chunks stay", info.State.Msgs)
 	}
 	for _, args := range [][]string{
@@ -55,67 +57,178 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
-	j := s.hub.as("look")
-	j.Role = "add" // forged by a user with less
-	forged := *s
-	forged.file = filepath.Join(t.TempDir(), "forged")
-	must.Do(t, j.write(forged.file))
-	forged.want(67, "cancel", id)
+	for _, role := range []string{"work", "look"} {
+		j := s.hub.as(role)
+		j.Role, j.Address = "add", s.hub.join.Address // forged by a user with less
+		forged := *s
+		forged.file = filepath.Join(t.TempDir(), "forged")
+		must.Do(t, j.write(forged.file))
+		forged.want(67, "cancel", id)
+	}
 	s.want(0, "delete", id)
 }
 
-// TestRolesRaw talks to the server as a foreign program could. The server must refuse what the role does not allow.
+// asks are requests that must be refused: each with what would tell something or change something if the role could
+// reach it. The reply of each goes to a subject that means something where the fleet is.
+var asks = []string{
+	"$JS.API.STREAM.INFO.ftpfetch_WORK", "$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES", "$JS.API.INFO", "$JS.API.CONSUMER.LIST.ftpfetch_WORK",
+	"$JS.API.STREAM.MSG.GET.KV_ftpfetch_JOBS", "$JS.API.DIRECT.GET.KV_ftpfetch_JOBS.$KV.ftpfetch_JOBS.abcdefgh", "$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO.x",
+	"$KV.ftpfetch_JOBS.abcdefgh", "$KV.ftpfetch_JOBS.new", "$KV.ftpfetch_HOSTS.h", "$KV.ftpfetch_QUEUES.h.abcdefgh", "$KV.ftpfetch_SLOTS.e.h.0",
+	"ftpfetch.api.$KV.ftpfetch_JOBS.abcdefgh", "ftpfetch.api.$KV.ftpfetch_JOBS.new", "ftpfetch.api.$KV.ftpfetch_HOSTS.h", "ftpfetch.api.$KV.ftpfetch_QUEUES.h.abcdefgh",
+	"ftpfetch.api.STREAM.LIST", "ftpfetch.api.STREAM.NAMES", "ftpfetch.api.INFO", "ftpfetch.api.CONSUMER.LIST.ftpfetch_WORK", "ftpfetch.api.CONSUMER.NAMES.ftpfetch_WORK",
+	"ftpfetch.api.STREAM.INFO.other", "ftpfetch.api.STREAM.MSG.GET.ftpfetch_WORK", "ftpfetch.api.CONSUMER.INFO.ftpfetch_RESULTS.c", "ftpfetch.told.JOBS.abcdefgh", "anything",
+}
+
+// refuses checks that a user with the role work gets no answer of the account that holds the fleet to any of asks, and
+// that nothing has changed there, wherever the answers go. It returns the number of requests.
+func (s *stand) refuses(user *nats.Conn) (n int) {
+	s.Helper()
+	f := s.admin()
+	j := &job{ID: "abcdefgh", State: "ready", Files: 1, Chunks: 1, bounds: bounds{PerHost: 1}}
+	must.Get(f.jobs.Create(s.Context(), j.ID, j.text()))(s.T)
+	must.Do(s.T, f.meet(s.Context(), j, "h:21"))
+	must.Do(s.T, f.send(s.Context(), &chunk{Job: j.ID, ID: "1", Host: "h:21"}))
+	for _, subject := range asks {
+		n++
+		m, err := user.Request(subject, []byte("{}"), patience)
+		if err == nil && !strings.Contains(string(m.Data), "JetStream not enabled for account") {
+			s.Errorf("%s is answered: %s", subject, m.Data)
+		}
+		if err != nil && !errors.Is(err, nats.ErrNoResponders) {
+			s.Errorf("%s: %v", subject, err)
+		}
+	}
+	// An answer goes to the account that asks. Here it has a subject that the other account stores.
+	heard := must.Get(user.SubscribeSync("$KV.ftpfetch_JOBS.>"))(s.T)
+	must.Do(s.T, user.PublishRequest("ftpfetch.api.STREAM.INFO.ftpfetch_WORK", "$KV.ftpfetch_JOBS.abcdefgh", nil))
+	must.Get(heard.NextMsg(patience))(s.T)
+	want := map[string]uint64{"ftpfetch_WORK": 1, "KV_ftpfetch_JOBS": 1, "KV_ftpfetch_HOSTS": 1, "KV_ftpfetch_QUEUES": 1}
+	streams := 0
+	for stream := range f.js.ListStreams(s.Context()).Info() {
+		streams++
+		if n := stream.State.LastSeq; n != want[stream.Config.Name] {
+			s.Errorf("%s has had %d messages", stream.Config.Name, n)
+		}
+	}
+	if streams != 10 {
+		s.Errorf("%d streams", streams)
+	}
+	return n
+}
+
+// TestRolesRaw talks to the embedded server as a foreign program could.
 func TestRolesRaw(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	w := s.worker("w")
-	j := &job{ID: "abcdefgh", State: "ready", Files: 1, Chunks: 1, bounds: bounds{PerHost: 1}}
-	must.Get(w.jobs.Create(t.Context(), j.ID, j.text()))(t)
-	must.Do(t, w.meet(t.Context(), j, "h:21"))
-	must.Do(t, w.send(t.Context(), &chunk{Job: j.ID, ID: "1", Host: "h:21"}))
-	neither := []string{
-		"$KV.JOBS.abcdefgh", "$KV.JOBS.new", "$KV.HOSTS." + hostKey("h:21"), "$JS.API.STREAM.CREATE.NEW", "$JS.API.STREAM.UPDATE.WORK",
-		"$JS.API.STREAM.DELETE.WORK", "$JS.API.STREAM.DELETE.KV_JOBS", "$JS.API.STREAM.PURGE.WORK", "$JS.API.STREAM.PURGE.RESULTS",
-		"$JS.API.STREAM.MSG.DELETE.KV_JOBS", "$JS.API.STREAM.RESTORE.WORK", "$JS.API.STREAM.SNAPSHOT.WORK", "$JS.API.STREAM.LEADER.STEPDOWN.WORK",
-		"$JS.API.ACCOUNT.PURGE.$G", "$SYS.REQ.SERVER.PING", "_INBOX.others.reply", "anything",
+	login := func(role, token string) (*nats.Conn, error) {
+		return nats.Connect(s.hub.join.Address, nats.UserInfo(role, token), nats.Secure(must.Get(pin(s.hub.join.Certificate))(t)),
+			nats.TLSHandshakeFirst())
 	}
-	looker := []string{
-		"work.abcdefgh.h", "results.abcdefgh.1", "$KV.QUEUES.h.abcdefgh", "$KV.SLOTS.e.h.0", "$KV.CAPS.e.h", "$KV.WORKERS.w", "$KV.ATTEMPTS.a.b.c",
-		"$KV.REFUSALS.e.h", "hungry.h", "holder.w", "free.e.h", "$JS.ACK.WORK.c.1.1.1.1.1",
-		"$JS.API.CONSUMER.CREATE.WORK.mine", "$JS.API.CONSUMER.CREATE.WORK.mine.work.abcdefgh.h", "$JS.API.CONSUMER.MSG.NEXT.WORK.mine",
-		"$JS.API.CONSUMER.DELETE.WORK.mine", "$JS.API.CONSUMER.DURABLE.CREATE.WORK.mine",
-	}
-	for role, subjects := range map[string][]string{"work": neither, "look": append(looker, neither...)} {
-		said := make(chan error, 10)
-		hub := s.hub.as(role)
-		c := must.Get(nats.Connect(hub.Address, nats.UserInfo(role, hub.Token), nats.Secure(must.Get(pin(hub.Certificate))(t)),
-			nats.TLSHandshakeFirst(), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { said <- err })))(t)
-		defer c.Close()
-		refused := func(what string) {
-			t.Helper()
-			select {
-			case err := <-said:
-				if !strings.Contains(strings.ToLower(err.Error()), "permissions violation") || !strings.Contains(err.Error(), what) {
-					t.Errorf("%s, %s: %v", role, what, err)
-				}
-			case <-time.After(patience):
-				t.Errorf("%s may say %s", role, what)
-			}
-		}
-		for _, subject := range subjects {
-			must.Do(t, c.PublishRequest(subject, c.NewInbox(), []byte("{}")))
-			refused(subject)
-		}
-		for _, subject := range []string{">", "$KV.>", "work.>", "$JS.API.>"} {
-			must.Get(c.Subscribe(subject, func(*nats.Msg) {}))(t)
-			refused(subject)
+	c := must.Get(login("work", s.hub.token("work")))(t)
+	defer c.Close()
+	t.Logf("%d requests", s.refuses(c))
+	for _, role := range []string{"look", "work", "add"} {
+		if _, err := login(role, s.hub.token("look")); !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("the token of look is a login of %s: %v", role, err)
 		}
 	}
-	for stream := range w.js.ListStreams(t.Context()).Info() {
-		want := map[string]uint64{"WORK": 1, "KV_JOBS": 1, "KV_HOSTS": 1, "KV_QUEUES": 1}
-		if n := stream.State.LastSeq; stream.Config.Name != "KV_WORKERS" && n != want[stream.Config.Name] {
-			t.Errorf("%s has had %d messages", stream.Config.Name, n)
+}
+
+// TestRolesExisting has a NATS with the accounts that the command accounts prints.
+func TestRolesExisting(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	if code := execute(t.Context(), []string{"accounts"}, &command{out: &text, err: t.Output()}); code != 0 {
+		t.Fatal(code)
+	}
+	o := new(server.Options)
+	must.Do(t, o.ProcessConfigString(text.String()))
+	o.Host, o.Port, o.JetStream, o.StoreDir, o.NoSigs = "127.0.0.1", -1, true, t.TempDir(), true
+	n := must.Get(server.NewServer(o))(t)
+	n.Start()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
+	tokens := make(map[string]string)
+	for _, u := range o.Users {
+		tokens[u.Username] = u.Password
+	}
+	dir := t.TempDir()
+	write := func(j join) *stand {
+		j.Address = n.ClientURL()
+		s := &stand{T: t, file: filepath.Join(dir, j.Role)}
+		must.Do(t, j.write(s.file))
+		return s
+	}
+	add, work := write(join{Role: "add", Token: tokens["add"], Work: tokens["work"]}), write(join{Role: "work", Token: tokens["work"]})
+	if _, errs, code := work.do("work", "-d", t.TempDir(), "--connect-timeout", "1ms"); code != 7 || !strings.Contains(errs, "role add") {
+		t.Errorf("nothing is prepared: exit code %d: %s", code, errs)
+	}
+	add.want(0, "status")
+	c := must.Get(nats.Connect(n.ClientURL(), nats.UserInfo("work", tokens["work"])))(t)
+	defer c.Close()
+	t.Logf("%d requests", add.refuses(c))
+	add.want(0, "cancel", "abcdefgh")
+	srv := newFTP(t, 20, 3, testserver.Options{})
+	id := add.want(0, "add", "--per-host", "3", srv.list(t, 20))
+	work.want(0, "work", "-d", t.TempDir(), "--idle", "2s")
+	add.want(0, "wait", id)
+	work.want(2, "status")
+}
+
+// TestRevoke revokes the tokens while a worker has a file. A worker whose JOIN file gets the new one goes on, and others
+// are refused.
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, state := filepath.Join(dir, "join"), filepath.Join(dir, "state")
+	process(t, "serve", "--dir", state, "--join", file, "--listen", "127.0.0.1:0")
+	s := &stand{T: t, file: file}
+	eventually(t, "the JOIN file", func() bool { _, err := os.Stat(file); return err == nil })
+	old := make(map[string]string)
+	for _, role := range []string{"look", "work"} {
+		old[role] = filepath.Join(dir, "old-"+role)
+		must.Do(t, os.WriteFile(old[role], must.Get(os.ReadFile(file+"."+role))(t), 0o600))
+	}
+	srv, open := holding(t, 4)
+	defer open()
+	s.want(0, "add", "--per-host", "2", srv.list(t, 4))
+	process(t, "work", "--join", file+".work", "-d", filepath.Join(dir, "a"), "-j", "1")
+	refused := processWith(t, nil, "work", "--join", old["work"], "-d", filepath.Join(dir, "b"), "-j", "1", "--connect-timeout", "1s")
+	eventually(t, "two transfers", func() bool { return srv.files.Load() == 2 })
+	for role := range old {
+		s.revokes(state, role)
+		eventually(t, "a new JOIN file", func() bool {
+			now := must.Get(os.ReadFile(file + "." + role))(t)
+			return !bytes.Equal(now, must.Get(os.ReadFile(old[role]))(t))
+		})
+	}
+	if _ = refused.Wait(); refused.ProcessState.ExitCode() != 67 {
+		t.Errorf("a worker with a revoked token ends with %v", refused.ProcessState)
+	}
+	open()
+	(&stand{T: t, file: file + ".look"}).want(0, "wait")
+	old["add"] = filepath.Join(dir, "old-add")
+	must.Do(t, os.WriteFile(old["add"], must.Get(os.ReadFile(file))(t), 0o600))
+	s.revokes(state, "add")
+	eventually(t, "the old token is refused", func() bool {
+		_, _, code := (&stand{T: t, file: old["add"]}).do("status")
+		return code == 67
+	})
+	s.want(0, "status")
+	for role, name := range old {
+		args := map[string][]string{"look": {"status"}, "add": {"add", "-"}, "work": {"work", "-d", dir}}[role]
+		(&stand{T: t, file: name}).want(67, args[0], args[1:]...)
+	}
+	for _, args := range [][]string{{"revoke", "look"}, {"revoke", "--dir", dir, "look"}, {"revoke", "--dir", state, "all"}} {
+		if code := execute(t.Context(), args, &command{err: t.Output()}); code != 2 {
+			t.Errorf("%q: exit code %d", args, code)
 		}
+	}
+}
+
+func (s *stand) revokes(state, role string) {
+	s.Helper()
+	if code := execute(s.Context(), []string{"revoke", "--dir", state, role}, &command{err: s.Output()}); code != 0 {
+		s.Fatalf("revoke %s: exit code %d", role, code)
 	}
 }
 
@@ -129,8 +242,12 @@ func TestRoleFiles(t *testing.T) {
 	tokens := make(map[string]bool)
 	for name, role := range map[string]string{join: "add", join + ".work": "work", join + ".look": "look"} {
 		j := must.Get(readJoin(name, false))(t)
-		if tokens[j.Token] = true; j.Role != role || len(j.Token) != 64 {
+		if tokens[j.Token] = true; j.Role != role || len(j.Token) != 64 || !strings.HasPrefix(j.Page, "https://") {
 			t.Errorf("%s is %+v", name, j)
+		}
+		// With look there is no login to NATS, and only add holds two tokens.
+		if (j.Address == "") != (role == "look") || (j.Work == "") != (role != "add") || j.Credentials != "" {
+			t.Errorf("%s holds %+v", name, j)
 		}
 		s := &stand{T: t, file: name}
 		s.want(0, "status")

@@ -40,8 +40,8 @@ func (p *play) count(host string, n int) {
 }
 
 // fetch simulates a try of a chunk's files, in place of the worker's own.
-func (p *play) fetch(w *worker) func(*hand, *chunk, *outcome) error {
-	return func(h *hand, c *chunk, o *outcome) error {
+func (p *play) fetch(w *worker) func(*lease, *chunk, *outcome) error {
+	return func(h *lease, c *chunk, o *outcome) error {
 		p.count(c.Host, 1)
 		defer p.count(c.Host, -1)
 		o.ctx, o.end = context.WithCancelCause(h.ctx)
@@ -72,13 +72,13 @@ func (p *play) fetch(w *worker) func(*hand, *chunk, *outcome) error {
 
 // worker runs a simulated worker until ctx ends.
 func (p *play) worker(ctx context.Context, join, dir, name, egress string, lanes int) error {
-	c := &command{join: join, dir: dir, name: name, egress: egress, err: os.Stderr}
+	c := &command{join: join, role: "work", dir: dir, name: name, egress: egress, err: os.Stderr}
 	w, err := newWorker(c)
 	if err != nil {
 		return err
 	}
 	defer w.root.Close()
-	r := newBell()
+	r := newBroadcast()
 	if w.fleet, err = c.dial(ctx, name, patience, r.ring); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func TestManyWorkers(t *testing.T) {
 	s := newStand(t)
 	key := hostKey("h:21")
 	first := s.workerAt("first", "e")
-	must.Do(t, first.meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
+	must.Do(t, s.admin().meet(t.Context(), &job{ID: "job", bounds: bounds{PerHost: 2}}, "h:21"))
 	eventually(t, "the host", func() bool { return first.limit(key) == 2 })
 	slot := first.acquire(t.Context(), key)
 	slot.let() // only this test renews the slot
@@ -151,7 +151,7 @@ func TestManyWorkers(t *testing.T) {
 	for i := range workers {
 		all.Go(func() { _ = p.worker(ctx, s.file, t.TempDir(), fmt.Sprint("w", i), "e", 2) })
 	}
-	eventually(t, "all workers", func() bool { return len(must.Get(first.pulses(t.Context()))(t)) > workers })
+	eventually(t, "all workers", func() bool { return len(must.Get(first.presences(t.Context()))(t)) > workers })
 	if among := cost(); alone > 3 || among > alone+workers/5 {
 		t.Errorf("a renewal costs %.1f messages, and %.1f among %d workers", alone, among, workers)
 	} else {

@@ -50,8 +50,7 @@ func TestNoSecretTravels(t *testing.T) {
 		}
 	}
 	worker := processWith(t, []string{"NETRC=" + netrc}, "work", "--join", s.file, "-d", dir, "--shared", "-j", "2")
-	w := s.worker("looks")
-	for _, j := range must.Get(w.jobsNow(t.Context()))(t) {
+	for _, j := range must.Get(s.admin().jobsNow(t.Context()))(t) {
 		for _, args := range [][]string{{"wait", j.ID, "--json"}, {"wait", j.ID}, {"status", j.ID, "--json"}, {"status"}, {"report", j.ID}} {
 			tell(s.do(args[0], args[1:]...))
 		}
@@ -69,9 +68,9 @@ func TestNoSecretTravels(t *testing.T) {
 	title := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", worker.Process.Pid)))(t)
 	look("title", string(title))
 	messages := 0
-	for stream := range w.js.ListStreams(t.Context()).Info() {
+	for stream := range s.admin().js.ListStreams(t.Context()).Info() {
 		look("stream", fmt.Sprintf("%+v", *stream))
-		from := must.Get(w.js.Stream(t.Context(), stream.Config.Name))(t)
+		from := must.Get(s.admin().js.Stream(t.Context(), stream.Config.Name))(t)
 		for n := stream.State.FirstSeq; n <= stream.State.LastSeq; n++ {
 			if m, err := from.GetMsg(t.Context(), n); err == nil {
 				messages++
@@ -138,8 +137,7 @@ func TestNoSecretShown(t *testing.T) {
 		must.Do(t, os.WriteFile(list, []byte("urls\tpath\nftp://h/f\tg\n"+line+"\tf\n"), 0o600))
 		check(s, "add", list)
 	}
-	w := s.worker("w")
-	if info := must.Get(w.work.Info(t.Context()))(t); info.State.LastSeq != 0 {
+	if info := must.Get(s.admin().work.Info(t.Context()))(t); info.State.LastSeq != 0 {
 		t.Error("something was sent of a list that cannot be added")
 	}
 	t.Logf("%d cases", cases)

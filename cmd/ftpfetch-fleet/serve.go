@@ -17,6 +17,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -27,10 +28,20 @@ import (
 // hub is an embedded server.
 type hub struct {
 	*server.Server
+	space    space
+	dir      string
+	host     string // where the server listens
+	port     int
 	lock     *os.File
 	join     join   // the JOIN file of the role add
 	secret   string // has the private key; the tokens are derived from it
 	identity tls.Certificate
+	room     atomic.Pointer[room]
+	measured chan struct{}                  // closed when room is kept up to date no more
+	revoked  atomic.Pointer[map[string]int] // how often the tokens of each role were revoked
+	board    *board                         // what the role look may see
+	unlook   func()                         // ends that
+	untend   func()                         // ends tend
 }
 
 const (
@@ -51,104 +62,196 @@ func serve(ctx context.Context, c *command) error {
 		}
 	}
 	debug.SetGCPercent(50)
-	h, err := startHub(c.dir, c.listen, c.line)
+	h, err := startHub(c.dir, c.listen, c.look, c.line)
 	if err != nil {
 		return err
 	}
 	defer h.stop()
-	for i, name := range files {
-		j := h.as(roles[i])
-		if err = j.write(name); err != nil {
-			return err
-		}
+	if err = h.writeFiles(files); err != nil {
+		return err
 	}
-	c.line("serving %s; %s lets others join, %s only work, %s only look", h.join.Address,
-		c.join, files[1], files[0])
+	c.line("serving %s; %s lets others join, %s only work, %s only look, at %s", h.join.Address,
+		c.join, files[1], files[0], h.join.Page)
 	if c.http != "" {
-		stop, at, err := h.serveBoard(ctx, c.http)
+		stop, at, err := h.servePage(c.http)
 		if err != nil {
 			return err
 		}
 		defer stop()
 		c.line("%s shows jobs, hosts and workers", at)
 	}
-	<-ctx.Done()
+	for wait(ctx, time.Second) {
+		changed, err := h.reread()
+		if err == nil && changed {
+			err = h.writeFiles(files)
+		}
+		if err != nil {
+			c.line("%s: %v: the tokens of before stay valid", filepath.Join(c.dir, revokedName), err)
+		} else if changed {
+			c.line("tokens were revoked: the JOIN files are new")
+		}
+	}
+	return nil
+}
+
+// writeFiles writes the JOIN file of each role.
+func (h *hub) writeFiles(names []string) error {
+	for i, name := range names {
+		j := h.as(roles[i])
+		if err := j.write(name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // startHub starts a server whose state is in dir: the jobs, and the certificate and token, so that JOIN files stay
-// valid.
-func startHub(dir, listen string, line func(string, ...any)) (_ *hub, err error) {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil || strings.Contains(listen, "@") { // it may have a password, and must not be shown
-		return nil, usage("--listen: write HOST:PORT, such as 127.0.0.1:4222")
+// valid. look is where it shows what the role look may see; by default, that is beside listen.
+func startHub(dir, listen, look string, line func(string, ...any)) (_ *hub, err error) {
+	h := &hub{space: "ftpfetch", dir: dir, unlook: func() {}, untend: func() {}}
+	if err = h.choose(listen); err != nil {
+		return nil, err
 	}
-	probe, err := net.Listen("tcp", listen) // the server itself would only log the error
-	if err != nil {
-		return nil, usage("--listen %s: %v", listen, err)
-	}
-	number := probe.Addr().(*net.TCPAddr).Port
-	probe.Close()
-	if port == "0" {
-		number = server.RANDOM_PORT
-	}
-	h := new(hub)
 	if h.lock, err = own(dir); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			h.lock.Close()
+			h.stop()
 		}
 	}()
+	// Versions before the roles were accounts have all in NATS' own one.
+	if _, err := os.Stat(filepath.Join(dir, "jetstream", "$G", "streams", "WORK")); err == nil {
+		return nil, usage("%s is of an older version, whose jobs this one does not see: finish them with that version, "+
+			"then use a new STATE", dir)
+	}
 	if h.identity, err = h.identify(dir); err != nil {
 		return nil, err
 	}
-	h.Server, err = server.NewServer(h.options(dir, host, number))
+	revoked, err := readRevoked(dir)
 	if err != nil {
+		return nil, err
+	}
+	h.revoked.Store(&revoked)
+	o, err := h.options()
+	if err != nil {
+		return nil, err
+	}
+	if h.Server, err = server.NewServer(o); err != nil {
 		return nil, err
 	}
 	h.SetLoggerV2(serverLog(line), false, false, false)
 	go h.Start()
 	if !h.ReadyForConnections(20 * time.Second) {
-		h.Shutdown()
 		return nil, errors.New("the server does not start")
 	}
 	at := h.Addr().(*net.TCPAddr)
+	h.port = at.Port
 	h.join = h.as("add")
+	h.join.as = "add"
+	h.join.reread = func() (*join, error) { return &join{Role: "add", Token: h.token("add")}, nil }
 	h.join.Address = at.String()
-	// The other roles may not create the streams.
-	f, err := h.join.open(context.Background(), "serve", asking, func() {})
-	if err != nil {
-		h.Shutdown()
+	if err = h.showLook(look, line); err != nil { // it also creates the streams
 		return nil, err
 	}
 	if at.IP.IsUnspecified() {
-		host, err = os.Hostname()
+		h.host, err = os.Hostname()
 	}
-	h.join.Address = net.JoinHostPort(host, strconv.Itoa(at.Port))
-	f.Close()
+	h.join.Address = net.JoinHostPort(h.host, strconv.Itoa(at.Port))
 	return h, err
 }
 
-// options returns the options of the server. With the defaults it would listen on all addresses, without authentication
-// or TLS.
-func (h *hub) options(dir, host string, port int) *server.Options {
-	return &server.Options{
-		Host: host, Port: port, Users: h.users(), // the server compares their tokens in constant time
-		TLSConfig: &tls.Config{
-			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity},
-		},
-		TLSHandshakeFirst: true, TLSTimeout: 5,
-		JetStream: true, StoreDir: dir, JetStreamMaxStore: mostStored, JetStreamMaxMemory: mostMemory,
-		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // one per host; the default is 1,000
-		SyncInterval:    10 * time.Second, MaxPayload: mostPayload, NoSigs: true,
+// choose checks where the server is to listen.
+func (h *hub) choose(listen string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || strings.Contains(listen, "@") { // it may have a password, and must not be shown
+		return usage("--listen: write HOST:PORT, such as 127.0.0.1:4222")
+	}
+	probe, err := net.Listen("tcp", listen) // the server itself would only log the error
+	if err != nil {
+		return usage("--listen %s: %v", listen, err)
+	}
+	h.host = host
+	h.port = probe.Addr().(*net.TCPAddr).Port
+	probe.Close()
+	if port == "0" {
+		h.port = server.RANDOM_PORT
+	}
+	return nil
+}
+
+// fill sets the options that are not about accounts.
+func (h *hub) fill(o *server.Options) {
+	o.Host = h.host
+	o.Port = h.port
+	o.TLSConfig = &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.identity},
+	}
+	o.TLS = true
+	o.TLSHandshakeFirst = true
+	o.TLSTimeout = 5
+	o.JetStream = true
+	o.StoreDir = h.dir
+	o.JetStreamMaxStore = mostStored
+	o.JetStreamMaxMemory = mostMemory
+	o.JetStreamLimits.DefaultMaxConsumers = -1 // one per host; the default is 1,000
+	o.SyncInterval = 10 * time.Second
+	o.MaxPayload = mostPayload
+	o.NoSigs = true
+}
+
+// lookName names the file in STATE with the port where the role look is served, so that JOIN files stay valid.
+const lookName = "look-port"
+
+// showLook serves the role look over HTTPS.
+func (h *hub) showLook(address string, line func(string, ...any)) (err error) {
+	if address == "" {
+		port, _ := os.ReadFile(filepath.Join(h.dir, lookName))
+		address = net.JoinHostPort(h.host, string(port))
+	}
+	h.board, err = h.newBoard()
+	if err != nil {
+		return err
+	}
+	stop, at, err := h.board.serve(address, false)
+	if err != nil {
+		return usage("--look %s: %v", shown(address), err)
+	}
+	h.unlook = stop
+	port := strconv.Itoa(at.Port)
+	host, _, _ := net.SplitHostPort(address)
+	if at.IP.IsUnspecified() {
+		host, err = os.Hostname()
+	}
+	h.join.Page = "https://" + net.JoinHostPort(host, port)
+	ctx, cancel := context.WithCancel(context.Background())
+	tended := make(chan struct{})
+	go func() {
+		defer close(tended)
+		h.tend(ctx, line)
+	}()
+	h.measured = make(chan struct{})
+	h.untend = func() { cancel(); <-tended; <-h.measured }
+	return errors.Join(err, h.logs(line), h.measure(ctx, line), writeSecret(filepath.Join(h.dir, lookName), []byte(port)))
+}
+
+// tend removes the queues of jobs that are over, again and again.
+func (h *hub) tend(ctx context.Context, line func(string, ...any)) {
+	for sums := make(map[string]*sum); wait(ctx, ackWait/2); {
+		_ = h.board.f.retire(ctx, sums) // the next time it tries again
 	}
 }
 
 func (h *hub) stop() {
-	h.Shutdown()
-	h.WaitForShutdown()
+	h.untend()
+	h.unlook()
+	if h.board != nil {
+		h.board.f.Close()
+	}
+	if h.Server != nil {
+		h.Shutdown()
+		h.WaitForShutdown()
+	}
 	h.lock.Close()
 }
 
@@ -173,9 +276,11 @@ func own(dir string) (lock *os.File, err error) {
 	return lock, nil
 }
 
+const identityName = "identity.pem"
+
 // identify reads the certificate and its key, or creates them. The tokens are derived from them.
 func (h *hub) identify(dir string) (identity tls.Certificate, err error) {
-	name := filepath.Join(dir, "identity.pem")
+	name := filepath.Join(dir, identityName)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		if text, err = newIdentity(); err == nil {

@@ -68,6 +68,7 @@ type object struct {
 	*outcome
 	manifest.Item
 	ctx    context.Context
+	from   *source
 	hash   hash.Hash      // of the bytes that have arrived
 	held   bytes.Buffer   // the first bytes: a store takes metadata, such as the digest, only at the beginning
 	in     *io.PipeWriter // for the later bytes; nil: nothing was sent yet
@@ -102,6 +103,9 @@ func (b *object) begin(sum digest.Sum) error {
 	if sum.Algorithm != "" {
 		o.Metadata["algorithm"] = string(sum.Algorithm)
 		o.Metadata["digest"] = hex.EncodeToString(sum.Digest)
+	}
+	if made := b.from.made.Load(); made != nil && !made.IsZero() {
+		o.Metadata["time"] = made.UTC().Format(time.RFC3339Nano)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.ctx))
 	out, in := io.Pipe()
@@ -154,8 +158,8 @@ func (b *object) end(r *download.Result, failed error) error {
 }
 
 // there returns a Result whose Left says why a file need not be fetched, or one without Left. The error says that
-// another object has the name, or that the store does not answer.
-func (o *outcome) there(ctx context.Context, i manifest.Item) (r download.Result, err error) {
+// another object has the name, or that the store, or the server of the file, does not answer.
+func (o *outcome) there(ctx context.Context, from *source, i manifest.Item) (r download.Result, err error) {
 	a, err := o.w.sink.Attributes(ctx, i.Path)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return r, nil
@@ -171,9 +175,29 @@ func (o *outcome) there(ctx context.Context, i manifest.Item) (r download.Result
 		r.Left = "this job has brought it"
 	case existing == download.Skip:
 		r.Left = "it is there"
-	case existing == download.Overwrite, existing == download.Newer:
+	case existing == download.Overwrite:
+		return r, nil
 	case sized && i.Sum.Algorithm != "" && i.Sum.String() == r.Sum.String():
 		r.Left = "it has the digest"
+	}
+	if r.Left != "" {
+		return r, nil
+	}
+	e, err := from.Stat(ctx, i.URLs[0])
+	if err != nil {
+		return r, err
+	}
+	// The time of the server's file when the object was stored. Objects of other programs have none.
+	made, err := time.Parse(time.RFC3339Nano, a.Metadata["time"])
+	dated := err == nil && !e.ModTime.IsZero()
+	err = nil
+	differs := i.Sum.Algorithm != "" && i.Sum.Algorithm == r.Sum.Algorithm
+	switch same := sized && e.Size == a.Size && !differs; {
+	case same && dated && e.ModTime.Equal(made):
+		r.Left = "it has the size and the time of the server's file"
+	case o.c.Terms.Existing == download.Newer && same && !e.ModTime.IsZero() && !e.ModTime.After(cmp.Or(made, a.ModTime)):
+		r.Left = "the server's file is no newer"
+	case o.c.Terms.Existing == download.Newer:
 	default:
 		err = &localfile.Error{Path: i.Path, Err: localfile.ErrOther,
 			Reason: "is there, and not known to be the same: --overwrite replaces it, --no-clobber leaves it"}
@@ -182,17 +206,17 @@ func (o *outcome) there(ctx context.Context, i manifest.Item) (r download.Result
 }
 
 // toSink yields the tasks whose files are not in the sink, each with its object.
-func (o *outcome) toSink(ctx context.Context, all iter.Seq[download.Task]) iter.Seq[download.Task] {
+func (o *outcome) toSink(ctx context.Context, from *source, all iter.Seq[download.Task]) iter.Seq[download.Task] {
 	return func(yield func(download.Task) bool) {
 		for t := range all {
-			r, err := o.there(ctx, itemOf(&t))
+			r, err := o.there(ctx, from, itemOf(&t))
 			if err != nil || r.Left != "" {
 				if ctx.Err() == nil {
 					o.event(download.Event{Kind: download.Ended, Err: err, Task: &t, Result: r})
 				}
 				continue
 			}
-			b := &object{outcome: o, Item: itemOf(&t), ctx: ctx, hash: sha256.New()}
+			b := &object{outcome: o, Item: itemOf(&t), ctx: ctx, from: from, hash: sha256.New()}
 			o.open = append(o.open, b)
 			t.Writer = b
 			if !yield(t) {

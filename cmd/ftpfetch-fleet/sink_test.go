@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -218,10 +219,10 @@ func TestSink(t *testing.T) {
 				fetched       int64
 				digest, other string // outcome for files with a digest, and without
 			}{
-				{"", 3, "before", "failed"},
+				{"", 3, "before", "before"},
 				{"--no-clobber", 3, "before", "before"},
 				{"--overwrite", 8, "complete", "complete"},
-				{"--newer", 8, "complete", "complete"},
+				{"--newer", 3, "before", "before"},
 			} {
 				before := srv.files.Load()
 				rows := job(strings.Fields(again.flag)...)
@@ -245,6 +246,30 @@ func TestSink(t *testing.T) {
 			t.Errorf("%d uploads in parts have begun, %d ended, %d were taken back", fake.begun.Load(), fake.ended.Load(), fake.aborted.Load())
 		}
 	})
+}
+
+// TestSinkAgain fetches a list again into the same store: first unchanged, and then from a server whose files are newer.
+func TestSinkAgain(t *testing.T) {
+	t.Parallel()
+	s, fake := newStand(t), newStore(t)
+	large := strings.Repeat("0123456789abcdef", 5<<16) // 5 MiB: the digest is known only after the upload has begun
+	files := []sinkFile{{path: "small", contents: "small"}, {path: "large", contents: large}, {path: "sized", contents: "sized", sized: true}}
+	_, old := sinkList(t, testserver.Options{}, files...)
+	_, newer := sinkList(t, testserver.Options{ModTime: time.Unix(2e9, 0)}, files...)
+	end := s.working("--to", fake.at("bucket"), "-j", "1")
+	defer end()
+	for i, tt := range []struct{ flags, list, want string }{
+		{"", old, "complete"}, {"", old, "before"}, {"-N", old, "before"}, {"", newer, "failed"},
+		{"-N", newer, "complete"}, {"-N", newer, "before"}, {"", newer, "before"}, {"-N", old, "before"},
+	} {
+		id := s.want(0, "add", append(strings.Fields(tt.flags), tt.list)...)
+		s.do("wait", id)
+		for path, row := range s.statuses("s3://bucket/", id) {
+			if row.Status != tt.want {
+				t.Errorf("%d: %s: %+v, want %s", i, path, row, tt.want)
+			}
+		}
+	}
 }
 
 // TestSinkRefused has sinks that cannot be used. No worker may take a chunk, and nothing may be left behind.

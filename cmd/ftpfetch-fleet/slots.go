@@ -44,8 +44,11 @@ var errSlot = errors.New("the slot could not be renewed in time")
 
 func (s *slot) key() string { return s.w.egress + "." + s.host + "." + strconv.Itoa(s.i) }
 
-// value is the value of a slot on the server: who has it, and which server of a cluster heard of that last.
-func (s *slot) value() []byte { return []byte(s.w.me + " " + s.nonce + " " + s.w.ConnectedServerId()) }
+// value is the value of a slot on the server: who has it, and where that worker was heard of last.
+func (s *slot) value() []byte { return []byte(s.w.me + " " + s.nonce + " " + s.w.heardBy()) }
+
+// heardBy returns which server of a cluster, and which account of it, hears of this worker.
+func (f *fleet) heardBy() string { return f.ConnectedServerId() + "/" + f.user }
 
 // mostTried is how many slots of a host a lane tries before it takes the host for full for a while. Nobody watches
 // slots, because each renewal would go to all workers. A worker that releases a slot tells one lane that waits for it.
@@ -109,13 +112,8 @@ func (w *worker) vacant(ctx context.Context, key string) bool {
 
 // used returns how many slots of a host are in use.
 func (w *worker) used(ctx context.Context, host string) (n int, err error) {
-	keys, err := w.fleet.slots.ListKeysFiltered(ctx, w.egress+"."+host+".*")
-	if err == nil {
-		for range keys.Keys() {
-			n++
-		}
-	}
-	return n, err
+	all, err := readAll(ctx, w.fleet, w.fleet.slots, w.egress+"."+host+".*")
+	return len(all), err
 }
 
 // owned returns the revision of the slot if the server says that this slot has it. gone means that the server says the
@@ -138,12 +136,10 @@ const trusted = 4 // times slotTTL
 // released is the answer of a worker that has closed the connection of a slot.
 const released = "released"
 
-func holderSubject(worker string) string { return "holder." + worker }
-
 // answer answers questions about this worker's slots, even while their host has no work. A frozen worker does not
 // answer.
 func (w *worker) answer() (*nats.Subscription, error) {
-	return w.Subscribe(holderSubject(w.me), func(m *nats.Msg) {
+	return w.Subscribe(w.subject("holder", w.me), func(m *nats.Msg) {
 		text := released
 		if _, is := w.mine.Load(string(m.Data)); is {
 			text = "held"
@@ -169,11 +165,11 @@ func (w *worker) reclaim(ctx context.Context, key string, was held) bool {
 	w.asked.Store(key, time.Now())
 	bounded, cancel := context.WithTimeout(ctx, slotTTL/4)
 	defer cancel()
-	answer, err := w.RequestWithContext(bounded, holderSubject(fields[0]), []byte(fields[1]))
+	answer, err := w.RequestWithContext(bounded, w.subject("holder", fields[0]), []byte(fields[1]))
 	switch {
 	case err == nil && string(answer.Data) == released:
 	case errors.Is(err, nats.ErrNoResponders) &&
-		fields[2] == w.ConnectedServerId() && w.age(was) < trusted*slotTTL:
+		fields[2] == w.heardBy() && w.age(was) < trusted*slotTTL:
 	default:
 		return false
 	}
@@ -248,16 +244,16 @@ func (s *slot) release() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), asking)
 	defer cancel()
 	if s.w.fleet.slots.Delete(ctx, s.key(), jetstream.LastRevision(s.rev)) == nil {
-		_ = s.w.Publish(freeSubject(s.w.egress, s.host), []byte(strconv.Itoa(s.i)))
+		_ = s.w.Publish(s.w.freeSubject(s.host), []byte(strconv.Itoa(s.i)))
 	}
 }
 
 // freeSubject is where lanes that wait for a slot of a host are told of one. Each message goes to one of them.
-func freeSubject(egress, host string) string { return "free." + egress + "." + host }
+func (w *worker) freeSubject(host string) string { return w.subject("free", w.egress, host) }
 
 // await waits for slots of a host until the subscription ends. It also answers lanes that ask whether somebody waits.
 func (w *worker) await(host string) (*nats.Subscription, error) {
-	return w.QueueSubscribe(freeSubject(w.egress, host), "lanes", func(m *nats.Msg) {
+	return w.QueueSubscribe(w.freeSubject(host), "lanes", func(m *nats.Msg) {
 		i, err := strconv.Atoi(string(m.Data))
 		if err != nil {
 			_ = m.Respond(nil)
@@ -279,13 +275,13 @@ func (s *slot) due() bool {
 		return false
 	}
 	s.taken = time.Now()
-	_, err := s.w.Request(freeSubject(s.w.egress, s.host), nil, slotTTL/10)
+	_, err := s.w.Request(s.w.freeSubject(s.host), nil, slotTTL/10)
 	return err == nil
 }
 
-// hand is what a lane works with: a slot of the host that has work, and the Client. Each connection of the Client has a
+// lease is what a lane works with: a slot of the host that has work, and the Client. Each connection of the Client has a
 // slot of its own server, whichever method opens it and whatever it is for: a further URL, a list of digests.
-type hand struct {
+type lease struct {
 	*slot
 	client *ftpexec.Client
 	queue  queue
@@ -294,12 +290,12 @@ type hand struct {
 }
 
 // take does for a lane what acquire does, and makes the Client.
-func (w *worker) take(q queue, from jetstream.Consumer) *hand {
+func (w *worker) take(q queue, from jetstream.Consumer) *lease {
 	s := w.acquire(w.ctx, q.host)
 	if s == nil {
 		return nil
 	}
-	h := &hand{slot: s, client: w.client(), queue: q, from: from}
+	h := &lease{slot: s, client: w.client(), queue: q, from: from}
 	h.client.Admit = h.admit
 	h.client.Trace = &ftpexec.Trace{Reply: func(e ftpexec.ReplyInfo) {
 		if e.Code == 230 { // the login is complete (RFC 959 section 5.4)
@@ -311,7 +307,7 @@ func (w *worker) take(q queue, from jetstream.Consumer) *hand {
 
 // admit lends a slot to a connection for as long as it lives: the lane's own, or one that it takes for another host. If
 // the lane loses the other slot, it loses its own too, which ends all of its work.
-func (h *hand) admit(ctx context.Context, address string) (leave func(), err error) {
+func (h *lease) admit(ctx context.Context, address string) (leave func(), err error) {
 	host, own := hostKey(address), h.unused
 	if host != h.host {
 		own = nil
@@ -339,7 +335,7 @@ func (h *hand) admit(ctx context.Context, address string) (leave func(), err err
 }
 
 // release closes the connections and returns the slot.
-func (h *hand) release() {
+func (h *lease) release() {
 	if h == nil {
 		return
 	}

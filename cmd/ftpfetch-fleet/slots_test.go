@@ -44,6 +44,7 @@ func TestReclaim(t *testing.T) {
 		"killed":                             {want: true},
 		"killed long ago":                    {ago: 2 * trusted * slotTTL},
 		"killed before the server was":       {hub: "another"},
+		"killed in another account":          {hub: w.ConnectedServerId() + "/add"},
 		"frozen":                             {holder: says("")},
 		"has closed it":                      {holder: says(released), want: true},
 		"has closed it before":               {holder: says(released), hub: "another", ago: time.Hour, want: true},
@@ -54,10 +55,10 @@ func TestReclaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			holder := strings.ReplaceAll(name, " ", "-")
 			if tt.holder != nil {
-				tt.holder(t, w, holderSubject(holder))
+				tt.holder(t, w, w.subject("holder", holder))
 			}
 			if tt.hub == "" {
-				tt.hub = w.ConnectedServerId()
+				tt.hub = w.heardBy()
 			}
 			rev := must.Get(w.fleet.slots.Put(t.Context(), key, []byte(holder+" nonce "+tt.hub)))(t)
 			w.asked.Clear()
@@ -71,7 +72,7 @@ func TestReclaim(t *testing.T) {
 			}
 		})
 	}
-	info := must.Get(w.fleet.slots.Status(t.Context()))(t)
+	info := must.Get(s.admin().slots.Status(t.Context()))(t)
 	if info.TTL() != grace {
 		t.Errorf("a slot lasts %v", info.TTL())
 	}
@@ -134,7 +135,7 @@ func TestSlotSweep(t *testing.T) {
 	srv.linger.Store(int64(time.Second)) // a frozen worker may continue soon
 	state := filepath.Join(t.TempDir(), "state")
 	join := filepath.Join(t.TempDir(), "join")
-	h := must.Get(startHub(state, listenAgain(t), t.Logf))(t)
+	h := must.Get(startHub(state, listenAgain(t), "", t.Logf))(t)
 	must.Do(t, h.join.write(join))
 	h.stop()
 	hub := func() *exec.Cmd {

@@ -40,11 +40,14 @@ type split struct {
 	Pieces []piece `json:"pieces"`
 }
 
+// resultsOf is the subject of the records of a chunk.
+func (f *fleet) resultsOf(c *chunk) string { return f.subject("results", c.Job, c.ID) }
+
 // known reports whether a chunk has a result. If not, it removes from the chunk what the chunk has given away.
 func (w *worker) known(c *chunk) (bool, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
-	last, err := w.results.GetLastMsgForSubject(ctx, subject(c))
+	last, err := w.results.GetLastMsgForSubject(ctx, w.resultsOf(c))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
 	}
@@ -119,7 +122,7 @@ func (w *worker) sendPieces(c *chunk) bool {
 // tries. It reports whether the record, or another attempt's result, is in the chain.
 func (w *worker) record(c *chunk, msg *nats.Msg) bool {
 	me := rand.Text()
-	msg.Subject = subject(c)
+	msg.Subject = w.resultsOf(c)
 	msg.Header.Set(byHeader, me)
 	for ended := 0; ended < 3; { // tries after the worker was told to end
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), asking)
@@ -128,7 +131,7 @@ func (w *worker) record(c *chunk, msg *nats.Msg) bool {
 			c.end = added.Sequence
 		} else if isWrongSequence(err) { // another attempt was first, or the answer to an earlier try was lost
 			var last *jetstream.RawStreamMsg
-			if last, err = w.results.GetLastMsgForSubject(ctx, subject(c)); err == nil {
+			if last, err = w.results.GetLastMsgForSubject(ctx, w.resultsOf(c)); err == nil {
 				mine := last.Header.Get(byHeader) == me
 				if mine {
 					c.end = last.Sequence
@@ -143,6 +146,9 @@ func (w *worker) record(c *chunk, msg *nats.Msg) bool {
 		}
 		if w.ctx.Err() != nil {
 			ended++
+		}
+		if full := w.room(context.WithoutCancel(w.ctx)).err(); full != nil {
+			w.line("%v", full)
 		}
 		wait(context.WithoutCancel(w.ctx), time.Second/2)
 	}

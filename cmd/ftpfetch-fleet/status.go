@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/cmd/internal/cli/show"
@@ -30,64 +28,23 @@ type state struct {
 	Troubles []string      `json:"troubles,omitempty"` // why workers leave hosts to others
 	Fleet    []workerState `json:"fleet"`
 	Hosts    []hostState   `json:"hosts"`
+	Room     *room         `json:"room,omitempty"`
 }
 
-// hostState is the use of a host from one egress.
-type hostState struct {
-	Host   string `json:"host"`
-	Egress string `json:"egress"`
-	Slots  int    `json:"slots"` // in use
-	Cap    int    `json:"cap"`
-}
-
-// workerState is a worker and its pulse.
+// workerState is a worker and its presence.
 type workerState struct {
 	Name string `json:"name"`
-	pulse
-}
-
-// readAll returns the current entries of a bucket whose keys match a pattern.
-func readAll(
-	ctx context.Context, kv jetstream.KeyValue, keys string,
-) (map[string]jetstream.KeyValueEntry, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
-	defer cancel()
-	w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = w.Stop() }()
-	all := make(map[string]jetstream.KeyValueEntry)
-	for e := range w.Updates() {
-		if e == nil { // all entries were read
-			return all, nil
-		}
-		all[e.Key()] = e
-	}
-	return nil, cmp.Or(context.Cause(ctx), nats.ErrConnectionClosed)
-}
-
-// values returns the values of all keys of a bucket. It leaves out those that it cannot decode.
-func values[T any](ctx context.Context, kv jetstream.KeyValue) (map[string]T, error) {
-	all, err := readAll(ctx, kv, jetstream.AllKeys)
-	values := make(map[string]T)
-	for key, e := range all {
-		var v T
-		if json.Unmarshal(e.Value(), &v) == nil {
-			values[key] = v
-		}
-	}
-	return values, err
+	presence
 }
 
 func (f *fleet) jobsNow(ctx context.Context) ([]job, error) {
-	all, err := values[job](ctx, f.jobs)
+	all, err := values[job](ctx, f, f.jobs)
 	return slices.SortedFunc(maps.Values(all), func(a, b job) int { return b.Added.Compare(a.Added) }), err
 }
 
 // find returns the job called id, or the job that was added last if id is empty.
-func (f *fleet) find(ctx context.Context, id string) (job, error) {
-	jobs, err := f.jobsNow(ctx)
+func find(ctx context.Context, v view, id string) (job, error) {
+	jobs, err := v.jobsNow(ctx)
 	i := slices.IndexFunc(jobs, func(j job) bool { return id == "" || j.ID == id })
 	switch {
 	case err != nil:
@@ -118,15 +75,15 @@ func (s state) of(j job, t *sum) *state {
 
 // look returns the state of the fleet, without that of a job.
 func (f *fleet) look(ctx context.Context) (s state, err error) {
-	s.Hosts = []hostState{}
-	pulses, err := f.pulses(ctx)
-	hosts, herr := values[host](ctx, f.hosts)
-	caps, cerr := values[ceiling](ctx, f.caps)
-	slots, serr := readAll(ctx, f.slots, jetstream.AllKeys)
-	if err = cmp.Or(err, herr, cerr, serr); err != nil {
+	presences, err := f.presences(ctx)
+	if err != nil {
 		return s, err
 	}
-	for name, p := range pulses {
+	s.Room = f.room(ctx)
+	if s.Hosts, err = f.hostsNow(ctx, presences); err != nil {
+		return s, err
+	}
+	for name, p := range presences {
 		s.Workers++
 		s.Rate += p.Rate
 		s.PerSec += p.Files
@@ -137,23 +94,6 @@ func (f *fleet) look(ctx context.Context) (s state, err error) {
 	}
 	slices.Sort(s.Troubles)
 	slices.SortFunc(s.Fleet, func(a, b workerState) int { return cmp.Compare(a.Name, b.Name) })
-	used := make(map[string]int)
-	for key := range slots {
-		used[strings.TrimRight(key, "0123456789")]++ // EGRESS.HOST.
-	}
-	for at, n := range used {
-		at = strings.TrimSuffix(at, ".")
-		egress, key, _ := strings.Cut(at, ".")
-		h := hosts[key]
-		most := h.PerHost
-		if c, ok := caps[at]; ok {
-			most = min(most, c.Most)
-		}
-		s.Hosts = append(s.Hosts, hostState{h.Address, egress, n, most})
-	}
-	slices.SortFunc(s.Hosts, func(a, b hostState) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Egress, b.Egress))
-	})
 	return s, nil
 }
 
@@ -186,6 +126,17 @@ func (s *state) details() (lines []string) {
 	if over := len(lines) - mostDetails; over > 0 {
 		lines = append(lines[:mostDetails], fmt.Sprintf("and %d such lines: see --json", over))
 	}
+	if err := s.Room.err(); err != nil {
+		lines = append(lines, err.Error())
+	}
+	if !s.over() {
+		for _, h := range s.Hosts {
+			lines = append(lines, h.line())
+		}
+		if over := len(lines) - 2*mostDetails; over > 0 {
+			lines = append(lines[:2*mostDetails], fmt.Sprintf("and %d such lines: see --json", over))
+		}
+	}
 	return append(lines, s.Troubles...)
 }
 
@@ -198,6 +149,17 @@ const incomplete = "incomplete: some files have no outcome, add the list again"
 // over reports whether the job has no more results to come.
 func (s *state) over() bool {
 	return s.State == "cancelled" || s.State != "adding" && s.Results >= s.Chunks
+}
+
+// settled reports whether the job's counts will not change. After cancel, workers still complete the chunks that they
+// have, and their presences tell that late.
+func (s *state) settled() bool {
+	if s.State != "cancelled" {
+		return s.over()
+	}
+	return time.Since(s.Cancelled) > 2*beat && !slices.ContainsFunc(s.Fleet, func(w workerState) bool {
+		return slices.Contains(w.Jobs, s.ID)
+	})
 }
 
 // text is for people: "1024 of 20000 files, 2 failed, 1.2 GiB, 5m0s left, 60 files/s, 3.2 MiB/s, 5 workers;
@@ -221,6 +183,9 @@ func (s *state) text() string {
 	text += fmt.Sprintf(", %.3g files/s, %s/s, %s", s.PerSec, printable.Size(float64(s.Rate)),
 		workers)
 	for _, h := range s.Hosts {
+		if h.Slots == 0 {
+			continue
+		}
 		text += fmt.Sprintf("; %s from %s: %d of %d", h.Host, h.Egress, h.Slots, h.Cap)
 	}
 	return show.OneLine(text)
@@ -242,16 +207,12 @@ func (f *fleet) states(ctx context.Context, jobs []job, sums map[string]*sum) ([
 	return states, err
 }
 
-func status(ctx context.Context, c *command, f *fleet) error {
-	jobs, err := f.jobsNow(ctx)
-	if id := c.operand(); id != "" {
-		jobs = make([]job, 1)
-		jobs[0], err = f.find(ctx, id)
-	}
-	if err != nil {
+func status(ctx context.Context, c *command, v view) error {
+	var states []*state
+	err := patiently(ctx, c.patience, func() (err error) {
+		states, err = statesOf(ctx, v, c.operand())
 		return err
-	}
-	states, err := f.states(ctx, jobs, make(map[string]*sum))
+	})
 	if err != nil {
 		return err
 	}
@@ -265,6 +226,19 @@ func status(ctx context.Context, c *command, f *fleet) error {
 		}
 	}
 	return err
+}
+
+// statesOf returns the state of a job, or of all if id is empty.
+func statesOf(ctx context.Context, v view, id string) ([]*state, error) {
+	jobs, err := v.jobsNow(ctx)
+	if id != "" {
+		jobs = make([]job, 1)
+		jobs[0], err = find(ctx, v, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.states(ctx, jobs, make(map[string]*sum))
 }
 
 func (c *command) say(s *state) (err error) {
@@ -293,7 +267,8 @@ func cancel(ctx context.Context, c *command, f *fleet, j job) error {
 func (f *fleet) cancel(ctx context.Context, id string) error {
 	_, err := change(ctx, f.jobs, id, nil, func(j *job) error {
 		j.State = "cancelled"
+		j.Cancelled = time.Now().UTC()
 		return nil
 	})
-	return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject("work."+id+".>")))
+	return cmp.Or(err, f.work.Purge(ctx, jetstream.WithPurgeSubject(f.subject("work", id, ">"))))
 }

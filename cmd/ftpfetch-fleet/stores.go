@@ -1,13 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"maps"
-	"math/rand/v2"
-	"slices"
-	"sync"
+	"fmt"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -26,12 +24,15 @@ var (
 
 const (
 	asking = 5 * time.Second // time to wait for an answer
-	beat   = 4 * time.Second // interval between two pulses of a worker
+	beat   = 4 * time.Second // interval between two presences of a worker
 )
 
 // fleet is everything that the server holds.
 type fleet struct {
 	*nats.Conn
+	space
+	user     string // as which the connection has logged in
+	api      string // begins the subjects of requests to JetStream
 	js       jetstream.JetStream
 	replicas int // of the streams and buckets that it creates; 0: one
 
@@ -44,15 +45,13 @@ type fleet struct {
 	slots    jetstream.KeyValue // EGRESS.HOST.I: who has the slot
 	caps     jetstream.KeyValue // EGRESS.HOST: a ceiling
 	refusals jetstream.KeyValue // EGRESS.HOST, for seconds after a refusal
-	workers  jetstream.KeyValue // NAME: a pulse
+	workers  jetstream.KeyValue // NAME: a presence
 	// JOB.CHUNK.NONCE: an attempt whose parts may be in the directory that all share
 	attempts jetstream.KeyValue
 }
 
-// dial reads the JOIN file and opens what the server holds. It waits for the server for up to patience.
-func (c *command) dial(
-	ctx context.Context, name string, patience time.Duration, again func(),
-) (*fleet, error) {
+// readJoin reads the JOIN file, which must be sufficient for the command's role.
+func (c *command) readJoin() (*join, error) {
 	if c.join == "" {
 		return nil, usage("write --join FILE: the file that ftpfetch-fleet serve has written")
 	}
@@ -64,15 +63,39 @@ func (c *command) dial(
 		return nil, err
 	}
 	j.replicas = c.replicas
+	j.as = c.role
+	j.reread = func() (*join, error) { return readJoin(c.join, c.insecure) }
+	j.Namespace = cmp.Or(c.namespace, j.Namespace)
+	return j, nil
+}
+
+// dial reads the JOIN file and opens what the server holds. It waits for the server for up to patience.
+func (c *command) dial(
+	ctx context.Context, name string, patience time.Duration, again func(),
+) (*fleet, error) {
+	j, err := c.readJoin()
+	if err != nil {
+		return nil, err
+	}
 	return j.open(ctx, name, patience, again)
 }
 
-// open connects, and retries for up to patience, because the server may start later than a worker.
+// errNoLeader means that the server answers, but cannot do what it is asked: a cluster has no leader for a while.
+var errNoLeader = fmt.Errorf("%w: JetStream does not answer at the address of the JOIN file", nats.ErrNoServers)
+
+// open connects. It tries again for up to patience, because the server may start later than a worker, and for at least
+// a minute if the server has only no leader.
 func (j *join) open(
 	ctx context.Context, name string, patience time.Duration, again func(),
 ) (f *fleet, err error) {
-	for end := time.Now().Add(patience); ; {
-		if f, err = j.openOnce(ctx, name, again); err == nil || time.Now().After(end) {
+	begun := time.Now()
+	for {
+		f, err = j.openOnce(ctx, name, again)
+		most := patience
+		if errors.Is(err, errNoLeader) {
+			most = cmp.Or(patience, time.Minute)
+		}
+		if !errors.Is(err, nats.ErrNoServers) && !errors.Is(err, nats.ErrTimeout) || time.Since(begun) > most {
 			return f, err
 		}
 		if !wait(ctx, time.Second/4) {
@@ -82,23 +105,36 @@ func (j *join) open(
 }
 
 func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet, error) {
+	s, err := spaceOf(j.Namespace)
+	if err != nil {
+		return nil, err
+	}
 	conn, err := j.connect(name, again)
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{Conn: conn, replicas: j.replicas}
+	f := &fleet{Conn: conn, space: s, replicas: j.replicas}
+	f.user, _ = j.login()
 	if f.replicas == 0 && conn.ConnectedClusterName() != "" {
 		f.replicas = 3
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*asking) // a cluster without a leader does not answer
 	defer cancel()
-	if f.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(asking)); err == nil {
+	f.api = jsAPI
+	if f.user == "work" {
+		f.api = s.api()
+	}
+	f.js, err = jetstream.NewWithAPIPrefix(conn, f.api, jetstream.WithDefaultTimeout(asking))
+	if err == nil {
 		err = f.prepare(ctx)
 	}
 	if err != nil {
+		if full := f.room(context.WithoutCancel(ctx)).err(); full != nil && isAway(err) {
+			err = full
+		}
 		conn.Close()
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = nats.ErrNoServers
+		if isAway(err) {
+			return nil, errNoLeader
 		}
 		if _, ok := errors.AsType[*jetstream.APIError](err); ok && f.replicas > 1 {
 			err = usage("the server cannot hold all %d times, write another --replicas N: %v",
@@ -109,61 +145,153 @@ func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet,
 	return f, nil
 }
 
-// stream opens a stream, or creates it if it does not exist. It never changes an existing stream: nats-server v2.15.2
-// may read the configuration of a stream for a consumer while changing it.
-func (f *fleet) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
-	s, err := f.js.Stream(ctx, c.Name)
-	if !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return s, err
-	}
-	c.Storage = jetstream.FileStorage
-	c.Compression = jetstream.S2Compression
-	c.MaxConsumers = -1
-	c.Replicas = f.replicas
-	return f.js.CreateOrUpdateStream(ctx, c)
+// isAway reports whether an error says that a server does not answer a request. JetStream of a server that has just
+// started does not listen yet.
+func isAway(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || ok && api.Code == 503
 }
 
-// bucket does for a bucket what stream does for a stream.
-func (f *fleet) bucket(
-	ctx context.Context, name string, ttl time.Duration,
-) (jetstream.KeyValue, error) {
-	kv, err := f.js.KeyValue(ctx, name)
-	if !errors.Is(err, jetstream.ErrBucketNotFound) {
-		return kv, err
+// patiently calls do again while the server does not answer, for up to most or, if that is 0, a minute: a cluster elects
+// a leader for each stream.
+func patiently(ctx context.Context, most time.Duration, do func() error) error {
+	for begun := time.Now(); ; {
+		err := do()
+		if !isAway(err) || time.Since(begun) > cmp.Or(most, time.Minute) || !wait(ctx, time.Second/4) {
+			return err
+		}
+	}
+}
+
+// storage is a stream, or a bucket, of a fleet.
+type storage struct {
+	name   string // with that of the namespace
+	stream *jetstream.Stream
+	bucket *jetstream.KeyValue
+	config jetstream.StreamConfig // what matters of it
+}
+
+func (f *fleet) stores() []storage {
+	stream := func(to *jetstream.Stream, name, subjects string, keep jetstream.RetentionPolicy) storage {
+		return storage{name: f.named(name), stream: to, config: jetstream.StreamConfig{
+			Subjects: []string{f.subject(subjects)}, Retention: keep, MaxMsgsPerSubject: -1,
+		}}
+	}
+	bucket := func(to *jetstream.KeyValue, name string, ttl time.Duration) storage {
+		p := storage{name: f.named(name), bucket: to}
+		p.config = jetstream.StreamConfig{
+			Subjects: []string{"$KV." + p.name + ".>"}, MaxAge: ttl, MaxMsgsPerSubject: 1,
+		}
+		if ttl == 0 {
+			told := f.subject("told", name, ">")
+			p.config.RePublish = &jetstream.RePublish{Source: p.config.Subjects[0], Destination: told}
+		}
+		return p
+	}
+	return []storage{
+		stream(&f.work, "WORK", "work.*.*", jetstream.WorkQueuePolicy),
+		stream(&f.results, "RESULTS", "results.*.*", jetstream.LimitsPolicy),
+		bucket(&f.hosts, "HOSTS", 0), bucket(&f.queues, "QUEUES", 0), bucket(&f.jobs, "JOBS", 0),
+		bucket(&f.caps, "CAPS", 0), bucket(&f.attempts, "ATTEMPTS", 0),
+		bucket(&f.slots, "SLOTS", grace), bucket(&f.refusals, "REFUSALS", settle),
+		bucket(&f.workers, "WORKERS", 5*beat),
+	}
+}
+
+// openOne opens a storage, and reports whether it exists. It refuses one of the same name that is not a fleet's.
+func (f *fleet) openOne(ctx context.Context, p storage) (bool, error) {
+	name := streamName(p)
+	s, err := f.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	is := s.CachedInfo().Config
+	same := jetstream.StreamConfig{
+		Subjects: is.Subjects, Retention: is.Retention, MaxAge: is.MaxAge,
+		MaxMsgsPerSubject: is.MaxMsgsPerSubject, RePublish: is.RePublish,
+	}
+	if !reflect.DeepEqual(same, p.config) {
+		return false, fmt.Errorf("%w: the stream %s has other settings: write another --namespace", errNotOurs, name)
+	}
+	if p.stream != nil {
+		*p.stream = s
+		return true, nil
+	}
+	*p.bucket, err = f.js.KeyValue(ctx, p.name)
+	return true, err
+}
+
+// errEmpty means that nobody has prepared a NATS.
+var errEmpty = fmt.Errorf("%w: the server holds no fleet: run ftpfetch-fleet status with the JOIN file of role add",
+	nats.ErrNoServers)
+
+var errNotOurs = errors.New("the server holds what is not of a fleet of this version")
+
+// create creates a storage. It never changes one that exists: nats-server v2.15.2 may read the configuration of a stream
+// for a consumer while changing it.
+func (f *fleet) create(ctx context.Context, p storage) (err error) {
+	if p.stream != nil {
+		c := p.config
+		c.Name = p.name
+		c.Storage = jetstream.FileStorage
+		c.Compression = jetstream.S2Compression
+		c.MaxConsumers = -1
+		c.Replicas = f.replicas
+		*p.stream, err = f.js.CreateStream(ctx, c)
+		return err
 	}
 	// With memory storage, a server that is killed would forget who has which slot, and grant it twice.
 	c := jetstream.KeyValueConfig{
-		Bucket: name, TTL: ttl, Storage: jetstream.FileStorage, Replicas: f.replicas,
+		Bucket: p.name, TTL: p.config.MaxAge, Storage: jetstream.FileStorage, Replicas: f.replicas,
+		RePublish: p.config.RePublish,
 	}
-	if ttl > 0 {
-		c.LimitMarkerTTL = max(ttl, time.Second) // so that a watch reports expired keys
+	if c.TTL > 0 {
+		c.LimitMarkerTTL = max(c.TTL, time.Second) // so that expired keys are not forgotten by a server that was away
 	}
-	return f.js.CreateOrUpdateKeyValue(ctx, c)
+	*p.bucket, err = f.js.CreateKeyValue(ctx, c)
+	return err
 }
 
-// prepare opens the streams and buckets, and creates those that do not exist.
-func (f *fleet) prepare(ctx context.Context) (err error) {
-	stream := func(c jetstream.StreamConfig) (s jetstream.Stream) {
-		if err == nil {
-			s, err = f.stream(ctx, c)
+// prepare opens the streams and buckets, and creates those that do not exist. If it cannot create them all, it creates
+// none.
+func (f *fleet) prepare(ctx context.Context) error {
+	var missing []storage
+	for _, p := range f.stores() {
+		is, err := f.openOne(ctx, p)
+		if err != nil {
+			return err
 		}
-		return s
-	}
-	bucket := func(name string, ttl time.Duration) (kv jetstream.KeyValue) {
-		if err == nil {
-			kv, err = f.bucket(ctx, name, ttl)
+		if !is {
+			missing = append(missing, p)
 		}
-		return kv
 	}
-	f.work = stream(jetstream.StreamConfig{
-		Name: "WORK", Subjects: []string{"work.*.*"}, Retention: jetstream.WorkQueuePolicy,
-	})
-	f.results = stream(jetstream.StreamConfig{Name: "RESULTS", Subjects: []string{"results.*.*"}})
-	f.hosts, f.queues, f.jobs = bucket("HOSTS", 0), bucket("QUEUES", 0), bucket("JOBS", 0)
-	f.caps, f.attempts = bucket("CAPS", 0), bucket("ATTEMPTS", 0)
-	f.slots, f.refusals = bucket("SLOTS", grace), bucket("REFUSALS", settle)
-	f.workers = bucket("WORKERS", 5*beat)
-	return err
+	if f.user == "work" && len(missing) > 0 {
+		return errEmpty
+	}
+	for i, p := range missing {
+		err := f.create(ctx, p)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || errors.Is(err, jetstream.ErrBucketExists) {
+			_, err = f.openOne(ctx, p) // another command was faster
+		}
+		if err != nil {
+			for _, p := range missing[:i] {
+				_ = f.js.DeleteStream(ctx, streamName(p))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func streamName(p storage) string {
+	if p.bucket != nil {
+		return "KV_" + p.name
+	}
+	return p.name
 }
 
 // wait waits, and reports whether ctx has not ended.
@@ -172,116 +300,16 @@ func wait(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// bell tells all waiters that something has happened.
-type bell struct{ c atomic.Pointer[chan struct{}] }
+// broadcast tells all waiters that something has happened.
+type broadcast struct{ c atomic.Pointer[chan struct{}] }
 
-func newBell() *bell {
-	b := new(bell)
+func newBroadcast() *broadcast {
+	b := new(broadcast)
 	b.c.Store(new(make(chan struct{})))
 	return b
 }
 
-func (b *bell) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
+func (b *broadcast) ring() { close(*b.c.Swap(new(make(chan struct{})))) }
 
-// next returns a channel that is closed when the bell rings.
-func (b *bell) next() <-chan struct{} { return *b.c.Load() }
-
-// mirror is a copy of what a bucket holds under some keys, as reported by a watch.
-type mirror struct {
-	kv   jetstream.KeyValue
-	keys string // a pattern
-
-	mu      sync.Mutex
-	held    map[string]held
-	told    bool // the copy was complete once
-	changed *bell
-}
-
-// held is a value that a bucket holds.
-type held struct {
-	value []byte
-	rev   uint64
-	seen  time.Time // on this machine's clock, so that no two clocks are compared
-	made  time.Time // by the server's clock
-}
-
-func newMirror(kv jetstream.KeyValue, keys string) *mirror {
-	return &mirror{kv: kv, keys: keys, held: make(map[string]held), changed: newBell()}
-}
-
-// How soon a watch is restarted although nothing seems wrong: after a reconnect, it misses changes for seconds. Each
-// time the interval doubles, so that the workers of a large fleet do not read whole buckets all the time.
-const (
-	rewatch     = 30 * time.Second
-	mostRewatch = 2 * time.Hour
-)
-
-// follow keeps m up to date until ctx ends. It restarts the watch when reconnected rings, and regularly. Until the new
-// watch has reported everything, m keeps its values: a lane that saw no ceiling would exceed it.
-func (m *mirror) follow(ctx context.Context, reconnected *bell) {
-	pause := rewatch
-	for ctx.Err() == nil {
-		stale, fresh := reconnected.next(), make(map[string]held)
-		w, err := m.kv.Watch(ctx, m.keys)
-		if err != nil {
-			wait(ctx, time.Second)
-			continue
-		}
-		for poll, going := time.After(pause+rand.N(pause)), true; going; {
-			going = false
-			select {
-			case e, ok := <-w.Updates():
-				going = ok
-				m.take(e, &fresh)
-			case <-stale:
-				pause = rewatch
-			case <-poll:
-				pause = min(2*pause, mostRewatch)
-			case <-ctx.Done():
-			}
-		}
-		_ = w.Stop()
-	}
-}
-
-// take handles an entry from a watch. The first nil means that everything was reported.
-func (m *mirror) take(e jetstream.KeyValueEntry, fresh *map[string]held) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	to := m.held
-	if *fresh != nil {
-		to = *fresh
-	}
-	switch {
-	case e == nil:
-		m.held, m.told, *fresh = to, true, nil
-	case e.Operation() != jetstream.KeyValuePut:
-		delete(to, e.Key())
-	case m.held[e.Key()].rev == e.Revision():
-		to[e.Key()] = m.held[e.Key()]
-	default:
-		to[e.Key()] = held{e.Value(), e.Revision(), time.Now(), e.Created()}
-	}
-	m.changed.ring()
-}
-
-// get reads the value of a key into *to, if that is not nil, and reports whether there is one.
-func (m *mirror) get(key string, to any) (held, bool) {
-	m.mu.Lock()
-	h, ok := m.held[key]
-	m.mu.Unlock()
-	return h, ok && (to == nil || json.Unmarshal(h.value, to) == nil)
-}
-
-// whole reports whether m was a complete copy at least once.
-func (m *mirror) whole() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.told
-}
-
-func (m *mirror) names() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Collect(maps.Keys(m.held))
-}
+// next returns a channel that is closed when the broadcast rings.
+func (b *broadcast) next() <-chan struct{} { return *b.c.Load() }

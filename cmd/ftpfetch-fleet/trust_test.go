@@ -40,6 +40,9 @@ func TestStrangers(t *testing.T) {
 			mine := *s
 			j := s.hub.join
 			tt.change(&j)
+			if j.Token != s.hub.join.Token {
+				j.Work = j.Token
+			}
 			mine.T, mine.file = t, filepath.Join(t.TempDir(), "join")
 			must.Do(t, j.write(mine.file))
 			if info := must.Get(os.Stat(mine.file))(t); info.Mode().Perm() != 0o600 {
@@ -109,7 +112,7 @@ func TestPlain(t *testing.T) {
 func TestState(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
-	if _, err := startHub(s.state, "127.0.0.1:0", t.Logf); err == nil || !strings.Contains(err.Error(), "another server") {
+	if _, err := startHub(s.state, "127.0.0.1:0", "", t.Logf); err == nil || !strings.Contains(err.Error(), "another server") {
 		t.Errorf("two servers have one directory: %v", err)
 	}
 	_ = filepath.Walk(s.state, func(name string, info os.FileInfo, err error) error {
@@ -121,17 +124,22 @@ func TestState(t *testing.T) {
 	before := s.hub.join
 	s.hub.stop()
 	must.Do(t, os.Chmod(s.state, 0o755))
-	if _, err := startHub(s.state, "127.0.0.1:0", t.Logf); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+	if _, err := startHub(s.state, "127.0.0.1:0", "", t.Logf); err == nil || !strings.Contains(err.Error(), "chmod 700") {
 		t.Errorf("others can read the state: %v", err)
 	}
 	must.Do(t, os.Chmod(s.state, 0o700))
 	s.serve(before.Address)
-	if s.hub.join != before {
+	if now := s.hub.join; now.Address+now.Page+now.Token+now.Certificate != before.Address+before.Page+before.Token+before.Certificate {
 		t.Error("the JOIN file of before is not valid any more")
+	}
+	older := filepath.Join(t.TempDir(), "older")
+	must.Do(t, os.MkdirAll(filepath.Join(older, "jetstream", "$G", "streams", "WORK"), 0o700))
+	if _, err := startHub(older, "127.0.0.1:0", "", t.Logf); err == nil || !strings.Contains(err.Error(), "older version") {
+		t.Errorf("the state of an older version: %v", err)
 	}
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
-	if _, err := startHub(filepath.Join(t.TempDir(), "x"), l.Addr().String(), t.Logf); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := startHub(filepath.Join(t.TempDir(), "x"), l.Addr().String(), "", t.Logf); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("the port is taken: %v", err)
 	}
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/internal/printable"
@@ -11,8 +14,8 @@ import (
 
 // waitFor shows the progress of a job until it is over. The exit code is that of its first failure, the same for
 // everyone who waits.
-func waitFor(ctx context.Context, c *command, f *fleet, j job) error {
-	s, err := f.follow(ctx, j.ID, newTicker(c).tick)
+func waitFor(ctx context.Context, c *command, v view, j job) error {
+	s, err := follow(ctx, v, j.ID, newTicker(c).tick)
 	if err == nil {
 		err = c.say(s)
 	}
@@ -31,27 +34,30 @@ func waitFor(ctx context.Context, c *command, f *fleet, j job) error {
 const exitOther = 43
 
 // follow reads the state of a job every second or less often, and returns the last one. It continues after errors,
-// because the server may be restarting.
-func (f *fleet) follow(ctx context.Context, id string, tick func(*state)) (*state, error) {
+// because the server may be restarting, unless it refuses the token.
+func follow(ctx context.Context, v view, id string, tick func(*state)) (*state, error) {
 	var pause time.Duration
 	for sums := make(map[string]*sum); ; wait(ctx, pause) {
 		begun := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, 4*asking)
-		j, err := f.find(bounded, id)
+		j, err := find(bounded, v, id)
 		var now []*state
 		if err == nil {
-			now, err = f.states(bounded, []job{j}, sums)
+			now, err = v.states(bounded, []job{j}, sums)
 		}
 		cancel()
 		pause = min(time.Second+5*time.Since(begun), asking) // to spare the server of a large fleet
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if errors.Is(err, nats.ErrAuthorization) {
+			return nil, err
+		}
 		if err != nil {
 			continue
 		}
 		tick(now[0])
-		if now[0].over() {
+		if now[0].settled() {
 			return now[0], nil
 		}
 	}

@@ -9,15 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"gocloud.dev/blob"
 
@@ -47,26 +50,52 @@ type worker struct {
 	cacert       kept[certs.Trusted] // whose certificates FTP servers may have beside those of the system's authorities
 	via          *proxy.Proxy
 
-	hosts, caps   *mirror
-	lists, queued *mirror      // jobs, and their queues
+	hosts, caps   *cache
+	lists, queued *cache       // jobs, and their queues
 	dry           sync.Map     // when a queue was empty, by key
 	files         atomic.Int64 // number of files with an outcome
 	bytes         atomic.Int64
 	busy          atomic.Int64 // number of lanes that have a chunk
 	last          atomic.Int64 // when a lane last had a chunk, in Unix nanoseconds
 	lanes         int
-	guessed       bool     // the egress is the default
-	me            string   // a nonce that identifies the worker
-	mine          sync.Map // nonces of slots that may have a connection
-	asked         sync.Map // when the worker of a lapsed slot was asked, by key
-	full, freed   sync.Map // by host: when no slot was found, and which slot was released
-	offered       *bell    // rings when a slot is released
-	began         held     // a time on the server's clock, and when it was read
+	guessed       bool       // the egress is the default
+	me            string     // a nonce that identifies the worker
+	mine          sync.Map   // nonces of slots that may have a connection
+	asked         sync.Map   // when the worker of a lapsed slot was asked, by key
+	full, freed   sync.Map   // by host: when no slot was found, and which slot was released
+	offered       *broadcast // rings when a slot is released
+	began         held       // a time on the server's clock, and when it was read
 	gates         *gates
 	doubt         time.Duration // until the files of a host that no worker can use fail
 	// fetch is try, except in tests without FTP.
-	fetch func(*hand, *chunk, *outcome) error
-	born  time.Time
+	fetch    func(*lease, *chunk, *outcome) error
+	born     time.Time
+	refused  time.Time // since when the server refuses the token; zero: it does not
+	patience time.Duration
+	has      having
+}
+
+// having counts the chunks that the lanes have, by job.
+type having struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (h *having) add(job string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.n == nil {
+		h.n = make(map[string]int)
+	}
+	if h.n[job] += n; h.n[job] == 0 {
+		delete(h.n, job)
+	}
+}
+
+func (h *having) names() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.n))
 }
 
 // work runs a worker until ctx ends, or until there was nothing to do for --idle.
@@ -74,7 +103,13 @@ func work(ctx context.Context, c *command) (err error) {
 	if (c.dir == "") == (c.to == "") || c.to != "" && c.shared {
 		return usage("work needs either -d DIR, where the files are saved, or --to URL, the store that they go to")
 	}
+	if c.tidy && (c.shared || c.to != "") {
+		return usage("--tidy is for a directory of one machine: write it with -d DIR, without --shared")
+	}
 	w, err := newWorker(c)
+	if err == nil && c.tidy {
+		err = w.tidy()
+	}
 	if err == nil && c.to != "" {
 		err = w.openSink(ctx, c)
 	}
@@ -84,7 +119,7 @@ func work(ctx context.Context, c *command) (err error) {
 	w.shared = c.shared
 	w.guessed = c.egress == ""
 	c.role = "work"
-	reconnects := newBell()
+	reconnects := newBroadcast()
 	if w.fleet, err = c.dial(ctx, "worker "+w.name, c.patience, reconnects.ring); err != nil {
 		return err
 	}
@@ -105,8 +140,8 @@ func newWorker(c *command) (w *worker, err error) {
 	w = &worker{
 		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
 		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(),
-		doubt: doubt, born: time.Now(),
-		offered: newBell(),
+		doubt: doubt, born: time.Now(), patience: c.patience,
+		offered: newBroadcast(),
 	}
 	w.fetch = w.try
 	w.log = slog.New(slog.DiscardHandler)
@@ -185,18 +220,22 @@ func (w *worker) client() *ftpexec.Client {
 	}
 }
 
-func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell) error {
+func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broadcast) error {
 	w.ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
 	w.lanes = lanes
 	var all sync.WaitGroup
 	w.watch(&all, r)
-	all.Go(w.pulse)
+	all.Go(w.presence)
 	w.last.Store(time.Now().UnixNano())
 	for range lanes {
 		all.Go(w.lane)
 	}
 	for wait(w.ctx, slotTTL/20) {
+		// A worker that has not begun has to know first whether there is something to do.
+		if !w.IsConnected() || !w.queued.whole() || !w.lists.whole() || !w.hosts.whole() || !w.caps.whole() {
+			w.last.Store(time.Now().UnixNano())
+		}
 		quiet := time.Since(time.Unix(0, w.last.Load()))
 		if idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
@@ -204,9 +243,7 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 		if err := w.reread(); err != nil {
 			w.line("%v: those of before go on", err)
 		}
-		if w.IsClosed() { // the server now refuses the token that it accepted before
-			w.stop(w.LastError())
-		}
+		w.heedRefusal()
 	}
 	err := context.Cause(w.ctx)
 	w.stop(nil)
@@ -214,12 +251,26 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *bell
 	return err
 }
 
-func (w *worker) watch(all *sync.WaitGroup, r *bell) {
-	w.hosts = newMirror(w.fleet.hosts, jetstream.AllKeys)
-	w.lists = newMirror(w.fleet.jobs, jetstream.AllKeys)
-	w.queued = newMirror(w.fleet.queues, jetstream.AllKeys)
-	w.caps = newMirror(w.fleet.caps, w.egress+".>")
-	for _, m := range []*mirror{w.hosts, w.lists, w.queued, w.caps} {
+// heedRefusal ends the worker if the server refuses the token that it accepted before, and the JOIN file gets no other
+// one in time.
+func (w *worker) heedRefusal() {
+	switch refused := w.LastError(); {
+	case w.IsConnected() || !errors.Is(refused, nats.ErrAuthorization):
+		w.refused = time.Time{}
+	case w.refused.IsZero():
+		w.refused = time.Now()
+		w.line("the server refuses the token of the JOIN file: waiting %v for another one in the file", w.patience)
+	case time.Since(w.refused) > w.patience:
+		w.stop(refused)
+	}
+}
+
+func (w *worker) watch(all *sync.WaitGroup, r *broadcast) {
+	w.hosts = w.fleet.cache(w.fleet.hosts, jetstream.AllKeys)
+	w.lists = w.fleet.cache(w.fleet.jobs, jetstream.AllKeys)
+	w.queued = w.fleet.cache(w.fleet.queues, jetstream.AllKeys)
+	w.caps = w.fleet.cache(w.fleet.caps, w.egress+".>")
+	for _, m := range []*cache{w.hosts, w.lists, w.queued, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
 	for !w.setClock() && wait(w.ctx, time.Second) {
@@ -227,23 +278,26 @@ func (w *worker) watch(all *sync.WaitGroup, r *bell) {
 	_, _ = w.answer() // fails only without a connection, which ends the worker anyway
 }
 
-// pulse is a regular sign of life of a worker.
-type pulse struct {
+// presence is a regular sign of life of a worker.
+type presence struct {
 	Egress string   `json:"egress"`
 	From   string   `json:"from"`  // the address that the server sees
 	Rate   int64    `json:"rate"`  // bytes per second
 	Files  float64  `json:"files"` // per second
 	Lanes  int      `json:"lanes"`
+	Jobs   []string `json:"jobs,omitempty"`   // of which lanes have a chunk
 	Served []string `json:"served,omitempty"` // keys of hosts that have accepted a login
 	Left   []string `json:"left,omitempty"`   // keys of hosts that the worker leaves to others
 	Why    []string `json:"why,omitempty"`    // why it leaves them
+
+	Troubles []trouble `json:"troubles,omitempty"` // the same, and hosts that refuse connections
 }
 
 const mostLanes = 4096 // more lanes do not make chunks smaller
 
-func (w *worker) pulse() {
+func (w *worker) presence() {
 	const weight = 0.3 // of the last beat
-	var p pulse
+	var p presence
 	if ip, err := w.GetClientIP(); err == nil {
 		p.From = ip.String()
 	}
@@ -257,7 +311,8 @@ func (w *worker) pulse() {
 		bytes = w.bytes.Load()
 		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
 		files = w.files.Load()
-		p = pulse{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+		p = presence{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+		p.Jobs = w.has.names()
 		w.gates.says(&p)
 		text, _ := json.Marshal(p)
 		ctx, cancel := context.WithTimeout(w.ctx, beat)
@@ -278,8 +333,8 @@ func (w *worker) warnEgress(from string) {
 	if !w.guessed {
 		return
 	}
-	pulses, _ := w.pulses(w.ctx)
-	for name, p := range pulses {
+	presences, _ := w.presences(w.ctx)
+	for name, p := range presences {
 		if p.From == from && p.Egress != w.egress {
 			w.line("worker %s has the same address as this one, %s: if FTP servers see them so too, write the same "+
 				"--egress NAME for both, else they have twice the connections", name, from)

@@ -89,7 +89,7 @@ func TestCheckShard(t *testing.T) {
 	text += "ftp://h/0\nftp://i/1\n"
 	items := 0
 	for i := range 4 {
-		o, n, distinct := Options{Shard: [2]int{i + 1, 4}}, 0, map[string]bool{}
+		o, n, distinct := Options{Shard: Shard{i + 1, 4}}, 0, map[string]bool{}
 		files, _, errs := Check(strings.NewReader(text), &o)
 		if items += files; len(errs) != 2 {
 			t.Errorf("share %d: errors %v", i+1, errs)
@@ -267,7 +267,7 @@ func TestShardIsStable(t *testing.T) {
 func shardOf(t interface{ Fatalf(string, ...any) }, u *urlparse.URL, count int) int {
 	found := 0
 	for i := range count {
-		if (&Options{Shard: [2]int{i + 1, count}}).shares(Item{URLs: []*urlparse.URL{u}}) {
+		if (&Options{Shard: Shard{i + 1, count}}).shares(Item{URLs: []*urlparse.URL{u}}) {
 			if found != 0 {
 				t.Fatalf("%s belongs to %d and %d of %d", u, found, i+1, count)
 			}
@@ -352,11 +352,11 @@ func TestNothing(t *testing.T) {
 		"a form that is none":      {list: list(), o: Options{Format: "x"}},
 		"an empty map":             {list: list(), o: Options{Map: []string{""}}},
 		"an empty base":            {list: strings.NewReader("a\n"), o: Options{Base: new(urlparse.URL)}},
-		"no shard of some":         {list: list(), o: Options{Shard: [2]int{0, 2}}},
-		"a shard of none":          {list: list(), o: Options{Shard: [2]int{1, 0}}},
-		"a shard beyond the last":  {list: list(), o: Options{Shard: [2]int{3, 2}}},
-		"a shard before the first": {list: list(), o: Options{Shard: [2]int{-1, 2}}},
-		"fewer shards than none":   {list: list(), o: Options{Shard: [2]int{-2, -1}}},
+		"no shard of some":         {list: list(), o: Options{Shard: Shard{0, 2}}},
+		"a shard of none":          {list: list(), o: Options{Shard: Shard{1, 0}}},
+		"a shard beyond the last":  {list: list(), o: Options{Shard: Shard{3, 2}}},
+		"a shard before the first": {list: list(), o: Options{Shard: Shard{-1, 2}}},
+		"fewer shards than none":   {list: list(), o: Options{Shard: Shard{-2, -1}}},
 	} {
 		var in, again io.Reader
 		if tt.list != nil {

@@ -42,9 +42,13 @@ type Options struct {
 	Map []string
 	// Base is the directory of the relative names in a list. A Base with only a Scheme completes URLs without a scheme.
 	Base *urlparse.URL
-	// Shard {I, N} selects the I-th, from 1, of N shards of the items, which have about the same size; {} selects all.
-	Shard [2]int
+	// Shard selects a part of the items, so that several machines can share a list. The zero value selects all.
+	Shard Shard
 }
+
+// Shard is one of Of parts of a list that have about the same number of items. Numbers begin at 1. The first URL of an
+// item alone decides which part it is in.
+type Shard struct{ Number, Of int }
 
 // Item is one file of many: its URLs, where to save it, and what is known about it in advance.
 type Item struct {
@@ -160,11 +164,11 @@ func (i *Item) identity() string {
 // shares reports whether the item is in the shard. Every item is in just one shard, the same on every machine. It
 // depends only on the first URL, without the password and however the URL is spelled.
 func (o *Options) shares(item Item) bool {
-	if o.Shard[1] <= 1 {
+	if o.Shard.Of <= 1 {
 		return true
 	}
 	sum := sha256.Sum256([]byte(item.URLs[0].Key()))
-	return binary.BigEndian.Uint64(sum[:])%uint64(o.Shard[1]) == uint64(o.Shard[0]-1)
+	return binary.BigEndian.Uint64(sum[:])%uint64(o.Shard.Of) == uint64(o.Shard.Number-1)
 }
 
 // ErrLine matches every error about the contents of a list.
@@ -232,8 +236,8 @@ func (o *Options) check(source io.Reader) error {
 	switch {
 	case source == nil:
 		return errors.New("there is no list: write an io.Reader")
-	case o.Shard != [2]int{} && (o.Shard[0] < 1 || o.Shard[0] > o.Shard[1]):
-		return fmt.Errorf("there is no Shard %d of %d: write one from 1", o.Shard[0], o.Shard[1])
+	case o.Shard != Shard{} && (o.Shard.Number < 1 || o.Shard.Number > o.Shard.Of):
+		return fmt.Errorf("there is no Shard %d of %d: write one from 1", o.Shard.Number, o.Shard.Of)
 	}
 	return nil
 }

@@ -168,17 +168,17 @@ func ended(ctx context.Context, err error) error {
 	return &e
 }
 
-// Known says whether an error may pass, whatever the error itself says.
-type Known struct {
+// Judged says whether an error may pass, whatever the error itself says.
+type Judged struct {
 	Err    error
 	Passes bool
 }
 
-func (e *Known) Error() string { return e.Err.Error() }
-func (e *Known) Unwrap() error { return e.Err }
+func (e *Judged) Error() string { return e.Err.Error() }
+func (e *Judged) Unwrap() error { return e.Err }
 
 // Retryable makes [ftpexec.Retryable] report Passes.
-func (e *Known) Retryable() bool { return e.Passes }
+func (e *Judged) Retryable() bool { return e.Passes }
 
 // MostClosed is how often to try again, without Retries, if a server that was never reached closes the connection before
 // its greeting. It may have too many connections, but there may also be no server behind what accepts them.
@@ -197,7 +197,7 @@ func (r *Retrier) most(err error) int {
 // wrong; see Policy.Retries. A server that closes the connection before its greeting was reached. It may have too many
 // connections, so with ReturnCrowded temporary returns false for it too.
 func (r *Retrier) temporary(err error) bool {
-	if known, ok := errors.AsType[*Known](err); ok {
+	if known, ok := errors.AsType[*Judged](err); ok {
 		return known.Passes
 	}
 	e, ok := errors.AsType[*ftpexec.Error](err)

@@ -26,8 +26,8 @@ func TestTemporary(t *testing.T) {
 		reached, never, connect, returned bool
 	}{
 		{errors.New("other"), false, false, false, false},
-		{&Known{Err: errors.New("other"), Passes: true}, true, true, true, true},
-		{&Known{Err: failure("transfer", 450, ftpexec.ErrTimeout)}, false, false, false, false},
+		{&Judged{Err: errors.New("other"), Passes: true}, true, true, true, true},
+		{&Judged{Err: failure("transfer", 450, ftpexec.ErrTimeout)}, false, false, false, false},
 		{failure("transfer", 550, ftpexec.ErrNotFound), false, false, false, false},
 		{failure("transfer", 426, ftpexec.ErrLost), true, true, true, true},
 		{failure("connect", 0, ftpexec.ErrConnect), true, false, true, false},
@@ -170,7 +170,7 @@ func TestEnded(t *testing.T) {
 			if !errors.Is(err, why) || !errors.Is(err, context.Canceled) || err.Error() != "ftp://h/f: why (421 later)" || r.temporary(err) {
 				t.Errorf("got %v", err)
 			}
-			if err := r.Again(ctx, &Known{Err: errors.New("other"), Passes: true}, 0); err != why {
+			if err := r.Again(ctx, &Judged{Err: errors.New("other"), Passes: true}, 0); err != why {
 				t.Errorf("an error of another kind: got %v", err)
 			}
 		}

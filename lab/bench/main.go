@@ -1,4 +1,4 @@
-// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/side-by-side.md, docs/exactness.md and
+// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/side-by-side.md, docs/clients.md and
 // docs/performance.md and writes them there:
 //
 //	go -C lab/bench run .                    # everything: some fifty minutes on an idle machine
@@ -38,7 +38,8 @@ type table struct {
 }
 
 var tables = []table{
-	{"exact", "docs/exactness.md", exact},
+	{"exact", "docs/clients.md", exact},
+	{"clients", "docs/clients.md", sent},
 	{"tasks", "docs/side-by-side.md", everyday},
 	{"latency", "docs/performance.md", measured((*bench).latency, roundTrips)},
 	{"many", "docs/performance.md", measured((*bench).many, lists)},
@@ -75,8 +76,12 @@ func run(ctx context.Context, args []string) error {
 	dir := f.String("inside", "", "internal: the directory to work in, set when bench starts itself in new namespaces")
 	root := f.String("root", "", "internal: the top of the repository")
 	task := f.String("library", "", "internal: the task to do with one package, set when bench starts itself to measure it")
+	link := f.String("retrieve", "", "internal: the URL to retrieve with jlaffaye/ftp, set when bench starts itself as a client")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *link != "" {
+		return retrieve(*link)
 	}
 	if *task != "" {
 		return inLibrary(ctx, *task, os.Stdout)
@@ -180,8 +185,11 @@ func outside(ctx context.Context, chosen []string, short bool) error {
 		{filepath.Join(top, "lab/interop/install.sh")},
 		{"go", "-C", top, "build", "-buildvcs=false", "-o", filepath.Join(dir, "bin/ftpfetch"), "./cmd/ftpfetch"},
 	}
+	if slices.Contains(chosen, "clients") && !short {
+		steps = append(steps, []string{filepath.Join(top, "lab/bench/install.sh")})
+	}
 	for _, key := range chosen {
-		steps = append(steps, []string{"unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+		steps = append(steps, []string{"unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
 			self, "-inside", dir, "-root", top, "-only", key, fmt.Sprintf("-short=%v", short)})
 	}
 	for _, words := range steps {

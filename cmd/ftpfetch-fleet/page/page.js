@@ -44,7 +44,8 @@ function show(jobs) {
     j.job, j.list, j.state, progress(j), j.complete + " of " + j.files, String(j.failed), size(j.bytes), time(j.seconds_left), report(j),
   ]));
   const now = jobs[0] || {hosts: [], fleet: []};
-  table("hosts", ["host", "egress", "slots in use", "cap"], now.hosts.map(h => [h.host, h.egress, String(h.slots), String(h.cap)]));
+  table("hosts", ["host", "egress", "slots in use", "cap", "state", "why", "since", "what happens next"], now.hosts.map(h =>
+    [h.host, h.egress, String(h.slots), String(h.cap), h.state, h.why || "", h.since ? new Date(h.since).toLocaleString() : "", h.next || ""]));
   table("workers", ["worker", "lanes", "rate", "files a second", "leaves hosts because"], (now.fleet || []).map(w =>
     [w.name, String(w.lanes), size(w.rate) + "/s", w.files.toFixed(1), (w.why || []).join("; ")]));
   table("failures", ["job", "files", "exit code", "host", "worker"], jobs.flatMap(j => Object.entries(j.by || {}).map(([by, n]) =>
@@ -54,9 +55,11 @@ function show(jobs) {
 const state = document.getElementById("state");
 const events = new EventSource("events");
 events.onmessage = e => {
-  show(JSON.parse(e.data));
-  state.textContent = "live";
-  state.className = "";
+  const jobs = JSON.parse(e.data);
+  show(jobs);
+  const room = (jobs[0] || {}).room || {};
+  state.textContent = room.full ? "the disk of the server is full: " + size(room.free) + " are free in " + room.dir : "live";
+  state.className = room.full ? "bad" : "";
 };
 events.onerror = () => {
   state.textContent = "no answer: trying again";

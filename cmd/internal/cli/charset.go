@@ -79,9 +79,9 @@ func (c *charset) read(name string) string {
 	return c.text(name)
 }
 
-// settle converts the names of a URL that the user wrote to UTF-8. It refuses a name that the server's charset cannot
+// toUTF8 converts the names of a URL that the user wrote to UTF-8. It refuses a name that the server's charset cannot
 // express.
-func (c *charset) settle(u *urlparse.URL) error {
+func (c *charset) toUTF8(u *urlparse.URL) error {
 	if c == nil {
 		return nil
 	}

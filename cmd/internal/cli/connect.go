@@ -51,7 +51,7 @@ func (r *run) connect() (err error) {
 		r.source = r.charset
 	}
 	if r.logins.alone != nil {
-		r.source = patient{r.source, r.logins}
+		r.source = reprompt{r.source, r.logins}
 	}
 	if err != nil || r.DryRun { // a dry run sends nothing
 		return err

@@ -29,7 +29,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, termina
 			d.told = false
 		}
 		for e, err := range entries(ctx, u) {
-			if err = d.take(e, err); err != nil {
+			if err = d.add(e, err); err != nil {
 				return errors.Join(err, d.out.Flush())
 			}
 		}
@@ -51,8 +51,8 @@ type directory struct {
 	told     bool   // an entry had more than its name, or no more was asked for
 }
 
-// take writes an entry, or keeps it for sorting. It continues after a line that cannot be read.
-func (d *directory) take(e ftpexec.Entry, err error) error {
+// add writes an entry, or keeps it for sorting. It continues after a line that cannot be read.
+func (d *directory) add(e ftpexec.Entry, err error) error {
 	switch {
 	case errors.Is(err, ftpexec.ErrLine):
 		d.odd++

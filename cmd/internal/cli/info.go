@@ -41,7 +41,7 @@ func (r *run) infoAbout(ctx context.Context, some []*urlparse.URL) {
 		if err == nil {
 			return
 		}
-		r.failed(ctx, some[0], err)
+		r.printErrorOf(ctx, some[0], err)
 		if retry.NoService(err) {
 			r.silent = some[0]
 		}
@@ -64,7 +64,7 @@ func (r *run) askAll(ctx context.Context, all []*urlparse.URL) (n int, err error
 		var failure error // the error of one file, after which the iteration goes on
 		for e, err := range r.source.StatAll(ctx, all[n:]) {
 			if failure != nil {
-				r.failed(ctx, all[n], failure)
+				r.printErrorOf(ctx, all[n], failure)
 				n++
 			}
 			failure = err

@@ -40,7 +40,7 @@ func (r *run) check(ctx context.Context) {
 			_, err = r.task(t)
 			err = r.explained(ctx, t.URL, err)
 		}
-		r.fail(from, err)
+		r.printError(from, err)
 	}
 	for _, name := range []string{r.Manifest, r.Input} {
 		if name != "" {
@@ -66,7 +66,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 		err = l.open(ctx)
 		if errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "@") {
 			_, err = urlparse.Parse(name)
-			r.fail("", err) // the error shows no password
+			r.printError("", err) // the error shows no password
 			return
 		}
 	}
@@ -76,7 +76,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 			return nil
 		})
 	}
-	r.fail("", localfile.Failure(name, "cannot be read", err))
+	r.printError("", localfile.Failure(name, "cannot be read", err))
 	if err != nil {
 		return
 	}
@@ -84,10 +84,10 @@ func (r *run) checkList(ctx context.Context, name string) {
 		if errors.Is(err, errors.ErrUnsupported) { // the list is used without what is not supported
 			r.print.Tell(l.name + ": " + err.Error())
 		} else {
-			r.fail(l.name, err)
+			r.printError(l.name, err)
 		}
 	}
-	if wrong == nil && l.files == 0 && l.options.Shard[1] == 0 {
+	if wrong == nil && l.files == 0 && l.options.Shard.Of == 0 {
 		r.print.Warn(l.name + " names no file")
 	}
 }
@@ -100,7 +100,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 		err = r.complete(u)
 	}
 	if err != nil {
-		r.fail("", err)
+		r.printError("", err)
 		return false
 	}
 	ctx, cancel := r.limit(ctx)
@@ -116,7 +116,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 		base.Type = ""
 		l.options.Base = &base
 	}
-	r.failed(ctx, u, err)
+	r.printErrorOf(ctx, u, err)
 	return err == nil
 }
 

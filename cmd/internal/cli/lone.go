@@ -27,23 +27,23 @@ func (r *run) one(ctx context.Context, t download.Task) {
 	}
 	switch {
 	case r.DryRun:
-		r.failed(ctx, u, r.commands(u))
+		r.printErrorOf(ctx, u, r.commands(u))
 	case u.IsDir() && t.Path == "-":
 		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
 		err = r.explained(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
-		r.fail(t.URLs[0].Redacted(), err)
+		r.printError(t.URLs[0].Redacted(), err)
 		end := download.Event{Err: err, Task: &t}
 		end.Result.Size = -1
 		r.reports(end)
 	default:
 		r.shown = r.print.Run(t.Path, 1, -1)
 		r.event(ctx, download.Event{Kind: download.Started, Task: &t})
-		r.event(ctx, r.alone(ctx, &t, u))
+		r.event(ctx, r.fetchOne(ctx, &t, u))
 	}
 }
 
-// alone retrieves u for the task t, and returns the event that reports the outcome.
-func (r *run) alone(ctx context.Context, t *download.Task, u *urlparse.URL) download.Event {
+// fetchOne retrieves u for the task t, and returns the event that reports the outcome.
+func (r *run) fetchOne(ctx context.Context, t *download.Task, u *urlparse.URL) download.Event {
 	end := download.Event{Kind: download.Ended, Task: t}
 	from := download.Source(first{r.source, r})
 	each := withoutSum(r.File)
@@ -62,7 +62,7 @@ func (r *run) alone(ctx context.Context, t *download.Task, u *urlparse.URL) down
 	}
 	work := *t
 	work.URLs = []*urlparse.URL{u}
-	done, err := r.place(ctx, &work, &each)
+	done, err := r.openTarget(ctx, &work, &each)
 	if err != nil {
 		end.Err = err
 		return end
@@ -139,9 +139,9 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	return f.Source.Do(ctx, &again)
 }
 
-// place sets in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
+// openTarget sets in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
 // done when everything is written.
-func (r *run) place(ctx context.Context, t *download.Task, o *download.Options) (done func() error, err error) {
+func (r *run) openTarget(ctx context.Context, t *download.Task, o *download.Options) (done func() error, err error) {
 	if t.Path == "-" {
 		t.Writer = r.print.Out
 		if show.IsTerminal(r.print.Out) {

@@ -26,7 +26,7 @@ func (r *run) many(ctx context.Context) {
 			_ = timing.Wait(ctx, min(left, awake))
 			_, err := r.source.Stat(ctx, r.Targets[0].URL) // keeps the connection open
 			if errors.Is(err, ftpexec.ErrLogin) {
-				r.failed(ctx, r.Targets[0].URL, err)
+				r.printErrorOf(ctx, r.Targets[0].URL, err)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (r *run) round(ctx context.Context) {
 	case ctx.Err() != nil:
 		r.interrupted(ctx)
 	case errors.Is(err, download.ErrLocal):
-		r.fail("", err)
+		r.printError("", err)
 		if totals == (download.Totals{}) {
 			return
 		}
@@ -143,8 +143,8 @@ func (r *run) ledger() string {
 	switch {
 	case r.NoLedger, r.Info, r.DryRun && r.root == nil:
 		return ""
-	case shard[1] != 0:
-		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard[0], shard[1])
+	case shard.Of != 0:
+		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard.Number, shard.Of)
 	}
 	return ".ftpfetch-ledger"
 }
@@ -168,7 +168,7 @@ func (r *run) delete(ctx context.Context, s *mirror.Source, whole bool) {
 	}
 	err := s.Delete(ctx, r.deletion())
 	if ctx.Err() == nil {
-		r.fail("", err)
+		r.printError("", err)
 	}
 }
 

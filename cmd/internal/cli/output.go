@@ -133,7 +133,7 @@ func (r *run) close() {
 		}
 	}
 	if r.report != nil {
-		r.fail("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))
+		r.printError("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))
 	}
 	if r.root != nil {
 		r.locked.Close() // may be nil
@@ -170,7 +170,7 @@ func (r *run) reports(e download.Event) {
 // reported handles an error of writing to the report. After an error, nothing more is written to it.
 func (r *run) reported(err error) {
 	if err != nil {
-		r.fail("", localfile.Failure(r.Report, "cannot be written", err))
+		r.printError("", localfile.Failure(r.Report, "cannot be written", err))
 		r.report.Close()
 		r.report = nil
 	}

@@ -118,7 +118,7 @@ func (r *run) step(s step, path string, u *urlparse.URL) {
 	r.plan.totals[s.Action]++
 	if r.JSON || r.print.Progress == show.JSON {
 		s.URL = u.WithoutPassword().String()
-		r.print.Would(s.Action, s.URL, s.Path, s.Size, s.Reason)
+		r.print.PrintPlan(s.Action, s.URL, s.Path, s.Size, s.Reason)
 	}
 	r.plan.keep(s.Path, r.stepLine(s))
 }

@@ -108,7 +108,7 @@ func (r *run) execute(ctx context.Context, err error) {
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		r.refuse(bad)
 	} else {
-		r.fail("", err)
+		r.printError("", err)
 	}
 	r.print.Rest("")
 }
@@ -183,7 +183,7 @@ func (r *run) all(ctx context.Context) {
 	defer r.close()
 	r.check(ctx)
 	if r.code.Load() == exitOK {
-		r.fail("", r.open())
+		r.printError("", r.open())
 	}
 	if r.code.Load() != exitOK {
 		return
@@ -238,15 +238,15 @@ func (r *run) idle() int {
 	return max(1, f.Segments) // with -s auto, the connection that brings the end of the file is kept
 }
 
-// fail reports a failure. The exit code of the first failure is that of the run.
-func (r *run) fail(what string, err error) {
+// printError reports a failure. The exit code of the first failure is that of the run.
+func (r *run) printError(what string, err error) {
 	if err != nil {
 		r.print.Failed(what, err, "")
-		r.fails(err)
+		r.setExitCode(err)
 	}
 }
 
-func (r *run) fails(err error) {
+func (r *run) setExitCode(err error) {
 	code := int32(exitCode(err))
 	r.code.CompareAndSwap(exitOK, code)
 	if r.Watch > 0 && code == exitLogin && !errors.Is(err, ftpexec.ErrTooMany) {
@@ -261,8 +261,8 @@ func (r *run) fails(err error) {
 // ended reports whether the run must stop: ctx has ended, or standard output has lost data.
 func (r *run) ended(ctx context.Context) bool { return ctx.Err() != nil || r.print.Lost() != nil }
 
-func (r *run) failed(ctx context.Context, u *urlparse.URL, err error) {
-	r.fail(u.Redacted(), r.explained(ctx, u, err))
+func (r *run) printErrorOf(ctx context.Context, u *urlparse.URL, err error) {
+	r.printError(u.Redacted(), r.explained(ctx, u, err))
 }
 
 // explained replaces the error of an ended context by its cause, and adds a hint to the error of a URL. For that it may
@@ -330,7 +330,7 @@ func (r *run) finish(e download.Event) {
 			r.lastSaved = e.Task.Path
 		}
 	}
-	r.fails(e.Err)
+	r.setExitCode(e.Err)
 	r.reports(e)
 }
 

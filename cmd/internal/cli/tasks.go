@@ -36,7 +36,7 @@ func (r *run) complete(u *urlparse.URL) error {
 			u.Scheme = "ftps"
 		}
 	}
-	return cmp.Or(r.passes(u), r.charset.settle(u))
+	return cmp.Or(r.passes(u), r.charset.toUTF8(u))
 }
 
 // logIn adds the user of -u or of the netrc file to a URL without a user. If the URL has the user of -u, it adds the
@@ -93,7 +93,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[download.Task] {
 			case err == nil:
 				return yield(t)
 			}
-			r.fail(from, err)
+			r.printError(from, err)
 			r.untried++
 			if len(t.URLs) > 0 {
 				r.reports(download.Event{Err: err, Task: &t})
@@ -101,7 +101,7 @@ func (r *run) tasks(ctx context.Context) iter.Seq[download.Task] {
 			return true
 		}
 		for _, l := range r.lists {
-			if !r.listed(l, next) {
+			if !r.tasksOf(l, next) {
 				return
 			}
 		}
@@ -115,8 +115,8 @@ func (r *run) tasks(ctx context.Context) iter.Seq[download.Task] {
 	}
 }
 
-// listed calls next for each file of a list. It returns false if next does.
-func (r *run) listed(l *list, next func(from string, t download.Task, err error) bool) bool {
+// tasksOf calls next for each file of a list. It returns false if next does.
+func (r *run) tasksOf(l *list, next func(from string, t download.Task, err error) bool) bool {
 	left := l.files
 	for item, err := range manifest.Read(l.text(), &l.options) {
 		if err == nil {

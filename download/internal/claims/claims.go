@@ -79,7 +79,7 @@ func (p *Paths) Add(path string, mine Claim) (first Claim, clash Clash) {
 	start := 0
 	for i := range len(path) {
 		if path[i] == '/' {
-			dir, key, _ := p.take(up, path[:i], start, Claim{-mine.Who, 0})
+			dir, key, _ := p.claim(up, path[:i], start, Claim{-mine.Who, 0})
 			if dir.Who > 0 {
 				return dir, BelowFile
 			}
@@ -87,7 +87,7 @@ func (p *Paths) Add(path string, mine Claim) (first Claim, clash Clash) {
 			start = i + 1
 		}
 	}
-	switch first, _, same := p.take(up, path, start, mine); {
+	switch first, _, same := p.claim(up, path, start, mine); {
 	case first.Who < 0:
 		return Claim{-first.Who, 0}, AboveFile
 	case first.Who > 0 && !same:
@@ -98,10 +98,10 @@ func (p *Paths) Add(path string, mine Claim) (first Claim, clash Clash) {
 	return Claim{}, None
 }
 
-// take returns the claim on path, whose name begins at start, in the directory whose key is up. If there is none, take
+// claim returns the claim on path, whose name begins at start, in the directory whose key is up. If there is none, claim
 // claims the path for mine and returns the zero value. key is the key of the path. same reports whether the claimed path
 // has the same spelling.
-func (p *Paths) take(up uint64, path string, start int, mine Claim) (first Claim, key uint64, same bool) {
+func (p *Paths) claim(up uint64, path string, start int, mine Claim) (first Claim, key uint64, same bool) {
 	name := path[start:]
 	exact := p.key(up, name)
 	claim := spelled{mine, uint32(exact)}

@@ -100,7 +100,7 @@ func (p *Part) openExisting() (err error) {
 // makeDir makes the missing directory of the part and returns ErrMoved, so that the caller tries again. missing is the
 // error of creating the part.
 func (p *Part) makeDir(missing error) error {
-	p.leave(true)
+	p.closeDir(true)
 	made, err := p.group.Dirs.Make(p.root, p.path)
 	p.made = append(p.made, made...)
 	if err == nil && len(made) == 0 && p.entered { // the directory takes no files, as /proc

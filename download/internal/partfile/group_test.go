@@ -76,7 +76,7 @@ func (f *flock) run() {
 		part := must.Get(p.Claim("ftp://h/" + name))(f)
 		s, err := part.Write(Span{0, -1})
 		_, werr := io.WriteString(s.To, name)
-		part.Know(int64(len(name)), time.Unix(1e9, 0))
+		part.Describe(int64(len(name)), time.Unix(1e9, 0))
 		if _, eerr := part.End(s, true); errors.Join(err, werr, eerr) != nil {
 			f.Fatal(err, werr, eerr)
 		}

@@ -302,9 +302,9 @@ func TestAgree(t *testing.T) {
 		{0, "012", nil, 0}, {0, "01x", ErrDiffers, 0}, {7, "789", nil, 0}, {7, "78x", ErrDiffers, 0}, {0, "0123456789", nil, 0},
 		{3, "", nil, 0}, {12, "", nil, 0}, {8, "89ab", nil, 1}, {10, "a", nil, 1},
 	} {
-		p.laps = []lap{{Span{tt.at, tt.at + int64(len(tt.text))}, []byte(tt.text)}}
-		if err := p.agree(Spans{{0, 10}}); err != tt.err || len(p.laps) != tt.left {
-			t.Errorf("%q at %d: got %v, %d kept, want %v, %d", tt.text, tt.at, err, len(p.laps), tt.err, tt.left)
+		p.overlaps = []overlap{{Span{tt.at, tt.at + int64(len(tt.text))}, []byte(tt.text)}}
+		if err := p.agree(Spans{{0, 10}}); err != tt.err || len(p.overlaps) != tt.left {
+			t.Errorf("%q at %d: got %v, %d kept, want %v, %d", tt.text, tt.at, err, len(p.overlaps), tt.err, tt.left)
 		}
 	}
 }

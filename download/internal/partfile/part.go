@@ -33,15 +33,15 @@ type Part struct {
 	Left    State
 	LeftErr error
 
-	mu      sync.Mutex
-	state   State
-	claimed Spans        // bytes that the journal on the disk claims
-	known   atomic.Bool  // Know has been called
-	started atomic.Int64 // how many bytes the part had at the last StartFlush
-	streams []*Stream
-	laps    []lap // bytes to compare once the part has all of them
-	dropped int   // how often bytes that the part had were dropped
-	failed  error // why a flush failed; the part cannot be trusted then
+	mu       sync.Mutex
+	state    State
+	claimed  Spans        // bytes that the journal on the disk claims
+	known    atomic.Bool  // Know has been called
+	started  atomic.Int64 // how many bytes the part had at the last StartFlush
+	streams  []*Stream
+	overlaps []overlap // bytes to compare once the part has all of them
+	dropped  int       // how often bytes that the part had were dropped
+	failed   error     // why a flush failed; the part cannot be trusted then
 
 	writing   sync.Mutex // held while blocks and the journal change; lock it before mu
 	blocks    blocks
@@ -83,7 +83,7 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 		return failure(p.Path, "cannot be opened", err)
 	}
 	defer f.Close()
-	if now, err := disk.Stat(f); err != nil || !same(now, was) {
+	if now, err := disk.Stat(f); err != nil || !unchanged(now, was) {
 		return cmp.Or(failure(p.Path, "cannot be examined", err), ErrMoved)
 	}
 	for err = p.Reset(); err == nil; {
@@ -102,8 +102,8 @@ func (p *Part) Copy(ctx context.Context, was fs.FileInfo, size int64, modTime ti
 	return nil
 }
 
-// same reports whether now and was describe the same unchanged file.
-func same(now, was fs.FileInfo) bool {
+// unchanged reports whether now and was describe the same unchanged file.
+func unchanged(now, was fs.FileInfo) bool {
 	return os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
 }
 
@@ -135,8 +135,8 @@ func (p *Part) Head() (n int64, dropped int) {
 	return p.snapshot().Done.Head(), p.dropped
 }
 
-// Know sets the size and time of the file. From now on the part holds bytes of this transfer.
-func (p *Part) Know(size int64, modTime time.Time) {
+// Describe sets the size and time of the file. From now on the part holds bytes of this transfer.
+func (p *Part) Describe(size int64, modTime time.Time) {
 	p.known.Store(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,11 +146,11 @@ func (p *Part) Know(size int64, modTime time.Time) {
 	}
 }
 
-// Known reports whether Know has been called. Before that the part is as the earlier run left it.
-func (p *Part) Known() bool { return p.known.Load() }
+// Described reports whether Describe has been called. Before that the part is as the earlier run left it.
+func (p *Part) Described() bool { return p.known.Load() }
 
-// Disown drops the bytes from offset n on, so that they are fetched again.
-func (p *Part) Disown(n int64) {
+// DropFrom drops the bytes from offset n on, so that they are fetched again.
+func (p *Part) DropFrom(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dropped++
@@ -163,7 +163,7 @@ func (p *Part) Reset() error {
 	defer p.writing.Unlock()
 	p.mu.Lock()
 	p.state = State{URL: p.state.URL, Size: -1}
-	p.laps = nil
+	p.overlaps = nil
 	p.dropped++
 	p.mu.Unlock()
 	p.blocks = nil
@@ -185,7 +185,7 @@ func (p *Part) Checkpoint(ctx context.Context) error {
 	defer p.writing.Unlock()
 	s := p.Snapshot()
 	err := p.Health()
-	if err != nil || !p.Known() || s.Size < 0 || slices.Equal(s.Done, p.claimed) || ctx.Err() != nil {
+	if err != nil || !p.Described() || s.Size < 0 || slices.Equal(s.Done, p.claimed) || ctx.Err() != nil {
 		return err
 	}
 	err = cmp.Or(p.flushed(disk.Flush(p.f)[0]), p.ours()) // a removed part needs no journal
@@ -246,7 +246,7 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	s := p.Snapshot()
 	switch {
 	case p.placed:
-	case !p.Known() && (p.LeftErr != nil || len(p.Left.Done) > 0): // keep what an earlier run left
+	case !p.Described() && (p.LeftErr != nil || len(p.Left.Done) > 0): // keep what an earlier run left
 	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target has the same bytes
 		p.Discard()
 	default:
@@ -272,10 +272,10 @@ func (p *Part) Close() {
 	_ = p.f.Close()
 }
 
-// Like gives the part the permissions of the file that it will replace, so that a private file stays private. The part
+// CopyPermissions gives the part the permissions of the file that it will replace, so that a private file stays private. The part
 // is always writable for its owner, because later runs open it again; publish takes that permission away if the
 // replaced file lacks it.
-func (p *Part) Like(replaced fs.FileInfo) error {
+func (p *Part) CopyPermissions(replaced fs.FileInfo) error {
 	if replaced == nil || !replaced.Mode().IsRegular() {
 		return nil
 	}

@@ -109,8 +109,8 @@ func (p *Place) enter() (err error) {
 	return err
 }
 
-// leave closes the directory. gone means that the directory was renamed or removed.
-func (p *Place) leave(gone bool) {
+// closeDir closes the directory. gone means that the directory was renamed or removed.
+func (p *Place) closeDir(gone bool) {
 	if p.dir != nil {
 		p.group.Dirs.Leave(p.dir, gone)
 		p.dir = nil
@@ -119,7 +119,7 @@ func (p *Place) leave(gone bool) {
 
 // Close releases p. If the run failed, Close removes the directories that p made and that are empty.
 func (p *Place) Close(failed bool) {
-	p.leave(false)
+	p.closeDir(false)
 	if failed {
 		disk.Unmake(p.root, p.made)
 	}

@@ -90,7 +90,7 @@ func (p *Place) TryTime(modTime time.Time) (time.Time, error) {
 // exists.
 func (p *Part) publish(n *naming) error {
 	if p.copied != nil {
-		if now, err := p.dir.Lstat(p.target); err != nil || !same(now, p.copied) {
+		if now, err := p.dir.Lstat(p.target); err != nil || !unchanged(now, p.copied) {
 			return refuse(p.Path, ErrMoved.Error(), err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"example.com/ftpfetch/download/manifest"
 )
 
 // Range is the bytes of a file from First to Last, counted from 0.
@@ -46,12 +48,12 @@ func readRange(s string) (*Range, error) {
 	return &Range{int64(a), int64(b), now}, nil
 }
 
-func readShard(s string) ([2]int, error) {
+func readShard(s string) (manifest.Shard, error) {
 	index, count, _ := strings.Cut(s, "/")
 	i, err := strconv.Atoi(index)
 	n, bad := strconv.Atoi(count)
 	if err != nil || bad != nil || i < 1 || i > n {
-		return [2]int{}, errors.New("write I/N, from 1/N to N/N: 3/10 is the third of ten shares")
+		return manifest.Shard{}, errors.New("write I/N, from 1/N to N/N: 3/10 is the third of ten shares")
 	}
-	return [2]int{i, n}, nil
+	return manifest.Shard{Number: i, Of: n}, nil
 }

@@ -101,7 +101,7 @@ var refusedTrees = []refusal{{
 	"--map needs a table: add --manifest FILE",
 }, {
 	func(l *line) bool {
-		return !l.hasList() && (l.Reading.Format != "" || l.base != "" || l.Reading.Shard[1] != 0)
+		return !l.hasList() && (l.Reading.Format != "" || l.base != "" || l.Reading.Shard.Of != 0)
 	},
 	"--format, --base and --shard need a list: add -i FILE or --manifest FILE",
 }, {

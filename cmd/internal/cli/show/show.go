@@ -245,8 +245,8 @@ func (p *Printer) note(whom Note, e event) {
 	p.sayFew(string(whom), e, text)
 }
 
-// Would reports to programs what a run would do with a file (--progress json).
-func (p *Printer) Would(action, url, path string, size *int64, reason string) {
+// PrintPlan reports to programs what a run would do with a file (--progress json).
+func (p *Printer) PrintPlan(action, url, path string, size *int64, reason string) {
 	defer p.lock()()
 	p.say(event{Event: "plan", Action: action, URL: url, Path: path, Size: size, Text: OneLine(reason)}, "")
 }

@@ -9,8 +9,8 @@ import (
 	"example.com/ftpfetch/internal/local/disk"
 )
 
-// lap holds bytes that a response sent outside its own span, where another response sends them too.
-type lap struct {
+// overlap holds bytes that a response sent outside its own span, where another response sends them too.
+type overlap struct {
 	Span
 	b []byte
 }
@@ -20,13 +20,13 @@ type lap struct {
 func (p *Part) Expect(start int64, b []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.laps = append(p.laps, lap{Span{start, start + int64(len(b))}, b})
+	p.overlaps = append(p.overlaps, overlap{Span{start, start + int64(len(b))}, b})
 	return p.agree(p.state.Done)
 }
 
-// agree compares and drops the laps that lie within done. The caller must hold mu.
+// agree compares and drops the overlaps that lie within done. The caller must hold mu.
 func (p *Part) agree(done Spans) (err error) {
-	p.laps = slices.DeleteFunc(p.laps, func(x lap) bool {
+	p.overlaps = slices.DeleteFunc(p.overlaps, func(x overlap) bool {
 		there := func(y Span) bool { return y.Start <= x.Start && x.End <= y.End }
 		if !slices.ContainsFunc(done, there) {
 			return x.Len() <= 0

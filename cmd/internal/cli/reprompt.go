@@ -10,19 +10,19 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// patient is a source that asks the person at the terminal again after a wrong password.
-type patient struct {
+// reprompt is a source that asks the person at the terminal again after a wrong password.
+type reprompt struct {
 	download.FullSource
 	logins *logins
 }
 
-var _ download.FullSource = patient{}
+var _ download.FullSource = reprompt{}
 
 // mostAsked is how many times a person may answer.
 const mostAsked = 3
 
 // again calls f until the server no longer refuses a login because of the person's answer, at most mostAsked times.
-func (p patient) again(ctx context.Context, f func(context.Context) error) error {
+func (p reprompt) again(ctx context.Context, f func(context.Context) error) error {
 	for n := 1; ; n++ {
 		used := new(answer)
 		err := f(context.WithValue(ctx, answer{}, used))
@@ -33,7 +33,7 @@ func (p patient) again(ctx context.Context, f func(context.Context) error) error
 }
 
 // each calls list as again does. An iteration that has yielded an entry was not refused.
-func (p patient) each(ctx context.Context, list func(context.Context) entries) entries {
+func (p reprompt) each(ctx context.Context, list func(context.Context) entries) entries {
 	return func(yield func(ftpexec.Entry, error) bool) {
 		begun := false
 		err := p.again(ctx, func(ctx context.Context) error {
@@ -57,7 +57,7 @@ func (p patient) each(ctx context.Context, list func(context.Context) entries) e
 // entries are what servers tell about files.
 type entries = iter.Seq2[ftpexec.Entry, error]
 
-func (p patient) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Response, err error) {
+func (p reprompt) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Response, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
 		resp, err = p.FullSource.Do(ctx, req)
 		return err
@@ -65,7 +65,7 @@ func (p patient) Do(ctx context.Context, req *ftpexec.Request) (resp *ftpexec.Re
 	return resp, err
 }
 
-func (p patient) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, err error) {
+func (p reprompt) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
 		e, err = p.FullSource.Stat(ctx, u)
 		return err
@@ -73,7 +73,7 @@ func (p patient) Stat(ctx context.Context, u *urlparse.URL) (e ftpexec.Entry, er
 	return e, err
 }
 
-func (p patient) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (sum []byte, err error) {
+func (p reprompt) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (sum []byte, err error) {
 	err = p.again(ctx, func(ctx context.Context) error {
 		sum, err = p.FullSource.Hash(ctx, u, algorithm)
 		return err
@@ -81,22 +81,22 @@ func (p patient) Hash(ctx context.Context, u *urlparse.URL, algorithm string) (s
 	return sum, err
 }
 
-func (p patient) List(ctx context.Context, u *urlparse.URL) entries {
+func (p reprompt) List(ctx context.Context, u *urlparse.URL) entries {
 	return p.each(ctx, func(ctx context.Context) entries { return p.FullSource.List(ctx, u) })
 }
 
-func (p patient) Entries(ctx context.Context, u *urlparse.URL) entries {
+func (p reprompt) Entries(ctx context.Context, u *urlparse.URL) entries {
 	return p.each(ctx, func(ctx context.Context) entries { return p.FullSource.Entries(ctx, u) })
 }
 
-func (p patient) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
+func (p reprompt) EntriesEarly(ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry),
 	login func(string)) entries {
 	return p.each(ctx, func(ctx context.Context) entries {
 		return p.FullSource.EntriesEarly(ctx, u, entry, login)
 	})
 }
 
-func (p patient) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
+func (p reprompt) StatAll(ctx context.Context, urls []*urlparse.URL) entries {
 	return p.each(ctx, func(ctx context.Context) entries { return p.FullSource.StatAll(ctx, urls) })
 }
 

@@ -1,0 +1,2 @@
+package require uri
+puts -nonewline [uri::geturl [lindex $argv 0]]
