@@ -224,9 +224,10 @@ func base(name string) string {
 }
 
 // Entries returns an iterator over the entries of the directory that u names; u must end in "/" or ";type=d". It enters
-// the directory with CWD and lists it with MLSD (RFC 3659 section 7). If the server does not know MLSD, it sends LIST
-// -a, then LIST, then NLST, which lists only names. The Client remembers for each host which of them works. The entries
-// "." and ".." are left out.
+// the directory (CWD) and asks for a listing that is made for programs (MLSD, RFC 3659 section 7). If the server does not
+// know that, it asks for one that is made for people, whose form differs between servers (LIST -a, then LIST), and at
+// last for the names alone (NLST). The Client remembers for each host which of them works. The entries "." and ".." are
+// left out.
 //
 // The iteration retrieves the whole listing first and may fail as List does, so some entries of a directory are never
 // mistaken for all of them. A line that this package does not understand, or a name that no FTP command can contain,

@@ -3,39 +3,55 @@ package testserver
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // link is what [Options] says about the way to the client. All data connections share it.
 type link struct {
 	latency time.Duration
 	rate    int64
-	all     *rate.Limiter // Bandwidth; nil means no limit
-	step    int           // bytes to send at once
+	all     *meter // of Bandwidth
+	step    int    // bytes to send at once
 }
 
 func newLink(o *Options) (*link, error) {
 	if o.Latency < 0 || o.Rate < 0 || o.Bandwidth < 0 {
 		return nil, errors.New("Options.Latency, Rate and Bandwidth must not be negative")
 	}
-	l := &link{latency: o.Latency, rate: o.Rate, step: bufferSize}
-	for _, r := range []int64{o.Rate, o.Bandwidth} {
-		if r > 0 {
-			l.step = max(1, min(l.step, int(r/50))) // in parts of 20 ms
+	l := &link{latency: o.Latency, rate: o.Rate, all: &meter{rate: o.Bandwidth}, step: bufferSize}
+	for _, rate := range []int64{o.Rate, o.Bandwidth} {
+		if rate > 0 {
+			l.step = int(max(1, min(int64(l.step), rate/50))) // in parts of 20 ms
 		}
 	}
-	if o.Bandwidth > 0 {
-		l.all = rate.NewLimiter(rate.Limit(o.Bandwidth), l.step)
-	}
 	return l, nil
+}
+
+// meter says when bytes have passed a place that lets through so many a second.
+type meter struct {
+	rate int64 // 0: any number
+	mu   sync.Mutex
+	free time.Time // when all bytes so far have passed
+}
+
+func (m *meter) pass(n int) time.Time {
+	if m.rate == 0 {
+		return time.Time{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := time.Now(); m.free.Before(now) {
+		m.free = now
+	}
+	m.free = m.free.Add(time.Duration(float64(n) / float64(m.rate) * float64(time.Second)))
+	return m.free
 }
 
 // pace delays what one data connection sends.
 type pace struct {
 	*link
-	own    *rate.Limiter // Rate; nil means no limit
+	own    *meter // of Rate
 	begun  bool
 	closed context.Context // over when the connection is closed
 	close  context.CancelFunc
@@ -43,50 +59,40 @@ type pace struct {
 
 // pace returns a new pace, or nil if the link delays nothing.
 func (l *link) pace() *pace {
-	if l.latency == 0 && l.rate == 0 && l.all == nil {
+	if l.latency == 0 && l.rate == 0 && l.all.rate == 0 {
 		return nil
 	}
-	p := &pace{link: l}
-	if l.rate > 0 {
-		p.own = rate.NewLimiter(rate.Limit(l.rate), l.step)
-	}
+	p := &pace{link: l, own: &meter{rate: l.rate}}
 	p.closed, p.close = context.WithCancel(context.Background())
 	return p
 }
 
-// wait returns when n bytes, at most step, may be sent.
-func (p *pace) wait(n int) error {
+// send sends b in parts, each when it has passed the link.
+func (p *pace) send(b []byte, write func([]byte) (int, error)) (sent int, err error) {
 	if !p.begun {
 		p.begun = true
+		p.wait(time.Now().Add(p.latency))
+	}
+	for err == nil && sent < len(b) {
+		part := b[sent:min(len(b), sent+p.step)]
+		own, all := p.own.pass(len(part)), p.all.pass(len(part))
+		p.wait(own)
+		p.wait(all)
+		if err = p.closed.Err(); err == nil {
+			n := 0
+			n, err = write(part)
+			sent += n
+		}
+	}
+	return sent, err
+}
+
+// wait returns at due, or when the connection is closed.
+func (p *pace) wait(due time.Time) {
+	if d := time.Until(due); d > 0 {
 		select {
-		case <-time.After(p.latency):
+		case <-time.After(d):
 		case <-p.closed.Done():
 		}
 	}
-	for _, l := range []*rate.Limiter{p.own, p.all} {
-		if l == nil {
-			continue
-		}
-		if err := l.WaitN(p.closed, n); err != nil {
-			return err
-		}
-	}
-	return p.closed.Err()
-}
-
-// send sends b in parts, each when it may be sent.
-func (p *pace) send(b []byte, write func([]byte) (int, error)) (sent int, err error) {
-	for len(b) > 0 {
-		part := b[:min(len(b), p.step)]
-		if err = p.wait(len(part)); err != nil {
-			return sent, err
-		}
-		n, err := write(part)
-		sent += n
-		if err != nil {
-			return sent, err
-		}
-		b = b[n:]
-	}
-	return sent, nil
 }

@@ -27,11 +27,11 @@ func TestLink(t *testing.T) {
 		{"as it is", testserver.Options{}, 1000, 1, 0, 0},
 		// the greeting, the login, the commands of the plan, the data connection
 		{"latency", testserver.Options{Latency: second}, 1000, 1, 4 * second, 8 * second},
-		{"rate", testserver.Options{Rate: 100}, 1000, 1, 9900 * time.Millisecond, 10 * second},
-		{"rate of each", testserver.Options{Rate: 100}, 1000, 2, 9900 * time.Millisecond, 10 * second},
-		{"bandwidth of all", testserver.Options{Bandwidth: 100}, 1000, 2, 19900 * time.Millisecond, 20 * second},
-		{"the lower one", testserver.Options{Rate: 50, Bandwidth: 1000}, 1000, 1, 19900 * time.Millisecond, 20 * second},
-		{"one byte at once", testserver.Options{Rate: 1}, 5, 1, 4 * second, 5 * second},
+		{"rate", testserver.Options{Rate: 100}, 1000, 1, 10 * second, 10 * second},
+		{"rate of each", testserver.Options{Rate: 100}, 1000, 2, 10 * second, 10 * second},
+		{"bandwidth of all", testserver.Options{Bandwidth: 100}, 1000, 2, 20 * second, 20 * second},
+		{"the lower one", testserver.Options{Rate: 50, Bandwidth: 1000}, 1000, 1, 20 * second, 20 * second},
+		{"one byte at once", testserver.Options{Rate: 1}, 5, 1, 5 * second, 5 * second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			network := ftptest.NewNetwork()

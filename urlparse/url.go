@@ -29,14 +29,14 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// Typecode is the ftptype of a URL, RFC 1738 section 3.2.2.
+// Typecode is what ";type=" at the end of a URL says: how to transfer what the URL names (RFC 1738 section 3.2.2).
 type Typecode string
 
 // The typecodes. "" means that the URL has no ;type=.
 const (
-	TypeASCII Typecode = "a" // TYPE A, then RETR
-	TypeImage Typecode = "i" // TYPE I, then RETR
-	TypeDir   Typecode = "d" // NLST: the names in a directory
+	TypeASCII Typecode = "a" // a text, whose line ends are converted (TYPE A, then RETR)
+	TypeImage Typecode = "i" // a file, byte for byte (TYPE I, then RETR)
+	TypeDir   Typecode = "d" // the names in a directory (NLST)
 )
 
 // schemes are the supported schemes. RFC 1738 defines only ftp; the others are extensions.
@@ -55,7 +55,7 @@ type URL struct {
 	// a name in lower-case A-labels (a trailing dot kept), dotted decimal, or IPv6 without brackets
 	Host string
 	Port int // 0: the scheme's default
-	// every segment before the last, one CWD each; "" is a CWD with a null argument
+	// the directories to enter, one after the other, each with a CWD of its own; "" is a CWD with an empty argument
 	Dirs []string
 	Name string // the last segment; "" names no file
 	Type Typecode
@@ -121,9 +121,9 @@ func bracket(host string) string {
 	return host
 }
 
-// Check returns the error that [Parse] would return for a value made by hand: a CR, LF or NUL in a part, the typecode
-// of a file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an
-// [*Error] whose Input is u.Redacted() and whose column counts in u.String().
+// Check returns the error that [Parse] would return for a value made by hand: a CR, LF or NUL in a part, the typecode of
+// a file without a name, an invalid host, and so on. Parse reads the String of a URL that passes, and returns the same
+// URL. The error is an [*Error] whose Input is u.Redacted() and whose column counts in u.String().
 func (u *URL) Check() error {
 	if u.isOrdinary() {
 		return nil
