@@ -213,7 +213,10 @@ func TestRevoke(t *testing.T) {
 		_, _, code := (&stand{T: t, file: old["add"]}).do("status")
 		return code == 67
 	})
-	s.want(0, "status")
+	eventually(t, "the new JOIN file is valid", func() bool {
+		_, _, code := s.do("status")
+		return code == 0
+	})
 	for role, name := range old {
 		args := map[string][]string{"look": {"status"}, "add": {"add", "-"}, "work": {"work", "-d", dir}}[role]
 		(&stand{T: t, file: name}).want(67, args[0], args[1:]...)
