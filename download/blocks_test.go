@@ -168,11 +168,11 @@ func TestFileFaults(t *testing.T) {
 		{"refused", "RETR", testserver.Reply("550 No such file"), ftpexec.ErrRefused, 1, false},
 		{"busy", "RETR", testserver.Reply("450 Try later"), ftpexec.ErrRefused, 4, false},
 		{"no login", "USER", testserver.Reply("530 No"), ftpexec.ErrLogin, 0, false},
-		{"data ends early", "RETR", testserver.Cut(70_000, testserver.Closed), nil, 5, false},
-		{"data ends at once", "RETR", testserver.Cut(0, testserver.Closed), ftpexec.ErrTruncated, 2, false},
-		{"426 after all bytes", "RETR", testserver.Final(testserver.Reply("426 Something broke")), ftpexec.ErrTruncated, 4, true},
-		{"size too large", "SIZE", testserver.Final(testserver.Reply("213 99999999")), ftpexec.ErrTruncated, 2, true},
-		{"size too small", "SIZE", testserver.Final(testserver.Reply("213 1000")), ftpexec.ErrTruncated, 2, false},
+		{"data ends early", "RETR", testserver.EndDataAfter(70_000, testserver.Closed), nil, 5, false},
+		{"data ends at once", "RETR", testserver.EndDataAfter(0, testserver.Closed), ftpexec.ErrTruncated, 2, false},
+		{"426 after all bytes", "RETR", testserver.ReplaceReply(testserver.Reply("426 Something broke")), ftpexec.ErrTruncated, 4, true},
+		{"size too large", "SIZE", testserver.ReplaceReply(testserver.Reply("213 99999999")), ftpexec.ErrTruncated, 2, true},
+		{"size too small", "SIZE", testserver.ReplaceReply(testserver.Reply("213 1000")), ftpexec.ErrTruncated, 2, false},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		k.faulty(always(tt.verb, tt.fault))
@@ -204,7 +204,7 @@ func TestFileFaults(t *testing.T) {
 // resume from them.
 func TestFileCanceled(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body})
-	k.faulty(during(1, testserver.Cut(100_000, testserver.Stalled)))
+	k.faulty(during(1, testserver.EndDataAfter(100_000, testserver.Stalled)))
 	ctx, cancel := context.WithCancel(t.Context())
 	o := &Options{Events: onProgress(func(done, _ int64) {
 		if done == 100_000 {

@@ -220,7 +220,7 @@ func TestCauseOfAReset(t *testing.T) {
 	for _, text := range []string{"contents", noise(1<<20, 3)} {
 		k := newKit(t, map[string]string{"/f": text})
 		k.faulty(func(p *testserver.Conn) testserver.Action {
-			return testserver.Cut(int64(len(text)/2), testserver.Reset)
+			return testserver.EndDataAfter(int64(len(text)/2), testserver.Reset)
 		})
 		_, err := k.get("/f", Options{Retries: -1})
 		if !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, new(*net.OpError)) || !errors.As(err, new(*ftpexec.Error)) {

@@ -80,7 +80,7 @@ func TestReachedByAnEarlierRun(t *testing.T) {
 // TestTextKeepsNothing checks that a cut transfer in ASCII type starts over, and that a failed run leaves no part.
 func TestTextKeepsNothing(t *testing.T) {
 	text := strings.Repeat("a line\r\n", 10_000)
-	broken := during(1, testserver.Do(testserver.Cut(20_000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken"))))
+	broken := during(1, testserver.Sequence(testserver.EndDataAfter(20_000, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 Broken"))))
 	k := newKit(t, map[string]string{"/f": text})
 	k.faulty(broken)
 	r, err := k.get("/f;type=a", Options{})

@@ -87,7 +87,7 @@ func (p plain) CloseIdleConnections() {
 // Callers distinguish these causes with errors.Is. ErrLocal matches every failure on the local side.
 var (
 	ErrLocal      = localfile.ErrLocal
-	ErrResume     = errors.New("cannot resume") // of Continue
+	ErrResume     = errors.New("cannot resume") // Continue would have to start over
 	ErrDigest     = errors.New("digest mismatch")
 	ErrUnverified = errors.New("nothing to verify the file with") // Options.Verify
 )
@@ -137,10 +137,11 @@ func Get(ctx context.Context, url, path string, o *Options) (Result, error) {
 	return File(ctx, &c, u, path, o)
 }
 
-// To retrieves the file that u names and writes it to w as it arrives: after an error w may hold the start of the
-// file. It does not close w. o may be nil. To refuses its fields that only concern files: Root, Existing, Segments and
-// Commit. It retries a failure that may pass from the byte where it stopped, if the server can restart there. It compares
-// a digest at the end, when w has everything.
+// To retrieves the file that u names and writes it to w as it arrives: after an error w may hold the start of the file.
+// It does not close w. o may be nil. To refuses its fields that only concern files: Root, Existing, Segments and
+// Commit. It retries a failure that may pass, and goes on at the byte where it stopped if the server can begin there. A
+// digest can be compared only at the end: then w has the whole file, even if the digest is wrong and To returns an
+// error.
 func To(ctx context.Context, src Source, u *urlparse.URL, w io.Writer, o *Options) (Result, error) {
 	one := o.orZero()
 	if err := cmp.Or(one.check(), one.checkUnused()); err != nil {

@@ -34,9 +34,9 @@ func drips(ctx context.Context, contents string, pause time.Duration, n, each in
 			}
 			offset = 0
 			if n >= len(rest) {
-				return testserver.Do(testserver.Data("", testserver.Closed), testserver.Reply("226 fine"))(c)
+				return testserver.Sequence(testserver.Data("", testserver.Closed), testserver.Reply("226 fine"))(c)
 			}
-			return testserver.Do(testserver.Data("", end), final)(c)
+			return testserver.Sequence(testserver.Data("", end), final)(c)
 		})(d)
 	}
 }
@@ -61,7 +61,7 @@ func TestDrips(t *testing.T) {
 		{"a byte every 59 seconds", 0, drip{59 * time.Second, size, 1, testserver.Closed}, testserver.Reply("226 fine"), true},
 		{"a byte of its own, then silence", 0, drip{time.Millisecond, overlapSize + 1, overlapSize, testserver.Stalled}, testserver.Reply("226 fine"), true},
 		{"a byte of its own, then a close", 0, drip{time.Millisecond, overlapSize + 1, overlapSize, testserver.Closed}, testserver.Reply("426 cut"), true},
-		{"a byte of its own, then the end of the connection", 0, drip{time.Millisecond, overlapSize + 1, overlapSize, testserver.Reset}, testserver.End(testserver.Closed), true},
+		{"a byte of its own, then the end of the connection", 0, drip{time.Millisecond, overlapSize + 1, overlapSize, testserver.Reset}, testserver.EndControl(testserver.Closed), true},
 		{"ten thousand bytes, then a close", 0, drip{time.Millisecond, 10_000, 1000, testserver.Closed}, testserver.Reply("426 cut"), false},
 		{"a byte every 59 seconds, as is wanted", -1, drip{59 * time.Second, 2000, 1, testserver.Closed}, testserver.Reply("226 fine"), false},
 	} {

@@ -23,7 +23,7 @@ func TestEndOfContext(t *testing.T) {
 		{"limit", Options{Limit: limitOf(1)}, nil},
 		{"segments", Options{Segments: 4}, nil},
 		{"segments with a limit", Options{Segments: 4, Limit: limitOf(1)}, nil},
-		{"connections lost", Options{Retries: 100}, always("RETR", testserver.End(testserver.Closed))},
+		{"connections lost", Options{Retries: 100}, always("RETR", testserver.EndControl(testserver.Closed))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := newKit(t, map[string]string{"/f": large + large + large + large})

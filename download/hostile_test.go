@@ -59,7 +59,7 @@ func hostile(t *testing.T, verb, reply, unknown, have string, o Options) {
 	const contents = "contents"
 	action := testserver.Reply(reply)
 	if verb == "RETR" {
-		action = testserver.Do(testserver.Reply("150 Opening ("+reply+")"), testserver.Data(contents, testserver.Closed), testserver.Reply("226 "+reply))
+		action = testserver.Sequence(testserver.Reply("150 Opening ("+reply+")"), testserver.Data(contents, testserver.Closed), testserver.Reply("226 "+reply))
 	}
 	steps := []testserver.Step{restarting(contents), testserver.On(verb, action)}
 	for _, no := range strings.Fields(unknown) {

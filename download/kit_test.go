@@ -58,7 +58,7 @@ func newKit(t *testing.T, tree map[string]string) *kit {
 	k := &kit{T: t, dir: t.TempDir(), c: &ftpexec.Client{Timeout: 5 * time.Second}, part: "f.ftpfetch.part", json: "f.ftpfetch.json"}
 	k.src = k.c
 	k.fs = &countedFS{afero.NewMemMapFs(), &k.sent}
-	k.Server = testserver.New(t, &testserver.Options{FS: k.fs, Tree: tree, ModTime: kitTime, Fault: func(p *testserver.Conn) testserver.Action {
+	k.Server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(k.fs), Tree: tree, ModTime: kitTime, Fault: func(p *testserver.Conn) testserver.Action {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.fault == nil {
@@ -138,7 +138,9 @@ func during(n int, f testserver.Action) failure {
 }
 
 // cut makes the data of the nth transfer end after a number of bytes.
-func cut(n int, octets int64) failure { return during(n, testserver.Cut(octets, testserver.Closed)) }
+func cut(n int, octets int64) failure {
+	return during(n, testserver.EndDataAfter(octets, testserver.Closed))
+}
 
 func (k *kit) url(path string) *urlparse.URL { return urlOf(k.T, k.URL(path)) }
 
@@ -231,7 +233,7 @@ func (k *kit) want(files map[string]string) {
 // leaves stops a run after a number of bytes of path, so that a part stays as after a kill.
 func (k *kit) leaves(path string, octets int64) {
 	k.Helper()
-	k.faulty(always("RETR", testserver.Cut(octets, testserver.Closed)))
+	k.faulty(always("RETR", testserver.EndDataAfter(octets, testserver.Closed)))
 	if _, err := k.get(path, Options{Retries: -1}); err == nil {
 		k.Fatal("the transfer was not cut")
 	}

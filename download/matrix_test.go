@@ -80,7 +80,7 @@ func scenes(t *testing.T) []scene {
 		{what: "continue, refused", before: func(k *kit) { k.write("f", half) }, server: replies("RETR", "550 no"),
 			o: Options{Existing: Continue}, err: ftpexec.ErrRefused, want: map[string]string{"f": half}, twice: ftpexec.ErrRefused},
 		{what: "continue, cut at once", before: func(k *kit) { k.write("f", half) },
-			server: always("RETR", testserver.Cut(0, testserver.Closed)), o: Options{Existing: Continue, Retries: -1},
+			server: always("RETR", testserver.EndDataAfter(0, testserver.Closed)), o: Options{Existing: Continue, Retries: -1},
 			err: ftpexec.ErrTruncated, want: map[string]string{"f": half}, twice: ftpexec.ErrTruncated, kept: half},
 		{what: "refused", server: replies("RETR", "550 no"), err: ftpexec.ErrRefused, want: map[string]string{}, twice: ftpexec.ErrRefused},
 		{what: "text", path: "/f.txt;type=a", want: map[string]string{"f": "one\ntwo\n"}, twice: fs.ErrExist},

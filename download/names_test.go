@@ -111,7 +111,7 @@ func TestNamesThatMeet(t *testing.T) {
 	at := 0
 	s := newStand(t, files, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && c.Arg == names[at] {
-			return testserver.Cut(700, testserver.Reset)
+			return testserver.EndDataAfter(700, testserver.Reset)
 		}
 		return nil
 	}})

@@ -109,7 +109,7 @@ func TestInOrder(t *testing.T) {
 // TestClosedBeforeGreeting connects to a server that closes each connection before its greeting.
 func TestClosedBeforeGreeting(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": "x"})
-	k.faulty(func(c *testserver.Conn) testserver.Action { return testserver.End(testserver.Closed) })
+	k.faulty(func(c *testserver.Conn) testserver.Action { return testserver.EndControl(testserver.Closed) })
 	_, err := k.get("/f", Options{})
 	if err == nil || !strings.Contains(err.Error(), "the server closed it before the greeting") {
 		t.Errorf("got %v", err)

@@ -222,7 +222,7 @@ func ignores(k, phase int, cut int64, all bool) failure {
 		case p.Verb == "REST" && p.Num%k == phase:
 			return testserver.Reply("350 Restarting")
 		case p.Transfer > 0 && cut > 0 && (all || p.Transfer == 1):
-			return testserver.Do(testserver.Cut(cut, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
+			return testserver.Sequence(testserver.EndDataAfter(cut, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 Broken")))
 		}
 		return nil
 	}
@@ -350,7 +350,7 @@ func TestVersions(t *testing.T) {
 						case p.Verb == "MDTM" && !dated:
 							return testserver.Reply("502 What?")
 						case p.Transfer == 1 || p.Transfer == 2 && at%2 == 0:
-							return testserver.Cut(cut, testserver.Closed)
+							return testserver.EndDataAfter(cut, testserver.Closed)
 						}
 						return nil
 					})
@@ -392,7 +392,7 @@ func TestListIsLost(t *testing.T) {
 	k := newKit(t, map[string]string{"/f": body, "/f.sha256": sha256Of(body)})
 	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "RETR" && strings.HasSuffix(p.Arg, ".sha256") {
-			return testserver.End(testserver.Closed)
+			return testserver.EndControl(testserver.Closed)
 		}
 		return nil
 	})

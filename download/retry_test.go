@@ -27,11 +27,11 @@ func TestRetry(t *testing.T) {
 		rests []string
 	}{
 		{"cut once", cut(1, 100_000), 1, nil, []string{"100000"}},
-		{"cut each 100000", always("RETR", testserver.Cut(100_000+overlapSize, testserver.Closed)), 2, nil, []string{"100512", "200512"}},
-		{"reset", always("RETR", testserver.Cut(0, testserver.Reset)), 5, ftpexec.ErrTruncated, nil},
-		{"closed before the first greeting", on("", 1, 1, testserver.End(testserver.Closed)), 1, nil, nil},
-		{"reset before two greetings", on("", 1, 2, testserver.End(testserver.Reset)), 2, nil, nil},
-		{"never a greeting", on("", 1, 99, testserver.End(testserver.Closed)), 2, ftpexec.ErrLost, nil},
+		{"cut each 100000", always("RETR", testserver.EndDataAfter(100_000+overlapSize, testserver.Closed)), 2, nil, []string{"100512", "200512"}},
+		{"reset", always("RETR", testserver.EndDataAfter(0, testserver.Reset)), 5, ftpexec.ErrTruncated, nil},
+		{"closed before the first greeting", on("", 1, 1, testserver.EndControl(testserver.Closed)), 1, nil, nil},
+		{"reset before two greetings", on("", 1, 2, testserver.EndControl(testserver.Reset)), 2, nil, nil},
+		{"never a greeting", on("", 1, 99, testserver.EndControl(testserver.Closed)), 2, ftpexec.ErrLost, nil},
 		{"421", replies("RETR", "421 Going down"), 5, ftpexec.ErrLost, nil},
 		{"450", replies("RETR", "450 Busy"), 5, ftpexec.ErrNotFound, nil},
 		{"too many users", replies("PASS", "530 Sorry, too many users"), 5, ftpexec.ErrLogin, nil},
@@ -46,7 +46,7 @@ func TestRetry(t *testing.T) {
 		}, 2, nil, []string{"100000", "100000"}},
 		{"421 to REST", func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "REST" && p.Num == 2 {
-				return testserver.Do(testserver.Reply("421 Not now"), testserver.End(testserver.Closed))
+				return testserver.Sequence(testserver.Reply("421 Not now"), testserver.EndControl(testserver.Closed))
 			}
 			return cut(1, 100_000)(p)
 		}, 2, nil, []string{"100000", "100000"}},
@@ -143,7 +143,7 @@ func TestRetryWithoutREST(t *testing.T) {
 	without := replies("REST", "502 What?")
 	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Transfer == 1 {
-			return testserver.Cut(1000, testserver.Closed)
+			return testserver.EndDataAfter(1000, testserver.Closed)
 		}
 		return without(p)
 	})
@@ -154,7 +154,7 @@ func TestRetryWithoutREST(t *testing.T) {
 
 	k.faulty(func(p *testserver.Conn) testserver.Action {
 		if p.Verb == "RETR" {
-			return testserver.Cut(1000, testserver.Closed)
+			return testserver.EndDataAfter(1000, testserver.Closed)
 		}
 		return without(p)
 	})
@@ -173,7 +173,7 @@ func TestRetryOfChangingFile(t *testing.T) {
 			n++
 			return testserver.Reply("213 " + kitTime.Add(time.Duration(n)*time.Second).Format("20060102150405"))
 		case "RETR":
-			return testserver.Cut(1000, testserver.Closed)
+			return testserver.EndDataAfter(1000, testserver.Closed)
 		}
 		return nil
 	})
@@ -208,7 +208,7 @@ func TestToCannotRetry(t *testing.T) {
 		k := newKit(t, map[string]string{"/f": body})
 		k.faulty(func(p *testserver.Conn) testserver.Action {
 			if p.Transfer == 1 {
-				return testserver.Do(testserver.Cut(1000, testserver.Closed), testserver.Final(testserver.Reply("426 Broken")))
+				return testserver.Sequence(testserver.EndDataAfter(1000, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 Broken")))
 			}
 			return tt.fault(p)
 		})

@@ -248,7 +248,7 @@ func TestRootMakesDirectories(t *testing.T) {
 		t.Error("no error")
 	}
 	wantNames(t, k.dir)
-	k.faulty(always("RETR", testserver.Cut(1000, testserver.Closed)))
+	k.faulty(always("RETR", testserver.EndDataAfter(1000, testserver.Closed)))
 	if err := get("kept/f", Options{Retries: -1}); err == nil {
 		t.Error("no error")
 	}

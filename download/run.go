@@ -59,8 +59,9 @@ type RunOptions struct {
 	// Info, if not nil, is called for each file in place of fetching it, with the Entry from a listing or else from the
 	// server. Then Run saves nothing. Its calls do not overlap, nor do they with those of Events.
 	Info func(u *urlparse.URL, e ftpexec.Entry)
-	// LeftOut, if not nil, returns how many files the Source has left out of its listings. If there are any, a tree of
-	// which no file is fetched is no error.
+	// LeftOut, if not nil, is for a Source that hides some files of a tree, for example by a pattern: it returns how many
+	// files it has hidden so far. Without it, a tree in which Run finds no file to fetch is an error; with hidden files
+	// it is none.
 	LeftOut func() int64
 	// Report, if not nil, is a file that the caller writes while Run works, which no task may replace.
 	Report fs.FileInfo

@@ -93,7 +93,7 @@ func TestSamePath(t *testing.T) {
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	full := func(reply string) testserver.Action {
-		return testserver.Do(testserver.Reply(reply), testserver.End(testserver.Closed))
+		return testserver.Sequence(testserver.Reply(reply), testserver.EndControl(testserver.Closed))
 	}
 	for name, tt := range map[string]struct {
 		at    string // "" is the greeting
@@ -104,8 +104,8 @@ func TestTooMany(t *testing.T) {
 		"login 530":            {"USER", full("530 Sorry, the maximum number of clients (2) from your host are already connected.")},
 		"greeting without why": {"", full("421 Service not available, closing control connection.")},
 		"login without why":    {"USER", full("421 Service not available, closing control connection.")},
-		"closed":               {"", testserver.End(testserver.Closed)},
-		"reset":                {"", testserver.End(testserver.Reset)},
+		"closed":               {"", testserver.EndControl(testserver.Closed)},
+		"reset":                {"", testserver.EndControl(testserver.Reset)},
 		"data connection":      {"EPSV", full("421 Too many connections (2) from this IP")},
 		"listing":              {"MLSD", full("421 Too many connections (2) from this IP")}, // for a tree
 	} {
@@ -135,8 +135,8 @@ func TestTooMany(t *testing.T) {
 // refuses it, and how often it connects. The clock is simulated.
 func TestOnlyConnection(t *testing.T) {
 	const again, waits = "closes the only connection before its greeting: trying again", "refuses the only connection: waiting until it has room"
-	closes := testserver.End(testserver.Closed)
-	full := testserver.Do(testserver.Reply("421 Too many connections"), closes)
+	closes := testserver.EndControl(testserver.Closed)
+	full := testserver.Sequence(testserver.Reply("421 Too many connections"), closes)
 	for _, tt := range []struct {
 		name    string
 		fault   testserver.Action
@@ -233,7 +233,7 @@ func TestSegments(t *testing.T) {
 					limit.SetLimit(rate.Inf)
 				}
 				if full {
-					return testserver.Do(testserver.Reply("421 Too many connections (4) from this IP"), testserver.End(testserver.Closed))
+					return testserver.Sequence(testserver.Reply("421 Too many connections (4) from this IP"), testserver.EndControl(testserver.Closed))
 				}
 				return nil
 			}})
@@ -261,7 +261,7 @@ func TestTwoRuns(t *testing.T) {
 		each, known, fails := existing[i%len(existing)], i/len(existing)%2 == 1, i/len(existing) > 1
 		first := newStand(t, files, testserver.Options{Fault: func(p *testserver.Conn) testserver.Action {
 			if fails && p.Verb == "RETR" && p.Transfer == 1 {
-				return testserver.Cut(1, testserver.Closed)
+				return testserver.EndDataAfter(1, testserver.Closed)
 			}
 			return nil
 		}})

@@ -32,7 +32,7 @@ func TestSilentDirectory(t *testing.T) {
 							return testserver.Reply("213 20200102030405")
 						case c.Verb == "RETR" && silent:
 							silent = dir
-							return testserver.Do(testserver.Reply("150 x"), testserver.Data("", testserver.Stalled))
+							return testserver.Sequence(testserver.Reply("150 x"), testserver.Data("", testserver.Stalled))
 						}
 						return nil
 					}})

@@ -113,13 +113,13 @@ func again(s *sweeper, first, second tally) {
 // file.
 func TestFaultAtEveryCommand(t *testing.T) {
 	for name, fault := range map[string]testserver.Action{
-		"421":          testserver.Do(testserver.Reply("421 Service not available, closing control connection."), testserver.End(testserver.Closed)),
-		"too many":     testserver.Do(testserver.Reply("421 Too many connections (3) from this IP"), testserver.End(testserver.Closed)),
+		"421":          testserver.Sequence(testserver.Reply("421 Service not available, closing control connection."), testserver.EndControl(testserver.Closed)),
+		"too many":     testserver.Sequence(testserver.Reply("421 Too many connections (3) from this IP"), testserver.EndControl(testserver.Closed)),
 		"450":          testserver.Reply("450 Try again."),
-		"closed":       testserver.End(testserver.Closed),
-		"reset":        testserver.End(testserver.Reset),
-		"closed after": testserver.Final(testserver.End(testserver.Closed)),
-		"reset after":  testserver.Final(testserver.End(testserver.Reset)),
+		"closed":       testserver.EndControl(testserver.Closed),
+		"reset":        testserver.EndControl(testserver.Reset),
+		"closed after": testserver.ReplaceReply(testserver.EndControl(testserver.Closed)),
+		"reset after":  testserver.ReplaceReply(testserver.EndControl(testserver.Reset)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +220,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-var silence = testserver.End(testserver.Stalled)
+var silence = testserver.EndControl(testserver.Stalled)
 
 // both returns a step that plays two steps.
 func both(a, b testserver.Step) testserver.Step {
@@ -311,8 +311,8 @@ func TestServerGivenUp(t *testing.T) {
 		"no data":                {testserver.On("RETR", begin, ftptest.AcceptData(), silence), false, 3},
 		"half the data":          {testserver.On("RETR", begin, testserver.Data("half"), silence), false, 3},
 		"no final reply":         {testserver.On("RETR", begin, testserver.Data("contents", testserver.Closed), silence), false, 3},
-		"closed":                 {testserver.On("RETR", testserver.End(testserver.Closed)), false, 3},
-		"421":                    {testserver.On("RETR", testserver.Reply("421 Timeout."), testserver.End(testserver.Closed)), false, 3},
+		"closed":                 {testserver.On("RETR", testserver.EndControl(testserver.Closed)), false, 3},
+		"421":                    {testserver.On("RETR", testserver.Reply("421 Timeout."), testserver.EndControl(testserver.Closed)), false, 3},
 		"no data port":           {both(testserver.On("EPSV", testserver.Reply("229 (|||1|)")), testserver.On("PASV", testserver.Reply("227 (127,0,0,1,0,1)"))), false, 3},
 		"425":                    {testserver.On("RETR", testserver.Reply("425 Can't open data connection.")), false, 3},
 		"no reply to SIZE":       {testserver.On("SIZE", silence), false, 3},
@@ -347,7 +347,7 @@ func TestDryServerGivenUp(t *testing.T) {
 	for name, step := range map[string]testserver.Step{
 		"no login":             testserver.On("PASS", testserver.Reply("530 No.")),
 		"no reply to SIZE":     testserver.On("SIZE", silence),
-		"too many connections": testserver.On("", testserver.Reply("421 Too many connections."), testserver.End(testserver.Closed)),
+		"too many connections": testserver.On("", testserver.Reply("421 Too many connections."), testserver.EndControl(testserver.Closed)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTurn(t, files, step, false, download.RunOptions{Dry: true, Each: download.Options{Retries: -1}}, func(s *stand, _ time.Duration) {

@@ -168,7 +168,7 @@ func TestTreeEarly(t *testing.T) {
 					reply = tt.reply
 				}
 				wait := func(*testserver.Conn) error { <-fetched; return nil }
-				return testserver.Do(testserver.Reply("150 Here it comes."), testserver.Data(begin), wait, testserver.Data(tt.ends[min(try, len(tt.ends)-1)], testserver.Closed), testserver.Reply(reply))(c)
+				return testserver.Sequence(testserver.Reply("150 Here it comes."), testserver.Data(begin), wait, testserver.Data(tt.ends[min(try, len(tt.ends)-1)], testserver.Closed), testserver.Reply(reply))(c)
 			}))
 			s.options.Events = func(e download.Event) {
 				if e.Kind == download.Ended && e.Task.Path == "early" {

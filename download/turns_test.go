@@ -162,13 +162,13 @@ func TestSegments(t *testing.T) {
 		{"two", 2, nil, 2, ""},
 		{"eight", 8, nil, 4, ""},
 		{"more than there are pieces", 20, nil, 4, ""},
-		{"one allowed", 4, on("", 2, 4, testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))), 2, ""},
-		{"refused without a reason", 4, on("PASS", 2, 4, testserver.Do(testserver.Reply("430 Not now."), testserver.End(testserver.Closed))), 2, "continuing with at most "},
+		{"one allowed", 4, on("", 2, 4, testserver.Sequence(testserver.Reply("421 Too many connections"), testserver.EndControl(testserver.Closed))), 2, ""},
+		{"refused without a reason", 4, on("PASS", 2, 4, testserver.Sequence(testserver.Reply("430 Not now."), testserver.EndControl(testserver.Closed))), 2, "continuing with at most "},
 		{"too many users", 4, on("PASS", 3, 4, testserver.Reply("530 Too many users")), 2, ""},
-		{"no REST", 4, replies("REST", "502 What?"), 2, ""},                           // depends on which connection is first
-		{"cut", 4, always("RETR", testserver.Cut(500_000, testserver.Closed)), 2, ""}, // a reset might discard all bytes
+		{"no REST", 4, replies("REST", "502 What?"), 2, ""},                                    // depends on which connection is first
+		{"cut", 4, always("RETR", testserver.EndDataAfter(500_000, testserver.Closed)), 2, ""}, // a reset might discard all bytes
 		{"another time on one", 4, on("MDTM", 2, 2, testserver.Reply("213 20000101000000")), 2, "modified"},
-		{"another size on one", 4, on("SIZE", 2, 2, testserver.Final(testserver.Reply("213 9000000"))), 2, "now has 9000000 bytes"},
+		{"another size on one", 4, on("SIZE", 2, 2, testserver.ReplaceReply(testserver.Reply("213 9000000"))), 2, "now has 9000000 bytes"},
 		{"no size", 4, replies("SIZE", "502 What?"), 1, ""},
 	}
 	for _, tt := range tests {
@@ -193,7 +193,7 @@ func TestSegments(t *testing.T) {
 func TestSegmentsLyingSize(t *testing.T) {
 	for _, size := range []string{"3000000", "9000000"} {
 		k := newKit(t, map[string]string{"/f": large})
-		k.faulty(always("SIZE", testserver.Final(testserver.Reply("213 "+size))))
+		k.faulty(always("SIZE", testserver.ReplaceReply(testserver.Reply("213 "+size))))
 		if _, err := k.get("/f", Options{Segments: 3}); !errors.Is(err, ftpexec.ErrTruncated) || k.exists("f") {
 			t.Errorf("%s: got %v", size, err)
 		}
@@ -209,7 +209,7 @@ func TestSegmentsLyingSize(t *testing.T) {
 func TestSegmentsResume(t *testing.T) {
 	for _, segments := range []int{1, 3} {
 		k := newKit(t, map[string]string{"/f": large})
-		k.faulty(always("RETR", testserver.Cut(500_000, testserver.Closed)))
+		k.faulty(always("RETR", testserver.EndDataAfter(500_000, testserver.Closed)))
 		waiting(t, func(context.Context, time.Duration) error { return errors.New("enough") })
 		_, err := File(t.Context(), k.c, k.url("/f"), k.path("f"), &Options{Segments: 3, Retries: -1})
 		if err == nil {
@@ -252,7 +252,7 @@ func TestSegmentsUnconfirmedEnd(t *testing.T) {
 				return testserver.Reply("554 Restart offset reaches the end of the file")
 			case p.Verb == "RETR" && rest[p.Num] == strconv.Itoa(len(large)/4*3) && !cut:
 				cut = true
-				return testserver.Final(testserver.Reply("426 cut after the last byte"))
+				return testserver.ReplaceReply(testserver.Reply("426 cut after the last byte"))
 			}
 			return nil
 		})

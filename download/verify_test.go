@@ -145,7 +145,7 @@ func TestVerify(t *testing.T) {
 		{"wrong", map[string]string{"/d/SHA256SUMS": sha256Of("x") + "  f\n"}, nil, ErrDigest, ""},
 		{"no listing", map[string]string{"/d/MD5SUMS": md5Of + "  f\n"}, replies("NLST", "550 No"), nil, "md5 in MD5SUMS"},
 		{"a listing at the second try", map[string]string{"/MD5SUMS": md5Of + "  ./d/f\n"}, listedAgain(), nil, "md5 in ../MD5SUMS"},
-		{"an empty listing", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, always("NLST", testserver.Cut(0, testserver.Closed)), nil, "sha256 in f.sha256"},
+		{"an empty listing", map[string]string{"/d/f.sha256": sha256Of(body) + "  f\n"}, always("NLST", testserver.EndDataAfter(0, testserver.Closed)), nil, "sha256 in f.sha256"},
 		{"UCSC", map[string]string{"/d/md5sum.txt": md5Of + "  f\n"}, nil, nil, "md5 in md5sum.txt"},
 		{"a path in its own list", map[string]string{"/d/f.md5": md5Of + "  /nfs/build/f\n"}, nil, nil, "md5 in f.md5"},
 		{"Ensembl", map[string]string{"/d/CHECKSUMS": bsdOf(body) + " f\n"}, nil, nil, "bsdsum in CHECKSUMS, which is weak: 16 bits"},

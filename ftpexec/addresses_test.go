@@ -74,12 +74,12 @@ func TestNextAddress(t *testing.T) {
 	resolve(t, [4]byte{127, 0, 0, 1}, [4]byte{127, 0, 0, 2}, [4]byte{127, 0, 0, 3})
 	hosts := []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}
 	for name, bad := range map[string]testserver.Step{
-		"421":                testserver.On("", testserver.Reply("421 Too many users"), testserver.End(testserver.Closed)),
-		"closed":             testserver.On("", testserver.End(testserver.Closed)),
-		"silent":             testserver.On("", testserver.End(testserver.Stalled)),
+		"421":                testserver.On("", testserver.Reply("421 Too many users"), testserver.EndControl(testserver.Closed)),
+		"closed":             testserver.On("", testserver.EndControl(testserver.Closed)),
+		"silent":             testserver.On("", testserver.EndControl(testserver.Stalled)),
 		"530 to the login":   testserver.On("PASS", testserver.Reply("530 Too many users logged in for this account.")),
 		"out of order":       testserver.On("", testserver.Reply("500 out of order")),
-		"lost at the login":  testserver.On("USER", testserver.End(testserver.Closed)),
+		"lost at the login":  testserver.On("USER", testserver.EndControl(testserver.Closed)),
 		"refused altogether": nil,
 	} {
 		for good := -1; good < len(hosts); good++ {

@@ -69,10 +69,10 @@ func TestWriteToDetectsDamage(t *testing.T) {
 		fault testserver.Action
 		want  error
 	}{
-		{"cut, 226", testserver.Cut(2<<20, testserver.Closed), ftpexec.ErrTruncated},
-		{"cut, 426", testserver.Do(testserver.Cut(2<<20, testserver.Closed), testserver.Final(testserver.Reply("426 broken"))), ftpexec.ErrTruncated},
-		{"reset", testserver.Cut(2<<20, testserver.Reset), ftpexec.ErrLost},
-		{"whole, 451", testserver.Final(testserver.Reply("451 disk")), ftpexec.ErrTruncated},
+		{"cut, 226", testserver.EndDataAfter(2<<20, testserver.Closed), ftpexec.ErrTruncated},
+		{"cut, 426", testserver.Sequence(testserver.EndDataAfter(2<<20, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 broken"))), ftpexec.ErrTruncated},
+		{"reset", testserver.EndDataAfter(2<<20, testserver.Reset), ftpexec.ErrLost},
+		{"whole, 451", testserver.ReplaceReply(testserver.Reply("451 disk")), ftpexec.ErrTruncated},
 		{"wrong size", nil, ftpexec.ErrTruncated},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestWriteToDetectsDamage(t *testing.T) {
 				case p.Verb == "RETR":
 					return tt.fault
 				case p.Verb == "SIZE" && tt.name == "wrong size":
-					return testserver.Final(testserver.Reply("213 1000"))
+					return testserver.ReplaceReply(testserver.Reply("213 1000"))
 				}
 				return nil
 			}})
@@ -193,7 +193,7 @@ func TestEmptyFile(t *testing.T) {
 
 func answer(reply string) testserver.Action {
 	if reply == "" {
-		return testserver.End(testserver.Stalled)
+		return testserver.EndControl(testserver.Stalled)
 	}
 	return testserver.Reply(reply)
 }

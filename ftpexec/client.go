@@ -30,8 +30,8 @@ const (
 	DefaultConnectTimeout = 30 * time.Second // ConnectTimeout
 	DefaultTimeout        = time.Minute      // Timeout
 
-	// MinRate and, unless MinRate is set, MinRateTime: 1 KiB a minute, so that no server can hold a call for ever with a
-	// byte now and then.
+	// MinRate and, unless MinRate is set, MinRateTime: 1 KiB a minute, so that no server can hold a call for ever with
+	// a byte now and then.
 	DefaultMinRate     = 17
 	DefaultMinRateTime = 10 * time.Minute
 )
@@ -74,13 +74,15 @@ type Client struct {
 	// MinRateTime is the time over which MinRate is averaged; 0 means 30 seconds.
 	MinRateTime time.Duration
 
-	// MaxIdle is how many connections to each server stay open, logged in, while no call uses them. A later call with the
-	// same login takes one of them (RFC 1738 section 3.2.5). 0 means 8. With a negative number every call opens a
-	// connection of its own and closes it at its end. Connections in use do not count: six goroutines that retrieve file
-	// after file log in six times, and a program with more than eight should set the number.
+	// MaxIdle is how many connections to each server stay open, logged in, when no call uses them. A later call to the
+	// same server with the same login then needs no login of its own (RFC 1738 section 3.2.5). 0 means 8. With a
+	// negative number every call opens a connection of its own and closes it at its end. Connections in use do not
+	// count: six goroutines that retrieve file after file log in six times, and a program with more than eight should
+	// set the number.
 	//
 	// A server sees as many connections as calls run at once, and after them up to MaxIdle for a minute, then QUIT. If
-	// it allows only a few for each address, MaxConns sets that limit. CloseIdleConnections closes the idle ones at once.
+	// it allows only a few for each address, MaxConns sets that limit. CloseIdleConnections closes the idle ones at
+	// once.
 	MaxIdle int
 	// MaxConns is the maximum number of connections to one server, idle ones included. 0 means no limit. A call that
 	// finds all of them in use waits for one, in the order of the calls, or until ctx ends. A Response holds its
@@ -88,14 +90,16 @@ type Client struct {
 	MaxConns int
 	// Admit, if not nil, is called before a call opens a connection to address (host:port), and release after the
 	// connection is closed. Admit may wait for other programs to close their connections; ConnectTimeout does not
-	// include that wait. With Admit, the Client keeps an idle connection for only a second, and starts nothing new on a
-	// connection that was admitted more than half a minute ago, so that other programs get their turn.
+	// include that wait. So that other programs get their turn, a Client with Admit closes a connection that no call
+	// has used for a second, and gives no further call a connection for which Admit returned more than half a minute
+	// ago.
 	Admit func(ctx context.Context, address string) (release func(), err error)
 
 	AllowPort    bool // allow the ports of other protocols; see [urlparse.URL.BadPort]
 	NoPipelining bool // send one command at a time
-	Octets       bool // names are octets in the server's own charset: never send OPTS UTF8 ON
-	// send PASV without trying EPSV first; no effect over IPv6, for which PASV has no address
+	Octets       bool // names are bytes in the server's own charset: never ask for UTF-8 (OPTS UTF8 ON)
+	// ask for data connections with PASV (RFC 959) and do not try EPSV (RFC 2428) first; no effect over IPv6, for which
+	// PASV has no address
 	NoEPSV bool
 	// PassiveHost sends PASV without trying EPSV first, and opens data connections to the host that the reply names, as
 	// some clusters need. Such a server can make the client connect to any host. Without PassiveHost, data connections
@@ -110,7 +114,7 @@ type Client struct {
 	// whatever names, times and authority the certificate has. Other servers need a certificate that TLSConfig accepts;
 	// its VerifyPeerCertificate then gets no verified chains.
 	Pinned []*x509.Certificate
-	// TryTLS asks the servers of ftp URLs for TLS too (AUTH TLS), and goes on unencrypted if the server refuses (5yz).
+	// TryTLS asks the servers of ftp URLs for TLS too (AUTH TLS), and goes on unencrypted if the server refuses.
 	// It protects against eavesdroppers, but not against attackers who can change the reply: use ftpes URLs for that.
 	TryTLS bool
 	// Dial opens the connections for control and data. nil means a net.Dialer with its defaults. If a connection does

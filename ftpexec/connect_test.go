@@ -353,7 +353,7 @@ func TestEPSVEndsTheConnection(t *testing.T) {
 		for _, scheme := range []string{"ftp", "ftpes"} {
 			s := testserver.New(t, &testserver.Options{Tree: ordered, Scheme: scheme, Fault: func(c *testserver.Conn) testserver.Action {
 				if c.Verb == "EPSV" {
-					return testserver.End(how)
+					return testserver.EndControl(how)
 				}
 				return nil
 			}})

@@ -31,7 +31,8 @@ var (
 	// ErrTLS means that TLS failed. If the server's certificate is the cause, a *tls.CertificateVerificationError is in
 	// the chain; if the server refuses with an alert, such as "certificate required", a [tls.AlertError] is.
 	ErrTLS = wire.ErrTLS
-	// ErrProtocol means a reply that FTP does not allow there, or a reply or listing that is too long.
+	// ErrProtocol means that the server does not keep to FTP: it sent a reply that FTP does not allow there, or a reply
+	// or a listing that is too long.
 	ErrProtocol = wire.ErrProtocol
 	// ErrLost means that the connection broke, or that the server ended it (421).
 	ErrLost = wire.ErrLost
@@ -39,41 +40,52 @@ var (
 	ErrTimeout = wire.ErrTimeout
 	// ErrSilent is joined with ErrTimeout if Client.Timeout passed without a reply or a byte.
 	ErrSilent = wire.ErrSilent
-	// ErrTruncated means fewer or more bytes than announced, or that the server reports a failure.
+	// ErrTruncated means that the file did not come as a whole: fewer or more bytes came than the server had announced,
+	// or it said at the end that the transfer had failed.
 	ErrTruncated = wire.ErrTruncated
-	// ErrNoData is joined with ErrTruncated if the server began a transfer and then refused it (4yz, 5yz) without a byte.
+	// ErrNoData is joined with ErrTruncated if the server began a transfer, sent not one byte, and then said that the
+	// transfer had failed (a reply from 400 to 599, RFC 959 section 4.2).
 	ErrNoData = errors.New("no data came")
-	// ErrMore is joined with ErrTruncated if more bytes come than the server has announced: the file grows, or the size is
-	// wrong.
+	// ErrMore is joined with ErrTruncated if more bytes came than the server had announced: the file grows, or the size
+	// was wrong.
 	ErrMore = errors.New("more bytes than announced")
-	// ErrFewer is joined with ErrTruncated if fewer bytes come than the server has announced, and it confirms them (2yz):
-	// the file shrinks, the size is wrong, or a relay has ended the transfer.
+	// ErrFewer is joined with ErrTruncated if fewer bytes came than the server had announced, and yet it reports
+	// success: the file shrinks, the size was wrong, or something between client and server has ended the transfer.
 	ErrFewer = errors.New("fewer bytes than announced")
-	// ErrLogin means that USER, PASS or ACCT was refused.
+	// ErrLogin means that the server refused the user, the password or the account (USER, PASS, ACCT).
 	ErrLogin = errors.New("login refused")
 	// ErrNoCredentials means that the URL has no password and Credentials supplied none.
 	ErrNoCredentials = errors.New("the server wants a password or account, and none was given")
-	// ErrRefused means that another command was refused. Error.Op says which.
+	// ErrRefused means that the server refused a command that is not part of the login. Error.Op says which.
 	ErrRefused = errors.New("refused")
-	// ErrNotFound means that there is no such file or directory: RETR, NLST, or both SIZE and MDTM were refused with
-	// 550 or 450, or RETR with 551 or 425 after SIZE was refused.
+	// ErrNotFound means that the server has no such file or directory, as far as its replies show. FTP has one code,
+	// 550, for that and for a file that must not be read. So a refused transfer counts as not found if the code is 550
+	// or 450, or if it is 551 or 425 and the server did not know the file's size either; and a file counts as not found
+	// if the server tells neither its size (SIZE) nor its time (MDTM) and refuses with 550 or 450.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
-	// ErrNoRestart means that REST was refused, that a server with that name accepts REST and ignores it, that nothing
-	// shows where it begins, an offset beyond the end of the file, or an offset in ASCII type.
+	// ErrNoRestart means that a transfer cannot begin at the offset: the server refuses that (REST, RFC 3659 section
+	// 5), it is known to send the file from its start all the same, nothing shows where it begins, the file is shorter,
+	// or the URL asks for text (;type=a), where positions have no meaning.
 	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
-	// ErrTooMany is joined with the error of the refused step. It also stands for a 421 before the login is complete.
+	// ErrTooMany means that the server has too many connections, of everyone or of this client: its reply says so, or
+	// it ends the connection (421) before the login is complete. It is joined with the error for what the server
+	// refused, such as ErrLogin.
 	ErrTooMany = errors.New("too many connections for the server")
-	// ErrTLSRequired is joined with the error of the refused step.
+	// ErrTLSRequired means that the server accepts this only over TLS: use ftpes or ftps. It is joined with the error
+	// for what the server refused, such as ErrLogin.
 	ErrTLSRequired = errors.New("the server requires TLS")
-	// ErrIsDirectory comes from every method but List and Entries, also if only what the server does says that a file's
-	// URL names a directory.
+	// ErrIsDirectory means that a file was asked for, and that the URL names a directory. Every method but List and
+	// Entries returns it, for a URL that ends in "/" or ";type=d", and if the server refuses to send the file and lets
+	// the client enter it as a directory.
 	ErrIsDirectory = errors.New("the URL names a directory, not a file")
-	// ErrLine comes from Entries, which then goes on with the next line.
+	// ErrLine means that one line of a listing is not understood. Entries yields it in place of that entry; after it
+	// come the entries of the next lines.
 	ErrLine = errors.New("a line of the listing is not understood")
-	// ErrDataHost is joined with ErrConnect if the data connection cannot be opened and the reply to PASV has named
-	// another host; see [Client.PassiveHost].
+	// ErrDataHost is joined with ErrConnect if the data connection cannot be opened and the server has named another
+	// host for it (in its reply to PASV), where the client does not connect; see [Client.PassiveHost].
 	ErrDataHost = errors.New("the server names another host for data")
-	// ErrChanged comes from packages ftpfs and download, and means that a file does not have the size of a Request.
+	// ErrChanged means that a file is no longer the one that the caller knows: it has another size than [Request.Size]
+	// says, or, in packages ftpfs and download, another size or time than the part that has already come.
 	ErrChanged = errors.New("the file has changed on the server")
 )
 
@@ -137,10 +149,10 @@ func (r *run) answer(st step, reply wire.Reply) answer {
 type Stage string
 
 const (
-	StageConnect   Stage = "connect"   // up to the greeting, and AUTH, PBSZ and PROT
-	StageLogin     Stage = "login"     // USER, PASS and ACCT
-	StageDirectory Stage = "directory" // CWD
-	StageTransfer  Stage = "transfer"  // all from TYPE to the end of the data
+	StageConnect   Stage = "connect"   // connecting, the server's greeting, and TLS (AUTH, PBSZ and PROT)
+	StageLogin     Stage = "login"     // user, password and account (USER, PASS and ACCT)
+	StageDirectory Stage = "directory" // entering the directories (CWD)
+	StageTransfer  Stage = "transfer"  // the file or listing, from its type (TYPE) to the end of the data
 )
 
 // Error describes a failure to retrieve what a URL names.
@@ -151,7 +163,7 @@ type Error struct {
 	// the operation that failed: "open", "connect", or a command as sent, such as "CWD pub"; no password
 	Op   string
 	URL  string // without its password; see [urlparse.URL.Redacted]
-	Code int    // the code of the reply that decided (RFC 959 section 4.2); 0 if there was none
+	Code int    // the three digits of the reply that decided (RFC 959 section 4.2); 0 if there was none
 	// the code and last line of that reply; "" if there was none; secrets masked, not escaped for a terminal
 	Reply string
 	Hint  string // what to write instead, or ""
@@ -206,11 +218,11 @@ func cut(s string) string {
 	return s
 }
 
-// Retryable reports whether the same request may succeed later. It is true for replies 4yz, for [ErrTooMany],
-// [ErrTimeout], [ErrLost] and [ErrTruncated], and for [ErrConnect] without a reply. It is false for [ErrTLSRequired],
-// if a context has ended, and if this machine failed: the process or the system has too many open files or too little
-// memory, or the local address that Dial asks for cannot be used. Any other error is retryable only if it has a method
-// Retryable() bool that returns true.
+// Retryable reports whether the same request may succeed later. It is true for replies from 400 to 499, with which a
+// server refuses for the moment (RFC 959 section 4.2), for [ErrTooMany], [ErrTimeout], [ErrLost] and [ErrTruncated],
+// and for [ErrConnect] without a reply. It is false for [ErrTLSRequired], if a context has ended, and if this machine
+// failed: the process or the system has too many open files or too little memory, or the local address that Dial asks
+// for cannot be used. Any other error is retryable only if it has a method Retryable() bool that returns true.
 func Retryable(err error) bool {
 	if knows, ok := errors.AsType[interface {
 		error

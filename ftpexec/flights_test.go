@@ -112,7 +112,7 @@ func TestAnomalies(t *testing.T) {
 	}{
 		{"input after PASS is lost", testserver.On("PASS", ftptest.DiscardInput(), testserver.Reply("230 in"))},
 		{"331 where 220 is due", testserver.On("", testserver.Reply("331 what"))},
-		{"reset when more comes", testserver.On("USER", testserver.End(testserver.Reset))},
+		{"reset when more comes", testserver.On("USER", testserver.EndControl(testserver.Reset))},
 		{"closed when more comes", testserver.On("USER", ftptest.CloseIfMore(), testserver.Reply("331 x"))},
 		{"nonsense after PASS", testserver.On("CWD", testserver.Reply("?"))},
 		// aioftp handles commands that arrive together concurrently, and refuses unknown ones at once.

@@ -141,8 +141,8 @@ func TestFollowsOnOddServers(t *testing.T) {
 		{"accepts it before the final reply", steps(transfer(testserver.Reply("229 (|||{port}|)"), reply("226 done")), early()), 2, 5},
 		{"a preliminary reply", early(reply("150 what")), 2, 5},
 		{"no reply", early(), 2, 5},
-		{"hangs up instead", early(testserver.End(testserver.Closed)), 2, 5},
-		{"hangs up after 226", transfer(reply("226 done"), testserver.End(testserver.Closed)), 2, 0},
+		{"hangs up instead", early(testserver.EndControl(testserver.Closed)), 2, 5},
+		{"hangs up after 226", transfer(reply("226 done"), testserver.EndControl(testserver.Closed)), 2, 0},
 		{"421 instead", early(reply("421 that is too much")), 2, 5},
 		{"a port that cannot be reached", early(reply("229 (|||1|)")), 2, 5},
 	} {

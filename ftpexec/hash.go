@@ -43,9 +43,9 @@ func hashNamed(algorithm string) []string {
 // Hash asks the server for a digest of the file that u names, by HASH (draft-bryan-ftpext-hash) or a command such as
 // XSHA256. algorithm is "sha512", "sha256", "sha1", "md5" or "crc32", in any case, with or without a hyphen (SHA-256).
 // The digest is in binary. The error is [errors.ErrUnsupported] if no FTP command computes a digest of that algorithm,
-// the server's FEAT offers none of these commands, or the reply contains no digest. A server reads the whole file before
-// it replies: besides Client.Timeout, it has a second for each 10 MiB of the file. If that is not enough, the error is an
-// [ErrTimeout] that is not [Retryable], because the server may go on computing.
+// the server's FEAT offers none of these commands, or the reply contains no digest. A server reads the whole file
+// before it replies: besides Client.Timeout, it has a second for each 10 MiB of the file. If that is not enough, the
+// error is an [ErrTimeout] that is not [Retryable], because the server may still be busy with the first request.
 func (c *Client) Hash(
 	ctx context.Context, u *urlparse.URL, algorithm string,
 ) (digest []byte, err error) {
@@ -81,8 +81,8 @@ const hashRate = 10 << 20
 // errComputing means that no digest has come in time. The server may still be computing it.
 var errComputing = errors.New("the server may still be computing")
 
-// hash asks for a digest of the file by one of the commands in how, which is hashNamed of the algorithm. size is that of
-// the file, or -1 if it is unknown. The file's directory must be the working directory.
+// hash asks for a digest of the file by one of the commands in how, which is hashNamed of the algorithm. size is that
+// of the file, or -1 if it is unknown. The file's directory must be the working directory.
 func (r hasher) hash(algorithm string, how []string, size int64) ([]byte, error) {
 	if r.features == nil {
 		reply, err := r.command(Command{Verb: "FEAT"})

@@ -51,20 +51,20 @@ var hostile = []struct {
 	{"data cut, no SIZE, size in the 150", testserver.On("RETR", testserver.Reply("150 Opening f (8 bytes)."), testserver.Data("con", testserver.Closed),
 		testserver.Reply("226 fine")).With("SIZE", testserver.Reply("500 x")), ftpexec.ErrTruncated, false},
 	{"too much data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents and more", testserver.Closed), testserver.Reply("226 fine")), ftpexec.ErrTruncated, false},
-	{"all data, connection closed", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
+	{"all data, connection closed", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.EndControl(testserver.Closed)), ftpexec.ErrLost, false},
 	{"data reset", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Reset), testserver.Reply("426 x")), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false}, // the reset may come before the connect returns
 	{"refused although its size is known", testserver.On("RETR", testserver.Reply("550 no")), ftpexec.ErrRefused, false},
 
 	// 421 and reset at each stage.
-	{"421 greeting", testserver.On("", testserver.Reply("421 too many users"), testserver.End(testserver.Closed)), ftpexec.ErrConnect, false},
-	{"530 greeting", testserver.On("", testserver.Reply("530 not you"), testserver.End(testserver.Closed)), ftpexec.ErrConnect, false},
-	{"421 at CWD", testserver.On("CWD", testserver.Reply("421 x"), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
-	{"421 at RETR", testserver.On("RETR", testserver.Reply("421 x"), testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
-	{"closed before the greeting", testserver.On("", testserver.End(testserver.Closed)), ftpexec.ErrLost, false},
-	{"reset before the greeting", testserver.On("", testserver.End(testserver.Reset)), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false},
-	{"reset at USER", testserver.On("USER", testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
-	{"reset at RETR", testserver.On("RETR", testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
-	{"reset during data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Closed), testserver.End(testserver.Reset)), ftpexec.ErrLost, false},
+	{"421 greeting", testserver.On("", testserver.Reply("421 too many users"), testserver.EndControl(testserver.Closed)), ftpexec.ErrConnect, false},
+	{"530 greeting", testserver.On("", testserver.Reply("530 not you"), testserver.EndControl(testserver.Closed)), ftpexec.ErrConnect, false},
+	{"421 at CWD", testserver.On("CWD", testserver.Reply("421 x"), testserver.EndControl(testserver.Closed)), ftpexec.ErrLost, false},
+	{"421 at RETR", testserver.On("RETR", testserver.Reply("421 x"), testserver.EndControl(testserver.Closed)), ftpexec.ErrLost, false},
+	{"closed before the greeting", testserver.On("", testserver.EndControl(testserver.Closed)), ftpexec.ErrLost, false},
+	{"reset before the greeting", testserver.On("", testserver.EndControl(testserver.Reset)), errors.Join(ftpexec.ErrLost, ftpexec.ErrConnect), false},
+	{"reset at USER", testserver.On("USER", testserver.EndControl(testserver.Reset)), ftpexec.ErrLost, false},
+	{"reset at RETR", testserver.On("RETR", testserver.EndControl(testserver.Reset)), ftpexec.ErrLost, false},
+	{"reset during data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Closed), testserver.EndControl(testserver.Reset)), ftpexec.ErrLost, false},
 }
 
 // No server makes the client panic, hang, leak a goroutine (see TestMain) or accept a damaged file.
@@ -99,13 +99,13 @@ var waits = []struct {
 	list bool
 	took time.Duration
 }{
-	{"no greeting", testserver.On("", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
-	{"silent at USER", testserver.On("USER", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
-	{"silent at EPSV", testserver.On("EPSV", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
-	{"silent at RETR", testserver.On("RETR", testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"no greeting", testserver.On("", testserver.EndControl(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"silent at USER", testserver.On("USER", testserver.EndControl(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"silent at EPSV", testserver.On("EPSV", testserver.EndControl(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"silent at RETR", testserver.On("RETR", testserver.EndControl(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
 	{"no data", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Stalled)).With("^CWD f$", testserver.Reply("550 x")), ftpexec.ErrTimeout, false, limit},
 	{"some data and no more", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con", testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
-	{"no final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.End(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
+	{"no final reply", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), testserver.EndControl(testserver.Stalled)), ftpexec.ErrTimeout, false, limit},
 	{"no data of a listing", testserver.On("NLST", testserver.Reply("150 x"), testserver.Data("", testserver.Stalled)), ftpexec.ErrTimeout, true, limit},
 
 	{"slow 226", testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed),
@@ -115,7 +115,7 @@ var waits = []struct {
 
 	// If the data port cannot be reached, the server has a second to say why.
 	{"data port refuses, silent at RETR", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
-		With("RETR", testserver.End(testserver.Stalled)), ftpexec.ErrConnect, false, time.Second},
+		With("RETR", testserver.EndControl(testserver.Stalled)), ftpexec.ErrConnect, false, time.Second},
 	{"data port refuses, slow refusal", testserver.On("EPSV", testserver.Reply("500 no")).With("PASV", testserver.Reply("227 (127,0,0,1,0,1)")).
 		With("RETR", after(time.Second-1), testserver.Reply("550 Permission denied")), ftpexec.ErrRefused, false, time.Second - 1},
 
@@ -184,12 +184,12 @@ func TestCancelAtEachStage(t *testing.T) {
 			return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("con"), ftptest.Call(f), testserver.Data("", testserver.Stalled))
 		},
 		"final reply": func(f func()) testserver.Step {
-			return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), ftptest.Call(f), testserver.End(testserver.Stalled))
+			return testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("contents", testserver.Closed), ftptest.Call(f), testserver.EndControl(testserver.Stalled))
 		},
 	}
 	for _, verb := range []string{"", "USER", "CWD", "EPSV", "RETR"} {
 		stages[verb] = func(f func()) testserver.Step {
-			return testserver.On(verb, ftptest.Call(f), testserver.End(testserver.Stalled))
+			return testserver.On(verb, ftptest.Call(f), testserver.EndControl(testserver.Stalled))
 		}
 	}
 	for name, step := range stages {

@@ -28,7 +28,7 @@ var stages = []struct {
 	want error
 }{
 	{"greeting", func(r string) testserver.Step {
-		return testserver.On("", testserver.Reply(r), testserver.End(testserver.Closed))
+		return testserver.On("", testserver.Reply(r), testserver.EndControl(testserver.Closed))
 	}, ftpexec.ErrConnect},
 	{"USER", on("USER"), ftpexec.ErrLogin},
 	{"PASS", on("PASS"), ftpexec.ErrLogin},

@@ -24,7 +24,7 @@ import (
 type Entry struct {
 	// as the server sent it: a name, or from NLST a path such as "dir/name"; a directory's may end in "/"
 	Name string
-	// the URL of the entry in the listed directory; it ends in "/" if the entry is a directory
+	// the URL of the entry; it ends in "/" if the entry is a directory
 	URL *urlparse.URL
 
 	// Mode has the type, and the permissions if HasPerm is set. The type is fs.ModeIrregular if it is unknown, because
@@ -41,8 +41,9 @@ type Entry struct {
 	// ModTime is in the server's local time, which is written here as UTC: only a hint
 	Local bool
 
-	// YearGuessed says that the server gave no year, and that ModTime, the last such day, is more than half a year ago: a
-	// server that writes such days with a year means a day ahead of now. [Client.Stat] asks for the time.
+	// YearGuessed says that the server gave a day and a time without a year, so that ModTime, the last such day before
+	// now, is a guess. It is set if that day is more than half a year ago, because servers usually write the year for
+	// such a day: perhaps a day to come is meant. [Client.Stat] asks for the time.
 	YearGuessed bool
 
 	Target string // of a symbolic link, as the server sent it; "" if unknown
@@ -50,7 +51,7 @@ type Entry struct {
 }
 
 // List returns an iterator over the names in the directory that u names; u must end in "/" or ";type=d". The iteration
-// retrieves the whole listing, and gives its connection back (see MaxIdle), before it yields the first entry, and
+// retrieves the whole listing, and leaves its connection to other calls, before it yields the first entry, and
 // yields nothing for an empty directory. If it fails it yields a zero Entry with the error and stops. The error is an
 // *[Error], or a *[urlparse.Error] if u is not valid. ctx covers the whole iteration.
 func (c *Client) List(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, error] {
@@ -223,9 +224,10 @@ func base(name string) string {
 }
 
 // Entries returns an iterator over the entries of the directory that u names; u must end in "/" or ";type=d". It enters
-// the directory with CWD and lists it with MLSD (RFC 3659 section 7). If the server does not know MLSD, it sends LIST
-// -a, then LIST, then NLST, which lists only names. The Client remembers for each host which of them works. The entries
-// "." and ".." are left out.
+// the directory (CWD) and asks for a listing that is made for programs (MLSD, RFC 3659 section 7). If the server does not
+// know that, it asks for one that is made for people, whose form differs between servers (LIST -a, then LIST), and at
+// last for the names alone (NLST). The Client remembers for each host which of them works. The entries "." and ".." are
+// left out.
 //
 // The iteration retrieves the whole listing first and may fail as List does, so some entries of a directory are never
 // mistaken for all of them. A line that this package does not understand, or a name that no FTP command can contain,

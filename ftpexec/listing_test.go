@@ -122,7 +122,7 @@ func TestPortOfARefusedTransfer(t *testing.T) {
 			steps := []testserver.Step{testserver.Honest("contents"), testserver.On("NLST", testserver.Reply(refusals[verb])), testserver.On("EPSV", testserver.Reply("500 No.")),
 				testserver.OnConn(1, testserver.On(verb, testserver.Reply(same))), testserver.OnConn(2+full, testserver.On(verb, testserver.Reply(map[string]string{"EPSV": "229 (|||{port}|)", "PASV": "227 (0,0,0,0,{hi},{lo})"}[verb])))}
 			if full > 0 {
-				steps = append(steps, testserver.OnConn(2, testserver.On("", testserver.Reply("421 There are too many connections from your internet address."), testserver.End(testserver.Closed))))
+				steps = append(steps, testserver.OnConn(2, testserver.On("", testserver.Reply("421 There are too many connections from your internet address."), testserver.EndControl(testserver.Closed))))
 			}
 			s := network.NewScript(t, steps...)
 			c := closing(t, &ftpexec.Client{Dial: network.Dial})
@@ -282,7 +282,7 @@ func TestListingCutAtEveryByte(t *testing.T) {
 		"426":     {testserver.Data("", testserver.Closed), testserver.Reply("426 Broken.")},
 		"550":     {testserver.Data("", testserver.Closed), testserver.Reply("550 Broken.")},
 		"reset":   {testserver.Data("", testserver.Reset), testserver.Reply("226 Done.")},
-		"control": {testserver.Data("", testserver.Closed), testserver.End(testserver.Closed)},
+		"control": {testserver.Data("", testserver.Closed), testserver.EndControl(testserver.Closed)},
 	}
 	for verb, text := range texts {
 		for end, actions := range ends {

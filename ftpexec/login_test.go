@@ -66,7 +66,7 @@ func TestPasswordIsAskedForLate(t *testing.T) {
 		{"530 to USER", "u", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
 		{"530 to USER, password in the URL", "u:secret", testserver.On("USER", testserver.Reply("530 use TLS")), false, ftpexec.ErrLogin},
 		{"230 to USER", "u:secret", testserver.On("USER", testserver.Reply("230 x")), false, nil},
-		{"421 greeting", "u", testserver.On("", testserver.Reply("421 busy"), testserver.End(testserver.Closed)), false, ftpexec.ErrConnect},
+		{"421 greeting", "u", testserver.On("", testserver.Reply("421 busy"), testserver.EndControl(testserver.Closed)), false, ftpexec.ErrConnect},
 	} {
 		for _, sequential := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/sequential=%v", tt.name, sequential), func(t *testing.T) {

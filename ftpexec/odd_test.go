@@ -182,7 +182,7 @@ func TestSignsOfLife(t *testing.T) {
 		{"every two seconds", slow(300, 2*time.Second, ends...), 0},
 		{"just in time", slow(30, limit-1, ends...), 0},
 		{"too late", slow(1, limit+1, ends...), limit},
-		{"silence after some", slow(3, time.Second, testserver.End(testserver.Stalled)), 2*time.Second + limit},
+		{"silence after some", slow(3, time.Second, testserver.EndControl(testserver.Stalled)), 2*time.Second + limit},
 		{"for ever", slow(121, limit/2, ends...), 60 * limit},
 	} {
 		runInMemory(t, tt.name, func(t *testing.T, network *ftptest.Network) {
@@ -209,7 +209,7 @@ func TestSilenceIsNamed(t *testing.T) {
 		"MDTM": "no reply to MDTM", "EPSV": "no reply to EPSV", "RETR": "no reply to RETR for 20s",
 	} {
 		runInMemory(t, match, func(t *testing.T, network *ftptest.Network) {
-			s := network.NewScript(t, testserver.Honest("contents"), testserver.On(match, testserver.End(testserver.Stalled)))
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.On(match, testserver.EndControl(testserver.Stalled)))
 			_, err := do(t.Context(), &ftpexec.Client{Dial: network.Dial, Timeout: limit, MaxIdle: -1, NoPipelining: true}, parse(t, s.URL("/a/f")))
 			if !errors.Is(err, ftpexec.ErrSilent) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)

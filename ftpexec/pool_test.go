@@ -247,7 +247,7 @@ func TestAdmit(t *testing.T) {
 
 // If the server has closed an idle connection, the Client makes a new one.
 func TestPoolAfterTheServerHungUp(t *testing.T) {
-	for _, end := range []testserver.Action{testserver.End(testserver.Closed), testserver.End(testserver.Reset), testserver.Reply("421 too long idle")} {
+	for _, end := range []testserver.Action{testserver.EndControl(testserver.Closed), testserver.EndControl(testserver.Reset), testserver.Reply("421 too long idle")} {
 		s := testserver.New(t, nil, testserver.Honest("contents"), testserver.OnConn(1, testserver.On("#2 EPSV", end)))
 		c, x := pooled(1, s, new(net.Dialer).DialContext)
 		for range 3 {
@@ -317,7 +317,7 @@ func TestPoolModel(t *testing.T) {
 		users := rapid.SliceOfN(rapid.SliceOfN(one, 0, 6), 1, 6).Draw(rt, "users")
 		var wrong []string
 		inMemory(t, func(t *testing.T, network *ftptest.Network) {
-			s := network.NewScript(t, testserver.Honest("contents"), testserver.On(fmt.Sprintf("#%d EPSV", hangUp), testserver.End(testserver.Closed)))
+			s := network.NewScript(t, testserver.Honest("contents"), testserver.On(fmt.Sprintf("#%d EPSV", hangUp), testserver.EndControl(testserver.Closed)))
 			c, x := pooled(idle, s, network.Dial)
 			c.MaxConns, x.most, x.total, x.free = most, most, free, free
 			if free > 0 {

@@ -94,7 +94,7 @@ func TestPASSAfter230(t *testing.T) {
 				switch c.Verb {
 				case "", "RETR", "EPSV", "QUIT":
 				case "USER":
-					return testserver.Final(testserver.Reply("230 Welcome"))
+					return testserver.ReplaceReply(testserver.Reply("230 Welcome"))
 				case "PASS":
 					loggedIn[c.Num] = true
 				default:
@@ -167,7 +167,7 @@ func TestRefusedListingOnOnePort(t *testing.T) {
 	defer l.Close()
 	epsv := testserver.Reply(fmt.Sprintf("229 (|||%d|)", l.Addr().(*net.TCPAddr).Port))
 	refusal := testserver.Reply("550 Not a directory")
-	twice := testserver.Do(refusal, refusal, testserver.End(testserver.Closed))
+	twice := testserver.Sequence(refusal, refusal, testserver.EndControl(testserver.Closed))
 	for name, step := range map[string]testserver.Step{
 		"once":             testserver.On("LIST", refusal).With("NLST", refusal),
 		"twice, and close": testserver.On("LIST", twice).With("NLST", twice),

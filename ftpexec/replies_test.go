@@ -351,7 +351,7 @@ func TestDeadlineOfADialer(t *testing.T) {
 // TestLocalBeforeRefusal checks that the client neither blames the server nor waits for it if this machine could not
 // open the data connection.
 func TestLocalBeforeRefusal(t *testing.T) {
-	for name, does := range map[string]testserver.Action{"425": testserver.Reply("425 No data connection."), "silence": testserver.End(testserver.Stalled)} {
+	for name, does := range map[string]testserver.Action{"425": testserver.Reply("425 No data connection."), "silence": testserver.EndControl(testserver.Stalled)} {
 		runInMemory(t, name, func(t *testing.T, network *ftptest.Network) {
 			s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", does))
 			c := &ftpexec.Client{MaxIdle: -1, Dial: func(ctx context.Context, kind, address string) (net.Conn, error) {

@@ -30,21 +30,23 @@ type Request struct {
 	// The caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the
 	// file may have changed on the server.
 	//
-	// Some servers accept REST and send the file from its first byte. So the first request with an offset on a
-	// connection asks for the last byte of the file first, after which the file must end; that takes four round trips,
-	// or five under TLS. Without the file's size there is no such proof, and the request fails with [ErrNoRestart]. It
-	// does so too if the file is shorter than Offset. At an Offset of just the size, Body is empty.
+	// Some servers accept an offset and send the file from its first byte all the same. So the first request with an
+	// offset on a connection first asks the server for the last byte of the file alone, as a proof that it begins where
+	// it is asked to; that takes four round trips, or five under TLS. If the file's size is not known there is no such
+	// proof, and the request fails with [ErrNoRestart]. It does so too if the file is shorter than Offset. If Offset is
+	// just the size, Body is empty.
 	Offset int64
-	// Size is the size of the file, from a listing, for that proof. If the server gives another size, the request fails
-	// with [ErrChanged]. 0 means that the caller does not know it.
+	// Size is the size of the file, if the caller knows it from a listing; the proof needs it. If the server gives
+	// another size, the request fails with [ErrChanged]. 0 means that the caller does not know it.
 	Size int64
-	// Unproven leaves out the proof that the server begins at Offset. It is for callers that compare the bytes from Offset
-	// on with what they know, as package download does.
+	// Unproven leaves out the proof that the server begins at Offset. It is for callers that compare the bytes from
+	// Offset on with what they know, as package download does.
 	Unproven bool
 	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all
-	// bytes of the Body have come, and More returns true, the client sends the EPSV (or PASV) of the next transfer at
-	// once, instead of after the server's final reply. More is called at most once, by Read or WriteTo of Body; it
-	// should be quick and must not use Body. If it returns true and no transfer follows, no harm is done.
+	// bytes of the Body have come, and More returns true, the client asks for the next data connection (EPSV or PASV)
+	// at once, instead of after the server's reply that the transfer is complete. More is called at most once, by Read
+	// or WriteTo of Body; it should be quick and must not use Body. If it returns true and no transfer follows, no harm
+	// is done.
 	More func() bool
 }
 
@@ -53,9 +55,9 @@ type Response struct {
 	// Body is the file's contents: the bytes as stored in image type, the text with local line ends in ASCII type (RFC
 	// 959 section 3.1.1). Read returns io.EOF only after the server has confirmed that the transfer is complete and, if
 	// Size is known, exactly the bytes from the offset on have come. Otherwise it returns an *[Error]. In image type
-	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can; its method
-	// CopyTo(*os.File, int64) (int64, error) does so for some of the bytes. The caller must close Body. Read returns
-	// an [fs.ErrClosed] after Close.
+	// Body is also an io.WriterTo, which copies many bytes to an *os.File without a buffer if the system can; its
+	// method CopyTo(*os.File, int64) (int64, error) does so for some of the bytes. The caller must close Body. Read
+	// returns an [fs.ErrClosed] after Close.
 	//
 	// Close before the end keeps the connection, if it can, for a later call: it reads what is left if that is at most
 	// 256 KiB and comes within a second, or else closes the data connection. The later call then takes the server's
@@ -249,8 +251,8 @@ func (b *body) sendInAdvance() string {
 	return verb
 }
 
-// short returns an error if the body does not have size bytes. A size of -1 is unknown. The error counts from the start of
-// the file, so that a try which begins later has the same error.
+// short returns an error if the body does not have size bytes. A size of -1 is unknown. The error counts from the start
+// of the file, so that a try which begins later has the same error.
 func (b *body) short(size int64) error {
 	if size >= 0 && b.n != size {
 		from := b.run.goal.offset
@@ -321,9 +323,9 @@ func (b *body) failAfter(final wire.Reply, err error) {
 }
 
 // sentNothing finds out whether the URL names a directory, after a transfer that the server began and for which it sent
-// nothing. npm's ftpd says 213 4096 and 150 for a directory, and then neither sends nor says anything more. The question
-// goes over a new connection, which the next try uses. A gateway to a store without directories may enter every name: then
-// that says nothing.
+// nothing. npm's ftpd says 213 4096 and 150 for a directory, and then neither sends nor says anything more. The
+// question goes over a new connection, which the next try uses. A gateway to a store without directories may enter
+// every name: then that says nothing.
 func (b *body) sentNothing(e *Error) {
 	ctx, cancel := context.WithCancel(b.run.ctx)
 	defer cancel()

@@ -52,9 +52,9 @@ type run struct {
 	started    time.Time // when it was
 }
 
-// Do retrieves the file that req names, on a connection that nothing else uses meanwhile (see MaxIdle). The caller must
-// close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if the URL is
-// not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
+// Do retrieves the file that req names, on a connection that no other call uses until the Body ends. The caller must
+// close the Response's Body. ctx covers reading Body too. The error is an *[Error], or a *[urlparse.Error] if the URL
+// is not valid. It is [ErrNoRestart] if the server cannot begin at req.Offset; Do without an offset may then succeed.
 func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err error) {
 	if req == nil || req.URL == nil {
 		return nil, errNoURL
@@ -383,8 +383,8 @@ func (r *run) state(st step) state {
 	}
 }
 
-// finish receives and judges the final reply to a transfer of n bytes. It returns the reply; its code is 0 if none came.
-// alone means that only the reply shows whether the data is whole.
+// finish receives and judges the final reply to a transfer of n bytes. It returns the reply; its code is 0 if none
+// came. alone means that only the reply shows whether the data is whole.
 func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	st := step{Command: r.goal.op}
 	reply, err := r.conn.Finish(alone)
@@ -397,8 +397,8 @@ func (r *run) finish(n int64, alone bool) (wire.Reply, error) {
 	return reply, judgeFinal(r.state(st), st.Command, reply, n)
 }
 
-// Send sends the next flight if all commands have been answered: one of the flights up to the command of the transfer, if
-// the data connection is being opened; see [wire.Transfer].
+// Send sends the next flight if all commands have been answered: one of the flights up to the command of the transfer,
+// if the data connection is being opened; see [wire.Transfer].
 func (r *run) Send() error {
 	if len(r.out) > 0 {
 		return nil

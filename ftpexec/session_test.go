@@ -97,7 +97,7 @@ func TestVisits(t *testing.T) {
 	}{
 		{"no way home", []testserver.Step{on("PWD", reply(`257 "/home/u"`)), on("CWD /home/u", reply("550 no"))}, []visit{file, {"/b/f", nil}, {"/c/f", nil}}, 3, ""},
 		{"a password in PWD", []testserver.Step{on("PWD", reply(`257 "/home/demo"`)), on("^CWD .*[*]", reply("550 no"))}, []visit{{"demo:demo@/a/f", nil}, {"demo:demo@/b/f", nil}}, 1, ""},
-		{"an idle hang-up is no habit", []testserver.Step{first(on("CWD /", testserver.End(testserver.Closed)))}, []visit{file, {"/b/f", nil}}, 2, "one command at a time"},
+		{"an idle hang-up is no habit", []testserver.Step{first(on("CWD /", testserver.EndControl(testserver.Closed)))}, []visit{file, {"/b/f", nil}}, 2, "one command at a time"},
 		{"UTF-8 stays on", nil, []visit{{"/a/%C3%A9", nil}, {"/a/%E9", nil}}, 2, "OPTS UTF8 ON"},
 		{"TYPE after a refused CWD", []testserver.Step{on("CWD missing", reply("550 no"))}, []visit{file, {"/missing/g;type=a", ftpexec.ErrDirectory}, file}, 1, "ends in TYPE A"},
 		{"TYPE after a refused listing", []testserver.Step{on("CWD missing", reply("550 no"))}, []visit{file, {"/missing/", ftpexec.ErrDirectory}, file}, 1, "ends in TYPE A"},

@@ -41,9 +41,9 @@ var answers = []struct {
 	{"a directory", testserver.On("^CWD f.none$", testserver.Reply("550 x")), true, 0},
 	{"a file", testserver.On("^CWD f$", testserver.Reply("550 x")), false, 0},
 	{"every name is entered", nil, false, 0},
-	{"closed at the second CWD", testserver.On("^CWD f.none$", testserver.End(testserver.Closed)), false, 0},
-	{"421", testserver.On("", testserver.Reply("421 x"), testserver.End(testserver.Closed)), false, time.Second},
-	{"no reply", testserver.On("^CWD f$", testserver.End(testserver.Stalled)), false, limit * 3 / 2},
+	{"closed at the second CWD", testserver.On("^CWD f.none$", testserver.EndControl(testserver.Closed)), false, 0},
+	{"421", testserver.On("", testserver.Reply("421 x"), testserver.EndControl(testserver.Closed)), false, time.Second},
+	{"no reply", testserver.On("^CWD f$", testserver.EndControl(testserver.Stalled)), false, limit * 3 / 2},
 }
 
 // A transfer that brings nothing may be one of a directory. CWD tells, in one more connection, which the next try uses
@@ -91,7 +91,7 @@ func TestCloseWhileAsking(t *testing.T) {
 	inMemory(t, func(t *testing.T, network *ftptest.Network) {
 		asked := make(chan struct{})
 		s := network.NewScript(t, testserver.Honest("contents"), testserver.On("RETR", testserver.Reply("150 x"), testserver.Data("", testserver.Stalled)),
-			testserver.On("^CWD f$", ftptest.Call(func() { close(asked) }), testserver.End(testserver.Stalled)))
+			testserver.On("^CWD f$", ftptest.Call(func() { close(asked) }), testserver.EndControl(testserver.Stalled)))
 		c := closing(t, &ftpexec.Client{Dial: network.Dial, Timeout: limit})
 		r := must.Get(c.Do(t.Context(), &ftpexec.Request{URL: parse(t, s.URL("/a/f"))}))(t)
 		failed := make(chan error)

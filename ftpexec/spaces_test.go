@@ -53,7 +53,7 @@ func TestSpacesBeforeNames(t *testing.T) {
 
 // The names of an NLST that fails decide nothing: the name that it did not send may be the right one.
 func TestSpacesAndCutNLST(t *testing.T) {
-	cut := testserver.Do(testserver.Reply("150 x"), testserver.Data("b\r\n", testserver.Closed), testserver.Reply("426 Cut"))
+	cut := testserver.Sequence(testserver.Reply("150 x"), testserver.Data("b\r\n", testserver.Closed), testserver.Reply("426 Cut"))
 	s := testserver.New(t, nil, testserver.Honest(""), testserver.On("MLSD", testserver.Reply("500 No.")),
 		testserver.On("LIST", testserver.Transfer(line(" b")+line("b"))), testserver.On("NLST", cut))
 	got, lines, err := entriesOf(t.Context(), &ftpexec.Client{MaxIdle: -1}, parse(t, s.URL("/d/")))

@@ -13,16 +13,17 @@ import (
 )
 
 // Stat asks the server about the file or directory that u names, without a data connection. A field of the entry that
-// the server does not give, because it does not know the command or for another reason, is unknown.
+// the server does not give, because it does not know the command or for another reason, is unknown: see [Entry].
 //
-// If u is the URL of a file, Stat sends SIZE and MDTM (RFC 3659 sections 4 and 3), and MLST (section 7) if they do not
-// give the size. The error is [ErrNotFound] if the server refuses one of them with 550 and gives nothing, or
-// [ErrRefused] if its reply mentions permissions; u may also name a directory. A file with a Size counts as regular. Some
-// servers refuse both SIZE and MDTM for a file that they send.
+// If u is the URL of a file, Stat asks for its size and time (SIZE and MDTM, RFC 3659 sections 4 and 3), and in another
+// way (MLST, section 7) if they do not give the size. If the server gives nothing and refuses one of them with 550, the
+// error is [ErrNotFound], or [ErrRefused] if the reply mentions permissions. That does not prove that there is no file:
+// u may name a directory, and some servers refuse SIZE and MDTM for a file that they send. A file with a Size counts as
+// regular.
 //
-// If u ends in "/" or ";type=d", Stat finds out what its last segment is, and follows links: it sends MLST (RFC 3659
-// section 7), or SIZE, MDTM and CWD together. Mode says whether it is a directory or a file, and the entry's URL has
-// the form for that.
+// If u ends in "/" or ";type=d", its last name may be a directory, a file or a link. Stat asks which it is (MLST, or
+// SIZE, MDTM and CWD together), and follows links. Mode says whether it is a directory or a file. The URL of the entry
+// ends in "/" if it is a directory, and otherwise does not.
 func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error) {
 	s, err := c.take(ctx, u)
 	if err != nil {
@@ -46,13 +47,13 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 // URLs must have the scheme, server and login of the first; for any other it yields an error. The way from one
 // directory to the next is short if the URLs are in the order of their directories.
 //
-// StatAll sends SIZE and MDTM for a file in image type, and only MDTM for a file in ASCII type. It then sends MLST for the
-// files about which they said too little, as [Client.Stat] does, unless the server has not known MLST before. If the
-// server refuses a command about a file with 550 and gives nothing, StatAll yields an error as for a refused RETR,
-// [ErrNotFound] or [ErrRefused]; the URL may also name a directory. Otherwise a field that the server does not give is
-// unknown. A refused CWD yields [ErrRefused] for the files of that directory. A nil URL yields an error. After all these
-// errors the iteration goes on. Any other error, such as a lost connection, ends it: the URLs after that one were not asked
-// about, and may be passed to another StatAll. With an error the Entry is zero.
+// StatAll asks for the size and the time of a file (SIZE and MDTM), or only for the time of a text (";type=a"). It then
+// asks with MLST about the files for which that was too little, as [Client.Stat] does, unless the server does not know
+// MLST. If the server gives nothing about a file and refuses with 550, StatAll yields [ErrNotFound] or [ErrRefused], as
+// Stat does; the URL may also name a directory. Otherwise a field that the server does not give is unknown. If the
+// server does not let the client enter a directory, StatAll yields [ErrRefused] for each of its files. A nil URL yields
+// an error. After all these errors the iteration goes on. Any other error, such as a lost connection, ends it: the URLs
+// after that one were not asked about, and may be passed to another StatAll. With an error the Entry is zero.
 func (c *Client) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for len(urls) > 0 && urls[0] == nil {

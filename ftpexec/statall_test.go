@@ -135,7 +135,7 @@ func TestStatAllOnOddServers(t *testing.T) {
 		}
 	}
 	first := func(step testserver.Step) testserver.Step { return testserver.OnConn(1, step) }
-	end := testserver.End(testserver.Closed)
+	end := testserver.EndControl(testserver.Closed)
 	for _, tt := range []struct {
 		name   string
 		step   testserver.Step

@@ -79,13 +79,13 @@ func TestTLSFailures(t *testing.T) {
 		auth []testserver.Action
 		want error
 	}{
-		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.End(testserver.Closed)}, ftpexec.ErrTLS},
+		{"handshake breaks", []testserver.Action{testserver.Reply("234 go on"), testserver.EndControl(testserver.Closed)}, ftpexec.ErrTLS},
 		{"no TLS after 234", []testserver.Action{testserver.Reply("234 go on"), testserver.Reply("220 hello")}, nil},
 		{"certificate", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLS},
 		{"injection", []testserver.Action{testserver.Reply("234 go on\r\n530 unencrypted, please")}, ftpexec.ErrProtocol},
 		{"for the moment", []testserver.Action{testserver.Reply("430 later")}, ftpexec.ErrTLSUnavailable},
 		{"intermediate", []testserver.Action{testserver.Reply("331 user?")}, ftpexec.ErrProtocol},
-		{"closed", []testserver.Action{testserver.End(testserver.Closed)}, ftpexec.ErrLost},
+		{"closed", []testserver.Action{testserver.EndControl(testserver.Closed)}, ftpexec.ErrLost},
 		{"PROT", []testserver.Action{testserver.Reply("234 go on")}, ftpexec.ErrTLSUnavailable},
 	}
 	for i, tt := range slices.Concat(tests[:len(tests)-1], tests) {
@@ -448,7 +448,7 @@ func TestEmptyFileWithoutTLS(t *testing.T) {
 		{"no size", "/f", honest.With("SIZE", no).With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
 		{"no size in ASCII type", "/f;type=a", honest.With("#1 RETR", cut("150 x", "226 x")...), ftpexec.ErrLost},
 		{"broken off", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", cut("150 x", "426 x")...).With("^CWD f$", testserver.Reply("550 x")), ftpexec.ErrTruncated},
-		{"no final reply", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", testserver.Reply("150 x"), ftptest.CutData(), testserver.End(testserver.Closed)), ftpexec.ErrLost},
+		{"no final reply", "/f", honest.With("SIZE", testserver.Reply("213 0")).With("#1 RETR", testserver.Reply("150 x"), ftptest.CutData(), testserver.EndControl(testserver.Closed)), ftpexec.ErrLost},
 		{"listing", "/", honest.With("#1 NLST", cut("150 x", "226 x")...), ftpexec.ErrLost},
 	} {
 		s := testserver.New(t, nil, tt.step)
@@ -486,7 +486,7 @@ func TestNoTicket(t *testing.T) {
 					s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes", TLSConfig: &tls.Config{MaxVersion: version, SessionTicketsDisabled: !tickets},
 						Fault: func(c *testserver.Conn) testserver.Action {
 							if c.Verb == verb {
-								return testserver.Do(refusal...)
+								return testserver.Sequence(refusal...)
 							}
 							return nil
 						}})

@@ -143,7 +143,7 @@ func TestTraceOfFailures(t *testing.T) {
 		"a transfer that fails": {honest.With("RETR", reply("150 x"), testserver.Data("con", testserver.Closed), reply("426 no")),
 			[]string{"1: RETR over, 3 bytes from 0, transfer incomplete: 3 of 8 bytes", "1: closed, true"}},
 		"a refused transfer": {honest.With("RETR", reply("550 no such file")), []string{"1: 550"}},
-		"EPSV ends the connection": {honest.With("EPSV", testserver.End(testserver.Closed)),
+		"EPSV ends the connection": {honest.With("EPSV", testserver.EndControl(testserver.Closed)),
 			[]string{"1: closed, true", "1: retry", "2: connection, reused false", "2: RETR over, 8 bytes from 0, <nil>"}},
 		"no login": {honest.With("PASS", reply("530 no")), []string{"1: 530"}},
 	} {

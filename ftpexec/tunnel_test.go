@@ -180,7 +180,7 @@ func TestPipes(t *testing.T) {
 func TestPipeBreaks(t *testing.T) {
 	for _, verb := range []string{"", "USER", "RETR"} {
 		p := new(pipes)
-		s := testserver.New(t, &testserver.Options{Listen: p.Listen}, testserver.Honest("contents").With(verb, testserver.End(testserver.Reset)))
+		s := testserver.New(t, &testserver.Options{Listen: p.Listen}, testserver.Honest("contents").With(verb, testserver.EndControl(testserver.Reset)))
 		c := closing(t, &ftpexec.Client{Dial: p.Dial})
 		if _, err := read(t.Context(), c, parse(t, s.URL("/a/f"))); !errors.Is(err, ftpexec.ErrLost) {
 			t.Errorf("at %q: got %v, want ErrLost", verb, err)

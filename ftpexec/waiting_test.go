@@ -186,7 +186,7 @@ func forgetful(t *testing.T, network *ftptest.Network, most int64, refusal strin
 				return testserver.Reply(welcome)(c)
 			}
 			admitted.Add(-1)
-			return errors.Join(testserver.Reply(refusal)(c), testserver.End(testserver.Closed)(c))
+			return errors.Join(testserver.Reply(refusal)(c), testserver.EndControl(testserver.Closed)(c))
 		}
 	}
 	welcome, door := "220 Welcome.", testserver.On("", admit("220 Welcome."))

@@ -32,13 +32,13 @@ const (
 	Stalled               // stays open and silent until the client goes away or the server is closed
 )
 
-// Do runs actions one after another.
-func Do(actions ...Action) Action {
+// Sequence runs actions one after another.
+func Sequence(actions ...Action) Action {
 	return func(c *Conn) error { return c.act(actions) }
 }
 
-// Reply sends text, byte for byte, and CRLF unless text already ends in it, in one write. text may hold several lines and
-// several replies; "" sends nothing.
+// Reply sends text, byte for byte, and CRLF unless text already ends in it, in one write. text may hold several lines
+// and several replies; "" sends nothing.
 //
 // If text holds "{port}", or "{hi}" and "{lo}", Reply opens a port for the data connection, and sends its number, or
 // the two bytes of the number, in their place. If a script gives AUTH a positive reply, the server expects a TLS
@@ -64,8 +64,8 @@ func Reply(text string) Action {
 
 func withCRLF(s string) string { return strings.TrimSuffix(s, "\r\n") + "\r\n" }
 
-// End ends the control connection. If e is Stalled, the server still records commands.
-func End(e Ending) Action {
+// EndControl ends the control connection in the way of e. If that is Stalled, the server still records commands.
+func EndControl(e Ending) Action {
 	return func(c *Conn) error {
 		c.end(e)
 		return errOver
@@ -89,7 +89,7 @@ func Data(contents string, end ...Ending) Action {
 
 // Transfer does what an honest server does for RETR or NLST: 150, contents, 226.
 func Transfer(contents string) Action {
-	return Do(Reply("150 Here it comes."), Data(contents), Data("", Closed), Reply("226 Transfer complete."))
+	return Sequence(Reply("150 Here it comes."), Data(contents), Data("", Closed), Reply("226 Transfer complete."))
 }
 
 // sendData sends contents. Under TLS it does the handshake even if contents is empty.
@@ -114,27 +114,32 @@ func (c *Conn) endData(e Ending) {
 	c.dropData()
 }
 
-// wish is what [Final] and [Cut] ask of the honest server.
+// wish is what [ReplaceReply] and [EndDataAfter] ask of the honest server.
 type wish struct {
 	final  []Action // in place of the final reply
 	ending Ending   // of the data connection
 	room   int64    // bytes before the ending
 }
 
-// Final lets the honest server handle the command, and does actions in place of its final (2yz to 5yz) reply: a false
-// 226, a wrong size, an end.
-func Final(actions ...Action) Action {
+// ReplaceReply lets the honest server handle the command, and does actions in place of its final reply, the one that
+// says how the command ended (RFC 959 section 4.2): a false 226, a wrong size, an end.
+func ReplaceReply(actions ...Action) Action {
 	return func(c *Conn) error {
 		c.final = actions
 		return nil
 	}
 }
 
-// Cut lets the honest server handle the command, and ends the data connection once octets bytes of the contents have
-// been sent on it, under TLS without close_notify. The server then sends 226, unless e is Stalled; use Final for a 426.
-func Cut(octets int64, e Ending) Action {
+// EndDataAfter lets the honest server handle the command, and ends the data connection once it has sent this many bytes
+// of the contents, under TLS without close_notify. The server then sends 226, as if all had come, unless e is Stalled;
+// add ReplaceReply for a 426:
+//
+//	testserver.Sequence(
+//		testserver.EndDataAfter(10, testserver.Closed),
+//		testserver.ReplaceReply(testserver.Reply("426 Broken")))
+func EndDataAfter(bytes int64, e Ending) Action {
 	return func(c *Conn) error {
-		c.ending, c.room = e, octets
+		c.ending, c.room = e, bytes
 		return nil
 	}
 }

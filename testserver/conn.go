@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"slices"
+	"time"
 )
 
 // Conn is a control connection, and the command on it that the server is about to answer. Only the goroutine that runs
@@ -31,6 +32,7 @@ type Conn struct {
 
 func newConn(s *Server, num int, raw net.Conn) *Conn {
 	c := &Conn{Num: num, control: newControl(newWire(raw, &s.recorder, num, false)), srv: s}
+	c.latency = s.link.latency
 	c.onEnd = c.dropData
 	return c
 }
@@ -89,14 +91,17 @@ func (c *Conn) Input() []string {
 	defer c.mu.Unlock()
 	queue := c.queue
 	c.queue = nil
-	for _, line := range queue {
-		c.srv.say(c.Num, "> ", line)
+	var lines []string
+	for _, arrived := range queue {
+		lines = append(lines, arrived.line)
+		c.srv.say(c.Num, "> ", arrived.line)
 	}
-	return queue
+	return lines
 }
 
 // perform plays a dialogue until the connection is over.
 func (c *Conn) perform(play *Dialogue) {
+	c.pause(time.Now().Add(c.latency))
 	err := c.handle("", play.greeting)
 	for err == nil {
 		line, ok := c.next()
@@ -155,6 +160,7 @@ func (c *Conn) accept() (net.Conn, *wire) {
 		return nil, nil
 	}
 	w := newWire(raw, c.wire.rec, 0, true)
+	w.pace = c.srv.link.pace()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.below, c.data = w, w

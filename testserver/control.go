@@ -11,19 +11,20 @@ import (
 	"time"
 )
 
-// lingerTime is how long a closing control connection is drained: closing it with unread bytes would make the kernel send
-// RST, and the client could lose the last reply.
+// lingerTime is how long a closing control connection is drained: closing it with unread bytes would make the kernel
+// send RST, and the client could lose the last reply.
 const lingerTime = 2 * time.Second
 
 // control is the server's side of a control connection. A goroutine (run) reads eagerly, so that commands are recorded
 // when they arrive and a client that sends ahead is never blocked; the goroutine that answers calls next.
 type control struct {
-	wire  *wire
-	onEnd func() // called once when nothing more can arrive
+	wire    *wire
+	onEnd   func()        // called once when nothing more can arrive
+	latency time.Duration // from the arrival of a command until it is handled
 
 	mu     sync.Mutex
 	cond   *sync.Cond // signals every change of the fields below
-	queue  []string   // received, not yet handled
+	queue  []arrival  // not yet handled
 	stream net.Conn   // wire, or TLS on it
 	lines  *bufio.Reader
 	paused bool // run waits after AUTH until resume
@@ -32,6 +33,12 @@ type control struct {
 	mute   bool // nothing more is sent
 
 	sending sync.Mutex
+}
+
+// arrival is a command that has come.
+type arrival struct {
+	line string
+	due  time.Time // when it may be handled
 }
 
 func newControl(w *wire) *control {
@@ -92,7 +99,10 @@ func (c *control) wholeLine() bool {
 func (c *control) push(lines []string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, lines...)
+	due := time.Now().Add(c.latency)
+	for _, line := range lines {
+		c.queue = append(c.queue, arrival{line, due})
+	}
 	c.paused = isAuth(lines[len(lines)-1])
 	c.cond.Broadcast()
 	for c.paused && !c.dead {
@@ -122,13 +132,33 @@ func (c *control) next() (string, bool) {
 	if len(c.queue) == 0 || c.dead {
 		return "", false
 	}
-	return c.pop(), true
+	first := c.queue[0]
+	c.queue = c.queue[1:]
+	c.sleep(first.due)
+	return first.line, !c.dead
 }
 
-func (c *control) pop() string {
-	line := c.queue[0]
-	c.queue = c.queue[1:]
-	return line
+// pause returns at due, or when the connection is aborted.
+func (c *control) pause(due time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sleep(due)
+}
+
+// sleep is pause for a caller that holds mu.
+func (c *control) sleep(due time.Time) {
+	if !time.Now().Before(due) {
+		return
+	}
+	timer := time.AfterFunc(time.Until(due), func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.cond.Broadcast()
+	})
+	defer timer.Stop()
+	for !c.dead && time.Now().Before(due) {
+		c.cond.Wait()
+	}
 }
 
 // resume lets run continue after AUTH.
@@ -139,8 +169,8 @@ func (c *control) resume() {
 	c.cond.Broadcast()
 }
 
-// startTLS starts TLS on the connection. Bytes that have already arrived belong to the handshake; plaintext commands among
-// them make it fail, as they must. Call startTLS only before run starts or while it is paused.
+// startTLS starts TLS on the connection. Bytes that have already arrived belong to the handshake; plaintext commands
+// among them make it fail, as they must. Call startTLS only before run starts or while it is paused.
 func (c *control) startTLS(config *tls.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

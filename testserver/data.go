@@ -63,7 +63,7 @@ func (c caller) Accept() (net.Conn, error) { return net.DialTimeout("tcp", strin
 func (c caller) Close() error              { return nil }
 func (c caller) Addr() net.Addr            { return nil }
 
-// transfer sends contents on the data connection, up to the limit of [Cut], and returns the final reply.
+// transfer sends contents on the data connection, up to the limit of [EndDataAfter], and returns the final reply.
 func (h *session) transfer(contents io.Reader) string {
 	const broken = "426 The transfer is broken off."
 	data, below := h.accept()

@@ -26,18 +26,18 @@ func TestData(t *testing.T) {
 		err         error
 	}{
 		{"none", nil, false, contents, "226", nil},
-		{"cut with a lying reply", Cut(1234, Closed), false, contents[:1234], "226", nil},
-		{"cut at once", Cut(0, Closed), false, "", "226", nil},
-		{"cut with a true reply", Do(Cut(50000, Closed), Final(Reply("426 Broken"))), false, contents[:50000], "426 Broken", nil},
-		{"cut after the end", Cut(int64(len(contents))+1, Closed), false, contents, "226", nil},
-		{"whole with a false reply", Final(Reply("451 Broken")), false, contents, "451", nil},
-		{"reset", Cut(4, Reset), false, "", "226", syscall.ECONNRESET},
+		{"cut with a lying reply", EndDataAfter(1234, Closed), false, contents[:1234], "226", nil},
+		{"cut at once", EndDataAfter(0, Closed), false, "", "226", nil},
+		{"cut with a true reply", Sequence(EndDataAfter(50000, Closed), ReplaceReply(Reply("426 Broken"))), false, contents[:50000], "426 Broken", nil},
+		{"cut after the end", EndDataAfter(int64(len(contents))+1, Closed), false, contents, "226", nil},
+		{"whole with a false reply", ReplaceReply(Reply("451 Broken")), false, contents, "451", nil},
+		{"reset", EndDataAfter(4, Reset), false, "", "226", syscall.ECONNRESET},
 		{"honest script", Transfer("abc"), true, "abc", "226", nil},
-		{"in parts", Do(Reply("150 x"), Data("a"), Data("b", Closed), Reply("226 y")), true, "ab", "226", nil},
-		{"script resets", Do(Reply("150 x"), Data("", Reset), Reply("226 y")), true, "", "226", syscall.ECONNRESET},
-		{"nothing", Do(Reply("150 x"), Data("", Closed), Reply("226 y")), true, "", "226", nil},
-		{"replies before", Do(Reply("150 x\r\n226 y"), Data("abc", Closed)), true, "abc", "226", nil},
-		{"data before replies", Do(Data("abc", Closed), Reply("150 x\r\n226 y")), true, "abc", "226", nil},
+		{"in parts", Sequence(Reply("150 x"), Data("a"), Data("b", Closed), Reply("226 y")), true, "ab", "226", nil},
+		{"script resets", Sequence(Reply("150 x"), Data("", Reset), Reply("226 y")), true, "", "226", syscall.ECONNRESET},
+		{"nothing", Sequence(Reply("150 x"), Data("", Closed), Reply("226 y")), true, "", "226", nil},
+		{"replies before", Sequence(Reply("150 x\r\n226 y"), Data("abc", Closed)), true, "abc", "226", nil},
+		{"data before replies", Sequence(Data("abc", Closed), Reply("150 x\r\n226 y")), true, "abc", "226", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, steps := upon("RETR", tt.action), []Step(nil)
@@ -57,7 +57,7 @@ func TestData(t *testing.T) {
 
 // A stalled transfer ends when the client closes the data connection.
 func TestFaultStallsData(t *testing.T) {
-	o := upon("RETR", Cut(10, Stalled))
+	o := upon("RETR", EndDataAfter(10, Stalled))
 	o.Tree = map[string]string{"/f": "0123456789"}
 	s := New(t, &o)
 	c := anonymous(t, s.Addr())
@@ -74,7 +74,7 @@ func TestFaultCutsDataUnderTLS(t *testing.T) {
 	s := New(t, &Options{
 		TLSConfig: &tls.Config{},
 		Tree:      map[string]string{"/f": strings.Repeat("x", 100000)},
-		Fault:     upon("RETR", Cut(50000, Closed)).Fault,
+		Fault:     upon("RETR", EndDataAfter(50000, Closed)).Fault,
 	})
 	c := secure(t, s.Addr(), clientTLS(s.RootCAs()))
 	got, final, err := c.transfer("RETR f")
@@ -85,7 +85,7 @@ func TestFaultCutsDataUnderTLS(t *testing.T) {
 
 // Every action returns when the client goes away and when the server is closed.
 func TestScriptEnds(t *testing.T) {
-	for _, action := range []Action{End(Stalled), Data(strings.Repeat("x", 16<<20)), Data("x", Stalled)} {
+	for _, action := range []Action{EndControl(Stalled), Data(strings.Repeat("x", 16<<20)), Data("x", Stalled)} {
 		for _, clientEnds := range []bool{false, true} {
 			s := New(t, nil, Honest("").With("RETR", action))
 			c := dial(t, s.Addr())
@@ -156,10 +156,10 @@ func TestCloseIsFastWhateverHappens(t *testing.T) {
 		{"hung up and client stays", func(c *client) { c.do("QUIT", "221") }},
 	}
 	fs := afero.NewMemMapFs()
-	New(t, &Options{FS: fs, Tree: map[string]string{"/f": "x", "/stalls": "x", "/big": strings.Repeat("x", 16<<20)}}) // more than sockets hold
+	New(t, &Options{FS: afero.NewIOFS(fs), Tree: map[string]string{"/f": "x", "/stalls": "x", "/big": strings.Repeat("x", 16<<20)}}) // more than sockets hold
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := value(Start(&Options{FS: fs, Fault: stallOnName}))(t)
+			s := value(Start(&Options{FS: afero.NewIOFS(fs), Fault: stallOnName}))(t)
 			tt.do(anonymous(t, s.Addr()))
 			check(t, s.Close())
 			if err := s.Close(); err != nil {
@@ -174,11 +174,11 @@ func stallOnName(p *Conn) Action {
 	case p.Arg != "stalls":
 		return nil
 	case p.Verb == "CWD":
-		return End(Stalled)
+		return EndControl(Stalled)
 	case p.Verb == "MDTM":
-		return Final(End(Stalled))
+		return ReplaceReply(EndControl(Stalled))
 	}
-	return Cut(0, Stalled)
+	return EndDataAfter(0, Stalled)
 }
 
 func clientTLS(roots *x509.CertPool) *tls.Config {

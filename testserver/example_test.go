@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"strings"
+	"testing/fstest"
 	"time"
 
 	"example.com/ftpfetch/testserver"
@@ -30,20 +30,39 @@ func fetch(addr, name string) (string, error) {
 	return string(b), err
 }
 
-func ExampleStart() {
-	srv, err := testserver.Start(&testserver.Options{
-		Tree: map[string]string{"/pub/motd": "hello"},
-	})
+// In a test, New takes the place of Start, and closes the server.
+func Example() {
+	srv, err := testserver.Start(&testserver.Options{Tree: map[string]string{"/pub/motd": "hello"}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer srv.Close()
 
 	fmt.Println(fetch(srv.Addr(), "/pub/motd"))
-	fmt.Println(strings.Join(srv.Commands()[:2], ", "))
+	fmt.Println(srv.Args("USER"), srv.Args("RETR"), srv.AfterQuit())
 	// Output:
 	// hello <nil>
-	// USER anonymous, PASS me@
+	// [anonymous] [/pub/motd] []
+}
+
+// Any fs.FS can be served, here over a slow link.
+func ExampleOptions_link() {
+	srv, err := testserver.Start(&testserver.Options{
+		FS:      fstest.MapFS{"pub/motd": &fstest.MapFile{Data: []byte("hello")}},
+		Latency: 5 * time.Millisecond, // a round trip
+		Rate:    1000,                 // bytes a second on each data connection
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer srv.Close()
+
+	begun := time.Now()
+	fmt.Println(fetch(srv.Addr(), "/pub/motd"))
+	fmt.Println(time.Since(begun) > 25*time.Millisecond)
+	// Output:
+	// hello <nil>
+	// true
 }
 
 func ExampleOptions_fault() {
@@ -51,7 +70,7 @@ func ExampleOptions_fault() {
 		Tree: map[string]string{"/motd": "hello"},
 		Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Transfer == 1 {
-				return testserver.Cut(3, testserver.Closed)
+				return testserver.EndDataAfter(3, testserver.Closed)
 			}
 			return nil
 		},

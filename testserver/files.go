@@ -29,7 +29,7 @@ func (h *session) cwd() string { return h.enterDir(h.path()) }
 func (h *session) cdup() string { return h.enterDir(path.Dir(h.dir)) }
 
 func (h *session) enterDir(dir string) string {
-	info, err := h.srv.opts.FS.Stat(dir)
+	info, err := h.srv.files.Stat(dir)
 	switch {
 	case err != nil:
 		return denied(err)
@@ -60,7 +60,7 @@ func (h *session) rest() string {
 
 // file describes the file that the command's argument names. A directory is an error.
 func (h *session) file() (fs.FileInfo, error) {
-	info, err := h.srv.opts.FS.Stat(h.path())
+	info, err := h.srv.files.Stat(h.path())
 	if err == nil && info.IsDir() {
 		err = &fs.PathError{Op: "open", Path: h.path(), Err: fmt.Errorf("is a directory")}
 	}
@@ -79,7 +79,7 @@ func (h *session) size() string {
 }
 
 func (h *session) mdtm() string {
-	info, err := h.srv.opts.FS.Stat(h.path())
+	info, err := h.srv.files.Stat(h.path())
 	if err != nil {
 		return denied(err)
 	}
@@ -89,7 +89,7 @@ func (h *session) mdtm() string {
 func stamp(info fs.FileInfo) string { return info.ModTime().UTC().Format("20060102150405") }
 
 func (h *session) mlst() string {
-	info, err := h.srv.opts.FS.Stat(h.path())
+	info, err := h.srv.files.Stat(h.path())
 	if err != nil {
 		return denied(err)
 	}
@@ -112,7 +112,7 @@ func (h *session) retr() string {
 	if err != nil {
 		return denied(err)
 	}
-	f, err := h.srv.opts.FS.OpenFile(h.path(), os.O_RDONLY, 0)
+	f, err := h.srv.files.OpenFile(h.path(), os.O_RDONLY, 0)
 	if err != nil {
 		return denied(err)
 	}
@@ -135,7 +135,7 @@ func (h *session) retr() string {
 // list answers NLST, LIST and MLSD. The argument of NLST and LIST may name a file.
 func (h *session) list() string {
 	name := h.path()
-	info, err := h.srv.opts.FS.Stat(name)
+	info, err := h.srv.files.Stat(name)
 	if err != nil {
 		return denied(err)
 	}
@@ -143,7 +143,7 @@ func (h *session) list() string {
 	switch {
 	case info.IsDir():
 		within = path.Clean(h.Arg)
-		if infos, err = afero.ReadDir(h.srv.opts.FS, name); err != nil {
+		if infos, err = afero.ReadDir(h.srv.files, name); err != nil {
 			return denied(err)
 		}
 	case h.Verb == "MLSD":

@@ -22,11 +22,11 @@ func (s *Server) honest(d *Dialogue) {
 		if err := h.answer(h.reply()); err != nil || c.Verb != "QUIT" {
 			return err
 		}
-		return End(Closed)(c)
+		return EndControl(Closed)(c)
 	})(d)
 }
 
-// answer sends the final reply to a command, or runs the actions of [Final] in its place.
+// answer sends the final reply to a command, or runs the actions of [ReplaceReply] in its place.
 func (c *Conn) answer(reply string) error {
 	if c.final != nil {
 		return c.act(c.final)

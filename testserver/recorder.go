@@ -52,8 +52,34 @@ func (r *recorder) Commands(conns ...int) (lines []string) {
 	return lines
 }
 
-// ResetCommands forgets everything recorded so far: commands, replies, flights and counts. The numbering of control connections and
-// transfers continues.
+// Args returns the arguments of all commands with a verb, such as "CWD", in order of arrival, on all control
+// connections or only on conns. The argument of a command that has none is "".
+func (r *recorder) Args(verb string, conns ...int) (args []string) {
+	for _, line := range r.Commands(conns...) {
+		if v, arg := splitCommand(line); v == strings.ToUpper(verb) {
+			args = append(args, arg)
+		}
+	}
+	return args
+}
+
+// AfterQuit returns the commands that have come after a QUIT on the same connection. There should be none.
+func (r *recorder) AfterQuit() (lines []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	quit := make(map[int]bool)
+	for _, c := range r.commands {
+		if quit[c.conn] {
+			lines = append(lines, c.line)
+		}
+		verb, _ := splitCommand(c.line)
+		quit[c.conn] = quit[c.conn] || verb == "QUIT"
+	}
+	return lines
+}
+
+// ResetCommands forgets everything recorded so far: commands, replies, flights and counts. The numbering of control
+// connections and transfers continues.
 func (r *recorder) ResetCommands() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,8 +135,8 @@ func (r *recorder) look(prefix string) (found, closed bool, changed <-chan struc
 //
 // round trips, if the client opens the data connection while its RETR is under way and Flights is read before QUIT is
 // sent. The flights of the control connection include those of a TLS handshake. On a protected data connection the last
-// term is its own flights: 2 for a TLS 1.3 handshake. The next file on the same connection has no greeting to wait for and
-// takes flights + 1, counted from ResetCommands.
+// term is its own flights: 2 for a TLS 1.3 handshake. The next file on the same connection has no greeting to wait for
+// and takes flights + 1, counted from ResetCommands.
 func (r *recorder) Flights(conns ...int) (log [][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

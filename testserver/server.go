@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"path"
@@ -22,16 +23,16 @@ import (
 // Options configures a server. The zero value, and a nil *Options, mean an anonymous server without TLS, with an empty
 // tree, on 127.0.0.1. FS, Tree, ModTime, Users and Home have no effect on a script.
 //
-// The honest server serves an afero.Fs, which clients cannot change. It serves names byte for byte; no name can contain
-// "/". "CWD /etc" takes an absolute path, "CWD " with a null argument succeeds and changes nothing, and "-l" is a name.
+// The honest server serves files that clients cannot change. It serves names byte for byte; no name can contain "/".
+// "CWD /etc" takes an absolute path, "CWD " with an empty argument succeeds and changes nothing, and "-l" is a name.
 // ABOR has no effect on a transfer under way.
 type Options struct {
-	// FS is the served tree; nil means a new, empty afero.MemMapFs. It is an afero.Fs rather than an fs.FS so that a test
-	// can change files while the server runs, and names can be any bytes. Use afero.FromIOFS to serve an fs.FS, which Tree
-	// cannot add to.
-	FS afero.Fs
-	// Tree is added to FS: path -> contents. A path that ends in "/" makes a directory. Paths are bytes, not text; missing
-	// directories are created.
+	// FS is the served tree, such as os.DirFS or an fstest.MapFS; nil means an empty one. It cannot be combined with
+	// Tree, with one exception: what NewIOFS of github.com/spf13/afero returns is served as the afero.Fs below it. A
+	// test can change that while the server runs, Tree adds to it, and its names can be any bytes.
+	FS fs.FS
+	// Tree is added to the served tree: path -> contents. A path that ends in "/" makes a directory. Paths are bytes,
+	// not text; missing directories are created.
 	Tree map[string]string
 	// ModTime is the modification time of all files in Tree; zero means now.
 	ModTime time.Time
@@ -54,15 +55,25 @@ type Options struct {
 	// does not resume a session, as vsftpd does.
 	TLSConfig *tls.Config
 
+	// Latency is the time of a round trip to the server: it sends the greeting, handles a command, and sends the first
+	// byte on a data connection only so long after the client has connected or sent the command. Commands that come
+	// together wait together, so that a test can tell what pipelining saves. TLS handshakes on the control connection
+	// are not delayed. 0 means that the server answers at once.
+	Latency time.Duration
+	// Rate is how many bytes a second the server sends on each data connection, as through a slow line or a TCP window;
+	// 0 means no limit. Bandwidth is the same for all data connections together. In a bubble of testing/synctest, with
+	// connections in memory (Listen), a slow link takes no real time.
+	Rate, Bandwidth int64
+
 	// Fault, when set, returns the Action that the server runs before it sends the greeting and before it handles each
-	// command, such as [Reply], [End] or [Cut]; nil means none. If the Action sends nothing and does not end the
-	// connection, the server goes on to handle the command. Fault may block, and its connection then waits. Calls for
-	// different connections are concurrent.
+	// command, such as [Reply], [EndControl] or [EndDataAfter]; nil means none. If the Action sends nothing and does
+	// not end the connection, the server goes on to handle the command. Fault may block, and its connection then waits.
+	// Calls for different connections are concurrent.
 	//
 	//	case c.Transfer == 1: // the first transfer ends early, with a false 226
-	//		return testserver.Cut(1000, testserver.Closed)
+	//		return testserver.EndDataAfter(1000, testserver.Closed)
 	//	case c.Verb == "SIZE":
-	//		return testserver.Final(testserver.Reply("213 5"))
+	//		return testserver.ReplaceReply(testserver.Reply("213 5"))
 	Fault func(*Conn) Action
 }
 
@@ -73,6 +84,8 @@ const closeTimeout = 10 * time.Second
 type Server struct {
 	recorder
 	opts     Options
+	files    afero.Fs // what the honest server serves
+	link     *link
 	steps    []Step // of a script, or of the honest server
 	tcp      *net.TCPAddr
 	listener net.Listener
@@ -122,6 +135,9 @@ func (s *Server) start() (err error) {
 	if !slices.Contains([]string{"ftp", "ftpes", "ftps"}, s.opts.Scheme) {
 		return fmt.Errorf("scheme %q is none of ftp, ftpes and ftps", s.opts.Scheme)
 	}
+	if s.link, err = newLink(&s.opts); err != nil {
+		return err
+	}
 	if s.opts.Scheme != "ftp" || s.opts.TLSConfig != nil || s.steps != nil {
 		if err := s.certify(); err != nil {
 			return err
@@ -163,11 +179,16 @@ func (s *Server) listen() (net.Listener, *net.TCPAddr, error) {
 
 // plant creates the tree.
 func (s *Server) plant() error {
-	if s.opts.FS == nil {
-		s.opts.FS = afero.NewMemMapFs()
-	}
-	if inner, ok := s.opts.FS.(afero.FromIOFS); ok {
-		s.opts.FS = rootless{inner}
+	switch served := s.opts.FS.(type) {
+	case nil:
+		s.files = afero.NewMemMapFs()
+	case afero.IOFS:
+		s.files = served.Fs
+	default:
+		if len(s.opts.Tree) > 0 {
+			return errors.New("Options.Tree cannot add files to Options.FS: put them into one of the two")
+		}
+		s.files = rootless{afero.FromIOFS{FS: served}}
 	}
 	for name, contents := range s.opts.Tree {
 		if err := s.add(name, contents); err != nil {
@@ -175,7 +196,10 @@ func (s *Server) plant() error {
 		}
 	}
 	for _, home := range s.opts.Home {
-		if err := s.opts.FS.MkdirAll(path.Clean(home), 0o755); err != nil {
+		if info, err := s.files.Stat(path.Clean(home)); err == nil && info.IsDir() {
+			continue
+		}
+		if err := s.files.MkdirAll(path.Clean(home), 0o755); err != nil {
 			return err
 		}
 	}
@@ -185,18 +209,18 @@ func (s *Server) plant() error {
 func (s *Server) add(name, contents string) error {
 	clean := path.Join("/", name)
 	if strings.HasSuffix(name, "/") {
-		return s.opts.FS.MkdirAll(clean, 0o755)
+		return s.files.MkdirAll(clean, 0o755)
 	}
-	if err := s.opts.FS.MkdirAll(path.Dir(clean), 0o755); err != nil {
+	if err := s.files.MkdirAll(path.Dir(clean), 0o755); err != nil {
 		return err
 	}
-	if err := afero.WriteFile(s.opts.FS, clean, []byte(contents), 0o644); err != nil {
+	if err := afero.WriteFile(s.files, clean, []byte(contents), 0o644); err != nil {
 		return err
 	}
 	if s.opts.ModTime.IsZero() {
 		return nil
 	}
-	return s.opts.FS.Chtimes(clean, s.opts.ModTime, s.opts.ModTime)
+	return s.files.Chtimes(clean, s.opts.ModTime, s.opts.ModTime)
 }
 
 // serve plays the steps on every connection.
@@ -254,6 +278,13 @@ func (s *Server) count(transfer bool) (open, number int) {
 	return len(s.open), number
 }
 
+// OpenConnections returns how many control connections are open now: those whose client has not gone away yet.
+func (s *Server) OpenConnections() int {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return len(s.open)
+}
+
 // Close stops the server, closes every connection and waits for the server's goroutines. It returns an error if they do
 // not end in time, for example because a function of the caller blocks.
 func (s *Server) Close() error {
@@ -285,8 +316,8 @@ func (s *Server) Close() error {
 // Addr returns "host:port", IPv6 in brackets.
 func (s *Server) Addr() string { return s.tcp.String() }
 
-// URL returns "scheme://host:port" + path, without encoding path. A login may come before its first "/": "user@/path" or
-// "user:password@/path".
+// URL returns "scheme://host:port" + path, without encoding path. A login may come before its first "/": "user@/path"
+// or "user:password@/path".
 func (s *Server) URL(path string) string {
 	login := ""
 	if i := strings.IndexByte(path, '/'); i > 0 {

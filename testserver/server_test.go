@@ -83,15 +83,15 @@ func TestDialogues(t *testing.T) {
 		{"many lines", honest, nil, nil, []string{"", "220", "FEAT", "211-", "NOOP", "200"}},
 
 		{"busy greeting", upon("", Reply("421 Too many users")), nil, nil, []string{"", "421 Too many users\r\n"}},
-		{"greeting and end", upon("", Do(Reply("421 Too many users"), End(Closed))), nil, nil, []string{"", "421", "", "end"}},
-		{"no greeting", upon("", End(Closed)), nil, nil, []string{"", "end"}},
+		{"greeting and end", upon("", Sequence(Reply("421 Too many users"), EndControl(Closed))), nil, nil, []string{"", "421", "", "end"}},
+		{"no greeting", upon("", EndControl(Closed)), nil, nil, []string{"", "end"}},
 		{"refused", upon("EPSV", Reply("500 What?")), nil, open, []string{"EPSV", "500 What?", "PASV", "227"}},
-		{"wrong size", upon("SIZE", Final(Reply("213 7\r\n"))), nil, open, []string{"TYPE I", "200", "SIZE /f", "213 7\r\n"}},
+		{"wrong size", upon("SIZE", ReplaceReply(Reply("213 7\r\n"))), nil, open, []string{"TYPE I", "200", "SIZE /f", "213 7\r\n"}},
 		{"two replies", upon("NOOP", Reply("426 x\r\n226 y")), nil, open, []string{"NOOP", "426 x\r\n", "", "226 y\r\n"}},
-		{"dropped", upon("CWD", End(Closed)), nil, open, []string{"CWD /d", "end"}},
-		{"reset", upon("CWD", End(Reset)), nil, open, []string{"CWD /d", "end"}},
-		{"dropped in place of the reply", upon("CWD", Final(End(Closed))), nil, open, []string{"CWD /d", "end"}},
-		{"refused and dropped", upon("CWD", Do(Reply("421 Bye"), End(Closed))), nil, open, []string{"CWD /d", "421", "", "end"}},
+		{"dropped", upon("CWD", EndControl(Closed)), nil, open, []string{"CWD /d", "end"}},
+		{"reset", upon("CWD", EndControl(Reset)), nil, open, []string{"CWD /d", "end"}},
+		{"dropped in place of the reply", upon("CWD", ReplaceReply(EndControl(Closed))), nil, open, []string{"CWD /d", "end"}},
+		{"refused and dropped", upon("CWD", Sequence(Reply("421 Bye"), EndControl(Closed))), nil, open, []string{"CWD /d", "421", "", "end"}},
 
 		{"TLS required", Options{Scheme: "ftpes"}, nil, nil, []string{"", "220", "USER anonymous", "530", "PASS x", "503", "AUTH KERBEROS", "504", "AUTH TLS", "234", "TLS", "",
 			"AUTH TLS", "503", "USER anonymous", "331", "PASS x", "230", "NLST", "521", "PROT P", "200", "PROT C", "200", "RETR f", "521"}},
@@ -111,8 +111,8 @@ func TestScripts(t *testing.T) {
 		{"prefix", Options{}, []Step{Honest("").With("CWD b", Reply("550 x"))}, nil, []string{"", "220", "CWD a", "250", "CWD bc", "550"}},
 		{"expression", Options{}, []Step{Honest("").With("^CWD b$", Reply("550 x"))}, nil, []string{"", "220", "CWD bc", "250", "CWD b", "550"}},
 		{"by the count", Options{}, []Step{Honest(""), On("#2 CWD", Reply("450 later"))}, nil, []string{"", "220", "CWD a", "250", "CWD b", "450", "CWD a", "250"}},
-		{"every command", Options{}, []Step{Honest("").With("*", Reply("421 x"), End(Closed))}, nil, []string{"", "220", "USER x", "421", "", "end"}},
-		{"script resets", Options{}, []Step{Honest("").With("CWD", End(Reset))}, nil, []string{"", "220", "CWD a", "end"}},
+		{"every command", Options{}, []Step{Honest("").With("*", Reply("421 x"), EndControl(Closed))}, nil, []string{"", "220", "USER x", "421", "", "end"}},
+		{"script resets", Options{}, []Step{Honest("").With("CWD", EndControl(Reset))}, nil, []string{"", "220", "CWD a", "end"}},
 		{"unanswered", Options{}, []Step{Honest("").With("CWD")}, nil, []string{"", "220", "CWD a\r\nNOOP", "200"}},
 		{"fake port", Options{}, []Step{Honest("").With("EPSV", Reply("229 (|||99999|)"))}, nil, []string{"", "220", "EPSV", "229 (|||99999|)"}},
 		{"first connection", Options{}, []Step{Honest(""), OnConn(1, On("", Reply("120 wait\r\n220 ready")), On("NOOP", Reply("500 x"))), OnConn(2, On("NOOP", Reply("501 x")))},
@@ -197,7 +197,7 @@ func readAll(t *testing.T, data net.Conn, want string) {
 
 func TestFSMayChange(t *testing.T) {
 	fs := afero.NewMemMapFs()
-	s := New(t, &Options{FS: fs, Tree: map[string]string{"/f": "old"}})
+	s := New(t, &Options{FS: afero.NewIOFS(fs), Tree: map[string]string{"/f": "old"}})
 	c := anonymous(t, s.Addr())
 	c.retrieves("RETR f", "old")
 	check(t, afero.WriteFile(fs, "/f", []byte("newer"), 0o644))

@@ -146,7 +146,7 @@ func Honest(contents string) Step {
 		On("RETR", Transfer(contents)),
 		On("NLST", Transfer("a\r\nb\r\n")),
 		On("ABOR", Reply("226 Nothing to abort.")),
-		On("QUIT", Reply("221 Goodbye."), End(Closed)),
+		On("QUIT", Reply("221 Goodbye."), EndControl(Closed)),
 	}
 	return func(d *Dialogue) { d.add(steps) }
 }

@@ -33,8 +33,8 @@ func (s *Server) certify() (err error) {
 	return nil
 }
 
-// RootCAs returns a pool with the authority of the server's certificate, which is valid for 127.0.0.1, ::1 and localhost;
-// nil without TLS.
+// RootCAs returns a pool with the authority of the server's certificate, which is valid for 127.0.0.1, ::1 and
+// localhost; nil without TLS.
 func (s *Server) RootCAs() *x509.CertPool {
 	if s.id == nil {
 		return nil

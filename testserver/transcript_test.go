@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/spf13/afero"
 )
 
 // TestTranscript compares two conversations with a file: one that waits for each reply and one that sends ahead.
@@ -37,10 +35,12 @@ func TestTranscript(t *testing.T) {
 
 func port(s *Server) string { return s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:] }
 
-// A server can serve an fs.FS, but Tree cannot add to it.
-func TestFromIOFS(t *testing.T) {
-	files := afero.FromIOFS{FS: fstest.MapFS{"pub/motd": &fstest.MapFile{Data: []byte("hello")}}}
-	s := New(t, &Options{FS: files})
+// A server can serve an fs.FS, but Tree cannot add to it. A directory of it can be a home.
+func TestFS(t *testing.T) {
+	files := fstest.MapFS{"pub/motd": &fstest.MapFile{Data: []byte("hello")}}
+	s := New(t, &Options{FS: files, Users: map[string]string{"me": ""}, Home: map[string]string{"me": "/pub"}})
+	home := dial(t, s.Addr())
+	home.says([]string{"USER me", "230", "TYPE I", "200", "SIZE motd", "213 5\r\n"})
 	c := anonymous(t, s.Addr())
 	c.says([]string{"NLST", "=pub\r\n", "CWD pub", "250", "TYPE I", "200", "SIZE motd", "213 5\r\n", "NLST", "=motd\r\n", "REST 1", "350", "RETR motd", "=ello"})
 	c.says([]string{"RETR /pub/motd", "=hello", "CWD /none", "550", "RETR ../../pub/motd", "=hello"})
@@ -66,8 +66,8 @@ func TestNothing(t *testing.T) {
 	if _, err := Start(&Options{Scheme: "http"}); err == nil {
 		t.Error("a scheme of others")
 	}
-	for _, steps := range [][]Step{{nil}, {OnConn(1, nil)}, {Step(nil).With("", Reply("220 hi"))}, {On("", nil, Do(nil), Reply(""), Reply("220 hi"))}, {}} {
-		s := New(t, nil, append(steps, On("", Do(), Reply("220 hi")), On("SYST", nil, Data("no port"), Reply("215 x")))...)
+	for _, steps := range [][]Step{{nil}, {OnConn(1, nil)}, {Step(nil).With("", Reply("220 hi"))}, {On("", nil, Sequence(nil), Reply(""), Reply("220 hi"))}, {}} {
+		s := New(t, nil, append(steps, On("", Sequence(), Reply("220 hi")), On("SYST", nil, Data("no port"), Reply("215 x")))...)
 		dial(t, s.Addr()).do("SYST", "215")
 	}
 	check(t, new(Server).Close())

@@ -6,13 +6,14 @@ import "net"
 // returns what a client sends with one write.
 const bufferSize = 64 << 10
 
-// wire is an accepted TCP connection, below TLS, that counts flights. Read and Write may each be used by one goroutine at
-// a time.
+// wire is an accepted TCP connection, below TLS, that counts flights. Read and Write may each be used by one goroutine
+// at a time.
 type wire struct {
 	net.Conn // not *net.TCPConn, whose ReadFrom would bypass the counters
 	rec      *recorder
-	num      int  // number of the control connection; 0 on data connections
-	data     bool // a data connection
+	num      int   // number of the control connection; 0 on data connections
+	data     bool  // a data connection
+	pace     *pace // of a data connection; nil if the link delays nothing
 
 	buf, unread []byte // received and not yet read; owned by Read
 
@@ -71,7 +72,18 @@ func (w *wire) Write(p []byte) (int, error) {
 	w.rec.mu.Lock()
 	w.open = false
 	w.rec.mu.Unlock()
+	if w.pace != nil {
+		return w.pace.send(p, w.Conn.Write)
+	}
 	return w.Conn.Write(p)
+}
+
+// Close also ends the waits of the pace.
+func (w *wire) Close() error {
+	if w.pace != nil {
+		w.pace.close()
+	}
+	return w.Conn.Close()
 }
 
 // tcp has the methods that TCP connections, and connections in memory, have beyond net.Conn.

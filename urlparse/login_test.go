@@ -3,6 +3,7 @@ package urlparse
 import (
 	"testing"
 
+	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/testkit/table"
 )
 
@@ -48,6 +49,9 @@ func TestWithoutPassword(t *testing.T) {
 		u := mustParse(t, in)
 		if got := u.WithoutPassword().String(); got != bare {
 			t.Errorf("%s: got %q, want %q", in, got, bare)
+		}
+		if got := must.Get(u.MarshalText())(t); string(got) != bare {
+			t.Errorf("%s: marshalled as %q, want %q", in, got, bare)
 		}
 		if key := u.Key(); KeyOf(key) != key {
 			t.Errorf("%q is stored and then read as %q", key, KeyOf(key))

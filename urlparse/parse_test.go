@@ -80,17 +80,30 @@ func checkRoundTrip(t *testing.T, u *URL) {
 	if err := u.Check(); err != nil {
 		t.Errorf("Check of %q: %v", u.String(), err)
 	}
+	checkJSON(t, u)
+	checkNetURL(t, u)
+}
+
+// checkJSON checks that JSON keeps all of u but its password, and that the text of String keeps that too.
+func checkJSON(t *testing.T, u *URL) {
+	t.Helper()
 	type holder struct {
 		URL  URL
 		Also *URL
 	}
+	bare := must.Get(Parse(u.WithoutPassword().String()))(t)
 	var read holder
 	text, err := json.Marshal(holder{*u, u})
 	if err == nil {
 		err = json.Unmarshal(text, &read)
 	}
-	if err != nil || !reflect.DeepEqual(read, holder{*again, again}) {
+	if err != nil || !reflect.DeepEqual(read, holder{*bare, bare}) {
 		t.Errorf("%q comes back from %s as %q and %q, %v", u.String(), text, read.URL.String(), read.Also.String(), err)
+	}
+	var whole URL
+	err = json.Unmarshal(must.Get(json.Marshal(u.String()))(t), &whole)
+	if err != nil || whole.String() != u.String() {
+		t.Errorf("%q comes back from its text as %q, %v", u.String(), whole.String(), err)
 	}
 }
 

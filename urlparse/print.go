@@ -13,10 +13,10 @@ import (
 
 const mask = "***"
 
-// String returns the URL in its canonical spelling, with the password. Parsing it returns u again. String percent-encodes
-// every octet that RFC 1738 does not list as a uchar, with upper-case digits. It also encodes "~" and the reserved
-// characters that a segment could hold unencoded, so that no other program can take a "?" for a query. It prints the path
-// even if it is empty: "ftp://h" becomes "ftp://h/".
+// String returns the URL in its canonical spelling, with the password. Parsing it returns u again. String
+// percent-encodes every octet that RFC 1738 does not list as a uchar, with upper-case digits. It also encodes "~" and
+// the reserved characters that a segment could hold unencoded, so that no other program can take a "?" for a query. It
+// prints the path even if it is empty: "ftp://h" becomes "ftp://h/".
 //
 // The fmt verbs print [URL.Redacted] instead.
 func (u *URL) String() string { return u.fromHost(u.beforeHost()) }
@@ -63,8 +63,8 @@ func (u *URL) withPath(instead func(part string) string) *URL {
 	return &v
 }
 
-// Format prints the URL without its password, whatever the verb, so that a URL in a message or a log shows no secret. Call
-// String for the whole URL.
+// Format prints the URL without its password, whatever the verb, so that a URL in a message or a log shows no secret.
+// Call String for the whole URL.
 func (u URL) Format(f fmt.State, verb rune) {
 	text := u.Redacted()
 	if verb == 'q' {
@@ -76,9 +76,10 @@ func (u URL) Format(f fmt.State, verb rune) {
 // LogValue returns the URL without its password, for log/slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.Redacted()) }
 
-// MarshalText returns [URL.String], with the password, so that a URL in JSON, in XML or as a flag is complete. The
-// error is the one of [URL.Check].
-func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), u.Check() }
+// MarshalText returns the URL without its password ([URL.WithoutPassword]), so that JSON, XML and logs of structs that
+// hold a URL show none. To keep the password, store the text of [URL.String]: a struct for JSON then has a field of
+// type string. UnmarshalText and [Parse] read either. The error is the one of [URL.Check].
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.WithoutPassword().String()), u.Check() }
 
 // UnmarshalText reads text like [Parse]. It changes nothing if Parse fails.
 func (u *URL) UnmarshalText(text []byte) error {

@@ -29,14 +29,14 @@ import (
 	"example.com/ftpfetch/internal/printable"
 )
 
-// Typecode is the ftptype of a URL, RFC 1738 section 3.2.2.
+// Typecode is what ";type=" at the end of a URL says: how to transfer what the URL names (RFC 1738 section 3.2.2).
 type Typecode string
 
 // The typecodes. "" means that the URL has no ;type=.
 const (
-	TypeASCII Typecode = "a" // TYPE A, then RETR
-	TypeImage Typecode = "i" // TYPE I, then RETR
-	TypeDir   Typecode = "d" // NLST: the names in a directory
+	TypeASCII Typecode = "a" // a text, whose line ends are converted (TYPE A, then RETR)
+	TypeImage Typecode = "i" // a file, byte for byte (TYPE I, then RETR)
+	TypeDir   Typecode = "d" // the names in a directory (NLST)
 )
 
 // schemes are the supported schemes. RFC 1738 defines only ftp; the others are extensions.
@@ -45,10 +45,9 @@ var schemes = []string{"ftpes", "ftps", "ftp"}
 // URL is an FTP URL, split into its parts. The parts are decoded: they are the octets that FTP commands carry.
 // [URL.Check] checks a value made by hand.
 //
-// Packages fmt and log/slog print a URL without its password. String and MarshalText include the password, and so does
-// encoding/json, even when a log handler uses it for a struct that holds a URL. Two more ways print the password:
-// printing User alone, and printing a struct with a verb such as %s if an unexported field of it is a URL (not a *URL),
-// because fmt calls no methods of unexported fields.
+// Packages fmt, log/slog and encoding/json write a URL without its password; only [URL.String] and [URL.NetURL] return
+// it whole. Two more ways show the password: printing User alone, and printing a struct with a verb such as %s if an
+// unexported field of it is a URL (not a *URL), because fmt calls no methods of unexported fields.
 type URL struct {
 	// "ftp"; "ftps": TLS from the first octet (implicit); or "ftpes": TLS after AUTH TLS (explicit, RFC 4217)
 	Scheme string
@@ -56,7 +55,7 @@ type URL struct {
 	// a name in lower-case A-labels (a trailing dot kept), dotted decimal, or IPv6 without brackets
 	Host string
 	Port int // 0: the scheme's default
-	// every segment before the last, one CWD each; "" is a CWD with a null argument
+	// the directories to enter, one after the other, each with a CWD of its own; "" is a CWD with an empty argument
 	Dirs []string
 	Name string // the last segment; "" names no file
 	Type Typecode
@@ -67,8 +66,8 @@ func (u *URL) IsDir() bool {
 	return u.Type == TypeDir || u.Type == "" && u.Name == ""
 }
 
-// Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The default port is 21 (RFC 1738 section 3.2),
-// or 990 for ftps.
+// Address returns "host:port" for net.Dial, with an IPv6 host in brackets. The default port is 21 (RFC 1738 section
+// 3.2), or 990 for ftps.
 func (u *URL) Address() string {
 	return u.host() + ":" + strconv.Itoa(u.port())
 }
@@ -82,8 +81,8 @@ func defaultPort(scheme string) int {
 	return 21
 }
 
-// Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's Dirs,
-// and u's Name if it has one: the children of "ftp://h/a/" and of "ftp://h/a;type=d" are the same.
+// Child returns the URL of the entry name in the directory that u names, with the login of u. The directory is u's
+// Dirs, and u's Name if it has one: the children of "ftp://h/a/" and of "ftp://h/a;type=d" are the same.
 //
 // name is decoded octets and becomes one segment, whatever it holds: a "/" in it is printed as %2F and stays within one
 // CWD or RETR argument, so split a server's "dir/file" first. If t is TypeDir the child is a directory, with a trailing
@@ -122,9 +121,9 @@ func bracket(host string) string {
 	return host
 }
 
-// Check returns the error that [Parse] would return for a value made by hand: a CR, LF or NUL in a part, the typecode
-// of a file without a name, an invalid host, and so on. A URL that passes survives String and Parse. The error is an
-// [*Error] whose Input is u.Redacted() and whose column counts in u.String().
+// Check returns the error that [Parse] would return for a value made by hand: a CR, LF or NUL in a part, the typecode of
+// a file without a name, an invalid host, and so on. Parse reads the String of a URL that passes, and returns the same
+// URL. The error is an [*Error] whose Input is u.Redacted() and whose column counts in u.String().
 func (u *URL) Check() error {
 	if u.isOrdinary() {
 		return nil
@@ -209,7 +208,8 @@ func (e *Error) of(text string) *Error {
 	return e
 }
 
-// Error returns one line with the text, the column if it is not the first, the reason and the hint, safe for a terminal.
+// Error returns one line with the text, the column if it is not the first, the reason and the hint, safe for a
+// terminal.
 func (e *Error) Error() string {
 	s := shown(e.Input) + ": "
 	if e.column > 1 {

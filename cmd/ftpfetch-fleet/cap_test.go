@@ -126,10 +126,10 @@ func lostSlot(t *testing.T, other bool, at string) {
 		switch {
 		case at == "data" && c.Arg == "000000":
 			there.Store(true)
-			return testserver.Cut(3, testserver.Stalled)
+			return testserver.EndDataAfter(3, testserver.Stalled)
 		case c.Verb == at:
 			there.Store(true)
-			return testserver.End(testserver.Stalled)
+			return testserver.EndControl(testserver.Stalled)
 		case at == "idle" && c.Arg == "000000":
 			there.Store(true)
 		}

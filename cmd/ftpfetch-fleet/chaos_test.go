@@ -113,7 +113,7 @@ func TestFrozen(t *testing.T) {
 	s, dir := newStand(t), t.TempDir()
 	srv := newFTP(t, 1, 2, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && c.Transfer == 1 {
-			return testserver.Cut(3, testserver.Stalled)
+			return testserver.EndDataAfter(3, testserver.Stalled)
 		}
 		return nil
 	}})

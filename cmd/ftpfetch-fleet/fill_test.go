@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/afero"
-
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
@@ -102,7 +100,7 @@ func BenchmarkFill(b *testing.B) {
 	const lanes = 8
 	sink := httptest.NewServer(http.HandlerFunc(nowhere))
 	defer sink.Close()
-	srv := must.Get(testserver.Start(&testserver.Options{FS: afero.FromIOFS{FS: paced{}}}))(b)
+	srv := must.Get(testserver.Start(&testserver.Options{FS: paced{}}))(b)
 	defer srv.Close()
 	for _, of := range []struct {
 		files int

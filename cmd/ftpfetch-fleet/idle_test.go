@@ -70,7 +70,7 @@ func TestTidy(t *testing.T) {
 	s, dir := newStand(t), t.TempDir()
 	srv := newFTP(t, 1, 9, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
-			return testserver.Cut(3, testserver.Stalled)
+			return testserver.EndDataAfter(3, testserver.Stalled)
 		}
 		return nil
 	}})

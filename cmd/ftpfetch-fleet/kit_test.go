@@ -85,7 +85,7 @@ func newFTP(t *testing.T, files int, most int, fault testserver.Options) *ftpSer
 		switch {
 		case c.Verb == "" && open > int64(most):
 			s.refused.Add(1)
-			return testserver.Do(testserver.Reply("421 Too many connections from this IP"), testserver.End(testserver.Closed))
+			return testserver.Sequence(testserver.Reply("421 Too many connections from this IP"), testserver.EndControl(testserver.Closed))
 		case c.Verb == "":
 			for p := s.peak.Load(); open > p && !s.peak.CompareAndSwap(p, open); p = s.peak.Load() {
 			}

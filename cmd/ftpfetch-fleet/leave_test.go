@@ -233,7 +233,7 @@ func TestRetry(t *testing.T) {
 	const files = 40
 	s := newStand(t)
 	fs := afero.NewMemMapFs()
-	srv := newFTP(t, 0, 9, testserver.Options{FS: fs})
+	srv := newFTP(t, 0, 9, testserver.Options{FS: afero.NewIOFS(fs)})
 	write := func(missing bool) {
 		for i := range files {
 			if (i%4 == 1) == missing {

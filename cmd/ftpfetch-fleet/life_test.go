@@ -223,7 +223,7 @@ func TestRetire(t *testing.T) {
 	var there atomic.Bool
 	srv := newFTP(t, 3, 9, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && !there.Load() {
-			return testserver.Do(testserver.Reply("550 No such file"))
+			return testserver.Sequence(testserver.Reply("550 No such file"))
 		}
 		return nil
 	}})

@@ -128,10 +128,10 @@ func TestLedgerFails(t *testing.T) {
 				case later && c.Arg == "000003" && c.Verb == "RETR":
 					once.Do(func() { full.Store(true); breakLedger(t, broken) })
 					if full.Load() {
-						return testserver.End(testserver.Closed)
+						return testserver.EndControl(testserver.Closed)
 					}
 				case c.Verb == "" && full.Load(): // the lane tries again
-					return testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))
+					return testserver.Sequence(testserver.Reply("421 Too many connections"), testserver.EndControl(testserver.Closed))
 				}
 				return nil
 			}})
@@ -293,7 +293,7 @@ func TestInherited(t *testing.T) {
 	var stalled atomic.Bool
 	srv := newFTP(t, 0, 9, testserver.Options{Tree: map[string]string{"/d/000000": big}, Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && !stalled.Swap(true) {
-			return testserver.Cut(int64(len(big)/2), testserver.Stalled)
+			return testserver.EndDataAfter(int64(len(big)/2), testserver.Stalled)
 		}
 		return nil
 	}})

@@ -369,7 +369,7 @@ func TestSinkKilled(t *testing.T) {
 		defer mu.Unlock()
 		if c.Verb == "RETR" && strings.Contains(c.Arg, "large") && cuts > 0 {
 			cuts--
-			return testserver.Cut(18<<20, testserver.Stalled)
+			return testserver.EndDataAfter(18<<20, testserver.Stalled)
 		}
 		return nil
 	}}, files...)
@@ -411,7 +411,7 @@ func TestSinkStopped(t *testing.T) {
 	large := strings.Repeat("0123456789abcdef", 20<<16)
 	_, list := sinkList(t, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
-			return testserver.Cut(18<<20, testserver.Stalled)
+			return testserver.EndDataAfter(18<<20, testserver.Stalled)
 		}
 		return nil
 	}}, sinkFile{"large", large, "", true})

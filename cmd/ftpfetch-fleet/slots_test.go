@@ -85,7 +85,7 @@ func TestThaw(t *testing.T) {
 	var stalled atomic.Bool
 	o := testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && !stalled.Swap(true) {
-			return testserver.Cut(3, testserver.Stalled)
+			return testserver.EndDataAfter(3, testserver.Stalled)
 		}
 		return nil
 	}}

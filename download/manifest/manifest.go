@@ -67,7 +67,7 @@ type Item struct {
 //
 // Two items conflict if they have the same path, or if the path of one is a directory in the path of the other. Items
 // that differ only in Line count as one file, without an error. Check needs about fifty bytes of memory for each item.
-func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
+func Check(text io.Reader, o *Options) (files int, size int64, errs []error) {
 	o = cmp.Or(o, new(Options))
 	paths := claims.New()
 	for item, err := range o.items(text) {
@@ -79,7 +79,7 @@ func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
 			}
 			if o.shares(item) {
 				files++
-				octets = plus(octets, item.Size)
+				size = plus(size, item.Size)
 			}
 			err = o.conflict(item, clash, other.Who)
 		}
@@ -87,11 +87,11 @@ func Check(text io.Reader, o *Options) (files int, octets int64, errs []error) {
 			continue
 		}
 		if len(errs) == mostFaults {
-			return files, octets, append(errs, errFaults)
+			return files, size, append(errs, errFaults)
 		}
 		errs = append(errs, err)
 	}
-	return files, octets, errs
+	return files, size, errs
 }
 
 // conflict returns the error of an item whose path clashes with that of an earlier line, or nil.

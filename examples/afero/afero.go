@@ -22,7 +22,7 @@ import (
 // New returns the directory at rawURL as a file system. All operations on it end with ctx. The caller closes the idle
 // connections of c.
 func New(ctx context.Context, c *ftpexec.Client, rawURL string) (afero.Fs, error) {
-	fsys, err := ftpfs.New(ctx, c, rawURL)
+	fsys, err := ftpfs.Open(ctx, c, rawURL)
 	if err != nil {
 		return nil, err
 	}

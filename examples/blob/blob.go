@@ -26,6 +26,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/ftpfs"
+	"example.com/ftpfetch/urlparse"
 )
 
 func init() {
@@ -37,12 +38,24 @@ func init() {
 type opener struct{}
 
 func (opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
-	return OpenBucket(ctx, new(ftpexec.Client), u.String())
+	root, err := urlparse.FromURL(u)
+	if err != nil {
+		return nil, err
+	}
+	return openBucket(ctx, new(ftpexec.Client), root)
 }
 
 // OpenBucket opens the directory at rawURL. Closing the bucket closes the idle connections of c.
 func OpenBucket(ctx context.Context, c *ftpexec.Client, rawURL string) (*blob.Bucket, error) {
-	fsys, err := ftpfs.New(ctx, c, rawURL)
+	root, err := urlparse.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return openBucket(ctx, c, root)
+}
+
+func openBucket(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*blob.Bucket, error) {
+	fsys, err := ftpfs.New(ctx, c, root)
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func TestBroken(t *testing.T) {
 	for _, verb := range []string{"RETR", "MLSD"} {
 		_, b := start(t, func(c *testserver.Conn) testserver.Action {
 			if c.Verb == verb {
-				return testserver.Do(testserver.Cut(100, testserver.Closed), testserver.Final(testserver.Reply("451 Disk error")))
+				return testserver.Sequence(testserver.EndDataAfter(100, testserver.Closed), testserver.ReplaceReply(testserver.Reply("451 Disk error")))
 			}
 			return nil
 		})

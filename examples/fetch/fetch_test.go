@@ -29,6 +29,18 @@ func TestMotd(t *testing.T) {
 	}
 }
 
+// TestFirst is a first test, in ten lines.
+func TestFirst(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/motd": "hello"}})
+	got, err := Motd(t.Context(), &ftpexec.Client{MaxIdle: -1}, s.URL("/pub/motd"))
+	if got != "hello" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if dirs := s.Args("CWD"); !slices.Equal(dirs, []string{"pub"}) {
+		t.Errorf("CWD %q", dirs)
+	}
+}
+
 // TestCommands checks each command that the client sends after the login.
 func TestCommands(t *testing.T) {
 	s := testserver.New(t, &testserver.Options{Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/motd": "hello"}})
@@ -54,7 +66,7 @@ func TestFailures(t *testing.T) {
 		want error
 	}{
 		{"missing", testserver.On("RETR", testserver.Reply("550 No such file.")).With("SIZE", testserver.Reply("550 No such file.")), fs.ErrNotExist},
-		{"full", testserver.On("", testserver.Reply("421 Too many users."), testserver.End(testserver.Closed)), ftpexec.ErrTooMany},
+		{"full", testserver.On("", testserver.Reply("421 Too many users."), testserver.EndControl(testserver.Closed)), ftpexec.ErrTooMany},
 		{"cut", testserver.On("RETR", testserver.Reply("150 Here."), testserver.Data("hel", testserver.Closed), testserver.Reply("426 Broken.")), ftpexec.ErrTruncated},
 	}
 	for _, tt := range tests {
@@ -81,7 +93,7 @@ func TestTranscript(t *testing.T) {
 
 // TestTimeout checks that the client waits no longer than Timeout for a silent server.
 func TestTimeout(t *testing.T) {
-	s := testserver.New(t, nil, testserver.Honest("hello").With("RETR", testserver.End(testserver.Stalled)))
+	s := testserver.New(t, nil, testserver.Honest("hello").With("RETR", testserver.EndControl(testserver.Stalled)))
 	c := ftpexec.Client{MaxIdle: -1, Timeout: 100 * time.Millisecond}
 	if _, err := Motd(t.Context(), &c, s.URL("/motd")); !errors.Is(err, ftpexec.ErrTimeout) {
 		t.Errorf("got %v", err)

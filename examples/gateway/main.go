@@ -31,7 +31,7 @@ func link(name string) string { return (&url.URL{Path: "./" + name}).String() }
 
 func main() {
 	flag.Parse()
-	tree, err := ftpfs.New(context.Background(), &ftpexec.Client{MaxConns: 8, MaxIdle: 8}, flag.Arg(0))
+	tree, err := ftpfs.Open(context.Background(), &ftpexec.Client{MaxConns: 8, MaxIdle: 8}, flag.Arg(0))
 	l, refused := net.Listen("tcp", cmp.Or(flag.Arg(1), "127.0.0.1:8021")) // only for this machine
 	if err = errors.Join(err, refused); err != nil {
 		log.Fatal("usage: gateway ftp://HOST/DIRECTORY/ [ADDRESS]: ", err)

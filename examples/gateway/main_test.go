@@ -30,7 +30,7 @@ func serveTree(t *testing.T, fault func(*testserver.Conn) testserver.Action) (s 
 		"/secret": "secret", "/pub/big": contents, "/pub/small.txt": "small", "/pub/index.html": "<p>own page", "/pub/a?b#c%20d": "odd", "/pub/sub/<b>": "deep", "/pub/empty": "",
 	}})
 	c := &ftpexec.Client{MaxConns: 8, MaxIdle: 8}
-	fsys, err := ftpfs.New(t.Context(), c, s.URL("/pub/"))
+	fsys, err := ftpfs.Open(t.Context(), c, s.URL("/pub/"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestFailures(t *testing.T) {
 		_, address := serveTree(t, func(c *testserver.Conn) testserver.Action {
 			switch {
 			case c.Verb == "RETR":
-				return testserver.Final(testserver.Reply("451 Disk error"))
+				return testserver.ReplaceReply(testserver.Reply("451 Disk error"))
 			case c.Verb == "MLSD" && unknown != "":
 				return testserver.Reply("500 Unknown")
 			case c.Verb != "" && strings.Contains(unknown, c.Verb):

@@ -190,7 +190,7 @@ func TestFSTruncated(t *testing.T) {
 			for _, final := range []string{"226 fine", "426 cut", "451 disk", ""} {
 				cut := []testserver.Action{testserver.Reply("150 x"), testserver.Data(contents[:n], testserver.Closed), testserver.Reply(final)}
 				if final == "" {
-					cut[2] = testserver.End(testserver.Closed)
+					cut[2] = testserver.EndControl(testserver.Closed)
 				}
 				s := testserver.New(t, nil, restarts(contents), testserver.OnConn(1, testserver.On("#1 RETR", cut...)))
 				f := open(t, openFS(t, new(ftpexec.Client), s.URL("/d/")), "f")
@@ -349,7 +349,7 @@ func Example() {
 
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	fsys, err := ftpfs.New(context.Background(), &c, s.URL("/"))
+	fsys, err := ftpfs.Open(context.Background(), &c, s.URL("/"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -489,7 +489,7 @@ func TestFSReadAtAtOnce(t *testing.T) {
 // If the server allows fewer connections than there are calls of ReadAt, the calls share those that there are.
 func TestFSReadAtFullServer(t *testing.T) {
 	contents := strings.Repeat("0123456789abcdef", 1<<18)
-	full := testserver.Do(testserver.Reply("421 Too many connections"), testserver.End(testserver.Closed))
+	full := testserver.Sequence(testserver.Reply("421 Too many connections"), testserver.EndControl(testserver.Closed))
 	var steps []testserver.Step
 	for i := range 20 {
 		steps = append(steps, testserver.OnConn(i+3, testserver.On("", full)))

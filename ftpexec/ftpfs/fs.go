@@ -1,6 +1,6 @@
 // Package ftpfs presents a directory on an FTP server as a read-only file system ([io/fs]).
 //
-//	fsys, err := ftpfs.New(ctx, nil, "ftp://ftp.example.org/pub/")
+//	fsys, err := ftpfs.Open(ctx, nil, "ftp://ftp.example.org/pub/")
 //	text, err := fs.ReadFile(fsys, "README")
 package ftpfs
 
@@ -25,15 +25,17 @@ import (
 // concurrently.
 //
 // Open asks the server what the name is, in one round trip if it knows MLST (RFC 3659 section 7), and follows links.
-// Files implement [io.Seeker] and [io.ReaderAt]: the next Read begins at its position with REST (RFC 3659 section 5),
-// or drops up to 256 KiB that come before it. Calls of ReadAt that run at once each have a transfer, and so a connection,
-// but no more than [ftpexec.Client.MaxConns], or 8 if that is 0, or the server allows; a range that begins up to 256 KiB
-// after another one waits for its transfer. Other calls run one after another. Close ends all calls. The last
-// bytes, and [io.EOF], come only after the server has confirmed that the transfer is complete; after any other error
-// the next Read tries again, even if only the last byte is missing. If the size or time of the file has changed since
-// the first Read, the error is [ftpexec.ErrChanged]. The error is the same if another transfer is needed and the server
-// does not give both, because nothing would show whether the transfer brings the same file. The first Read of a file of
-// at most 256 KiB without a time therefore reads the whole file.
+// Files implement [io.Seeker] and [io.ReaderAt]. A Read elsewhere in the file begins another transfer there (REST, RFC
+// 3659 section 5), or reads on and drops what comes before, if that is at most 256 KiB. Calls of ReadAt that run at
+// once each have a transfer, and so a connection, but no more than [ftpexec.Client.MaxConns], or 8 if that is 0, or the
+// server allows; a range that begins up to 256 KiB after another one waits for its transfer. Other calls run one after
+// another. Close ends all calls. The last bytes, and [io.EOF], come only after the server has confirmed that the
+// transfer is complete; after any other error the next Read tries again, even if only the last byte is missing.
+//
+// A file may be replaced on the server while it is open. If its size or time is not what it was at the first Read, Read
+// returns [ftpexec.ErrChanged]. It returns that too if it needs another transfer and the server gives no size or no
+// time, because nothing would show whether the transfer brings the same file. The first Read of a file of at most 256
+// KiB without a time therefore reads the whole file, and the next ones need no transfer.
 //
 // A file holds a connection from its first Read to its last byte or Close, and one more for each ReadAt that has run at
 // the same time as others. Where a transfer ends early, the connection serves the next one if the server allows that:
@@ -59,12 +61,27 @@ type FS struct {
 	root   *urlparse.URL
 }
 
-// New returns the directory that a URL names as a file system; url must end in "/" or ";type=d". It sends nothing. ctx
-// covers all use of the FS and its files. A nil Client means one with its defaults. The error is [syscall.ENOTDIR] if
-// the URL names a file, or a *[urlparse.Error] if it is not valid.
-func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
+// Open is [New] for the text of a URL, which ends in "/" or ";type=d". The error may also be one of [urlparse.Parse].
+func Open(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 	root, err := urlparse.Parse(url)
 	if err != nil {
+		return nil, err
+	}
+	return New(ctx, c, root)
+}
+
+// New returns the directory that root names as a file system. It sends nothing. ctx covers all use of the FS and its
+// files. A nil Client means one with its defaults. The error is [syscall.ENOTDIR] if root names a file
+// ([urlparse.URL.IsDir]), or a *[urlparse.Error] if it is not valid. [urlparse.FromURL] makes root from a URL of
+// package net/url.
+func New(ctx context.Context, c *ftpexec.Client, root *urlparse.URL) (*FS, error) {
+	if ctx == nil {
+		return nil, errNoContext
+	}
+	if root == nil {
+		return nil, errNoURL
+	}
+	if err := root.Check(); err != nil {
 		return nil, err
 	}
 	if !root.IsDir() {
@@ -75,13 +92,13 @@ func New(ctx context.Context, c *ftpexec.Client, url string) (*FS, error) {
 			Hint: `end the URL in "/"`,
 		}
 	}
-	if ctx == nil {
-		return nil, errNoContext
-	}
 	return &FS{cmp.Or(c, new(ftpexec.Client)), ctx, root.Child("", "")}, nil
 }
 
-var errNoContext = fmt.Errorf("%w: no context: write context.Background()", fs.ErrInvalid)
+var (
+	errNoContext = fmt.Errorf("%w: no context: write context.Background()", fs.ErrInvalid)
+	errNoURL     = fmt.Errorf("%w: no URL (nil)", fs.ErrInvalid)
+)
 
 // WithContext returns d with ctx in place of the context of New, for example the context of a request. It shares the
 // connections of d.

@@ -19,6 +19,7 @@ import (
 	"example.com/ftpfetch/ftpexec/ftpfs"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 // fsTree is what most tests of FS serve.
@@ -41,7 +42,7 @@ func unknown(verbs ...string) func(*testserver.Conn) testserver.Action {
 func openFS(t *testing.T, c *ftpexec.Client, url string) *ftpfs.FS {
 	t.Helper()
 	t.Cleanup(c.CloseIdleConnections)
-	return must.Get(ftpfs.New(t.Context(), c, url))(t)
+	return must.Get(ftpfs.Open(t.Context(), c, url))(t)
 }
 
 // The FS keeps the rules of io/fs, whichever commands show what is in a directory.
@@ -170,7 +171,7 @@ func TestFSErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ftpfs.New(t.Context(), nil, "ftp://example.invalid/file"); !errors.Is(err, syscall.ENOTDIR) {
+	if _, err := ftpfs.Open(t.Context(), nil, "ftp://example.invalid/file"); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("FS of a file: got %v", err)
 	}
 }
@@ -282,12 +283,17 @@ func TestNothing(t *testing.T) {
 			t.Errorf("%s: Glob: %q, %v", what, names, glob)
 		}
 	}
-	if _, err := ftpfs.New(none, nil, "ftp://h/"); !errors.Is(err, fs.ErrInvalid) {
+	if _, err := ftpfs.Open(none, nil, "ftp://h/"); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("no context: %v", err)
 	}
 	for _, url := range []string{"", "/", "ftp:", "ftp:///", "ftp://h/f", "http://h/", "ftp://h/;type=i"} {
-		if _, err := ftpfs.New(t.Context(), nil, url); err == nil {
+		if _, err := ftpfs.Open(t.Context(), nil, url); err == nil {
 			t.Errorf("%q: no error", url)
+		}
+	}
+	for what, root := range map[string]*urlparse.URL{"nil": nil, "zero": {}, "CR": {Scheme: "ftp", Host: "h", Dirs: []string{"a\rb"}}} {
+		if _, err := ftpfs.New(t.Context(), nil, root); err == nil {
+			t.Errorf("%s: no error", what)
 		}
 	}
 	for _, name := range []string{"", "/", "..", "a/../b", "a\x00", "a\n", "a//b", "/a"} {

@@ -27,7 +27,7 @@ func ExampleFS_http() {
 
 	c := &ftpexec.Client{MaxConns: 8, MaxIdle: 8}
 	defer c.CloseIdleConnections()
-	fsys, err := ftpfs.New(context.Background(), c, s.URL("/pub/"))
+	fsys, err := ftpfs.Open(context.Background(), c, s.URL("/pub/"))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestLeavesEarly(t *testing.T) {
 func TestLeavesSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := ftptest.NewNetwork()
-		s := network.NewScript(t, testserver.Honest("contents").With("RETR", testserver.Reply("150 Go"), testserver.Data("con"), testserver.End(testserver.Stalled)))
+		s := network.NewScript(t, testserver.Honest("contents").With("RETR", testserver.Reply("150 Go"), testserver.Data("con"), testserver.EndControl(testserver.Stalled)))
 		c := registered(t, &ftpexec.Client{Dial: network.Dial})
 		r := must.Get(c.Get(s.URL("/f")))(t)
 		must.Get(io.ReadFull(r.Body, make([]byte, 3)))(t)

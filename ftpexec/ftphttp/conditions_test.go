@@ -69,7 +69,7 @@ func TestConditionsOfChangedFile(t *testing.T) {
 		{"502 Unknown", changed, "412 "},
 	} {
 		honest := testserver.Honest("abcdef").With("MDTM", testserver.Reply(tt.second)).With("#1 MDTM", testserver.Reply(tt.first)).With("REST", testserver.Reply("350 Go"))
-		transfer := testserver.Do(testserver.Reply("150 Go"), testserver.Data("cdef", testserver.Closed), testserver.Reply("226 Done"))
+		transfer := testserver.Sequence(testserver.Reply("150 Go"), testserver.Data("cdef", testserver.Closed), testserver.Reply("226 Done"))
 		s := testserver.New(t, nil, honest, testserver.OnConn(1, testserver.On("#1 RETR", testserver.Transfer("f")), testserver.On("#2 RETR", transfer)))
 		got := request(t.Context(), registered(t, &ftpexec.Client{MaxIdle: 1}), "GET", s.URL("/f"), "Range: bytes=2-", "If-Unmodified-Since: "+stamped)
 		if !strings.HasPrefix(got.shown(), tt.want) || got.err != nil {

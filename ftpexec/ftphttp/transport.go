@@ -44,9 +44,10 @@ import (
 // the next request if it can, as [ftpexec.Response] says.
 //
 // If the server refuses, the Response has the error in one line as its body. Status 401 asks for another login (Basic),
-// 403 means access denied or TLS required, 404 no such file or directory, 503 too many connections or another reply
-// 4yz, and 502 another reply 5yz. If there is no reply, or an unexpected one, RoundTrip fails with an *[ftpexec.Error]
-// or a *[urlparse.Error]. No response and no error shows a password.
+// 403 means access denied or TLS required, 404 no such file or directory, 503 too many connections or another refusal
+// for the moment (a reply from 400 to 499, RFC 959 section 4.2), and 502 another refusal (500 to 599). If there is no
+// reply, or an unexpected one, RoundTrip fails with an *[ftpexec.Error] or a *[urlparse.Error]. No response and no
+// error shows a password.
 //
 // The login comes from the request's Authorization (Basic), or else from its URL; after a redirect only the URL counts.
 // An http.Client follows a redirect from any web server to any FTP URL, with the login that Client.Credentials gives

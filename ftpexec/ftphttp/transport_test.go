@@ -215,7 +215,7 @@ func TestTruncated(t *testing.T) {
 			for _, final := range []string{"226 Done", "426 Broken", ""} {
 				end := testserver.Reply(final)
 				if final == "" {
-					end = testserver.End(testserver.Closed)
+					end = testserver.EndControl(testserver.Closed)
 				}
 				script := testserver.Honest(contents).With("REST", testserver.Reply("350 Go")).With("RETR",
 					testserver.Reply("150 Go"), testserver.Data(contents[r.first:r.first+n], testserver.Closed), end)
@@ -356,10 +356,10 @@ func TestEveryCommand(t *testing.T) {
 				if verb == "EPSV" { // PASV follows
 					lost, cause = 200, nil
 				}
-				check("closed", testserver.End(testserver.Closed), lost, cause)
-				check("reset", testserver.End(testserver.Reset), lost, cause)
-				check("silent", testserver.End(testserver.Stalled), 0, ftpexec.ErrTimeout)
-				check("cancelled", testserver.End(testserver.Stalled), 0, context.Canceled)
+				check("closed", testserver.EndControl(testserver.Closed), lost, cause)
+				check("reset", testserver.EndControl(testserver.Reset), lost, cause)
+				check("silent", testserver.EndControl(testserver.Stalled), 0, ftpexec.ErrTimeout)
+				check("cancelled", testserver.EndControl(testserver.Stalled), 0, context.Canceled)
 			}
 		}
 	})

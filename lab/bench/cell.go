@@ -114,7 +114,8 @@ func (c *cell) run(ctx context.Context, t *trial, host string) error {
 // serveAt starts a server whose control connections come to the port of host.
 func serveAt(host, port string, fault func(*testserver.Conn) testserver.Action) (*testserver.Server, error) {
 	return testserver.Start(&testserver.Options{
-		FS: unhurried{afero.NewMemMapFs()}, Tree: sentTree(), ModTime: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), Fault: fault,
+		FS: afero.NewIOFS(unhurried{afero.NewMemMapFs()}), Tree: sentTree(),
+		ModTime: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), Fault: fault,
 		Users: map[string]string{"me": ""},
 		Home:  map[string]string{"anonymous": "/home", "ftp": "/home", "me": "/home"},
 		Listen: func() (net.Listener, error) {

@@ -159,7 +159,7 @@ func (b *bench) feed(server *server, plan func(n int, r ftptest.Retrieval) ftpte
 func (b *bench) startFeed(server *server, plan func(n int, r ftptest.Retrieval) ftptest.Pace) (stop func(), feed *ftptest.Feed, err error) {
 	files := afero.NewReadOnlyFs(afero.NewBasePathFs(afero.NewOsFs(), b.tree.Public))
 	feed = ftptest.PlanFeed(files, plan)
-	running, err := testserver.Start(&testserver.Options{FS: files, Fault: feed.Fault})
+	running, err := testserver.Start(&testserver.Options{FS: afero.NewIOFS(files), Fault: feed.Fault})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -100,7 +100,7 @@ func (b *bench) sentRows() (rows []*sentRow, all []*trial, err error) {
 // askPassword asks the user me for a password, but goes on without one.
 func askPassword(c *testserver.Conn) testserver.Action {
 	if c.Verb == "USER" && c.Arg == "me" {
-		return testserver.Final(testserver.Reply("331 Password, please."))
+		return testserver.ReplaceReply(testserver.Reply("331 Password, please."))
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func cutShort(c *testserver.Conn) testserver.Action {
 	if c.Verb != "RETR" {
 		return nil
 	}
-	return testserver.Do(testserver.Cut(2, testserver.Closed), testserver.Final(testserver.Reply("426 Transfer aborted.")))
+	return testserver.Sequence(testserver.EndDataAfter(2, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 Transfer aborted.")))
 }
 
 // right counts the URLs for which the program sends what RFC 1738 says.

@@ -214,7 +214,7 @@ func places() (all []int64) {
 func ourReads(ctx context.Context, base string) (int, error) {
 	c, logins := counting()
 	defer c.CloseIdleConnections()
-	d, err := ftpfs.New(ctx, c, base+"/")
+	d, err := ftpfs.Open(ctx, c, base+"/")
 	if err != nil {
 		return 0, err
 	}
@@ -252,7 +252,7 @@ func theirReads(addr string) (int, error) {
 func ourArchive(ctx context.Context, base string) (int, error) {
 	c, logins := counting()
 	defer c.CloseIdleConnections()
-	d, err := ftpfs.New(ctx, c, base+"/")
+	d, err := ftpfs.Open(ctx, c, base+"/")
 	if err != nil {
 		return 0, err
 	}
@@ -280,7 +280,7 @@ func ourArchive(ctx context.Context, base string) (int, error) {
 func ourRanges(ctx context.Context, base string) (int, error) {
 	c, logins := counting()
 	defer c.CloseIdleConnections()
-	d, err := ftpfs.New(ctx, c, base+"/")
+	d, err := ftpfs.Open(ctx, c, base+"/")
 	if err != nil {
 		return 0, err
 	}

@@ -133,9 +133,9 @@ func TestInBrowser(t *testing.T) {
 	}, Fault: func(c *testserver.Conn) testserver.Action {
 		switch {
 		case c.Verb == "RETR" && strings.HasSuffix(c.Arg, "cut.bin") && cut.Add(1) == 1:
-			return testserver.Do(testserver.Cut(2000000, testserver.Closed), testserver.Final(testserver.Reply("426 Connection lost")))
+			return testserver.Sequence(testserver.EndDataAfter(2000000, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 Connection lost")))
 		case c.Verb == "RETR" && strings.HasSuffix(c.Arg, "broken.bin"):
-			return testserver.Final(testserver.Reply("451 Disk error"))
+			return testserver.ReplaceReply(testserver.Reply("451 Disk error"))
 		}
 		return nil
 	}})

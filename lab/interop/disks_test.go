@@ -105,7 +105,7 @@ func TestOddDisks(t *testing.T) {
 			for _, n := range d.lengths() {
 				o.files["/n/"+strings.Repeat("n", n)] = fmt.Sprint(n)
 			}
-			o.server = testserver.New(t, &testserver.Options{FS: server, ModTime: modTime, Tree: o.files, Fault: o.fault})
+			o.server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(server), ModTime: modTime, Tree: o.files, Fault: o.fault})
 			for name, at := range oddTimes {
 				if _, there := o.files["/t/"+name]; there {
 					o.names = append(o.names, name)
@@ -137,7 +137,7 @@ type oddRun struct {
 // fault cuts the transfer of the big file as long as cut is set.
 func (o *oddRun) fault(c *testserver.Conn) testserver.Action {
 	if o.cut.Load() && c.Verb == "RETR" {
-		return testserver.Cut(2<<20, testserver.Closed)
+		return testserver.EndDataAfter(2<<20, testserver.Closed)
 	}
 	return nil
 }

@@ -297,7 +297,7 @@ func testStatAll(t *testing.T, s *Server, c *ftpexec.Client) {
 func TestFS(t *testing.T) {
 	forEachClient(t, func(t *testing.T, s *Server, c *ftpexec.Client) {
 		t.Cleanup(c.CloseIdleConnections)
-		d := must.Get(ftpfs.New(testContext(t), c, s.URL("/pub/fs/")))(t)
+		d := must.Get(ftpfs.Open(testContext(t), c, s.URL("/pub/fs/")))(t)
 		err := fstest.TestFS(d, append(slices.Clone(fsNames), "none")...)
 		if seeks := !s.flavour.noRest; seeks != (err == nil) || !seeks && !strings.Contains(err.Error(), ftpexec.ErrNoRestart.Error()) {
 			t.Errorf("seeks %v: got %v", seeks, err)

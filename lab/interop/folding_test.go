@@ -114,7 +114,7 @@ func TestFoldingMounts(t *testing.T) {
 			space := newSpace(t)
 			dir := space.mountOdd(m.odd)
 			server := afero.NewMemMapFs()
-			s := testserver.New(t, &testserver.Options{FS: server, ModTime: modTime, Tree: map[string]string{
+			s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(server), ModTime: modTime, Tree: map[string]string{
 				"/two/README": "upper", "/two/readme": "lower", "/two/Sub/x": "1", "/two/sub/y": "2", "/two/other": "3",
 				"/m/Data": "data", "/m/Sub/a": "a", "/m/Sub/b": "b", "/m/keep": "k", "/m/gone": "g", "/m/caf\u00c9": "e"}})
 			check := func(what string, code, want int, said string, in string, files ...string) {

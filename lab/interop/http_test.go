@@ -28,7 +28,7 @@ import (
 // overHTTP returns the handlers that docs/http.md describes, for the directory /pub of s.
 func overHTTP(t *testing.T, s *testserver.Server) map[string]http.Handler {
 	t.Helper()
-	fsys := must.Get(ftpfs.New(t.Context(), newClient(t), s.URL("/pub/")))(t)
+	fsys := must.Get(ftpfs.Open(t.Context(), newClient(t), s.URL("/pub/")))(t)
 	transport := &ftphttp.Transport{Client: newClient(t)}
 	proxy := &httputil.ReverseProxy{Transport: transport, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
 		to := &url.URL{Scheme: "ftp", Host: s.Addr(), Path: "/pub" + path.Clean("/"+r.In.URL.Path)}
@@ -62,7 +62,7 @@ func TestOverHTTP(t *testing.T) {
 	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := testserver.New(t, &testserver.Options{ModTime: old, Tree: map[string]string{"/pub/f.bin": contents, "/pub/broken.bin": contents}, Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && strings.HasSuffix(c.Arg, "broken.bin") {
-			return testserver.Final(testserver.Reply("451 Disk error"))
+			return testserver.ReplaceReply(testserver.Reply("451 Disk error"))
 		}
 		return nil
 	}})

@@ -126,7 +126,7 @@ func TestProxyGetCut(t *testing.T) {
 					case p.Verb == "SIZE" && noSize:
 						return testserver.Reply("502 no")
 					case p.Transfer > 0:
-						return testserver.Do(testserver.Cut(300_000, testserver.Closed), testserver.Final(testserver.Reply("426 broken")))
+						return testserver.Sequence(testserver.EndDataAfter(300_000, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 broken")))
 					}
 					return nil
 				},

@@ -114,7 +114,7 @@ func newRecipeSite(t *testing.T, binary string) *recipeSite {
 		tree["/run/"+name] = s.files[name]
 		tree["/run/md5checksums.txt"] += fmt.Sprintf("%x  ./%s\n", md5.Sum([]byte(s.files[name])), name)
 	}
-	s.Server = testserver.New(t, &testserver.Options{FS: s.fs, Tree: tree, Fault: func(p *testserver.Conn) testserver.Action {
+	s.Server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(s.fs), Tree: tree, Fault: func(p *testserver.Conn) testserver.Action {
 		if s.broken.Load() && p.Verb == "RETR" && p.Arg == "2.gz" {
 			return testserver.Reply("550 No such file")
 		}

@@ -100,7 +100,7 @@ type stage struct {
 // at sets up a server that falls silent after actions, its answer to verb. An empty verb is the greeting.
 func at(path string, args []string, verb string, actions ...testserver.Action) func(*testing.T, func()) ([]string, io.Reader) {
 	return func(t *testing.T, reached func()) ([]string, io.Reader) {
-		actions := slices.Concat(actions, []testserver.Action{ftptest.Call(reached), testserver.End(testserver.Stalled)})
+		actions := slices.Concat(actions, []testserver.Action{ftptest.Call(reached), testserver.EndControl(testserver.Stalled)})
 		honest := testserver.Honest("contents")
 		if verb == "" {
 			return append(args, testserver.New(t, nil, honest, testserver.On("", actions...)).URL(path)), nil
@@ -155,7 +155,7 @@ var (
 		{"RETR", at("/f", nil, "RETR")},
 		{"active data connection", func(t *testing.T, reached func()) ([]string, io.Reader) {
 			s := testserver.New(t, nil, testserver.Honest("contents").With("EPRT", testserver.Reply("200 Done.")).
-				With("RETR", opened, ftptest.Call(reached), testserver.End(testserver.Stalled)))
+				With("RETR", opened, ftptest.Call(reached), testserver.EndControl(testserver.Stalled)))
 			return []string{"--mode", "active", s.URL("/f")}, nil
 		}},
 		{"TLS handshake of data", at("/f", []string{"--tls", "explicit", "--insecure"}, "RETR", opened)},

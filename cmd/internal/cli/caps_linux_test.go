@@ -114,13 +114,13 @@ func counted(t *testing.T, most int, fault func(*testserver.Conn) testserver.Act
 func faulted() map[string]func(*testserver.Conn) testserver.Action {
 	lose := func(c *testserver.Conn) testserver.Action { // every third transfer
 		if c.Transfer%3 == 1 && c.Verb == "RETR" {
-			return testserver.Do(testserver.Cut(10, testserver.Closed), testserver.Final(testserver.Reply("426 broken")))
+			return testserver.Sequence(testserver.EndDataAfter(10, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 broken")))
 		}
 		return nil
 	}
 	drop := func(c *testserver.Conn) testserver.Action {
 		if c.Transfer%3 == 1 && c.Verb == "RETR" {
-			return testserver.End(testserver.Closed)
+			return testserver.EndControl(testserver.Closed)
 		}
 		return nil
 	}
@@ -132,7 +132,7 @@ func faulted() map[string]func(*testserver.Conn) testserver.Action {
 	}
 	stall := func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" && strings.HasSuffix(c.Arg, "a") {
-			return testserver.End(testserver.Stalled)
+			return testserver.EndControl(testserver.Stalled)
 		}
 		return nil
 	}

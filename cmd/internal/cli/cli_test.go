@@ -145,7 +145,7 @@ func TestInterruptEndsRun(t *testing.T) {
 		Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Verb == "RETR" {
 				cancel(&cli.SignalError{Signal: os.Interrupt})
-				return testserver.End(testserver.Stalled)
+				return testserver.EndControl(testserver.Stalled)
 			}
 			return nil
 		},
@@ -184,7 +184,7 @@ func TestServerTextOnTerminal(t *testing.T) {
 	honest := testserver.Honest("contents").
 		With("NLST", testserver.Transfer(poison+"\r\n"+strings.ReplaceAll(poison, "\r", "")+"\r\nb\r\n")).
 		With("USER", poisoned("331")).With("PASS", poisoned("230")).With("SIZE", poisoned("550")).
-		With("QUIT", poisoned("221"), testserver.End(testserver.Closed))
+		With("QUIT", poisoned("221"), testserver.EndControl(testserver.Closed))
 	for _, tt := range []struct {
 		name, path string
 		server     testserver.Step

@@ -71,7 +71,7 @@ func TestPlanAndDeed(t *testing.T) {
 	for seed := range uint64(night.Or(150, 3000)) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		files := afero.NewMemMapFs()
-		s := testserver.New(t, &testserver.Options{FS: files, ModTime: time.Unix(1e9, 0), Tree: map[string]string{"/t/keep": "k"}})
+		s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), ModTime: time.Unix(1e9, 0), Tree: map[string]string{"/t/keep": "k"}})
 		t.Chdir(t.TempDir())
 		must.Do(t, grow(files, r, "/t", 2))
 		if code, _, said := run(t, "-q", "-r", "-N", "-d", "m", s.URL("/t/")); code != 0 {

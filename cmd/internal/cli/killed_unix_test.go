@@ -143,7 +143,7 @@ func TestSignalsKeepPart(t *testing.T) {
 				Tree: map[string]string{"/f": contents + contents + contents},
 				Fault: func(p *testserver.Conn) testserver.Action {
 					if p.Transfer == 1 {
-						return testserver.Cut(came, testserver.Stalled)
+						return testserver.EndDataAfter(came, testserver.Stalled)
 					}
 					return nil
 				},

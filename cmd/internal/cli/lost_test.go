@@ -53,7 +53,7 @@ var printing = []string{
 // gives the reason once, unless the reader has closed the output.
 func TestLostOutput(t *testing.T) {
 	fs := afero.NewMemMapFs()
-	s := testserver.New(t, &testserver.Options{FS: fs, Tree: map[string]string{"/t/gone": "gone", "/t/a": "contents", "/t/b": "contents\n", "/t/sub/c": "c"}})
+	s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(fs), Tree: map[string]string{"/t/gone": "gone", "/t/a": "contents", "/t/b": "contents\n", "/t/sub/c": "c"}})
 	list := written(t, s.URL("/t/a")+"\n"+s.URL("/t/b")+"\n")
 	words := strings.NewReplacer("TREE", s.URL("/t/"), "FILE2", s.URL("/t/b"), "FILE", s.URL("/t/a"), "LIST", list)
 	cases := 0

@@ -322,7 +322,7 @@ func TestDefaultConnections(t *testing.T) {
 			case c.Verb != "":
 			case c.Open > allowed:
 				refused++
-				return testserver.Do(testserver.Reply("421 Too many connections."), testserver.End(testserver.Closed))
+				return testserver.Sequence(testserver.Reply("421 Too many connections."), testserver.EndControl(testserver.Closed))
 			default:
 				most = max(most, c.Open)
 			}

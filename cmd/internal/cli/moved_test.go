@@ -85,7 +85,7 @@ func TestMovedWhileDeleting(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
 		var armed atomic.Bool
 		s := testserver.New(t, &testserver.Options{
-			FS: files, Tree: map[string]string{"/d/sub/f": "f", "/d/gone": "g", "/d/h": "h"},
+			FS: afero.NewIOFS(files), Tree: map[string]string{"/d/sub/f": "f", "/d/gone": "g", "/d/h": "h"},
 			Fault: func(c *testserver.Conn) testserver.Action {
 				if c.Verb == command && strings.Contains(c.Arg, "gone") && armed.Swap(false) {
 					must.Do(t, os.Rename(filepath.Join(out, "sub"), filepath.Join(out, "elsewhere")))
@@ -136,7 +136,7 @@ func TestMadeDirectoriesAreFlushed(t *testing.T) {
 func TestBackupsAreFlushed(t *testing.T) {
 	t.Cleanup(func() { disk.Fault = nil })
 	files := afero.NewMemMapFs()
-	s := testserver.New(t, &testserver.Options{FS: files, Tree: map[string]string{"/d/a/f": "f", "/d/g": "g"}})
+	s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), Tree: map[string]string{"/d/a/f": "f", "/d/g": "g"}})
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"-q", "-r", "-N", "-d", out, s.URL("/d/")}
 	if code, _, said := run(t, args...); code != 0 {

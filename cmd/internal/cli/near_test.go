@@ -20,13 +20,13 @@ func TestNear(t *testing.T) {
 	shut := func(c *testserver.Conn) testserver.Action {
 		switch {
 		case c.Verb == "CWD" && c.Arg == "shut":
-			return testserver.Final(testserver.Reply("550 Failed to change directory."))
+			return testserver.ReplaceReply(testserver.Reply("550 Failed to change directory."))
 		case c.Verb == "CWD" && strings.HasPrefix(c.Arg, "-"):
-			return testserver.Final(testserver.Reply("550 Cannot read properties of null"))
+			return testserver.ReplaceReply(testserver.Reply("550 Cannot read properties of null"))
 		case c.Arg == "-f":
-			return testserver.Final(testserver.Reply("550 -f: No such file or directory"))
+			return testserver.ReplaceReply(testserver.Reply("550 -f: No such file or directory"))
 		case c.Verb == "RETR" && c.Arg == "2 (two)":
-			return testserver.Final(testserver.Reply("550 No such file."))
+			return testserver.ReplaceReply(testserver.Reply("550 No such file."))
 		}
 		return nil
 	}

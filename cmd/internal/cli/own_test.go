@@ -32,10 +32,10 @@ func TestWrittenNames(t *testing.T) {
 	}
 	files, cut := afero.NewMemMapFs(), new(atomic.Bool)
 	s := testserver.New(t, &testserver.Options{
-		FS: files, Tree: map[string]string{"/t/a": strings.Repeat("a", 9000), "/t/b/c": "c", "/t/b/d": "d"},
+		FS: afero.NewIOFS(files), Tree: map[string]string{"/t/a": strings.Repeat("a", 9000), "/t/b/c": "c", "/t/b/d": "d"},
 		Fault: func(c *testserver.Conn) testserver.Action {
 			if look(); cut.Load() && c.Verb == "RETR" {
-				return testserver.Cut(5000, testserver.Closed)
+				return testserver.EndDataAfter(5000, testserver.Closed)
 			}
 			return nil
 		},

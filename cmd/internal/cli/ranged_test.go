@@ -30,7 +30,7 @@ func backEnd(contents string, ignores bool, cut int) testserver.Step {
 			if cut == 0 || len(rest) < 2 {
 				return testserver.Transfer(rest)(c)
 			}
-			return testserver.Do(testserver.Reply("150 Go on."), testserver.Data(rest[:min(cut, len(rest))], testserver.Closed), testserver.End(testserver.Closed))(c)
+			return testserver.Sequence(testserver.Reply("150 Go on."), testserver.Data(rest[:min(cut, len(rest))], testserver.Closed), testserver.EndControl(testserver.Closed))(c)
 		})(d)
 	}
 }

@@ -139,7 +139,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || err != nil {
 		ts.Fatalf("usage: server [flags] DIR: %v", err)
 	}
-	o.FS = afero.NewBasePathFs(afero.NewOsFs(), ts.MkAbs(dir))
+	o.FS = afero.NewIOFS(afero.NewBasePathFs(afero.NewOsFs(), ts.MkAbs(dir)))
 	s, err := testserver.Start(&o)
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(s.Close()) })
@@ -169,10 +169,10 @@ func serverOptions(o *testserver.Options, args []string) (dir string, err error)
 		return addFault(o, on(verb), testserver.Reply(strings.ReplaceAll(reply, `\e`, "\x1b")))
 	})
 	fs.Func("stall", "VERB: a command that is never answered", func(verb string) error {
-		return addFault(o, on(verb), testserver.End(testserver.Stalled))
+		return addFault(o, on(verb), testserver.EndControl(testserver.Stalled))
 	})
 	fs.Func("cut", "N:OCTETS: the data of the Nth transfer end after so many bytes; N 0: of each", func(s string) error {
-		return addCut(o, s, testserver.Closed, testserver.Final(testserver.Reply("426 Broken")))
+		return addCut(o, s, testserver.Closed, testserver.ReplaceReply(testserver.Reply("426 Broken")))
 	})
 	fs.Func("hold", "N:OCTETS: the data of the Nth transfer stop after so many bytes; N 0: of each", func(s string) error {
 		return addCut(o, s, testserver.Stalled, nil)
@@ -194,7 +194,7 @@ func addCut(o *testserver.Options, s string, e testserver.Ending, more testserve
 		return err
 	}
 	return addFault(o, func(c *testserver.Conn) bool { return c.Verb == "RETR" && (n == 0 || c.Transfer == n) },
-		testserver.Do(testserver.Cut(octets, e), more))
+		testserver.Sequence(testserver.EndDataAfter(octets, e), more))
 }
 
 // on returns a condition that is true for verb.

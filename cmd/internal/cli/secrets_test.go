@@ -106,7 +106,7 @@ func TestNoOutputShowsAPassword(t *testing.T) {
 		}},
 		"breaks off": {Users: map[string]string{"me": secret}, Fault: func(p *testserver.Conn) testserver.Action {
 			if p.Transfer > 0 {
-				return testserver.Do(testserver.Cut(10, testserver.Closed), testserver.Final(testserver.Reply("426 broken")))
+				return testserver.Sequence(testserver.EndDataAfter(10, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 broken")))
 			}
 			return nil
 		}},

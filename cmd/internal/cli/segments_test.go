@@ -80,7 +80,7 @@ func (tt segmented) count(t *testing.T) {
 		}
 		return ftptest.Pace{}
 	})
-	s := testserver.New(t, &testserver.Options{FS: files, Tree: tree, Fault: feed.Fault})
+	s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), Tree: tree, Fault: feed.Fault})
 	for i := range tt.small {
 		list += s.URL(fmt.Sprint("/small", i)) + "\n"
 	}

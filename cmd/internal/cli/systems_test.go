@@ -194,7 +194,7 @@ func (l systemListing) files() []systemEntry {
 func (l systemListing) walk(t *testing.T, url string) {
 	c := &ftpexec.Client{}
 	defer c.CloseIdleConnections()
-	d := must.Get(ftpfs.New(t.Context(), c, url))(t)
+	d := must.Get(ftpfs.Open(t.Context(), c, url))(t)
 	entries, err := fs.ReadDir(d, ".")
 	listed := make(map[string]bool)
 	for _, e := range entries {

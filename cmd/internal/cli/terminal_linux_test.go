@@ -98,10 +98,10 @@ func TestShowsTheDialogue(t *testing.T) {
 		want string
 	}{
 		{testserver.On(""), "connected, waiting for the server's greeting"},
-		{silent.With("USER", testserver.End(testserver.Stalled)), "waiting for the reply to USER anonymous"},
-		{silent.With("PASS", testserver.End(testserver.Stalled)), "waiting for the reply to PASS .*"},
-		{silent.With("CWD", testserver.End(testserver.Stalled)), "waiting for the reply to CWD d"},
-		{silent.With("RETR", testserver.End(testserver.Stalled)), "waiting for the reply to RETR f"},
+		{silent.With("USER", testserver.EndControl(testserver.Stalled)), "waiting for the reply to USER anonymous"},
+		{silent.With("PASS", testserver.EndControl(testserver.Stalled)), "waiting for the reply to PASS .*"},
+		{silent.With("CWD", testserver.EndControl(testserver.Stalled)), "waiting for the reply to CWD d"},
+		{silent.With("RETR", testserver.EndControl(testserver.Stalled)), "waiting for the reply to RETR f"},
 	} {
 		for _, many := range []bool{false, true} {
 			t.Run(fmt.Sprint(tt.want, " many ", many), func(t *testing.T) {
@@ -226,7 +226,7 @@ func (j *shell) shows(pattern string) string {
 func stalled(t *testing.T) *testserver.Server {
 	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": strings.Repeat("x", 1000)}, Fault: func(p *testserver.Conn) testserver.Action {
 		if p.Transfer > 0 {
-			return testserver.Cut(500, testserver.Stalled)
+			return testserver.EndDataAfter(500, testserver.Stalled)
 		}
 		return nil
 	}})

@@ -42,7 +42,7 @@ func TestEmptyFilesOverTLS(t *testing.T) {
 		s := testserver.New(t, &testserver.Options{Tree: tree, Scheme: "ftpes", Fault: func(c *testserver.Conn) testserver.Action {
 			switch {
 			case c.Verb == "RETR" && strings.HasSuffix(c.Arg, ".done"):
-				return testserver.Do(testserver.Reply("150 Go on."), ftptest.CutData(), testserver.Reply("226 Done."))
+				return testserver.Sequence(testserver.Reply("150 Go on."), ftptest.CutData(), testserver.Reply("226 Done."))
 			case !sized && (c.Verb == "SIZE" || c.Verb == "MLST" || c.Verb == "MLSD"):
 				return testserver.Reply("502 Unknown.")
 			}

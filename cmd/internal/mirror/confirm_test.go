@@ -96,7 +96,7 @@ func newHiding(t *testing.T, name string) *stand {
 	for _, name := range kept {
 		tree["/t/"+name] = "contents of " + name
 	}
-	s.server = testserver.New(t, &testserver.Options{FS: h, Tree: tree, ModTime: time.Unix(1e9, 0), Fault: s.attack, Listen: s.network.Listen})
+	s.server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(h), Tree: tree, ModTime: time.Unix(1e9, 0), Fault: s.attack, Listen: s.network.Listen})
 	if _, err := s.mirror(t.Context(), s.fetched, mirror.Deletion{}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestDeleteNeedsBoth(t *testing.T) {
 					tree["/t/"+name] = name
 				}
 				s := &stand{T: t, files: h, network: ftptest.NewNetwork()}
-				s.server = testserver.New(t, &testserver.Options{FS: h, Tree: tree, ModTime: time.Unix(1e9, 0), Listen: s.network.Listen, Fault: func(c *testserver.Conn) testserver.Action {
+				s.server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(h), Tree: tree, ModTime: time.Unix(1e9, 0), Listen: s.network.Listen, Fault: func(c *testserver.Conn) testserver.Action {
 					_, err := h.Stat(path.Join("/t/a", c.Arg))
 					hiding, left := h.hides()
 					switch {

@@ -74,13 +74,13 @@ func (f *flaky) fault(c *testserver.Conn) testserver.Action {
 	case 0:
 		return refusal
 	case 1:
-		return testserver.Final(refusal)
+		return testserver.ReplaceReply(refusal)
 	case 2:
-		return testserver.End(testserver.Closed)
+		return testserver.EndControl(testserver.Closed)
 	case 3:
-		return testserver.Do(testserver.Reply("421 Too many users"), testserver.End(testserver.Closed))
+		return testserver.Sequence(testserver.Reply("421 Too many users"), testserver.EndControl(testserver.Closed))
 	}
-	return testserver.Cut(f.rand.Int64N(60), testserver.Closed)
+	return testserver.EndDataAfter(f.rand.Int64N(60), testserver.Closed)
 }
 
 // newFlaky returns a server with a random tree. It has no faults until the test sets them.
@@ -140,7 +140,7 @@ func memoryDir(t *testing.T) string {
 // mirrorFlaky fetches a tree, and mirrors it while the server has faults. It returns how many runs completed.
 func mirrorFlaky(t *testing.T, seed uint64) (whole int) {
 	f, network, dir := newFlaky(seed), ftptest.NewNetwork(), memoryDir(t)
-	s := testserver.New(t, &testserver.Options{FS: f, Tree: f.tree, ModTime: time.Unix(1e9, 0), Listen: network.Listen, Fault: f.fault})
+	s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(f), Tree: f.tree, ModTime: time.Unix(1e9, 0), Listen: network.Listen, Fault: f.fault})
 	once := func() (deleted []string, err error) {
 		root := must.Get(os.OpenRoot(dir))(t)
 		defer root.Close()

@@ -49,7 +49,7 @@ func newStand(t *testing.T) *stand {
 	for _, name := range slices.Concat(kept, lost) {
 		tree["/t/"+name] = "contents of " + name
 	}
-	s.server = testserver.New(t, &testserver.Options{FS: s.files, Tree: tree, ModTime: time.Unix(1e9, 0), Fault: s.attack, Listen: s.network.Listen})
+	s.server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(s.files), Tree: tree, ModTime: time.Unix(1e9, 0), Fault: s.attack, Listen: s.network.Listen})
 	if _, err := s.mirror(t.Context(), s.fetched, mirror.Deletion{}); err != nil {
 		t.Fatal(err)
 	}
@@ -254,18 +254,18 @@ func deleteAttacked(t *testing.T) {
 		for n := 1; n <= commands; n += night.Or(7, 1) {
 			for _, text := range refusals[:night.Or(1, len(refusals))] {
 				attack(fmt.Sprintf("%s: command %d gets %s", known, n, text), at(n, n, testserver.Reply(text)))
-				attack(fmt.Sprintf("%s: command %d ends with %s", known, n, text), at(n, n, testserver.Final(testserver.Reply(text))))
+				attack(fmt.Sprintf("%s: command %d ends with %s", known, n, text), at(n, n, testserver.ReplaceReply(testserver.Reply(text))))
 				attack(fmt.Sprintf("%s: commands from %d get %s", known, n, text), at(n, 1e9, testserver.Reply(text)))
 			}
 			for _, end := range []testserver.Ending{testserver.Closed, testserver.Reset} {
-				attack(fmt.Sprintf("%s: the connection ends at command %d", known, n), at(n, n, testserver.End(end)))
+				attack(fmt.Sprintf("%s: the connection ends at command %d", known, n), at(n, n, testserver.EndControl(end)))
 			}
 		}
 		for octets := int64(0); octets < 400; octets += int64(night.Or(70, 1)) { // longer than a listing
 			for listing := range 5 {
 				attack(fmt.Sprintf("%s: listing %d ends at %d", known, listing, octets), func(n int, c *testserver.Conn) testserver.Action {
 					if c.Verb == known && c.Transfer == listing {
-						return testserver.Cut(octets, testserver.Closed)
+						return testserver.EndDataAfter(octets, testserver.Closed)
 					}
 					return base(c)
 				})
@@ -273,7 +273,7 @@ func deleteAttacked(t *testing.T) {
 			attack(fmt.Sprintf("%s: all listings end at %d, and the server tells of no file", known, octets), func(_ int, c *testserver.Conn) testserver.Action {
 				switch c.Verb {
 				case known:
-					return testserver.Cut(octets, testserver.Closed)
+					return testserver.EndDataAfter(octets, testserver.Closed)
 				case "SIZE", "MDTM":
 					return testserver.Reply("550 No such file or directory.")
 				}
@@ -309,7 +309,7 @@ func TestAges(t *testing.T) {
 	for _, silent := range []string{"nothing", "MLSD", "MDTM"} { // the command that the server does not know
 		for _, tt := range tests {
 			t.Run(fmt.Sprint(silent, tt.minAge, tt.newer), func(t *testing.T) {
-				s := testserver.New(t, &testserver.Options{FS: files, Fault: func(c *testserver.Conn) testserver.Action {
+				s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), Fault: func(c *testserver.Conn) testserver.Action {
 					if c.Verb == silent || silent == "MDTM" && c.Verb == "MLSD" {
 						return testserver.Reply("500 What?")
 					}

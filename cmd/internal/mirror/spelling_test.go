@@ -85,7 +85,7 @@ func TestDeleteKeepsOtherSpellings(t *testing.T) {
 				tree["/t/"+name] = name
 			}
 			network := ftptest.NewNetwork()
-			s := testserver.New(t, &testserver.Options{FS: server, Tree: tree, ModTime: time.Unix(1e9, 0), Listen: network.Listen})
+			s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(server), Tree: tree, ModTime: time.Unix(1e9, 0), Listen: network.Listen})
 			dir := t.TempDir()
 			root := must.Get(os.OpenRoot(dir))(t)
 			defer root.Close()

@@ -45,7 +45,7 @@ func newForest(t *testing.T) *forest {
 		}
 		files := afero.NewMemMapFs()
 		f.files = append(f.files, files)
-		f.servers = append(f.servers, testserver.New(t, &testserver.Options{FS: files, Tree: tree, ModTime: time.Unix(1e9, 0),
+		f.servers = append(f.servers, testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), Tree: tree, ModTime: time.Unix(1e9, 0),
 			Users: map[string]string{"u": "", "v": ""}, Home: map[string]string{"u": "/u", "v": "/v"}}))
 	}
 	for i, at := range []string{f.servers[0].URL("/a/"), f.servers[0].URL("/b/"), f.servers[1].URL("/a/"), f.servers[0].URL("u@/a/"), f.servers[0].URL("v@/a/")} {
@@ -155,7 +155,7 @@ func TestLoginDirectory(t *testing.T) {
 		tree["/new/a/new0"], tree["/new/a/new1"] = "new", "new"
 		files := afero.NewMemMapFs()
 		f := &forest{T: t, dir: t.TempDir()}
-		s := testserver.New(t, &testserver.Options{FS: files, Tree: tree, Fault: func(c *testserver.Conn) testserver.Action {
+		s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), Tree: tree, Fault: func(c *testserver.Conn) testserver.Action {
 			switch {
 			case c.Verb == "PWD":
 				return testserver.Reply(`257 "` + home + `"`)

@@ -27,7 +27,7 @@ func worded(t *testing.T, files, gone []string, word func(name string) string) (
 	for _, name := range files {
 		tree["/t/"+name] = name
 	}
-	s.server = testserver.New(t, &testserver.Options{FS: s.files, Tree: tree, ModTime: time.Unix(1e9, 0), Listen: s.network.Listen, Fault: func(c *testserver.Conn) testserver.Action {
+	s.server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(s.files), Tree: tree, ModTime: time.Unix(1e9, 0), Listen: s.network.Listen, Fault: func(c *testserver.Conn) testserver.Action {
 		if action := s.attack(c); action != nil {
 			return action
 		}

@@ -86,7 +86,7 @@ func TestSome(t *testing.T) {
 func TestHard(t *testing.T) {
 	s := start(t, func(c *testserver.Conn) testserver.Action {
 		if c.Transfer == 1 {
-			return testserver.Do(testserver.Cut(2, testserver.Reset), testserver.Final(testserver.Reply("426 Connection lost")))
+			return testserver.Sequence(testserver.EndDataAfter(2, testserver.Reset), testserver.ReplaceReply(testserver.Reply("426 Connection lost")))
 		}
 		return nil
 	})

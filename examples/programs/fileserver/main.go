@@ -48,7 +48,7 @@ func serve(ctx context.Context, rawURL, address string) error {
 
 // handler serves the directory at rawURL.
 func handler(ctx context.Context, c *ftpexec.Client, rawURL string) (http.Handler, error) {
-	fsys, err := ftpfs.New(ctx, c, rawURL)
+	fsys, err := ftpfs.Open(ctx, c, rawURL)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func TestClients(t *testing.T) {
 func TestFails(t *testing.T) {
 	_, host := start(t, func(c *testserver.Conn) testserver.Action {
 		if c.Verb == "RETR" {
-			return testserver.Final(testserver.Reply("451 Disk error"))
+			return testserver.ReplaceReply(testserver.Reply("451 Disk error"))
 		}
 		return nil
 	})
@@ -136,7 +136,7 @@ func TestFS(t *testing.T) {
 	s, _ := start(t, nil)
 	var c ftpexec.Client
 	defer c.CloseIdleConnections()
-	fsys, err := ftpfs.New(t.Context(), &c, s.URL("/pub/"))
+	fsys, err := ftpfs.Open(t.Context(), &c, s.URL("/pub/"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func serve(t *testing.T, contents string, fault func(*testserver.Conn) testserve
 func TestBroken(t *testing.T) {
 	s := serve(t, compressed, func(c *testserver.Conn) testserver.Action {
 		if c.Transfer == 1 {
-			return testserver.Do(testserver.Cut(200000, testserver.Closed), testserver.Final(testserver.Reply("426 Connection lost")))
+			return testserver.Sequence(testserver.EndDataAfter(200000, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 Connection lost")))
 		}
 		return nil
 	})

@@ -22,7 +22,7 @@ var contents = strings.Repeat("0123456789abcdef", 1<<16)
 func start(t *testing.T, reply string) *testserver.Server {
 	return testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/f.iso": contents}, Fault: func(c *testserver.Conn) testserver.Action {
 		if c.Transfer == 1 && reply != "" {
-			return testserver.Do(testserver.Cut(400000, testserver.Closed), testserver.Final(testserver.Reply(reply)))
+			return testserver.Sequence(testserver.EndDataAfter(400000, testserver.Closed), testserver.ReplaceReply(testserver.Reply(reply)))
 		}
 		return nil
 	}})

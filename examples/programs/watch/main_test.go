@@ -30,9 +30,9 @@ func newStand(t *testing.T) *stand {
 	s := &stand{fs: afero.NewMemMapFs()}
 	s.write(t, "old", "one")
 	s.write(t, "gone soon", "two")
-	s.server = testserver.New(t, &testserver.Options{FS: s.fs, Fault: func(c *testserver.Conn) testserver.Action {
+	s.server = testserver.New(t, &testserver.Options{FS: afero.NewIOFS(s.fs), Fault: func(c *testserver.Conn) testserver.Action {
 		if (c.Verb == "MLSD" || c.Verb == "LIST" || c.Verb == "NLST") && s.broken.Load() {
-			return testserver.Do(testserver.Cut(20, testserver.Closed), testserver.Final(testserver.Reply("426 Connection lost")))
+			return testserver.Sequence(testserver.EndDataAfter(20, testserver.Closed), testserver.ReplaceReply(testserver.Reply("426 Connection lost")))
 		}
 		return nil
 	}})

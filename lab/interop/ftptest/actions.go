@@ -98,7 +98,7 @@ func CloseIfMore() testserver.Action {
 		if len(c.Input()) == 0 {
 			return nil
 		}
-		return testserver.End(testserver.Closed)(c)
+		return testserver.EndControl(testserver.Closed)(c)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 //	files := afero.NewMemMapFs()
 //	feed := ftptest.NewFeed(files, ftptest.Pace{}, ftptest.Pace{Rate: 100_000}, ftptest.Pace{})
 //	network := ftptest.NewNetwork() // in a testing/synctest bubble, where a rate takes no real time
-//	srv := testserver.New(t, &testserver.Options{FS: files, Tree: tree, Listen: network.Listen, Fault: feed.Fault})
+//	srv := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), Tree: tree, Listen: network.Listen, Fault: feed.Fault})
 //	download(t, srv.URL("/f"), network.Dial)
 //	feed.Retrievals() // each RETR with its offset and the bytes sent for it
 //
@@ -305,7 +305,7 @@ func (f *Feed) open(r *Retrieval, pace Pace) (file afero.File, left int64, err e
 }
 
 // broken ends a transfer that the client has left.
-var broken = testserver.Do(testserver.Data("", testserver.Closed), testserver.Reply("426 The client has gone."))
+var broken = testserver.Sequence(testserver.Data("", testserver.Closed), testserver.Reply("426 The client has gone."))
 
 // sending writes to a data connection at a pace.
 type sending struct {
@@ -333,7 +333,7 @@ func (s *sending) send(file io.Reader, left int64) testserver.Action {
 		return broken
 	}
 	s.feed.update(func() { s.retrieval.Whole = n == left })
-	return testserver.Do(testserver.Data("", end), testserver.Reply(cmp.Or(s.pace.Final, "226 Done.")))
+	return testserver.Sequence(testserver.Data("", end), testserver.Reply(cmp.Or(s.pace.Final, "226 Done.")))
 }
 
 // errGone is the error of a Write that waited when the client went away.

@@ -35,7 +35,7 @@ func dialFeed(t *testing.T, paces ...Pace) (*Feed, func() *feedClient) {
 	feed := NewFeed(files, paces...)
 	network := NewNetwork()
 	srv := testserver.New(t, &testserver.Options{
-		FS: files, Tree: map[string]string{"/d/f": strings.Repeat("0123456789", feedSize/10)}, Listen: network.Listen, Fault: feed.Fault,
+		FS: afero.NewIOFS(files), Tree: map[string]string{"/d/f": strings.Repeat("0123456789", feedSize/10)}, Listen: network.Listen, Fault: feed.Fault,
 	})
 	return feed, func() *feedClient {
 		control := must.Get(network.Dial(t.Context(), "tcp", srv.Addr()))(t)

@@ -19,7 +19,7 @@ import (
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		network := ftptest.NewNetwork()
-//		srv := network.NewScript(t, testserver.On("", testserver.End(testserver.Stalled)))
+//		srv := network.NewScript(t, testserver.On("", testserver.EndControl(testserver.Stalled)))
 //		start := time.Now()
 //		_, err := download(t, srv.URL("/f"), network.Dial)
 //		// time.Since(start) is the client's timeout, to the nanosecond.
