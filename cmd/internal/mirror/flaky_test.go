@@ -109,7 +109,7 @@ func newFlaky(seed uint64) *flaky {
 // other mistakes. The server has all files, so none may be deleted.
 func TestDeleteFlaky(t *testing.T) {
 	const shards = 4 // run in parallel, because they wait for the disk
-	trees := uint64(night.Or(40, 2000))
+	trees := uint64(night.Or(40, 400))
 	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
