@@ -116,7 +116,6 @@ func die() {
 // several. After each kill, the journal may claim only bytes that the part has. At the end the file must be right and
 // the only one.
 func TestKill(t *testing.T) {
-	t.Parallel()
 	rng := rand.New(rand.NewPCG(*killSeed, 0))
 	text := noise(*killSize, *killSeed)
 	want := sha256.Sum256([]byte(text))

@@ -240,7 +240,6 @@ func alike() string {
 // TestIgnoredREST retrieves files from server farms in which some or all servers ignore REST. No file with a wrong byte
 // may get its name, whether the byte is from this run or an earlier one.
 func TestIgnoredREST(t *testing.T) {
-	t.Parallel()
 	at, runs, named := 0, 0, 0
 	for what, text := range map[string]string{"noise": noise(4<<20, 8), "alike": alike()} {
 		wrong := text[:1<<20] + text[overlapSize:1<<20+overlapSize] // a resume at 1 MiB if the server ignores REST
@@ -290,7 +289,6 @@ func TestIgnoredREST(t *testing.T) {
 
 // TestIgnoredRESTByStreams is TestIgnoredREST for To. If To fails, the bytes written must be the start of the file.
 func TestIgnoredRESTByStreams(t *testing.T) {
-	t.Parallel()
 	nth := 0
 	for k := 1; k <= 3; k++ {
 		for phase := range k {

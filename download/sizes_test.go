@@ -72,7 +72,6 @@ func TestSameOutcomeTwice(t *testing.T) {
 // TestVerifyByEveryName puts the digest of a file into a list of each name that is looked for, and finds it there. Lists
 // of rare names cost no request where they are not.
 func TestVerifyByEveryName(t *testing.T) {
-	t.Parallel()
 	n := 0
 	for _, list := range sums.Beside("f") {
 		n++
@@ -172,7 +171,6 @@ func TestSecondOpinion(t *testing.T) {
 
 // TestWaitingForADigestIsTold checks that the user is told what the run waits for.
 func TestWaitingForADigestIsTold(t *testing.T) {
-	t.Parallel()
 	k := newKit(t, map[string]string{"/d/f": body})
 	told := make(chan struct{})
 	k.faulty(func(c *testserver.Conn) testserver.Action {

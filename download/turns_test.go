@@ -151,7 +151,6 @@ func TestTurns(t *testing.T) {
 var large = noise(8<<20, 4)
 
 func TestSegments(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		what  string
 		n     int

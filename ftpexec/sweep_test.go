@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"iter"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -28,6 +29,7 @@ var functions = map[string]any{
 	"ftpexec.Plan":       ftpexec.Plan,
 	"ftpexec.Retryable":  ftpexec.Retryable,
 	"ftpexec.WithTrace":  ftpexec.WithTrace,
+	"urlparse.FromURL":   urlparse.FromURL,
 	"urlparse.GuessType": urlparse.GuessType,
 	"urlparse.KeyOf":     urlparse.KeyOf,
 	"urlparse.Parse":     urlparse.Parse,
@@ -133,6 +135,10 @@ func values(t *testing.T, name string, kind reflect.Type) []reflect.Value {
 			add(&ftpexec.Request{URL: u, Offset: -1})
 			add(&ftpexec.Request{URL: u, Offset: 1})
 		}
+	case *url.URL:
+		add(new(url.URL))
+		add(&url.URL{Scheme: "ftp", Opaque: "x"})
+		add(&url.URL{Scheme: "ftp", Host: ":", Path: "\x00"})
 	case string:
 		add("\x00")
 		add("ftp://127.0.0.1:4/f")
