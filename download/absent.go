@@ -92,7 +92,7 @@ func (b *engine) plansAbsent(in, j *job) bool {
 	b.count(func(c *counts) { c.file(j.listed) })
 	j.makeTask()
 	e := j.ending(nil)
-	e.Plan = "fetch"
+	e.Plan = planFetch
 	e.Result = Result{Size: j.listed, Left: "not here"}
 	b.ended(e)
 	return true

@@ -18,8 +18,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// connections fetches the missing bytes of one file over several connections at the same time, which share the work while
-// it runs: one that is done takes over a part of what the slowest one still has, see take.
+// connections fetches the missing bytes of one file over several connections at the same time, which share the work
+// while it runs: one that is done takes over a part of what the slowest one still has, see take.
 type connections struct {
 	*transfer
 	ctx    context.Context
@@ -244,8 +244,8 @@ func (c *connections) look(now time.Time) {
 	}
 }
 
-// replace opens a connection again that is far slower than the others: the new one may take another path, or reach another
-// server of the same name. The caller must hold mu.
+// replace opens a connection again that is far slower than the others: the new one may take another path, or reach
+// another server of the same name. The caller must hold mu.
 func (c *connections) replace(now time.Time) {
 	for _, k := range c.all {
 		rate, over := k.pace.rate()
@@ -283,8 +283,8 @@ func (c *connections) grow(now time.Time) {
 	}
 }
 
-// tellFewer tells the user once that there are fewer connections than asked for. The caller must hold mu if connections are
-// in use.
+// tellFewer tells the user once that there are fewer connections than asked for. The caller must hold mu if
+// connections are in use.
 func (c *connections) tellFewer() {
 	if !c.told && c.useful < c.want && c.search == nil {
 		c.told = true
@@ -292,8 +292,9 @@ func (c *connections) tellFewer() {
 	}
 }
 
-// takeSpan gives k a span to fetch: a share of the bytes that nobody fetches, or else a part of what the slowest connection
-// still has, so that both end together. It returns false if there is nothing worth it. The caller must hold mu.
+// takeSpan gives k a span to fetch: a share of the bytes that nobody fetches, or else a part of what the slowest
+// connection still has, so that both end together. It returns false if there is nothing worth it. The caller must
+// hold mu.
 func (c *connections) takeSpan(k *connection) bool {
 	k.stream = nil
 	k.stop = func(error) {}
@@ -419,8 +420,8 @@ func (c *connections) work(k *connection, resp *ftpexec.Response) error {
 	}
 }
 
-// piece fetches the span of k, from resp if it is not nil, and returns how many of its bytes came. If k was told to stop,
-// why is the reason.
+// piece fetches the span of k, from resp if it is not nil, and returns how many of its bytes came. If k was told to
+// stop, why is the reason.
 func (c *connections) piece(k *connection, resp *ftpexec.Response) (n int64, why, err error) {
 	ctx, stop := context.WithCancelCause(c.ctx)
 	defer stop(nil)

@@ -26,6 +26,7 @@ import (
 	"iter"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
@@ -121,7 +122,7 @@ func File(ctx context.Context, src Source, u *urlparse.URL, path string, o *Opti
 
 // newSingle returns a fetch that is not part of a run.
 func newSingle(src Source, u *urlparse.URL, o Options) *fetch {
-	f := newFetch(src, u, o, single{&o, u}, false)
+	f := newFetch(src, u, o, single{&o, u}, new(sums.Cache), false)
 	f.silent = o.Events == nil
 	return f
 }

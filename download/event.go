@@ -36,15 +36,16 @@ type Event struct {
 
 	// The other fields are set only by [Run].
 
-	// Task is the same from Started to Ended. Its first URL is the one being tried. Two kinds also occur without a Task:
-	// Progress, regularly and at the end, for all files together; and Noted, about a server or the run. Noted has a Wait
-	// if the server sends nothing for a while, for the reason in Text, and an Err if it is a warning.
+	// Task is the same from Started to Ended. Its first URL is the one being tried. Two kinds also occur without a
+	// Task: Progress, regularly and at the end, for all files together; and Noted, about a server or the run. Noted
+	// has a Wait if the server sends nothing for a while, for the reason in Text, and an Err if it is a warning.
 	Task   *Task
 	Result Result // with Ended, unless Text is set; if Err is set, only Kept counts
 	Totals Totals // with the Progress of the run
-	// Plan is what the run would do with the file: "fetch", "replace" or "leave". It is set with Ended if RunOptions.Dry
-	// is, unless Err or Text is set. Result.Left says why, for each of the three. Result.Size is the size of the server's
-	// file, or of the file that is left alone; -1 if it is unknown. Result.Resumed is how many bytes need no fetching.
+	// Plan is what the run would do with the file: "fetch", "replace" or "leave". It is set with Ended if
+	// RunOptions.Dry is, unless Err or Text is set. Result.Left says why, for each of the three. Result.Size is the
+	// size of the server's file, or of the file that is left alone; -1 if it is unknown. Result.Resumed is how many
+	// bytes need no fetching.
 	Plan string
 
 	dir bool // Err is about a directory that was not listed whole

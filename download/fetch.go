@@ -112,12 +112,12 @@ func (s single) tell(e Event) {
 const progressInterval = 100 * time.Millisecond
 const checkpointInterval = time.Second
 
-// newFetch returns the fetch of a URL. crowds reports whether the caller retries when a crowded server refuses a
-// connection.
-func newFetch(src Source, u *urlparse.URL, o Options, c caller, crowds bool) *fetch {
+// newFetch returns the fetch of a URL. lists are the lists of digests that the caller has read. crowds reports whether
+// the caller retries when a crowded server refuses a connection.
+func newFetch(src Source, u *urlparse.URL, o Options, c caller, lists *sums.Cache, crowds bool) *fetch {
 	f := &fetch{
-		Options: o, src: full(src), url: u, key: u.Key(), caller: c, quiet: func() {},
-		listed: decide.Unknown, lists: new(sums.Cache),
+		Options: o, src: full(src), url: u, key: u.Key(), caller: c, lists: lists, quiet: func() {},
+		listed: decide.Unknown,
 	}
 	f.checkpoint = cmp.Or(f.checkpoint, checkpointInterval)
 	f.retry = retry.New(retry.Policy{
@@ -195,8 +195,8 @@ func (f *fetch) ask(ctx context.Context) (said decide.Stamp, err error) {
 	return said, err
 }
 
-// mayJoin reports whether pieces of a file with this time may be joined. Without a time only the size and the overlaps can be
-// compared, which is enough only if Existing says to continue.
+// mayJoin reports whether pieces of a file with this time may be joined. Without a time only the size and the
+// overlaps can be compared, which is enough only if Existing says to continue.
 func (f *fetch) mayJoin(modTime time.Time) bool { return !modTime.IsZero() || f.flags().Resumes() }
 
 // checkSize returns an error if n is known and is not Options.Size. what is the subject of the message.

@@ -120,8 +120,8 @@ func (b *engine) reject(j *job, dir bool, err error) {
 	b.ended(e)
 }
 
-// claimPath reports whether to queue a job. Of two files with the same path it admits only the first. It ignores the second
-// if that has the same URL and adds no size or digest, and otherwise reports it as failed.
+// claimPath reports whether to queue a job. Of two files with the same path it admits only the first. It ignores the
+// second if that has the same URL and adds no size or digest, and otherwise reports it as failed.
 func (b *engine) claimPath(j *job) bool {
 	if b.paths == nil || j.dir != nil || j.Task != nil && j.Writer != nil {
 		return true

@@ -25,6 +25,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download/internal/partfile"
+	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -220,7 +221,7 @@ var fourKiB = noise(4<<10, 9)
 // fileOfMany saves a file as Run does: the caller has called Look.
 func fileOfMany(ctx context.Context, src Source, u *urlparse.URL, place *partfile.Place, o *Options) (Result, error) {
 	one := o.orZero()
-	r, err := save(ctx, place, func() *fetch { return newFetch(src, u, one, single{&one, u}, true) })
+	r, err := save(ctx, place, func() *fetch { return newFetch(src, u, one, single{&one, u}, new(sums.Cache), true) })
 	place.Close(err != nil)
 	return r, err
 }

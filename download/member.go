@@ -137,8 +137,7 @@ func (m *member) fetch(turns bool) *fetch {
 	o := m.run.Each
 	o.Size = j.Size
 	o.Sum = j.Sum
-	f := newFetch(m.run.src, j.url(), o, m, turns)
-	f.lists = &m.run.lists
+	f := newFetch(m.run.src, j.url(), o, m, &m.run.lists, turns)
 	if j.in != nil {
 		f.inTree = true
 		f.listed = decide.Stamp{Size: j.listed, Time: j.modTime}

@@ -41,7 +41,8 @@ func (t *transfer) unlike(s partfile.State, size int64, modTime time.Time) error
 var errOmitted = errorf(ftpexec.ErrChanged,
 	"the server no longer reports the file's size and time, so nothing shows that it is the same file")
 
-// compare reads the bytes of an overlap from the body of a response. The part compares them with its own as soon as it has them.
+// compare reads the bytes of an overlap from the body of a response. The part compares them with its own as soon as
+// it has them.
 func (t *transfer) compare(body io.Reader, lap partfile.Span) error {
 	b, err := readOverlap(body, lap.Len())
 	if err != nil {
@@ -71,8 +72,8 @@ func misplaced(err error) error {
 	return err
 }
 
-// checkUnchanged returns an error if a file that came in pieces has changed. The server may have replaced it between MDTM and the
-// data.
+// checkUnchanged returns an error if a file that came in pieces has changed. The server may have replaced it between
+// MDTM and the data.
 func (t *transfer) checkUnchanged(ctx context.Context) error {
 	if t.responses < 2 {
 		return nil
@@ -117,8 +118,8 @@ func (t *transfer) asListed(ctx context.Context) error {
 	return &redo{why, true}
 }
 
-// copySpan writes one span of the file to the part and returns how many of its bytes count. If check is not nil, it gets
-// the bytes too. For the last span of the file, copySpan reads until the server confirms the end.
+// copySpan writes one span of the file to the part and returns how many of its bytes count. If check is not nil, it
+// gets the bytes too. For the last span of the file, copySpan reads until the server confirms the end.
 func (t *transfer) copySpan(ctx context.Context, resp *ftpexec.Response, x partfile.Span, check *check) (int64, error) {
 	s, err := t.part.Write(x)
 	if err != nil {

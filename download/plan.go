@@ -29,7 +29,7 @@ func (f *file) plan(ctx context.Context) (plan string, r Result, err error) {
 		case decide.Refuse:
 			return "", Result{}, f.refuse(a)
 		case decide.Fetch:
-			return f.planFetch(ctx, a)
+			return f.planTransfer(ctx, a)
 		case decide.AskPart:
 			f.peek()
 		case decide.AskBlocks:
@@ -71,9 +71,9 @@ func (f *file) size(ctx context.Context) (int64, error) {
 	return told.Size, err
 }
 
-// planFetch returns the plan for a file that would be fetched. It asks the server for the size if neither a listing nor
+// planTransfer returns the plan for a file that would be fetched. It asks the server for the size if neither a listing nor
 // an earlier answer has it. The size that the caller expects may not be the size of the server's file.
-func (f *file) planFetch(ctx context.Context, a decide.Answer) (plan string, r Result, err error) {
+func (f *file) planTransfer(ctx context.Context, a decide.Answer) (plan string, r Result, err error) {
 	plan = planFetch
 	r = Result{Size: f.facts.Size(), Left: a.For}
 	if f.facts.Listed.Size < 0 && !f.facts.Asked {

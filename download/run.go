@@ -35,19 +35,21 @@ import (
 
 // RunOptions changes how [Run] retrieves files.
 type RunOptions struct {
-	// Jobs is how many files are fetched and directories listed at once; 0 means that Run finds the number by trying, and
-	// more than 64 are of no use. PerHost is how many connections to one server are used at once; 0 means no limit. If a
-	// server refuses a connection because it has too many, Run uses fewer.
+	// Jobs is how many files are fetched and directories listed at once; 0 means that Run finds the number by trying,
+	// and more than 64 are of no use. PerHost is how many connections to one server are used at once; 0 means no
+	// limit. If a server refuses a connection because it has too many, Run uses fewer.
 	Jobs, PerHost int
 	// Ledger is the name of a file under Each.Root in which Run records the verified files, or "". It must begin with
 	// ".ftpfetch-ledger". Run reads all files with such names. If it cannot write its own, it warns once and goes on
 	// without it.
 	Ledger string
-	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run refuses the
-	// fields Size and Sum, which each Task has, and Events and Commit, in whose place RunOptions.Events tells of all files.
+	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run refuses
+	// the fields Size and Sum, which each Task has, and Events and Commit, in whose place RunOptions.Events tells of
+	// all files.
 	//
-	// If no file is waiting, the connections that are free help with the files under way, until each has its Segments or
-	// PerHost is reached; Jobs does not limit them. A file with several URLs is then fetched from several servers at once.
+	// If no file is waiting, the connections that are free help with the files under way, until each has its Segments
+	// or PerHost is reached; Jobs does not limit them. A file with several URLs is then fetched from several servers
+	// at once.
 	Each Options
 	// Timeout bounds the time for one URL of a file or directory, retries and the pauses between them included; 0 means
 	// no limit. The time in the queue does not count. If a file returns to the queue because the server is full, its
@@ -59,18 +61,19 @@ type RunOptions struct {
 	// Info, if not nil, is called for each file in place of fetching it, with the Entry from a listing or else from the
 	// server. Then Run saves nothing. Its calls do not overlap, nor do they with those of Events.
 	Info func(u *urlparse.URL, e ftpexec.Entry)
-	// LeftOut, if not nil, is for a Source that hides some files of a tree, for example by a pattern: it returns how many
-	// files it has hidden so far. Without it, a tree in which Run finds no file to fetch is an error; with hidden files
-	// it is none.
+	// LeftOut, if not nil, is for a Source that hides some files of a tree, for example by a pattern: it returns how
+	// many files it has hidden so far. Without it, a tree in which Run finds no file to fetch is an error; with
+	// hidden files it is none.
 	LeftOut func() int64
 	// Report, if not nil, is a file that the caller writes while Run works, which no task may replace.
 	Report fs.FileInfo
-	// MakeWay, if not nil, is called for a file of a tree where the server has a directory now, or the reverse. It removes
-	// what is at the path, relative to Root, or returns an error, which is that of the task. If Dry is set, it only says
-	// whether it would. Its calls do not overlap, nor do they with those of Events. Without MakeWay the task fails.
+	// MakeWay, if not nil, is called for a file of a tree where the server has a directory now, or the reverse. It
+	// removes what is at the path, relative to Root, or returns an error, which is that of the task. If Dry is set,
+	// it only says whether it would. Its calls do not overlap, nor do they with those of Events. Without MakeWay the
+	// task fails.
 	MakeWay func(path string) error
-	// Finish, if not nil, is called once all tasks have ended, with the error that Run would return now. After it, Run once
-	// more looks up by name the directories that it saved files in, so that Finish may take long.
+	// Finish, if not nil, is called once all tasks have ended, with the error that Run would return now. After it,
+	// Run once more looks up by name the directories that it saved files in, so that Finish may take long.
 	Finish func(err error)
 	// Events, if not nil, is called for each event. Calls do not overlap, and there are none after Run has returned.
 	Events func(Event)
@@ -126,18 +129,18 @@ type Totals struct {
 }
 
 // Run retrieves all tasks. options may be nil. It returns when all have ended, or soon after ctx has ended. The error
-// is nil only if every file is complete and every directory was listed whole; RunOptions.Events reports each failure. The
-// error is [ErrLocal] if the ledger of another run cannot be read, and then nothing was retrieved, or if another
-// program renamed or removed a directory while Run saved files in it. Run reads only some thousands of tasks ahead, so there
-// may be any number of them.
+// is nil only if every file is complete and every directory was listed whole; RunOptions.Events reports each failure.
+// The error is [ErrLocal] if the ledger of another run cannot be read, and then nothing was retrieved, or if another
+// program renamed or removed a directory while Run saved files in it. Run reads only some thousands of tasks ahead,
+// so there may be any number of them.
 //
 // Of two files with the same path Run retrieves only the first. The second fails if it has another URL, or a size or
-// digest that the first does not have; otherwise Run ignores it. If a directory takes the names of two files for one, as
-// those that ignore the case of letters do, the second fails too. To find such files, Run takes some fifty bytes of
-// memory for each file, unless the only task is a tree.
+// digest that the first does not have; otherwise Run ignores it. If a directory takes the names of two files for one,
+// as those that ignore the case of letters do, the second fails too. To find such files, Run takes some fifty bytes
+// of memory for each file, unless the only task is a tree.
 //
-// Run saves round trips with a [FullSource]. A Client's MaxIdle should be PerHost, or else Jobs, or else 64; if it is less,
-// Run logs in more often. Idle connections stay open after Run; see [ftpexec.Client.CloseIdleConnections].
+// Run saves round trips with a [FullSource]. A Client's MaxIdle should be PerHost, or else Jobs, or else 64; if it is
+// less, Run logs in more often. Idle connections stay open after Run; see [ftpexec.Client.CloseIdleConnections].
 func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOptions) (Totals, error) {
 	var o RunOptions
 	if options != nil {
@@ -342,9 +345,9 @@ func (b *engine) ended(e Event) {
 	b.tell(e)
 }
 
-// freeFiles reports whether err means that this process has too many open files, so that fewer jobs may help. A job that
-// runs alone gets two more tries, because freeFiles frees some: it closes idle connections, and collects the garbage to
-// close the pipes left by splice(2).
+// freeFiles reports whether err means that this process has too many open files, so that fewer jobs may help. A job
+// that runs alone gets two more tries, because freeFiles frees some: it closes idle connections, and collects the
+// garbage to close the pipes left by splice(2).
 func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
 	scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
@@ -359,10 +362,10 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 	return true
 }
 
-// freeConnections reports whether the server may accept the connection once it has fewer, and closes the idle ones. Not
-// every server replies that it has too many: some refuse the connection, or close it without a greeting. After the
-// latter it may also have none to give, as a balancer with no server behind it: without Retries such a connection is tried
-// again retry.MostClosed times.
+// freeConnections reports whether the server may accept the connection once it has fewer, and closes the idle ones.
+// Not every server replies that it has too many: some refuse the connection, or close it without a greeting. After
+// the latter it may also have none to give, as a balancer with no server behind it: without Retries such a connection
+// is tried again retry.MostClosed times.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || t.GivenUp != nil {

@@ -17,8 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// save fetches a file to its place, whole or not at all, unless the target may stay. It calls begin for a new fetch each
-// time it starts over because another run has changed the target.
+// save fetches a file to its place, whole or not at all, unless the target may stay. It calls begin for a new fetch
+// each time it starts over because another run has changed the target.
 func save(ctx context.Context, place *partfile.Place, begin func() *fetch) (r Result, err error) {
 	err = place.Again(func() (err error) {
 		f := &file{fetch: begin(), to: place}

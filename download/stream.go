@@ -15,8 +15,8 @@ import (
 	"example.com/ftpfetch/internal/guard"
 )
 
-// fetchTo fetches a file and writes it to w as it arrives. It compares a digest at the end, when w has all bytes. path is
-// the name of w in errors.
+// fetchTo fetches a file and writes it to w as it arrives. It compares a digest at the end, when w has all bytes.
+// path is the name of w in errors.
 func fetchTo(ctx context.Context, f *fetch, w io.Writer, path string) (r Result, err error) {
 	s := &stream{fetch: f, w: w}
 	check, err := f.expected(ctx)

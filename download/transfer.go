@@ -249,8 +249,9 @@ func (t *transfer) step(ctx context.Context, s partfile.State, gap partfile.Span
 // differ if a server does not start where it is asked to.
 const overlapSize = 512
 
-// openListed is open for the URL of the job. If the name begins or ends with a blank, the file must have the size in the
-// listing of its directory: see errBlanks. It may have changed since the listing, so openListed lists it again first.
+// openListed is open for the URL of the job. If the name begins or ends with a blank, the file must have the size in
+// the listing of its directory: see errBlanks. It may have changed since the listing, so openListed lists it again
+// first.
 func (t *transfer) openListed(ctx context.Context, s partfile.State, start int64) (*ftpexec.Response, error) {
 	resp, err := t.open(ctx, t.url, s, start)
 	if err != nil || t.listedAs(resp.Size) {
@@ -282,15 +283,17 @@ func (t *transfer) listedAs(size int64) bool {
 func hasBlankEnd(name string) bool { return strings.TrimSpace(name) != name }
 
 // errBlanks returns the error for a name with a blank at an end that brought a file of another size than its listing
-// says. Relays and servers that cut such blanks report and send the file of the shorter name: only the listing shows it.
+// says. Relays and servers that cut such blanks report and send the file of the shorter name: only the listing shows
+// it.
 func errBlanks(came, listed int64) error {
 	return errorf(ftpexec.ErrChanged, "the server's file has %s, but the listing of its directory says %d: "+
 		"the server, or a relay before it, may cut the blanks at the ends of the name",
 		printable.Count(came, "byte", "bytes"), listed)
 }
 
-// open requests the file at u, which is the URL of the job or another one of the same file, from the offset start on. It
-// compares the size and time that the server reports with s, the state of the part, and the overlap with the part's bytes.
+// open requests the file at u, which is the URL of the job or another one of the same file, from the offset start on.
+// It compares the size and time that the server reports with s, the state of the part, and the overlap with the
+// part's bytes.
 func (t *transfer) open(
 	ctx context.Context, u *urlparse.URL, s partfile.State, start int64,
 ) (*ftpexec.Response, error) {

@@ -89,7 +89,8 @@ func (t *Tree) Includes(below string, dir bool) bool {
 	return t.reads(level) && t.wants(below, dir, dir)
 }
 
-// tryPatterns compares a path with the patterns that have not matched anything yet. A pattern that matches is no longer idle.
+// tryPatterns compares a path with the patterns that have not matched anything yet. A pattern that matches is no
+// longer idle.
 func (b *engine) tryPatterns(t *Tree, below string, dir bool) {
 	b.trying.Lock()
 	defer b.trying.Unlock()

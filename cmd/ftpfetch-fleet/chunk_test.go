@@ -164,7 +164,7 @@ func TestFeed(t *testing.T) {
 func TestTerms(t *testing.T) {
 	stays := map[string]string{
 		"Root": "the worker's", "Segments": "refused by add", "Limit": "refused by add", "Size": "of the item", "Sum": "of the item",
-		"Events": "set by batch", "Commit": "set by batch", "Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's",
+		"Events": "set by the worker", "Commit": "set by the worker", "Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's",
 		"Attempt": "of the chunk", "Info": "a fleet fetches", "LeftOut": "for trees; a fleet has lists", "Report": "the command's",
 		"Each": "looked at by itself", "Dry": "a fleet fetches", "MakeWay": "for trees; a fleet has lists", "Finish": "for trees",
 	}

@@ -202,8 +202,8 @@ func (w *worker) again(before *lease, pause time.Duration) *lease {
 	return nil
 }
 
-// writable returns an error if the worker's ledger exists and cannot be opened for writing. download.Run would go on without
-// it, but this worker may be killed, and another machine can do the chunk. ledger may be "".
+// writable returns an error if the worker's ledger exists and cannot be opened for writing. download.Run would go on
+// without it, but this worker may be killed, and another machine can do the chunk. ledger may be "".
 func writable(root *os.Root, ledger string) error {
 	if ledger == "" {
 		return nil

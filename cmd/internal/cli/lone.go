@@ -17,7 +17,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// one retrieves one URL as a batch of one, or prints its plan or its listing. All of that must end within --max-time.
+// one retrieves one URL as a run of one task, or prints its plan or its listing. All of that must end within
+// --max-time.
 func (r *run) one(ctx context.Context, t download.Task) {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
@@ -139,8 +140,8 @@ func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	return f.Source.Do(ctx, &again)
 }
 
-// openTarget sets in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller calls
-// done when everything is written.
+// openTarget sets in a task where its file goes: to standard output, to a device or FIFO, or below a root. The caller
+// calls done when everything is written.
 func (r *run) openTarget(ctx context.Context, t *download.Task, o *download.Options) (done func() error, err error) {
 	if t.Path == "-" {
 		t.Writer = r.print.Out

@@ -105,7 +105,7 @@ func withoutSum(o download.Options) download.Options {
 	return o
 }
 
-// options returns the options of a batch of many files.
+// options returns the options for many files.
 func (r *run) options(ctx context.Context, tree *mirror.Source, found *infos) *download.RunOptions {
 	o := &download.RunOptions{
 		Jobs:    r.Jobs,

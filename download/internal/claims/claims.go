@@ -15,8 +15,8 @@ import (
 // with a million paths that happens by chance in one run of thirty million. Paths takes some fifty bytes of memory for
 // each path, and is safe for concurrent use.
 type Paths struct {
-	// Folds, if not nil, reports whether a directory takes other spellings of a name for the same file; dir is "." for the
-	// output directory. Paths asks only if an earlier name in the directory differs in nothing else.
+	// Folds, if not nil, reports whether a directory takes other spellings of a name for the same file; dir is "."
+	// for the output directory. Paths asks only if an earlier name in the directory differs in nothing else.
 	Folds func(dir, name string) bool
 
 	mu    sync.Mutex
@@ -70,8 +70,8 @@ func (c Clash) With(other string) string {
 	return ""
 }
 
-// Add claims a path for a file. If the path conflicts with that of an earlier file, Add returns the earlier file and how
-// the two conflict.
+// Add claims a path for a file. If the path conflicts with that of an earlier file, Add returns the earlier file and
+// how the two conflict.
 func (p *Paths) Add(path string, mine Claim) (first Claim, clash Clash) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,9 +98,9 @@ func (p *Paths) Add(path string, mine Claim) (first Claim, clash Clash) {
 	return Claim{}, None
 }
 
-// claim returns the claim on path, whose name begins at start, in the directory whose key is up. If there is none, claim
-// claims the path for mine and returns the zero value. key is the key of the path. same reports whether the claimed path
-// has the same spelling.
+// claim returns the claim on path, whose name begins at start, in the directory whose key is up. If there is none,
+// claim claims the path for mine and returns the zero value. key is the key of the path. same reports whether the
+// claimed path has the same spelling.
 func (p *Paths) claim(up uint64, path string, start int, mine Claim) (first Claim, key uint64, same bool) {
 	name := path[start:]
 	exact := p.key(up, name)

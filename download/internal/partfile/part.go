@@ -272,9 +272,9 @@ func (p *Part) Close() {
 	_ = p.f.Close()
 }
 
-// CopyPermissions gives the part the permissions of the file that it will replace, so that a private file stays private. The part
-// is always writable for its owner, because later runs open it again; publish takes that permission away if the
-// replaced file lacks it.
+// CopyPermissions gives the part the permissions of the file that it will replace, so that a private file stays
+// private. The part is always writable for its owner, because later runs open it again; publish takes that permission
+// away if the replaced file lacks it.
 func (p *Part) CopyPermissions(replaced fs.FileInfo) error {
 	if replaced == nil || !replaced.Mode().IsRegular() {
 		return nil

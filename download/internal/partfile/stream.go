@@ -48,8 +48,9 @@ func (s *Stream) at() int64 {
 	return n
 }
 
-// Reserve returns how many of the next n bytes the caller may write: those within the span, or all if the span ends with
-// the file, so that End finds out whether a server sends more. Until the next call, SetEnd does not move the end to before them.
+// Reserve returns how many of the next n bytes the caller may write: those within the span, or all if the span ends
+// with the file, so that End finds out whether a server sends more. Until the next call, SetEnd does not move the end
+// to before them.
 func (s *Stream) Reserve(n int64) int64 {
 	s.part.mu.Lock()
 	defer s.part.mu.Unlock()
