@@ -295,8 +295,8 @@ type heard func(text string)
 
 func (h heard) Write(p []byte) (int, error) { h(string(p)); return len(p), nil }
 
-// TestShared lets a command wait for a connection that another command holds. The wait does not count as connection
-// time, and the command reports it once.
+// TestShared lets a command wait for a connection that another command holds. The command reports the wait once. That
+// the wait does not count as connection time is shown by TestAdmit of ftpexec.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/a": "contents", "/b": "contents"}})
@@ -309,7 +309,7 @@ func TestShared(t *testing.T) {
 			said++
 		}
 	})
-	args := []string{"--shared", "--per-host", "1", "-j", "2", "--connect-timeout", "0.5s", "--timeout", "0.5s", "-d", t.TempDir(), s.URL("/a"), s.URL("/b")}
+	args := []string{"--shared", "--per-host", "1", "-j", "2", "-d", t.TempDir(), s.URL("/a"), s.URL("/b")}
 	if code := cli.Run(t.Context(), args, cli.IO{Out: err, Err: err}); code != 0 || s.Connections() != 1 || said != 1 {
 		t.Errorf("exit code %d, %d connections, said %d times", code, s.Connections(), said)
 	}
