@@ -21,8 +21,13 @@ type Paths struct {
 
 	mu    sync.Mutex
 	seed  maphash.Seed
-	first map[uint64]spelled
+	first map[halves]spelled
 }
+
+// halves are those of a key. They let an entry of the map take 20 bytes in place of 24.
+type halves [2]uint32
+
+func halve(key uint64) halves { return halves{uint32(key >> 32), uint32(key)} }
 
 // spelled is a claim, and the hash of the name as it is spelled.
 type spelled struct {
@@ -38,7 +43,7 @@ type Claim struct {
 }
 
 // New returns Paths without any path.
-func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[uint64]spelled)} }
+func New() *Paths { return &Paths{seed: maphash.MakeSeed(), first: make(map[halves]spelled)} }
 
 // Hash returns a hash for a Claim.
 func (p *Paths) Hash(text string) uint32 { return uint32(maphash.String(p.seed, text)) }
@@ -106,13 +111,13 @@ func (p *Paths) claim(up uint64, path string, start int, mine Claim) (first Clai
 	exact := p.key(up, name)
 	claim := spelled{mine, uint32(exact)}
 	key = p.key(up, localfile.Fold(name))
-	there, taken := p.first[key]
+	there, taken := p.first[halve(key)]
 	if taken && there.exact != claim.exact && !p.folds(path[:max(0, start-1)], name) {
 		key = ^exact // two files, and the first has the key of both
-		there, taken = p.first[key]
+		there, taken = p.first[halve(key)]
 	}
 	if !taken {
-		p.first[key] = claim
+		p.first[halve(key)] = claim
 	}
 	return there.Claim, key, there.exact == claim.exact
 }

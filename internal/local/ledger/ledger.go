@@ -83,11 +83,18 @@ type Ledger struct {
 	mine  int               // index of own in files
 	added []byte            // lines to write to own
 	end   int64             // how far own has been read
-	last  map[uint64]uint64 // position of the last record of each path, by the hash of the path: see load
+	read  []place           // the last record of each path that Open found, sorted; half as large as a map would be
+	later map[uint64]uint64 // position of the last later record of each path, by the hash of the path; nil until Open ends
 }
 
-// offsetBits is how many low bits of a position in last are the offset in a file. The other bits are the index of the
-// file in files.
+// place says where a record is.
+type place struct {
+	path     uint64 // hash of the path
+	position uint64
+}
+
+// offsetBits is how many low bits of a position are the offset in a file. The other bits are the index of the file in
+// files.
 const offsetBits = 48
 
 const maxRecord = 256 << 10
@@ -95,7 +102,7 @@ const maxRecord = 256 << 10
 // Open opens all ledgers in root. It trusts only ledgers that this user owns and no other user may write to. The ledger
 // called name is created with its first record. The caller must call Close.
 func Open(root *os.Root, name string) (*Ledger, error) {
-	l := &Ledger{root: root, last: make(map[uint64]uint64)}
+	l := &Ledger{root: root}
 	l.names = []string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
@@ -109,6 +116,9 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 			err = cmp.Or(err, failed)
 		}
 	}
+	slices.SortFunc(l.read, func(a, b place) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.position, a.position)) })
+	l.read = slices.Clip(slices.CompactFunc(l.read, func(a, b place) bool { return a.path == b.path }))
+	l.later = make(map[uint64]uint64)
 	if err != nil {
 		l.Close()
 	}
@@ -243,8 +253,8 @@ func (l *Ledger) open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// load reads l.files[n] from offset at on, and returns the offset of the end of its last line. It sets the positions of
-// the records in last or, if f is not nil, calls f with each record. It ignores lines that are not records, such as an
+// load reads l.files[n] from offset at on, and returns the offset of the end of its last line. It notes the positions of
+// the records or, if f is not nil, calls f with each record. It ignores lines that are not records, such as an
 // unfinished last line.
 func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
@@ -258,7 +268,7 @@ func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
 			if f != nil {
 				f(r)
 			} else {
-				l.last[key(r.Local())] = uint64(n)<<offsetBits | uint64(at)
+				l.note(key(r.Local()), uint64(n)<<offsetBits|uint64(at))
 			}
 		}
 		at += int64(len(line))
@@ -266,6 +276,27 @@ func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
 			return at, err
 		}
 	}
+}
+
+// note records the position of a record.
+func (l *Ledger) note(path, position uint64) {
+	if l.later == nil {
+		l.read = append(l.read, place{path, position})
+		return
+	}
+	l.later[path] = position
+}
+
+// position returns the position of the last record of a path.
+func (l *Ledger) position(path uint64) (position uint64, ok bool) {
+	if position, ok = l.later[path]; ok {
+		return position, true
+	}
+	i, ok := slices.BinarySearchFunc(l.read, path, func(p place, path uint64) int { return cmp.Compare(p.path, path) })
+	if !ok {
+		return 0, false
+	}
+	return l.read[i].position, true
 }
 
 // Each calls f with each record of the ledgers that Open found, including older records of the same path.
@@ -279,7 +310,7 @@ func (l *Ledger) Each(f func(Record)) error {
 }
 
 // Blank reports whether there are ledgers, but no record in them: where no record could be written, its file stays empty.
-func (l *Ledger) Blank() bool { return len(l.files) > 0 && len(l.last) == 0 }
+func (l *Ledger) Blank() bool { return len(l.files) > 0 && len(l.read) == 0 && len(l.later) == 0 }
 
 // Refresh reads the records that any run has added to the run's own ledger since it was read.
 func (l *Ledger) Refresh() error {
@@ -300,7 +331,7 @@ func key(path string) uint64 { return maphash.String(seed, path) }
 func (l *Ledger) Find(path string, info fs.FileInfo) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.last[key(path)]
+	at, ok := l.position(key(path))
 	if !ok {
 		return r, false
 	}
