@@ -83,8 +83,8 @@ type Ledger struct {
 	mine  int               // index of own in files
 	added []byte            // lines to write to own
 	end   int64             // how far own has been read
-	read  []place           // the last record of each path that Open found, sorted; half as large as a map would be
-	later map[uint64]uint64 // position of the last later record of each path, by the hash of the path; nil until Open ends
+	read  []place           // the last record of each path that Open found, sorted; half as large as a map
+	later map[uint64]uint64 // position of the last later record of each path, by its hash; nil until Open ends
 }
 
 // place says where a record is.
@@ -116,7 +116,9 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 			err = cmp.Or(err, failed)
 		}
 	}
-	slices.SortFunc(l.read, func(a, b place) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.position, a.position)) })
+	slices.SortFunc(l.read, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.position, a.position))
+	})
 	l.read = slices.Clip(slices.CompactFunc(l.read, func(a, b place) bool { return a.path == b.path }))
 	l.later = make(map[uint64]uint64)
 	if err != nil {
