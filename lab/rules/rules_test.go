@@ -238,22 +238,23 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// readmeProgram and readmeCommands match the programs and the commands of README.md.
+// readmeProgram and readmeCommands match the programs and the commands of README.md and docs/go.md.
 var readmeProgram = regexp.MustCompile(`(?m)^    package main\n(?:\n|    .*\n)+`)
 var readmeCommands = regexp.MustCompile(`(?m)^    (go mod .*)$`)
 
-// TestReadmePrograms builds the programs of README.md in a new module, with the commands that README.md gives, and runs
-// them. It uses no network: "go mod tidy" may miss modules that only tests of other modules need (-e), but the build
-// may not.
+// TestReadmePrograms builds the programs of README.md and docs/go.md in a new module, with the commands that README.md
+// gives, and runs them. It uses no network: "go mod tidy" may miss modules that only tests of other modules need (-e), but
+// the build may not.
 func TestReadmePrograms(t *testing.T) {
 	_, _, _ = download.Options{}, ftphttp.Transport{}, ftpfs.FS{} // so that their modules are in the cache
 	checkout := must.Get(filepath.Abs(root))(t)
 	readme, dir := read(t, filepath.Join(root, "README.md")), t.TempDir()
+	page := read(t, filepath.Join(root, "docs", "go.md"))
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/pub/file": "contents", "/pub/file.gz": "packed"}})
 	want := []string{"\r6 of 6 bytes\nsaved 6 bytes\n", "tents", ".\nfile\nfile.gz\n"}
-	programs := readmeProgram.FindAllString(readme, -1)
+	programs := readmeProgram.FindAllString(readme+page, -1)
 	if len(programs) != len(want) {
-		t.Fatalf("README.md has %d programs", len(programs))
+		t.Fatalf("README.md and docs/go.md have %d programs", len(programs))
 	}
 	for i, text := range programs {
 		if n := strings.Count(text, "\n"); n > 30 {
