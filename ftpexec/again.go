@@ -94,7 +94,7 @@ func (f failedTry) afterReplies() (remedy, bool) {
 
 // foreseen reports whether the failure is one after which the run just goes on with another connection.
 func (f failedTry) foreseen() bool {
-	return wire.IsOneOf(f.err, errNextWay, errSpurned, errUnended) || f.brokeAfterRefusal() ||
+	return wire.IsOneOf(f.err, errNextWay, errStalePort, errUnended) || f.brokeAfterRefusal() ||
 		errors.Is(f.err, errAbrupt) && f.listing
 }
 
@@ -102,7 +102,7 @@ func (f failedTry) foreseen() bool {
 func (f failedTry) brokeAfterRefusal() bool {
 	e, ok := errors.AsType[*Error](f.err)
 	return ok && f.refused && (e.Op == "EPSV" || e.Op == "PASV") &&
-		wire.IsOneOf(f.err, wire.ErrStray, errSpurned, ErrLost)
+		wire.IsOneOf(f.err, wire.ErrStray, errStalePort, ErrLost)
 }
 
 // lostAtEPSV reports whether the connection ended at an EPSV that was sent alone.

@@ -38,7 +38,7 @@ func TestRemedies(t *testing.T) {
 		{"asked for in advance, no reply", failedTry{err: io.EOF, advance: true}, "late true; no data connection"},
 		{"asked for in advance, unreachable", failedTry{err: dial, advanced: true}, "late true; no data connection"},
 		{"another way to list", failedTry{err: errNextWay, listing: true}, "; "},
-		{"the port again", failedTry{err: errSpurned}, "; "},
+		{"the port again", failedTry{err: errStalePort}, "; "},
 		{"a listing that may be cut", failedTry{err: errAbrupt, listing: true}, "; "},
 		{"a file that may be cut", failedTry{err: errAbrupt}, "no"},
 		{"lost after a refused way", failedTry{err: lost("PASV"), refused: true}, "; "},

@@ -26,11 +26,11 @@ type verb struct {
 	argument func(*run, step) (string, error)
 	// needless reports whether a step that is about to be sent is no longer needed; nil: it is always needed.
 	needless func(*run, step) bool
-	// judged decides what a reply means. If judged is nil, a reply is a refusal unless right accepts it, and kept says
-	// what an accepted reply means. If right is nil, only 1yz is a refusal, because the server may refuse the command.
-	judged func(state, step, wire.Reply) decision
-	right  func(wire.Reply) bool
-	kept   func(state, step, wire.Reply) decision
+	// judge decides what a reply means. If judge is nil, a reply is a refusal unless accepts approves it, and accepted says
+	// what an accepted reply means. If accepts is nil, only 1yz is a refusal, because the server may refuse the command.
+	judge    func(state, step, wire.Reply) decision
+	accepts  func(wire.Reply) bool
+	accepted func(state, step, wire.Reply) decision
 }
 
 // verbs is the one table of commands. init sets it, because its functions refer to it.
@@ -43,39 +43,39 @@ func init() {
 	unreachable := func(_ *run, st step) bool {
 		return st.about != nil && st.about.gone != nil && !st.back
 	}
-	fact := verb{stage: StageTransfer, names: true, needless: unreachable, kept: told}
-	passive := verb{stage: StageTransfer, refused: errPassive, needless: ready, judged: ported}
+	fact := verb{stage: StageTransfer, names: true, needless: unreachable, accepted: judgeFact}
+	passive := verb{stage: StageTransfer, refused: errPassive, needless: ready, judge: judgePort}
 	active := passive
 	active.refused = errActive
 	active.argument = func(r *run, st step) (string, error) { return r.announce(st.Verb) }
-	entries := verb{stage: StageTransfer, refused: errTransfer, lists: true, judged: began}
+	entries := verb{stage: StageTransfer, refused: errTransfer, lists: true, judge: judgeTransfer}
 	names := entries
 	names.finds = true
 	verbs = map[string]verb{
 		"connect": {stage: StageConnect, refused: ErrConnect},
-		"AUTH":    {stage: StageConnect, refused: errNoTLS, judged: secured},
+		"AUTH":    {stage: StageConnect, refused: errNoTLS, judge: judgeAUTH},
 		"PBSZ":    {stage: StageConnect, refused: errClearData, needless: insecure},
-		"PROT":    {stage: StageConnect, refused: errClearData, needless: insecure, judged: protected},
+		"PROT":    {stage: StageConnect, refused: errClearData, needless: insecure, judge: judgePROT},
 
-		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, null: true, argument: user, judged: entered},
+		"USER": {stage: StageLogin, refused: ErrLogin, basic: true, null: true, argument: user, judge: judgeLogin},
 		"PASS": {stage: StageLogin, refused: ErrLogin, basic: true, null: true,
-			argument: password, needless: admitted, judged: entered},
-		"ACCT": {stage: StageLogin, refused: ErrLogin, null: true, argument: account, judged: entered},
-		"FEAT": {kept: featured},
+			argument: password, needless: admitted, judge: judgeLogin},
+		"ACCT": {stage: StageLogin, refused: ErrLogin, null: true, argument: account, judge: judgeLogin},
+		"FEAT": {accepted: judgeFEAT},
 		"OPTS": {needless: func(r *run, _ step) bool { return r.known().utf8 != offers },
-			kept: func(s state, _ step, _ wire.Reply) decision {
+			accepted: func(s state, _ step, _ wire.Reply) decision {
 				s.utf8 = true
 				return decision{state: s}
 			}},
-		"PWD": {kept: func(s state, _ step, reply wire.Reply) decision {
+		"PWD": {accepted: func(s state, _ step, reply wire.Reply) decision {
 			s.home = directoryIn(reply)
 			return decision{state: s}
 		}},
 
 		"CWD": {stage: StageDirectory, refused: errDirectory, basic: true, null: true,
-			needless: unreachable, judged: moved},
+			needless: unreachable, judge: judgeCWD},
 		"TYPE": {stage: StageTransfer, refused: errType, basic: true,
-			right: wire.Reply.OK, kept: func(s state, st step, _ wire.Reply) decision {
+			accepts: wire.Reply.OK, accepted: func(s state, st step, _ wire.Reply) decision {
 				s.typ = st.Arg
 				return decision{state: s}
 			}},
@@ -89,8 +89,8 @@ func init() {
 		"PORT": active,
 		// RFC 3659 section 5.3: only 3yz means that RETR starts at the offset.
 		"REST": {stage: StageTransfer, refused: ErrNoRestart,
-			right: func(r wire.Reply) bool { return r.First() == 3 }},
-		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, names: true, judged: began},
+			accepts: func(r wire.Reply) bool { return r.First() == 3 }},
+		"RETR": {stage: StageTransfer, refused: errTransfer, finds: true, names: true, judge: judgeTransfer},
 		"NLST": names,
 		"LIST": entries,
 		"MLSD": entries,
@@ -150,12 +150,12 @@ func judge(s state, st step, reply wire.Reply) decision {
 		return s.abandon(errPASSDue)
 	}
 	switch v := verbs[st.Verb]; {
-	case v.judged != nil:
-		return v.judged(s, st, reply)
-	case v.right != nil && !v.right(reply), reply.First() == 1:
+	case v.judge != nil:
+		return v.judge(s, st, reply)
+	case v.accepts != nil && !v.accepts(reply), reply.First() == 1:
 		return s.refusal(st, reply)
-	case v.kept != nil:
-		return v.kept(s, st, reply)
+	case v.accepted != nil:
+		return v.accepted(s, st, reply)
 	}
 	return decision{state: s}
 }
@@ -194,8 +194,8 @@ func (s *state) refused(st step, reply wire.Reply) *Error {
 	return e
 }
 
-// featured keeps the reply to FEAT.
-func featured(s state, _ step, reply wire.Reply) decision {
+// judgeFEAT keeps the reply to FEAT.
+func judgeFEAT(s state, _ step, reply wire.Reply) decision {
 	s.features = &reply
 	utf8 := settled
 	if offered(&reply, "UTF8", "") {
@@ -204,8 +204,8 @@ func featured(s state, _ step, reply wire.Reply) decision {
 	return decision{state: s, learn: func(h *habits) { h.utf8 = utf8 }}
 }
 
-// secured judges the reply to AUTH. If the server does not offer TLS, a Client that only tries it goes on without.
-func secured(s state, st step, reply wire.Reply) decision {
+// judgeAUTH judges the reply to AUTH. If the server does not offer TLS, a Client that only tries it goes on without.
+func judgeAUTH(s state, st step, reply wire.Reply) decision {
 	switch {
 	case reply.OK():
 		return decision{state: s, deed: startTLS}
@@ -219,9 +219,9 @@ func secured(s state, st step, reply wire.Reply) decision {
 // (RFC 4217 section 10.1) again, although it is a 4yz.
 func unavailable(reply wire.Reply) bool { return reply.First() == 5 || reply.Code == 431 }
 
-// protected judges the reply to PROT. If the server protects no data connections, a Client that only tries TLS goes on
+// judgePROT judges the reply to PROT. If the server protects no data connections, a Client that only tries TLS goes on
 // without TLS on them.
-func protected(s state, st step, reply wire.Reply) decision {
+func judgePROT(s state, st step, reply wire.Reply) decision {
 	switch {
 	case reply.OK():
 		return decision{state: s}
@@ -232,9 +232,9 @@ func protected(s state, st step, reply wire.Reply) decision {
 	return s.refusal(st, reply)
 }
 
-// entered judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
+// judgeLogin judges the login: 332 asks for an account (RFC 959 section 4.1.1). A PASS that was sent with USER does not
 // count if the server admitted the user without it.
-func entered(s state, st step, reply wire.Reply) decision {
+func judgeLogin(s state, st step, reply wire.Reply) decision {
 	switch {
 	case st.Verb == "PASS" && s.admitted && reply.First() > 2,
 		st.Verb == "USER" && reply.First() == 3 && reply.Code != 332:
@@ -263,11 +263,11 @@ func (s *state) passDue(st step, reply wire.Reply) bool {
 	return s.canPASS && !s.habits.wantsPASS
 }
 
-// moved keeps the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves the
+// judgeCWD keeps the directory that a CWD leads to. A refused CWD that only asks whether a name is a directory leaves the
 // working directory as it was. If the server refuses the way back, the plan runs on a new connection.
-func moved(s state, st step, reply wire.Reply) decision {
+func judgeCWD(s state, st step, reply wire.Reply) decision {
 	if st.probe {
-		s.file.told++
+		s.file.answered++
 		s.file.dir = reply.OK()
 	}
 	switch {
@@ -301,25 +301,25 @@ func moved(s state, st step, reply wire.Reply) decision {
 	return d
 }
 
-// errSpurned means that the server names the port of a refused transfer again. The server did not use its data
+// errStalePort means that the server names the port of a refused transfer again. The server did not use its data
 // connection on that port. If it used that connection for the next transfer, no byte of the transfer would arrive.
-var errSpurned = fmt.Errorf("%w: the port of a refused transfer again", ErrProtocol)
+var errStalePort = fmt.Errorf("%w: the port of a refused transfer again", ErrProtocol)
 
-// ported takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT
+// judgePort takes the port of the data connection. If the reply to EPSV or EPRT (RFC 2428) is not usable, PASV or PORT
 // (RFC 959) follows, PORT only over IPv4. The address in a reply to PASV is used only if [Client.PassiveHost] is set.
-func ported(s state, st step, reply wire.Reply) decision {
+func judgePort(s state, st step, reply wire.Reply) decision {
 	s.named = ""
 	if reply.OK() {
 		s.named, s.port = s.portIn(st.Verb, reply)
 	}
-	again, learn := s.portAgain()
+	again, learn := s.portIsStale()
 	d := decision{state: s, learn: learn}
 	switch {
 	case again:
 		d.note = "the server may still have the data connection of the refused transfer: " +
 			"trying again on a new connection"
-		d.err = errSpurned
-		d.abandon = errSpurned
+		d.err = errStalePort
+		d.abandon = errStalePort
 	case reply.First() == 1:
 		d = s.refusal(st, reply)
 		d.learn = learn
@@ -338,15 +338,15 @@ func ported(s state, st step, reply wire.Reply) decision {
 	return d
 }
 
-// portAgain reports whether the port is that of a refused transfer, and the server has others. A server that gives it to
-// the next connection too has no other. portAgain also returns what that shows.
-func (s *state) portAgain() (bool, func(*habits)) {
+// portIsStale reports whether the port is that of a refused transfer, and the server has others. A server that gives it to
+// the next connection too has no other. portIsStale also returns what that shows.
+func (s *state) portIsStale() (bool, func(*habits)) {
 	port := s.port
 	switch {
 	case port == 0 || s.active || s.habits.onePort:
-	case port == s.spurned:
-		return true, func(h *habits) { h.spurned = port }
-	case s.spurned == 0 && port == s.habits.spurned:
+	case port == s.stalePort:
+		return true, func(h *habits) { h.stalePort = port }
+	case s.stalePort == 0 && port == s.habits.stalePort:
 		return false, hasOnePort
 	}
 	return false, nil
@@ -366,15 +366,15 @@ func (s *state) portIn(verb string, reply wire.Reply) (host string, port int) {
 // errNoEntries is a refusal that stands for an empty directory.
 var errNoEntries = errors.New("no entries")
 
-// began judges the reply that starts a transfer, or refuses it.
-func began(s state, st step, reply wire.Reply) decision {
+// judgeTransfer judges the reply that starts a transfer, or refuses it.
+func judgeTransfer(s state, st step, reply wire.Reply) decision {
 	lists := verbs[st.Verb].lists
 	if reply.First() <= 2 {
-		s.spurned = 0
+		s.stalePort = 0
 		s.opened(st, reply)
 		return decision{state: s, deed: takeData}
 	}
-	s.spurned = s.port
+	s.stalePort = s.port
 	if lists && s.answer(st, reply).means(empty) {
 		return decision{state: s, err: errNoEntries, deed: noData}
 	}
@@ -457,9 +457,9 @@ func (s *state) missing(code int) bool {
 	return false
 }
 
-// told keeps what a reply says about a file.
-func told(s state, st step, reply wire.Reply) decision {
-	s.file.told++
+// judgeFact keeps what a reply says about a file.
+func judgeFact(s state, st step, reply wire.Reply) decision {
+	s.file.answered++
 	s.file.info.learn(st.Verb, reply)
 	if st.Verb == "SIZE" && reply.First() > 3 {
 		refusal := reply

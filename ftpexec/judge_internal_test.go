@@ -17,7 +17,7 @@ import (
 // stateOf returns the state of a run of a URL after the login.
 func stateOf(t testing.TB, rawURL string) state {
 	u := must.Get(urlparse.Parse(rawURL))(t)
-	s := state{file: question{url: u, info: untold(u), other: -1}, ipv4: true, canPASS: true}
+	s := state{file: question{url: u, info: unknownEntry(u), other: -1}, ipv4: true, canPASS: true}
 	s.admitted = true
 	s.authenticated = true
 	return s
@@ -107,17 +107,17 @@ var judgements = []struct {
 		"error " + judgedFile + ": no usable answer to EPSV or PASV (500 what?);"},
 	{"no EPRT over IPv6", func(s *state) { s.ipv4 = false }, step{Command: Command{Verb: "EPRT"}},
 		replied(500, "what?"), "error " + judgedFile + ": active mode refused (500 what?);"},
-	{"the port of a refused transfer", func(s *state) { s.spurned = 7 }, step{Command: Command{Verb: "EPSV"}},
+	{"the port of a refused transfer", func(s *state) { s.stalePort = 7 }, step{Command: Command{Verb: "EPSV"}},
 		replied(229, "(|||7|)"), "error the reply makes no sense: the port of a refused transfer again; " +
-			"abandon; note; learn spurned 7; port 7"},
-	{"the only port", func(s *state) { s.habits.spurned = 7 }, step{Command: Command{Verb: "EPSV"}},
+			"abandon; note; learn stalePort 7; port 7"},
+	{"the only port", func(s *state) { s.habits.stalePort = 7 }, step{Command: Command{Verb: "EPSV"}},
 		replied(229, "(|||7|)"), "learn onePort true; port 7"},
 	{"asked for too early", func(s *state) { s.advance = "EPSV" },
 		step{Command: Command{Verb: "EPSV"}, advance: true}, replied(500, "busy"), "learn late true; advance"},
-	{"data", func(s *state) { s.spurned = 9 }, step{Command: withArg("RETR", "f")}, replied(150, "f (9 bytes)"),
-		"data; spurned 0"},
+	{"data", func(s *state) { s.stalePort = 9 }, step{Command: withArg("RETR", "f")}, replied(150, "f (9 bytes)"),
+		"data; stalePort 0"},
 	{"no such file", func(s *state) { s.port = 7 }, step{Command: withArg("RETR", "f")}, replied(550, "no f"),
-		"error " + judgedFile + ": not found (550 no f); no transfer; spurned 7"},
+		"error " + judgedFile + ": not found (550 no f); no transfer; stalePort 7"},
 	{"an offset may stay", func(s *state) { s.offset = 3 }, step{Command: withArg("RETR", "f")},
 		replied(550, "no f"), "error " + judgedFile + ": not found (550 no f); no transfer; spent true"},
 	{"no ticket", func(s *state) { s.secure, s.noTicket = true, true }, step{Command: withArg("RETR", "f")},
@@ -180,7 +180,7 @@ func TestJudgeLaws(t *testing.T) {
 				t.Errorf("%s, %d: a refusal counts as a success", verb, code)
 			case !belongs(verb, code) && !errors.Is(d.abandon, wire.ErrDisorder):
 				t.Errorf("%s, %d: belongs to another command, and %s", verb, code, d.meaning())
-			case code < 200 && d.err == nil && d.deed != takeData && v.judged != nil && !v.basic:
+			case code < 200 && d.err == nil && d.deed != takeData && v.judge != nil && !v.basic:
 				t.Errorf("%s, %d: a preliminary reply, and %s", verb, code, d.meaning())
 			case code/100 == 2 && code != 221 && belongs(verb, code) && d.err != nil && verb != "REST":
 				t.Errorf("%s, %d: a success, and %s", verb, code, d.meaning())

@@ -368,8 +368,8 @@ func (l *listed) entries(dir *urlparse.URL) iter.Seq2[Entry, error] {
 	}
 }
 
-// untold returns the entry for u before the server has said anything.
-func untold(u *urlparse.URL) Entry {
+// unknownEntry returns the entry for u before the server has said anything.
+func unknownEntry(u *urlparse.URL) Entry {
 	return Entry{Name: u.Name, URL: u, Mode: fs.ModeIrregular, Size: -1}
 }
 

@@ -106,7 +106,7 @@ type habits struct {
 	ignoresREST bool
 	wantsPASS   bool      // it refuses commands until PASS, even after a 230 to USER
 	counts      string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
-	spurned     int       // a port that a refused transfer left behind and the connection got again; 0 if there is none
+	stalePort   int       // a port that a refused transfer left behind and the connection got again; 0 if there is none
 	onePort     bool      // a new connection got that port too: the server has no other
 	failed      []string  // its addresses that did not serve, the last to fail last; never changed in place
 	shut        time.Time // when a connection that it had admitted was last closed

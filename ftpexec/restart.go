@@ -53,7 +53,7 @@ func (r prover) prove() error {
 		return err
 	case size < 0:
 		return noRestart(r.url, wanted, errNoProof)
-	case r.goal.told > 0 && r.goal.told != size:
+	case r.goal.size > 0 && r.goal.size != size:
 		return noRestart(r.url, wanted, ErrChanged)
 	case wanted > last: // no byte is due, so none can be wrong
 		return nil
@@ -66,7 +66,7 @@ func (r prover) prove() error {
 	r.begins = last
 	r.port = 0
 	r.advanced = false
-	r.file = question{url: r.url, info: untold(r.url)}
+	r.file = question{url: r.url, info: unknownEntry(r.url)}
 	r.queue = steps(r.url, r.course(false))
 	return nil
 }
@@ -99,7 +99,7 @@ func (r prover) sizeFirst() (int64, error) {
 	if item, ok := factsIn(r.file.facts); ok && item.Size >= 0 {
 		return item.Size, err
 	}
-	return cmp.Or(r.goal.told, -1), err
+	return cmp.Or(r.goal.size, -1), err
 }
 
 // readLast retrieves what the server sends from the last byte on. It must be one byte.

@@ -20,7 +20,7 @@ type goal struct {
 	more   func() bool // Request.More
 	// Request.Unproven: the caller finds out whether RETR starts there
 	compares bool
-	told     int64   // Request.Size
+	size     int64   // Request.Size
 	listing  bool    // the plan ends in a listing
 	entries  bool    // the listing is of whole entries
 	early    early   // functions to call before the listing is whole
@@ -66,7 +66,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (response *Response, err 
 	if err != nil {
 		return nil, err
 	}
-	g := goal{offset: req.Offset, told: req.Size, compares: req.Unproven, more: req.More}
+	g := goal{offset: req.Offset, size: req.Size, compares: req.Unproven, more: req.More}
 	err = s.run(ctx, req.URL, g, func(r *run) error {
 		response, err = r.retrieve()
 		return err
@@ -246,9 +246,9 @@ func (r *run) attempt(fresh bool, work func(*run) error) error {
 		return err
 	}
 	r.port = 0
-	r.file = question{url: r.url, info: untold(r.url), other: -1}
+	r.file = question{url: r.url, info: unknownEntry(r.url), other: -1}
 	for _, q := range r.goal.asks {
-		*q = question{url: q.url, typ: q.typ, asks: q.asks, info: untold(q.url)}
+		*q = question{url: q.url, typ: q.typ, asks: q.asks, info: unknownEntry(q.url)}
 	}
 	r.sequential = h.sequential || r.oneByOne
 	r.room = steps(r.url, r.course(fresh))

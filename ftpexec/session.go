@@ -66,7 +66,7 @@ type standing struct {
 	// the address that the reply to PASV names; "" if none
 	named string
 	// the port that a refused transfer has left behind; 0 if there is none
-	spurned int
+	stalePort int
 	// active mode: the port that EPRT or PORT names
 	listens int
 	// the largest offset at which the server has begun as REST told it to; 0 if at none

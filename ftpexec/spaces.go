@@ -63,9 +63,9 @@ func (l *listed) readLIST(line string) (listing.Item, error) {
 	if err != nil || strings.Trim(item.Name, " ") == item.Name && !item.Doubt {
 		return item, err
 	}
-	names := l.told(item.Name)
+	names := l.trimmedLike(item.Name)
 	for item.Doubt && l.exact != nil && len(names) == 0 && item.Shorten() {
-		names = l.told(item.Name)
+		names = l.trimmedLike(item.Name)
 	}
 	switch {
 	case slices.Contains(names, item.Name):
@@ -77,8 +77,8 @@ func (l *listed) readLIST(line string) (listing.Item, error) {
 	return item, nil
 }
 
-// told returns the names of NLST that differ from a name only by the spaces around them.
-func (l *spaced) told(name string) []string { return l.exact[strings.Trim(name, " ")] }
+// trimmedLike returns the names of NLST that differ from a name only by the spaces around them.
+func (l *spaced) trimmedLike(name string) []string { return l.exact[strings.Trim(name, " ")] }
 
 // why returns the reason why a line is not understood, in parentheses, or "".
 func why(err error) string {

@@ -89,7 +89,7 @@ func (s *session) statAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[E
 				err = s.askMore(ctx, asks)
 			}
 			for _, q := range asks {
-				if q.gone == nil && q.told < len(q.asks) {
+				if q.gone == nil && q.answered < len(q.asks) {
 					break
 				}
 				last = q
@@ -114,17 +114,17 @@ type question struct {
 	typ  string    // the type in which it is asked; "" if any will do
 	asks []Command // SIZE and MDTM, or others
 
-	info   Entry
-	by150  bool        // the size in info is that of the reply to RETR, not to SIZE
-	other  int64       // what the other of the two replies says, if it differs; else -1
-	noSize *wire.Reply // the refusal of SIZE
-	told   int         // replies to asks
-	absent int         // how many of them are 550
-	gone   []string    // the CWDs to the file's directory, up to one that is refused; nil if none is
-	err    *Error      // for that CWD, or the first 550
-	facts  wire.Reply  // to MLST
-	dir    bool        // a CWD to it worked
-	noDir  *Error      // for that CWD if it was refused
+	info     Entry
+	by150    bool        // the size in info is that of the reply to RETR, not to SIZE
+	other    int64       // what the other of the two replies says, if it differs; else -1
+	noSize   *wire.Reply // the refusal of SIZE
+	answered int         // of asks
+	absent   int         // how many of them are 550
+	gone     []string    // the CWDs to the file's directory, up to one that is refused; nil if none is
+	err      *Error      // for that CWD, or the first 550
+	facts    wire.Reply  // to MLST
+	dir      bool        // a CWD to it worked
+	noDir    *Error      // for that CWD if it was refused
 }
 
 // inquire returns questions about the first files of rest that one run may ask, on a connection that serves first. The
@@ -173,7 +173,7 @@ func (q *question) answer() (Entry, error) {
 // vague reports whether SIZE and MDTM have been answered without the size, or in ASCII type without the time, and not
 // both with 550.
 func (q *question) vague() bool {
-	return q.gone == nil && q.told == len(q.asks) && q.absent < len(q.asks) && q.info.Size < 0 &&
+	return q.gone == nil && q.answered == len(q.asks) && q.absent < len(q.asks) && q.info.Size < 0 &&
 		(q.typ == "I" || q.info.ModTime.IsZero())
 }
 
@@ -191,7 +191,7 @@ func (s *session) askMore(ctx context.Context, asks []*question) error {
 			return err
 		}
 		for i, m := range more {
-			if m.gone == nil && m.told == 0 {
+			if m.gone == nil && m.answered == 0 {
 				more = more[:i]
 				break
 			}
