@@ -38,7 +38,8 @@ type Options struct {
 	// Map says which columns of a table, or members of objects, describe a file of each row: "url=FASTQ_FILE,md5=MD5".
 	// The word before "=" is a column of this package's own tables. "ena:fastq" stands for the columns fastq_ftp,
 	// fastq_md5 and fastq_bytes of an ENA file report, and "ncbi:_genomic.fna.gz" for the files with that suffix in the
-	// directories of an NCBI summary. Each element is one file of each row. Without elements, the header decides.
+	// directories of an NCBI summary. A list without a header has numbers in place of names, from 1: "url=2,md5=1". Each
+	// element is one file of each row. Without elements, the header decides.
 	Map []string
 	// Base is the directory of the relative names in a list. A Base with only a Scheme completes URLs without a scheme.
 	Base *urlparse.URL
@@ -229,6 +230,8 @@ type reader struct {
 	yield func(Item, error) bool
 	done  bool // the caller has stopped reading
 	noted bool // errLeftOut was reported
+	// separator is what separated the cells of the last line without a header that had a digest; 0 if there was none
+	separator byte
 }
 
 // check returns an error if the arguments of the call are wrong.

@@ -97,8 +97,8 @@ var refusedTrees = []refusal{{
 	func(l *line) bool { return l.Input == "-" && l.Manifest == "-" },
 	"-i - and --manifest - cannot both read standard input: save one list as a file",
 }, {
-	func(l *line) bool { return l.Reading.Map != nil && l.Manifest == "" },
-	"--map needs a table: add --manifest FILE",
+	func(l *line) bool { return l.Reading.Map != nil && !l.hasList() },
+	"--map needs a table: add --manifest FILE or -i FILE",
 }, {
 	func(l *line) bool {
 		return !l.hasList() && (l.Reading.Format != "" || l.base != "" || l.Reading.Shard.Of != 0)

@@ -46,7 +46,7 @@ var refusalTests = []struct {
 	{"-c --no-clobber URL", "-c cannot be combined with --overwrite or --no-clobber", []string{"-c=>", "--no-clobber=>"}},
 	{"-c --overwrite URL", "-c cannot be combined with --overwrite or --no-clobber", []string{"-c=>", "--overwrite=>"}},
 	{"-i - --manifest -", "-i - and --manifest - cannot both read standard input", []string{"-i -=>"}},
-	{"--map url=a -i l", "--map needs a table", []string{"-i=>--manifest"}},
+	{"--map url=a URL", "--map needs a table", []string{" URL=> -i l", " URL=> --manifest l"}},
 	{"--format tsv URL", "--format, --base and --shard need a list", []string{"-i l"}},
 	{"--base URL/ URL", "--format, --base and --shard need a list", []string{"-i l"}},
 	{"--shard 1/2 URL", "--format, --base and --shard need a list", []string{"-i l"}},
