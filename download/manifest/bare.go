@@ -168,11 +168,14 @@ func (b *bare) last(k kind) int {
 	return -1
 }
 
+// ownColumns are the columns of our own tables that have cells of a kind. That of a digest depends on its algorithm.
+var ownColumns = [...]string{nothing: "", place: "url", sum: "", number: "size", name: "path", word: "path"}
+
 // mapped returns what to set Options.Map to if the columns have these names and are what the line shows.
 func (b *bare) mapped(names []string) string {
 	named := make(map[string]string) // by the column of our own tables
 	for i, k := range b.kinds {
-		as := map[kind]string{place: "url", number: "size", name: "path", word: "path"}[k]
+		as := ownColumns[k]
 		if k == sum {
 			as = cmp.Or(algorithm.Named(strings.TrimSuffix(names[i], "sum")), algorithmOf(b.cells[i]))
 		}

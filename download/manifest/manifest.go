@@ -35,6 +35,8 @@ type Options struct {
 	Format string
 	// KeepDirs gives a file without a path all the directories of its first URL, instead of only its last segment.
 	KeepDirs bool
+	// MostDirs limits what KeepDirs keeps to so many directories, the last ones. 0 means no limit.
+	MostDirs int
 	// Map says which columns of a table, or members of objects, describe a file of each row: "url=FASTQ_FILE,md5=MD5".
 	// The word before "=" is a column of this package's own tables. "ena:fastq" stands for the columns fastq_ftp,
 	// fastq_md5 and fastq_bytes of an ENA file report, and "ncbi:_genomic.fna.gz" for the files with that suffix in the
@@ -45,6 +47,17 @@ type Options struct {
 	Base *urlparse.URL
 	// Shard selects a part of the items, so that several machines can share a list. The zero value selects all.
 	Shard Shard
+}
+
+// Kept returns which of the directories of a URL are kept above its file, a new slice.
+func (o *Options) Kept(dirs []string) []string {
+	switch {
+	case !o.KeepDirs:
+		return nil
+	case o.MostDirs > 0:
+		dirs = dirs[max(0, len(dirs)-o.MostDirs):]
+	}
+	return slices.Clone(dirs)
 }
 
 // Shard is one of Of parts of a list that have about the same number of items. Numbers begin at 1. The first URL of an
@@ -101,7 +114,9 @@ func (o *Options) conflict(item Item, clash claims.Clash, line int32) error {
 		return nil
 	}
 	hint := ""
-	if !o.KeepDirs && item.Path == item.URLs[0].Name {
+	u := item.URLs[0]
+	own := strings.Join(append(o.Kept(u.Dirs), u.Name), "/")
+	if (!o.KeepDirs || o.MostDirs > 0) && item.Path == own {
 		hint = " (Options.KeepDirs saves each file under the directories of its URL)"
 	}
 	how := clash.With(fmt.Sprint("line ", line))
@@ -339,10 +354,7 @@ func (r *reader) setPath(item *Item) (err error) {
 
 // ownPath returns the path of a file for which the list gives none.
 func (r *reader) ownPath(u *urlparse.URL) (string, error) {
-	components := []string{u.Name}
-	if r.KeepDirs {
-		components = append(slices.Clone(u.Dirs), u.Name)
-	}
+	components := append(r.Kept(u.Dirs), u.Name)
 	for _, name := range components {
 		if why := localfile.Unusable(name); why != "" {
 			return "", fmt.Errorf("%s: cannot be saved under its own name: %q %s: give it a path",

@@ -142,9 +142,10 @@ func (l *line) listing() []*flag {
 			lack that`,
 		more: `md5checksums.txt is such a list`,
 	}, {
-		name: "keep-dirs", on: &l.Reading.KeepDirs,
-		help: `save files under the directories of their URLs, with or without a list`,
-		more: `That also goes for the URLs of the command line, and for trees`,
+		name: "keep-dirs", value: "N", implied: "true", set: l.readKeepDirs,
+		help: `save files under the directories of their URLs, with or without a list; =N: under the last N`,
+		more: `That also goes for the URLs of the command line, and for trees: -r -d DIR --keep-dirs=1 saves each
+			tree under its own name, in DIR/NAME`,
 	}, {
 		name: "shard", value: "I/N", set: into(&l.Reading.Shard, readShard),
 		help: `fetch only share I/N of the list, from 1/N to N/N`,
@@ -162,7 +163,8 @@ func (l *line) listing() []*flag {
 func (l *line) directories() []*flag {
 	return []*flag{{
 		name: "recursive", letter: "r", on: &l.Recursive,
-		help:  `fetch a directory with everything in it`,
+		help: `fetch a directory with everything in it: into the directory of -d, or else under its own
+			name; --keep-dirs=1: as DIR/NAME, one or several`,
 		brief: `fetch a directory with everything in it`,
 	}, {
 		name: "glob", on: &l.Glob,
