@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/algorithm"
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/urlparse"
 )
@@ -65,6 +67,12 @@ func (b *beginning) curl() bool {
 func (b *beginning) sums() bool {
 	_, _, ok := sums.Line(b.first)
 	return ok
+}
+
+// summed reports whether the first line has a digest and something else, and so is no header.
+func (b *beginning) summed() bool {
+	line := newBare(b.first, false)
+	return len(line.cells) > 1 && line.count(sum) > 0
 }
 
 // Formats returns the names of the forms for Options.Format, in the order in which Read tries them.
@@ -174,9 +182,15 @@ func damaged(err error) bool {
 // else a list of URLs, so that the error names the URL. With Map the form is always a table.
 func (r *reader) guess(text string) string {
 	b := r.beginning(text)
+	if r.numbered() {
+		return "list"
+	}
 	i := slices.IndexFunc(forms, func(f form) bool { return f.shown(b) })
 	if i >= 0 && (r.maps == nil || forms[i].maps) {
 		return forms[i].name
+	}
+	if r.maps == nil && b.summed() {
+		return "list"
 	}
 	tab := strings.Contains(b.first, "\t")
 	comma := strings.Contains(b.first, ",") && !tab
@@ -238,6 +252,8 @@ func hintAtBase(bad *urlparse.Error, text string) {
 	}
 }
 
+var errNoSum = errors.New("is not a digest and a name: write the digest, two spaces and the name")
+
 var errNoBase = errors.New("a list of digests names files without their directory: " +
 	"give its URL as the base (set Options.Base to URL)")
 
@@ -247,12 +263,14 @@ func (r *reader) listed(line int, text string) {
 	item := Item{Line: line, Sum: sum}
 	var err error
 	switch {
+	case strings.Contains(text, "://") && (!ok || sum.Digest != nil):
+		err = r.sumOfURL(&item, text, name)
 	case r.Base == nil || r.Base.Host == "":
 		r.fail(line, errNoBase)
 		r.done = true
 		return
 	case !ok || name == "":
-		err = errors.New("is not a digest and a name: write the digest, two spaces and the name")
+		err = errNoSum
 	case sum.Digest == nil:
 		const known = "write one of md5, sha1, sha256, sha512, blake2b"
 		err = fmt.Errorf("%s is an algorithm that is not supported: %s", sum.Algorithm, known)
@@ -260,6 +278,20 @@ func (r *reader) listed(line int, text string) {
 		err = item.below(r.Base, name)
 	}
 	r.finish(item, err)
+}
+
+// sumOfURL adds the URL in a line of a list of digests: a name never has "://". It adds what else the line says about the
+// file.
+func (r *reader) sumOfURL(i *Item, text, name string) error {
+	first := strings.FieldsFunc(text, isBlank)[0]
+	switch {
+	case i.Sum.Digest != nil && !isSum(first): // the line has another form than digest and URL
+		return r.describe(i, name)
+	case newBare(text, false).count(sum) == 0:
+		return errNoSum
+	}
+	i.Sum = digest.Sum{}
+	return r.describe(i, text)
 }
 
 // comment reports whether a line is empty or a comment.
@@ -296,10 +328,14 @@ func (r *reader) places(i *Item, texts []string) (err error) {
 // optionLetters are the characters in the names of aria2's options.
 const optionLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-// readList reads a list of URLs. A line has the URLs of one file, separated by tabs. Indented lines below it are
-// options of aria2 for that file. A "#" inside a line does not start a comment: the URL parser reports that it must be
-// encoded.
+// readList reads a list of URLs. A line has the URLs of one file, separated by tabs, or a URL and what is known about its
+// file. Indented lines below it are options of aria2 for that file. A "#" inside a line does not start a comment: the URL
+// parser reports that it must be encoded.
 func (r *reader) readList() {
+	if r.numbered() {
+		r.readTable("\t", func() ([]string, error) { return columnsOf(r.in.text), nil })
+		return
+	}
 	f := &listedFile{reader: r}
 	r.each(func(line int, text string) {
 		option := strings.TrimLeft(text, " \t")
@@ -310,7 +346,7 @@ func (r *reader) readList() {
 		}
 		f.end()
 		f.item = Item{Line: line}
-		f.err = r.places(&f.item, strings.FieldsFunc(text, func(c rune) bool { return c == '\t' }))
+		f.err = r.describe(&f.item, text)
 	})
 	if r.in.err == nil {
 		f.end()
@@ -337,6 +373,8 @@ func (f *listedFile) option(name, value string) {
 		f.item.Path += value
 	case name == "checksum":
 		f.err = inField(name, columns[name](&f.item, value))
+	case algorithm.Named(name) != "": // aria2 has no such option, and a digest is never ignored
+		f.err = inField(name, cellOf(name)(&f.item, value))
 	}
 }
 

@@ -35,15 +35,29 @@ type Options struct {
 	Format string
 	// KeepDirs gives a file without a path all the directories of its first URL, instead of only its last segment.
 	KeepDirs bool
+	// MostDirs limits what KeepDirs keeps to so many directories, the last ones. 0 means no limit.
+	MostDirs int
 	// Map says which columns of a table, or members of objects, describe a file of each row: "url=FASTQ_FILE,md5=MD5".
 	// The word before "=" is a column of this package's own tables. "ena:fastq" stands for the columns fastq_ftp,
 	// fastq_md5 and fastq_bytes of an ENA file report, and "ncbi:_genomic.fna.gz" for the files with that suffix in the
-	// directories of an NCBI summary. Each element is one file of each row. Without elements, the header decides.
+	// directories of an NCBI summary. A list without a header has numbers in place of names, from 1: "url=2,md5=1". Each
+	// element is one file of each row. Without elements, the header decides.
 	Map []string
 	// Base is the directory of the relative names in a list. A Base with only a Scheme completes URLs without a scheme.
 	Base *urlparse.URL
 	// Shard selects a part of the items, so that several machines can share a list. The zero value selects all.
 	Shard Shard
+}
+
+// Kept returns which of the directories of a URL are kept above its file, a new slice.
+func (o *Options) Kept(dirs []string) []string {
+	switch {
+	case !o.KeepDirs:
+		return nil
+	case o.MostDirs > 0:
+		dirs = dirs[max(0, len(dirs)-o.MostDirs):]
+	}
+	return slices.Clone(dirs)
 }
 
 // Shard is one of Of parts of a list that have about the same number of items. Numbers begin at 1. The first URL of an
@@ -100,7 +114,9 @@ func (o *Options) conflict(item Item, clash claims.Clash, line int32) error {
 		return nil
 	}
 	hint := ""
-	if !o.KeepDirs && item.Path == item.URLs[0].Name {
+	u := item.URLs[0]
+	own := strings.Join(append(o.Kept(u.Dirs), u.Name), "/")
+	if (!o.KeepDirs || o.MostDirs > 0) && item.Path == own {
 		hint = " (Options.KeepDirs saves each file under the directories of its URL)"
 	}
 	how := clash.With(fmt.Sprint("line ", line))
@@ -229,6 +245,8 @@ type reader struct {
 	yield func(Item, error) bool
 	done  bool // the caller has stopped reading
 	noted bool // errLeftOut was reported
+	// separator is what separated the cells of the last line without a header that had a digest; 0 if there was none
+	separator byte
 }
 
 // check returns an error if the arguments of the call are wrong.
@@ -336,10 +354,7 @@ func (r *reader) setPath(item *Item) (err error) {
 
 // ownPath returns the path of a file for which the list gives none.
 func (r *reader) ownPath(u *urlparse.URL) (string, error) {
-	components := []string{u.Name}
-	if r.KeepDirs {
-		components = append(slices.Clone(u.Dirs), u.Name)
-	}
+	components := append(r.Kept(u.Dirs), u.Name)
 	for _, name := range components {
 		if why := localfile.Unusable(name); why != "" {
 			return "", fmt.Errorf("%s: cannot be saved under its own name: %q %s: give it a path",

@@ -221,9 +221,13 @@ var password = regexp.MustCompile(`(?i)ftp(?:s|es)?://[a-z0-9]+:([A-Za-z0-9#]{8,
 
 // secrets returns the passwords in a text that do not occur elsewhere in it.
 func secrets(text string) (list []string) {
+	found := make(map[string]int)
 	for _, m := range password.FindAllStringSubmatch(text, -1) {
-		if strings.Count(text, m[1]) == strings.Count(text, ":"+m[1]+"@") {
-			list = append(list, m[1])
+		found[m[1]]++
+	}
+	for secret, n := range found {
+		if strings.Count(text, secret) == n {
+			list = append(list, secret)
 		}
 	}
 	return list

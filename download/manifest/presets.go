@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/download/internal/algorithm"
@@ -21,6 +22,7 @@ type column struct {
 	// it.
 	as, name string
 	optional bool
+	number   bool // name is the column's place in a table without a header
 	// suffix, if not "", follows the directory's name in the file's name. The URL then names the directory of an
 	// assembly.
 	suffix string
@@ -71,6 +73,10 @@ func newMapping(text string) (m mapping, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		words := append(plain(strings.Split(part, "=")...), "")
 		c := column{as: words[0], name: words[1]}
+		if c.name != "" && strings.Trim(c.name, "0123456789") == "" {
+			c.number = true
+			c.name = plain(numbered + c.name)[0]
+		}
 		switch {
 		case c.name == "" || cellOf(c.as) == nil || c.as == "urls":
 			return m, notCell(c.as)
@@ -85,6 +91,20 @@ func newMapping(text string) (m mapping, err error) {
 	}
 	return m, err
 }
+
+// numbered begins the names of the columns of a table without a header.
+const numbered = "column "
+
+// columnNames returns such names for a table with n columns.
+func columnNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, numbered+strconv.Itoa(i+1))
+	}
+	return names
+}
+
+// numbered reports whether the map says which columns to read by their numbers, so that the list has no header.
+func (r *reader) numbered() bool { return r.maps != nil && r.maps[0][0].number }
 
 // notCell returns the error about a word in a map that has no meaning. It shows only the text before ":", because the
 // word may be a URL with a password.
@@ -139,6 +159,9 @@ func (r *reader) columns(m mapping, header []string, places map[string][]int,
 		switch {
 		case len(at) == 0 && c.optional:
 			continue
+		case len(at) == 0 && c.number && r.numbered():
+			at := strings.TrimPrefix(c.name, plain(numbered)[0])
+			return nil, fmt.Errorf("there is no column %s: the first line has %d", at, len(header))
 		case len(at) == 0:
 			return nil, noColumn(c.name, header)
 		case len(at) > 1 && (archive || slices.Contains([]string{"path", "encoded", "size"}, c.as)):

@@ -150,7 +150,7 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 	for r.next() {
 		line := r.in.n
 		text := r.in.text
-		if comment(text) && (t != nil || !r.isHeader(header(text, separator), true)) {
+		if comment(text) && (t != nil || r.numbered() || !r.isHeader(header(text, separator), true)) {
 			r.argoRoot(text)
 			above = text
 			continue
@@ -160,12 +160,19 @@ func (r *reader) readTable(separator string, cells func() ([]string, error)) {
 		case err != nil:
 		case t != nil:
 			r.row(t, line, values)
+		case r.numbered():
+			if t, err = r.newTable(columnNames(len(values))); err == nil {
+				r.row(t, line, values)
+			}
 		default:
 			if r.isAbove(above, text, separator, len(values)) {
 				values = strings.Split(above, separator)
 			}
 			values[0] = strings.TrimLeft(values[0], "# ")
 			t, err = r.newTable(values)
+			if errors.Is(err, errNoHeader) {
+				err = r.noHeader(values, cells)
+			}
 		}
 		if err != nil {
 			r.fail(line, err)
@@ -187,6 +194,8 @@ func (r *reader) isAbove(comment, first, separator string, cells int) bool {
 func (r *reader) row(t *table, line int, cells []string) {
 	first := t.files[0]
 	switch {
+	case len(cells) < t.needed && r.numbered():
+		r.fail(line, fmt.Errorf("there is no column %d: the line has %d", t.needed, len(cells)))
 	case len(cells) < t.needed, len(cells) > t.width && !t.mapped:
 		r.fail(line, fmt.Errorf(
 			"the number of cells is %d in the row and %d in the header: "+

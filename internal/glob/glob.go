@@ -169,7 +169,7 @@ func Choices(text string) (choices []Choice, err error) {
 		dirs--
 	}
 	paths, err := written(strings.Join(segments, "/"))
-	chosen := slices.IndexFunc(segments, isSeveral)
+	chosen := slices.IndexFunc(segments, list().MatchString)
 	if chosen < 0 {
 		chosen = dirs
 	}
@@ -187,12 +187,6 @@ var percent = lazy.Regexp(`%([0-9A-Fa-f]{2})?`)
 func wild(segment string) bool {
 	return strings.ContainsAny(segment, "*?[{") &&
 		strings.ContainsAny(list().ReplaceAllString(segment, ""), "*?[{")
-}
-
-// isSeveral reports whether a segment expands to more than one name.
-func isSeveral(segment string) bool {
-	names, err := written(segment)
-	return err == nil && len(names) > 1
 }
 
 // written returns the expansions of a text with lists.

@@ -40,7 +40,7 @@ func TestFrom(t *testing.T) {
 func TestChoices(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.gz": "a.gz 0", "d/a{b,c}.gz": "d/ab.gz 0|d/ac.gz 0", "{b,c}": "b 0|c 0", "x[8-10]": "x8 0|x9 0|x10 0", "x[08-10:2]y": "x08y 0|x10y 0", "x[7-8]{a,b}": "x7a 0|x7b 0|x8a 0|x8b 0",
-		"{a,b}/f": "a/f 1|b/f 1", "{a,b}/": "a/ 0|b/ 0", "p/{a,b}/{c,d}/f": "p/a/c/f 2|p/a/d/f 2|p/b/c/f 2|p/b/d/f 2", "{a}/f": "a/f 0", "a{,.gz}": "a 0|a.gz 0",
+		"{a,b}/f": "a/f 1|b/f 1", "{a,b}/": "a/ 0|b/ 0", "p/{a,b}/{c,d}/f": "p/a/c/f 2|p/a/d/f 2|p/b/c/f 2|p/b/d/f 2", "{a}/f": "a/f 1", "a{,.gz}": "a 0|a.gz 0",
 		"*": " * 0", "d/*.gz": "d/ *.gz 0", "p/*/README": "p/ */README 0", "p/*/": "p/ * 0", "{a,b}/*.gz": "a/ *.gz 1|b/ *.gz 1", "*/{a,b}[01-02]": " */{a,b}{01,02} 0",
 		"*_[1-5].gz": " *_[1-5].gz 0", "x[a-c]": " x[a-c] 0", "x[!a]{b,c}": " x[!a]{b,c} 0", "{a,{b,c}}": " {a,{b,c}} 0", "%2A%5B*%20": ` \*\[*  0`, "%7Ba,b%7D": "%7Ba,b%7D 0", "*/%2e": " */. 0",
 		"[5-1]": "!the range [5-1] is none: write [1-20]", "[1-5:0]": "!is none", "[1-99999999999999999999]": "!is none", "[1-1000000]": "!stands for more than 100000 names: write -i with a list of URLs", "[1-999][1-999]": "!stands for more",

@@ -87,6 +87,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 			r.printError(l.name, err)
 		}
 	}
+	r.tellColumns(wrong)
 	if wrong == nil && l.files == 0 && l.options.Shard.Of == 0 {
 		r.print.Warn(l.name + " names no file")
 	}

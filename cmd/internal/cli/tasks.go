@@ -179,7 +179,7 @@ func (r *run) task(t config.Target) (task download.Task, err error) {
 		}
 	case r.Recursive:
 		task.Tree = &tree
-		names = append(names, r.treeName(u)...)
+		names = r.treeDirs(t)
 	case r.Info || r.DryRun && !r.Many: // nothing is saved
 		return task, nil
 	case !r.Many:
@@ -202,22 +202,31 @@ func (r *run) task(t config.Target) (task download.Task, err error) {
 // under returns the directories of a URL of the command line below which its file is saved.
 func (r *run) under(t config.Target) []string {
 	if r.Reading.KeepDirs {
-		return slices.Clone(t.URL.Dirs)
+		return r.Reading.Kept(t.URL.Dirs)
 	}
 	return slices.Clone(t.Under)
 }
 
-// treeName returns the local directory of a tree, if it has one of its own.
-func (r *run) treeName(u *urlparse.URL) []string {
+// treeDirs returns the directories below which a tree is saved. They depend on its URL and the flags alone, not on other
+// URLs: what is in the tree is saved in the directory of -d. The last of them is also the name if the URL names a file.
+func (r *run) treeDirs(t config.Target) []string {
+	way := slices.Clone(t.URL.Dirs)
+	if t.URL.Name != "" {
+		way = append(way, t.URL.Name)
+	}
 	switch {
-	case r.Reading.KeepDirs && u.Name != "":
-		return []string{u.Name}
-	case r.Reading.KeepDirs, r.Dir != "" && len(r.Targets) < 2:
+	case r.Reading.KeepDirs && r.Reading.MostDirs == 0:
+		return way
+	case t.Choice:
+		return way[len(way)-1-len(t.Under):]
+	case r.Dir != "" && !r.Reading.KeepDirs:
 		return nil
 	}
-	way := append(slices.Clone(u.Dirs), u.Name)
-	name := path.Base("/" + strings.Join(way, "/")) // "/" for the login directory
-	return []string{strings.Replace(name, "/", u.Host, 1)}
+	names := strings.FieldsFunc(strings.Join(way, "/"), func(c rune) bool { return c == '/' })
+	if len(names) == 0 { // the login directory
+		return []string{t.URL.Host}
+	}
+	return names[max(0, len(names)-max(1, r.Reading.MostDirs)):]
 }
 
 func localName(name string) (string, error) {

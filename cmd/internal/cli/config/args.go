@@ -180,6 +180,10 @@ func (l *line) setFlag(f *flag, value string, given bool) {
 		l.complain("%s takes a file only after =: write --netrc=%s", f, next)
 		value = l.next()
 		given = true
+	case f.name == "keep-dirs" && number().MatchString(next):
+		l.complain("--%s takes a number only after =: write --%s=%s", f.name, f.name, next)
+		value = l.next()
+		given = true
 	case f.on != nil:
 		value = "true"
 	case f.implied != "":

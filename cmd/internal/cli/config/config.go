@@ -102,7 +102,8 @@ const UsualNetrc, NoNetrc = "~/.netrc", "none"
 type Target struct {
 	URL     *urlparse.URL // unless Err is set
 	Pattern string        // of paths below the directory URL; "" if there is none
-	Under   []string      // the directories of URL that patterns matched; the file is saved under them
+	Choice  bool          // URL is one of those that {a,b} or a range stands for
+	Under   []string      // the directories above it from the first list on; the file is saved under them
 	Err     error         // why the text is not a URL
 }
 
@@ -239,7 +240,7 @@ func (l *line) targets(texts []string) (targets []Target) {
 			}
 		}
 		for _, c := range choices {
-			t := Target{Pattern: c.Pattern}
+			t := Target{Pattern: c.Pattern, Choice: c.URL != text}
 			if t.URL, t.Err = l.parseURL(c.URL); t.Err == nil {
 				t.Under = slices.Clone(t.URL.Dirs[len(t.URL.Dirs)-c.Dirs:])
 			}

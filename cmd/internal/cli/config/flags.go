@@ -121,7 +121,8 @@ func (l *line) listing() []*flag {
 		name: "input", letter: "i", value: "FILE", set: readList(&l.Input),
 		help:  `also fetch the URLs in FILE, or in that of an ftp URL; "-" is standard input`,
 		brief: `fetch the URLs in FILE`,
-		more:  `The list has one URL per line, or is a text with <URL:...>`,
+		more: `The list has one URL per line, with its digest if you like, in either order, or is a table as for
+			--manifest`,
 	}, {
 		name: "manifest", value: "FILE", set: readList(&l.Manifest),
 		help: `also fetch the files in the table FILE and verify them: TSV, CSV, JSON, Metalink, lists
@@ -131,8 +132,8 @@ func (l *line) listing() []*flag {
 		help: `the form of the list, if it is not recognized: FORMS`,
 	}, {
 		name: "map", value: "COLUMNS", set: appendTo(&l.Reading.Map, readAny),
-		help: `which columns of the table to read, such as url=LINK,md5=SUM; ena:fastq for an ENA report,
-			ncbi:_genomic.gff.gz for an NCBI summary (may be repeated)`,
+		help: `which columns of the table to read, such as url=LINK,md5=SUM, or url=2,md5=1 if it has no
+			header; ena:fastq for an ENA report, ncbi:_genomic.gff.gz for an NCBI summary (may be repeated)`,
 		more: `ena:fastq reads fastq_ftp, fastq_md5 and fastq_bytes. ncbi:_genomic.gff.gz fetches the files
 			with this ending in the directories of the summary`,
 	}, {
@@ -141,9 +142,10 @@ func (l *line) listing() []*flag {
 			lack that`,
 		more: `md5checksums.txt is such a list`,
 	}, {
-		name: "keep-dirs", on: &l.Reading.KeepDirs,
-		help: `save files under the directories of their URLs, with or without a list`,
-		more: `That also goes for the URLs of the command line, and for trees`,
+		name: "keep-dirs", value: "N", implied: "true", set: l.readKeepDirs,
+		help: `save files under the directories of their URLs, with or without a list; =N: under the last N`,
+		more: `That also goes for the URLs of the command line, and for trees: -r -d DIR --keep-dirs=1 saves each
+			tree under its own name, in DIR/NAME`,
 	}, {
 		name: "shard", value: "I/N", set: into(&l.Reading.Shard, readShard),
 		help: `fetch only share I/N of the list, from 1/N to N/N`,
@@ -161,7 +163,8 @@ func (l *line) listing() []*flag {
 func (l *line) directories() []*flag {
 	return []*flag{{
 		name: "recursive", letter: "r", on: &l.Recursive,
-		help:  `fetch a directory with everything in it`,
+		help: `fetch a directory with everything in it: into the directory of -d, or else under its own
+			name; --keep-dirs=1: as DIR/NAME, one or several`,
 		brief: `fetch a directory with everything in it`,
 	}, {
 		name: "glob", on: &l.Glob,

@@ -94,11 +94,15 @@ var refusedFiles = []refusal{{
 
 // Lists and directories.
 var refusedTrees = []refusal{{
+	func(l *line) bool { return l.Recursive && l.Dir != "" && !l.Reading.KeepDirs && !l.Info && l.trees() > 1 },
+	"-r -d DIR saves what is in one tree: add --keep-dirs=1 to save each tree in DIR/NAME, " +
+		"or --keep-dirs for all directories of its URL",
+}, {
 	func(l *line) bool { return l.Input == "-" && l.Manifest == "-" },
 	"-i - and --manifest - cannot both read standard input: save one list as a file",
 }, {
-	func(l *line) bool { return l.Reading.Map != nil && l.Manifest == "" },
-	"--map needs a table: add --manifest FILE",
+	func(l *line) bool { return l.Reading.Map != nil && !l.hasList() },
+	"--map needs a table: add --manifest FILE or -i FILE",
 }, {
 	func(l *line) bool {
 		return !l.hasList() && (l.Reading.Format != "" || l.base != "" || l.Reading.Shard.Of != 0)
@@ -172,6 +176,16 @@ func (l *line) given(flag string) bool { return l.parser.Changed(flag) }
 
 // looks reports whether the command only shows something.
 func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun }
+
+// trees returns how many of the URLs name directories, or may, whose contents would go into the directory of -d itself.
+func (l *line) trees() (n int) {
+	for _, t := range l.Targets {
+		if t.Err == nil && t.Pattern == "" && !t.Choice {
+			n++
+		}
+	}
+	return n
+}
 
 // onlyListings reports whether there are URLs, and each names a directory to be listed.
 func (l *line) onlyListings() bool {

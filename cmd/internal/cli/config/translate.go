@@ -151,5 +151,9 @@ func (l *line) addUnsaid(args []string) {
 		l.operands = l.operands[:last]
 		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == dir })
 		l.setFlag(l.lookup("--dir"), dir, true)
+		contents := func(text string) bool { return strings.HasSuffix(text, "/") }
+		if l.program == "rsync" && !slices.ContainsFunc(l.operands, contents) {
+			l.setFlag(l.lookup("--keep-dirs"), "1", true) // the directory itself, not what is in it
+		}
 	}
 }

@@ -181,6 +181,20 @@ func (l *line) readDelete(s string) error {
 	return nil
 }
 
+// readKeepDirs reads how many directories of a URL are kept: all, without a number.
+func (l *line) readKeepDirs(s string) (err error) {
+	l.Reading.MostDirs = 0
+	if l.Reading.KeepDirs, err = strconv.ParseBool(s); err == nil && s != "1" && s != "0" {
+		return nil
+	}
+	l.Reading.MostDirs, err = strconv.Atoi(s)
+	l.Reading.KeepDirs = err == nil && l.Reading.MostDirs > 0
+	if !l.Reading.KeepDirs {
+		err = errors.New("write --keep-dirs, or a whole number from 1, as in --keep-dirs=1")
+	}
+	return err
+}
+
 // readNewer reads how old files may be, or since when they have changed.
 func (l *line) readNewer(s string) (err error) {
 	l.NewerThan = time.Time{}
