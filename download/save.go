@@ -261,6 +261,7 @@ var causes = map[decide.Cause]error{
 	decide.NoStart:   ErrResume,
 	decide.OtherSize: ftpexec.ErrChanged,
 	decide.Mismatch:  ErrDigest,
+	decide.Shorter:   localfile.ErrShorter,
 }
 
 // refuse returns the error for a target that may neither count as the file nor be replaced.

@@ -72,7 +72,7 @@ var (
 	// refused, such as ErrLogin.
 	ErrTooMany = errors.New("too many connections for the server")
 	// ErrTLSRequired means that the server accepts this only over TLS: use ftpes or ftps. It is joined with the error
-	// for what the server refused, such as ErrLogin.
+	// for what the server refused, such as ErrLogin, or with ErrConnect if the server speaks TLS from the first byte.
 	ErrTLSRequired = errors.New("the server requires TLS")
 	// ErrIsDirectory means that a file was asked for, and that the URL names a directory. Every method but List and
 	// Entries returns it, for a URL that ends in "/" or ";type=d", and if the server refuses to send the file and lets

@@ -91,6 +91,7 @@ type server struct {
 
 // habits are what a Client has learned about a server.
 type habits struct {
+	greets     bool // it has sent a greeting
 	sequential bool // it loses commands sent ahead of replies
 	noEPSV     bool // its EPSV ports cannot be reached
 	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
@@ -192,6 +193,7 @@ func (host *server) connected() {
 	host.mu.Lock()
 	defer host.mu.Unlock()
 	host.connections++
+	host.greets = true
 }
 
 // loggedIn counts a login.

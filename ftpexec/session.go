@@ -77,8 +77,10 @@ type standing struct {
 // dial replaces the connection by a new one, which is not open yet.
 func (s *session) dial(u *urlparse.URL, h habits) {
 	s.close()
+	cfg := s.client.config(u, h.failed)
+	cfg.Greets = h.greets || s.client.Admit != nil // its caller counts the connections
 	s.link = link{
-		conn:     wire.New(s.client.config(u, h.failed)),
+		conn:     wire.New(cfg),
 		number:   int(s.client.dialled.Add(1)),
 		login:    u,
 		standing: standing{octets: h.octets, spent: true, noEPSV: h.noEPSV},
@@ -186,9 +188,22 @@ func (r *run) connect(sequential bool) error {
 		r.library, err = newLibrary(r.conn.RemoteAddr())
 	}
 	if err != nil {
-		return r.failure(step{Command: Command{Verb: "connect"}}, err)
+		return r.unconnected(err)
 	}
 	return nil
+}
+
+// unconnected returns the error for a connection that could not be opened.
+func (r *run) unconnected(err error) *Error {
+	e := r.failure(step{Command: Command{Verb: "connect"}}, err)
+	if errors.Is(err, wire.ErrTLSFirst) {
+		e.Err = fmt.Errorf("%w%.0w", err, ErrTLSRequired)
+		u := *r.url
+		u.Port = cmp.Or(u.Port, 21) // the port of ftps URLs is another one
+		u.Scheme = "ftps"
+		e.Hint = "write " + u.Redacted()
+	}
+	return e
 }
 
 func (c *Client) maxIdle() int  { return max(0, cmp.Or(c.MaxIdle, defaultMaxIdle)) }

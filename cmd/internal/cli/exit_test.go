@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -165,6 +166,23 @@ var terminated = testserver.Options{Scheme: "ftps", Fault: func(c *testserver.Co
 	}
 	return nil
 }}
+
+// noName refuses a directory without a name, as vsftpd does.
+var noName = testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+	if c.Verb == "CWD" && c.Arg == "" {
+		return testserver.Reply("550 Failed to change directory.")
+	}
+	return nil
+}}
+
+// implicit speaks TLS from the first byte.
+var implicit = testserver.Options{Scheme: "ftps"}
+
+// late has a certificate that is out of date.
+var late = testserver.Options{Scheme: "ftpes", TLSConfig: &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+	return &tls.Config{Certificates: []tls.Certificate{outOfDate()}}, nil
+}}}
+
 var strict = testserver.Options{Users: map[string]string{"anonymous": "none"}}
 
 // farm names another host than its own in the replies to PASV, and knows no EPSV.
@@ -190,6 +208,20 @@ var farm = func() testserver.Options {
 var misfits = []misfit{
 	// Local files
 	{local: "f=old", args: "URL/f", hint: "-N updates it, --overwrite replaces it, --no-clobber skips it", then: []string{"+-N", "+--overwrite", "+--no-clobber"}},
+	{local: "f=cont", args: "URL/f", hint: "-c fetches the rest if it was left unfinished, -N updates it, --overwrite replaces it, --no-clobber skips it",
+		then: []string{"+-c", "+-N", "+--overwrite", "+--no-clobber"}},
+	{local: "f=contentz", args: "--checksum md5:HEX URL/f", hint: "--overwrite replaces it", then: []string{"+--overwrite"}},
+	{local: "v=contentz", args: "--verify URL/v", hint: "--overwrite replaces it", then: []string{"+--overwrite"}},
+	{args: "URL/f/", hint: `It is a file: leave out the last "/", and write ftp://127.0.0.1:`, then: []string{"URL/f/=>URL/f"}},
+	{args: "-r URL/d/a.txt/", hint: `It is a file: leave out the last "/", and write ftp://127.0.0.1:`, then: []string{"a.txt/=>a.txt"}},
+	{args: "URL/f/x", hint: "f is a file"},
+	{args: "URL/per%cent", hint: "There is ftp://127.0.0.1:", then: []string{"per%cent=>per%25cent"}},
+	{args: "URL/per%ent", hint: "/per%25ent", then: []string{"per%ent=>per%25cent"}},
+	{args: "URL//d/absent", hint: "/%2Fd/absent for the path from the root", then: []string{"URL//d/absent=>URL/%2Fd/a.txt"}},
+	{args: "URL//absent", hint: "/%2F/absent for the path from the root", then: []string{"URL//absent=>URL/%2F/f"}},
+	{server: noName, args: "URL//d/a.txt", hint: "/%2Fd/a.txt for the path from the root", then: []string{"URL//=>URL/%2F"}},
+	{args: "-n -r URL/d/", hint: "-n takes the user from the netrc file, which has none for 127.0.0.1: drop -n, or write --dry-run to see what would be fetched",
+		then: []string{"-n=>", "-n=>--dry-run"}},
 	{local: `f=old l=url\tpath\tsize\nURL/f\tf\t8\n`, args: "--manifest l", hint: "exists with 3 bytes, not the expected 8 (--overwrite replaces it)", then: []string{"+--overwrite"}},
 	{local: "f=contents,longer", args: "-c URL/f", hint: "--overwrite, without -c or -N, starts over", then: []string{"-c=>--overwrite"}},
 	{local: "f=contentz f.aria2=x", args: "-N URL/f", hint: "lacks pieces, as f.aria2 shows (--overwrite, without -c or -N, starts over", then: []string{"-N=>--overwrite"}},
@@ -211,6 +243,9 @@ var misfits = []misfit{
 		"write ftp:// and that server's own port, where the network is trusted"},
 	{server: needsTLS, args: "ftpes://ADDR/f", hint: "--cacert FILE trusts the authority in FILE, or the server's own certificate", then: []string{"+--cacert ca.pem"}},
 	{server: farm, args: "URL/f", hint: "the server names another host for data, 127.0.0.2 (--mode pasv-host connects to it, if the server is trusted)", then: []string{"+--mode pasv-host"}},
+	{server: late, args: "ftpes://ADDR/f", hint: "certificate not trusted: it expired on 2020-01-02 03:04 UTC (the server needs a new one, unless the clock here is wrong; " +
+		"--cacert FILE trusts the server's own certificate in FILE, whatever its names and times)", then: []string{"+--cacert late.pem"}},
+	{server: implicit, args: "--insecure --timeout 2s ftp://ADDR/f", hint: "the server speaks TLS from the first byte (write ftps://127.0.0.1:", then: []string{"ftp://=>ftps://"}},
 	{args: "ftp://me@ADDR/f", hint: "--password-stdin or ~/.netrc", then: []string{"+--password-stdin"}},
 	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, server: strict, args: "URL/f",
 		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},
@@ -224,6 +259,7 @@ var misfits = []misfit{
 	{args: "--json URL/f", hint: "leave out --json to fetch it; -I shows its size and time", then: []string{"--json=>-I", "--json=>"}},
 	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://127.0.0.1:", then: []string{"+--glob"}},
+	{args: "-r URL/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob -r 'ftp://127.0.0.1:", then: []string{"+--glob"}},
 	{server: testserver.Options{}, args: "ftp://me:secret@ADDR/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://me:***@127.0.0.1:"},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "URL/f new.txt", hint: "-o new.txt saves under that name, -d new.txt in that directory", then: []string{"new.txt=>-o new.txt", "new.txt=>-d new.txt"}},
@@ -352,7 +388,7 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 	o.Users = map[string]string{"me": "secret", "sl": "a/b", "sh": "a#b", "n.invalid": "12/b"}
 	maps.Copy(o.Users, m.server.Users)
 	o.Tree = map[string]string{"/f": "contents", "/x1": "contents", "/x2": "contents", "/n01": "contents", "/n02": "contents", "/d/a.txt": "contents",
-		"/d/same": "contents", "/e/same": "contents", "/x;1": "contents", "/x%": "contents", "/d/": "",
+		"/d/same": "contents", "/e/same": "contents", "/x;1": "contents", "/x%": "contents", "/per%cent": "contents", "/v": "contents", "/v.md5": hex + "  v\n", "/d/": "",
 		"/m/same": "contents", "/m/.ftpfetch-trash/x": "x"}
 	s = testserver.New(t, &o)
 	t.Chdir(t.TempDir())
@@ -384,6 +420,7 @@ func (m *misfit) files(t *testing.T, url *strings.Replacer, s *testserver.Server
 	}
 	id := must.Get(throwaway.Loopback())(t)
 	write("ca.pem", string(id.RootPEM()))
+	write("late.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: outOfDate().Certificate[0]})))
 	for file := range strings.FieldsSeq(m.local) {
 		name, text, _ := strings.Cut(file, "=")
 		write(name, url.Replace(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\x20`, " ").Replace(text)))

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 
 	"example.com/ftpfetch/cmd/internal/cli/netrc"
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/cmd/internal/gateway"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
@@ -48,7 +51,10 @@ var hints = []struct {
 }{
 	{is(localfile.ErrOther), "--overwrite replaces it"},
 	{is(localfile.ErrKind), "move it away; -r -N --delete replaces what it saved itself"},
+	{is(localfile.ErrShorter), "-c fetches the rest if it was left unfinished, " +
+		"-N updates it, --overwrite replaces it, --no-clobber skips it"},
 	{is(fs.ErrExist), "-N updates it, --overwrite replaces it, --no-clobber skips it"},
+	{differentDigest, "--overwrite replaces it"},
 	{is(localfile.ErrName), "-o FILE saves it under another name"},
 	{is(download.ErrResume), "--overwrite, without -c or -N, starts over"},
 	{is(download.ErrUnverified), "--checksum ALGO:HEX gives the digest of one file"},
@@ -58,8 +64,10 @@ var hints = []struct {
 	},
 		`End the URL in "/" to list it; -r fetches what is in it`},
 	{is(ftpexec.ErrIsDirectory), "-r fetches what is in it"},
-	{is(ftpexec.ErrTLSRequired), "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
+	{refusedWithoutTLS, "--tls explicit asks for it, and so does ftpes:// in place of ftp://"},
 	{as[x509.UnknownAuthorityError], "--cacert FILE trusts the authority in FILE, or the server's own certificate"},
+	{expired, "the server needs a new one, unless the clock here is wrong; " +
+		"--cacert FILE trusts the server's own certificate in FILE, whatever its names and times"},
 	{as[*tls.CertificateVerificationError],
 		"--cacert FILE trusts the server's own certificate in FILE, whatever its names and times"},
 	{is(gateway.ErrWithheld), "--proxy get+URL gives it these, unencrypted unless the proxy's URL is https://"},
@@ -75,6 +83,24 @@ var hints = []struct {
 	{is(ftpexec.ErrSilent), "--timeout TIME waits longer"},
 }
 
+// differentDigest reports whether a file that is there has another digest than the one that is wanted.
+func differentDigest(err error) bool {
+	local, ok := errors.AsType[*localfile.Error](err)
+	return ok && local.Path != "" && errors.Is(local.Err, download.ErrDigest)
+}
+
+// refusedWithoutTLS reports whether a reply says that TLS is required.
+func refusedWithoutTLS(err error) bool {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	return errors.Is(err, ftpexec.ErrTLSRequired) && (!ok || e.Code != 0)
+}
+
+// expired reports whether a certificate is not valid at this time.
+func expired(err error) bool {
+	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
+	return ok && invalid.Reason == x509.Expired
+}
+
 // hint returns a hint that depends on the command line, for a URL that failed, or "".
 func (r *run) hint(u *urlparse.URL, err error) string {
 	// The server does not speak TLS, or not yet. Otherwise its certificate is at fault, or it has sent an alert.
@@ -83,8 +109,12 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		!as[*tls.CertificateVerificationError](err) && !as[tls.AlertError](err)
 	switch {
 	case as[*net.DNSError](err), errors.Is(err, ftpexec.ErrConnect):
-		if u.User == nil && u.Redacted() != u.String() {
+		_, password := u.User.Password()
+		switch {
+		case u.User == nil && u.Redacted() != u.String():
 			return `if the "/" is part of a password, write %2F for it`
+		case password && strings.Contains(strings.Join(u.Dirs, "")+u.Name, "@"):
+			return `if "@" and "/" are part of a password, write %40 and %2F for them`
 		}
 	case errors.Is(err, ftpexec.ErrTLSRequired): // its hint is in the table
 	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
@@ -122,12 +152,44 @@ func (r *run) letterHint(u *urlparse.URL, err error) string {
 	return ""
 }
 
+// isOutput returns a hint if the existing file is standard output: the shell has made it.
+func (r *run) isOutput(err error) string {
+	local, ok := errors.AsType[*localfile.Error](err)
+	if !ok || r.Many || r.Output != "" || !errors.Is(err, fs.ErrExist) {
+		return ""
+	}
+	info, serr := os.Stat(local.Path)
+	if serr != nil || !show.IsFile(r.print.Out, info) {
+		return ""
+	}
+	return "it is standard output, where -o - writes: ftpfetch -o -" + r.Written()
+}
+
+// emptySegment returns a hint if a path begins with "//", which servers take differently.
+func (r *run) emptySegment(u *urlparse.URL, err error) string {
+	leads := len(u.Dirs) > 0 && u.Dirs[0] == ""
+	if !leads || !is(ftpexec.ErrRefused, ftpexec.ErrNotFound)(err) || errors.Is(err, ftpexec.ErrIsDirectory) {
+		return ""
+	}
+	root := *u
+	root.Dirs = slices.Clone(u.Dirs[1:])
+	if len(root.Dirs) > 0 {
+		root.Dirs[0] = "/" + root.Dirs[0]
+	} else {
+		root.Dirs = []string{"/"}
+	}
+	return `"//" enters a directory without a name, which each server takes in its own way; write ` +
+		root.Redacted() + " for the path from the root"
+}
+
 // flagHint is the part of hint that depends on the flags.
 func (r *run) flagHint(u *urlparse.URL, err error) string {
 	alert, _ := errors.AsType[tls.AlertError](err)
 	switch {
 	case alert == handshakeFailure && !r.NoForwardSecrecy:
 		return "FTPFETCH_WITHOUT=forwardsecrecy accepts RSA key exchange, and some old servers know no other"
+	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
+		return "--glob takes it as a pattern of names"
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
 		return "It is not a directory either"
 	case r.Info && errors.Is(err, ftpexec.ErrIsDirectory):
@@ -136,8 +198,6 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 		return "-o FILE saves it under another name, if it is fetched alone"
 	case (!r.Reading.KeepDirs || r.Reading.MostDirs > 0) && errors.Is(err, localfile.ErrTaken):
 		return "--keep-dirs saves each file under the directories of its URL"
-	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
-		return "--glob takes it as a pattern of names"
 	}
 	return ""
 }

@@ -38,13 +38,17 @@ func TestChanged(t *testing.T) {
 		want       string
 		advice     string // a flag that replaces the file; with "=", one that keeps it
 	}{
-		{"another size", "mine", at, served, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
+		{"another size", "mine", at, served, 23, "a: differs from the server's: 8 bytes there, 4 here (-c fetches the rest if it was left unfinished, -N updates it,", "-N"},
+		{"another size, longer", "mine, and longer", at, served, 23, "a: differs from the server's: 8 bytes there, 16 here (-N updates it,", "-N"},
+		{"the start", "serv", at, served, 23, "a: differs from the server's: 8 bytes there, 4 here (-c fetches the rest if it was left unfinished,", "-c"},
+		{"the start, later", "serv", at.Add(time.Hour), served, 23, "(-c fetches the rest if it was left unfinished,", "-c"},
+		{"shorter, older", "mine", at.Add(-time.Hour), served, 23, "8 bytes there, 4 here (-N updates it,", "-N"},
 		{"the same", "the same", at, served, 0, "1 of 1 complete", ""},
 		{"older", "the same", at.Add(-time.Hour), served, 23, "a: is older than the server's, and of the same size (-N updates it,", "-N"},
 		{"newer", "the same", at.Add(time.Hour), served, 23, "a: is newer than the server's, and of the same size (--overwrite replaces it)", "-N="},
 		{"newer, replaced", "the same", at.Add(time.Hour), served, 23, "(--overwrite replaces it)", "--overwrite"},
 		{"no time", "the same", at, timeless, 23, "a: has the size of the server's file, whose time is not known (-N updates it, --overwrite replaces it,", "--overwrite"},
-		{"no time, another size", "mine", at, timeless, 23, "a: differs from the server's: 8 bytes there, 4 here (-N updates it,", "-N"},
+		{"no time, another size", "mine", at, timeless, 23, "a: differs from the server's: 8 bytes there, 4 here (", "-N"},
 	} {
 		s := testserver.New(t, &tt.o)
 		for _, args := range []string{"-r -d . " + s.URL("/d/"), "-i " + written(t, s.URL("/d/a")+"\n"), "--no-ledger -r -d . " + s.URL("/d/")} {

@@ -33,7 +33,7 @@ func (r *run) near(ctx context.Context, u *urlparse.URL, err error) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookAround)
 	defer cancel()
-	found := beside{name: name}
+	found := beside{name: name, last: u.Name == "" && len(dir.Dirs) == len(u.Dirs)-1}
 	n := 0
 	for e, err := range r.source.Entries(ctx, dir) {
 		n++
@@ -82,6 +82,7 @@ func missingOf(u *urlparse.URL, err error) (dir *urlparse.URL, name string, ente
 // beside has the names in a directory that are like a missing name.
 type beside struct {
 	name string
+	last bool         // the URL ends in the name and a "/"
 	some bool         // the directory is not empty
 	here *fs.FileMode // the type of the entry with that very name, if there is one
 	like [4][]string  // the similar names, the likeliest first; directories end in "/"
@@ -115,11 +116,12 @@ func (b *beside) add(e ftpexec.Entry) {
 // 2 with a letter more, less, changed or out of place, 3 with another ending; -1 if it is not like it.
 func likeness(wrote, name string) int {
 	decoded, err := url.PathUnescape(wrote)
+	asWritten, werr := url.PathUnescape(name) // the name has a "%" that stood in the URL as it is
 	switch {
 	case strings.EqualFold(wrote, name):
 		return 0
 	case err == nil && strings.EqualFold(decoded, name), latin1(wrote) == name, wrote == latin1(name),
-		strings.ReplaceAll(wrote, "+", " ") == name:
+		strings.ReplaceAll(wrote, "+", " ") == name, werr == nil && asWritten == wrote:
 		return 1
 	case len(wrote) > 2 && oneOff([]rune(strings.ToLower(wrote)), []rune(strings.ToLower(name))):
 		return 2
@@ -185,6 +187,8 @@ func (b *beside) found(dir *urlparse.URL, entering bool) string {
 		return "It is a directory: write " + dir.Child(b.name, "").Redacted() + "/"
 	case !entering && b.here.Type() == fs.ModeSymlink:
 		return `It is a link. If it leads to a directory, end the URL in "/"`
+	case entering && b.here.IsRegular() && b.last:
+		return `It is a file: leave out the last "/", and write ` + dir.Child(b.name, "").Redacted()
 	case entering && b.here.IsRegular():
 		return printable.Line(b.name) + " is a file"
 	case strings.HasPrefix(b.name, "-"):

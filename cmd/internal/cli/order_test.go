@@ -84,10 +84,12 @@ func TestOrderOfExits(t *testing.T) {
 
 // TestOrderOfHints does for the table hints what TestOrderOfExits does for exits.
 func TestOrderOfHints(t *testing.T) {
+	wrong := &localfile.Error{Path: "f", Err: download.ErrDigest, Elsewhere: true}
+	expired := x509.CertificateInvalidError{Reason: x509.Expired}
 	kinds := []error{
-		localfile.ErrOther, localfile.ErrKind, fs.ErrExist, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
+		localfile.ErrOther, localfile.ErrKind, localfile.ErrShorter, fs.ErrExist, wrong, localfile.ErrName, download.ErrResume, download.ErrUnverified, netrc.ErrUnusable,
 		errors.Join(ftpexec.ErrIsDirectory, ftpexec.ErrRefused), ftpexec.ErrIsDirectory,
-		ftpexec.ErrTLSRequired, x509.UnknownAuthorityError{}, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
+		ftpexec.ErrTLSRequired, x509.UnknownAuthorityError{}, expired, untrusted, gateway.ErrWithheld, syscall.EMFILE, syscall.ENOBUFS,
 		syscall.EADDRNOTAVAIL, ftpexec.ErrDataHost, ftpexec.ErrNoCredentials, urlparse.ErrPort, urlparse.ErrScheme,
 		ftpexec.ErrMore, ftpexec.ErrFewer, ftpexec.ErrSilent,
 	}

@@ -120,6 +120,9 @@ func (r *run) step(s step, path string, u *urlparse.URL) {
 		s.URL = u.WithoutPassword().String()
 		r.print.PrintPlan(s.Action, s.URL, s.Path, s.Size, s.Reason)
 	}
+	if s.Action == "leave" && r.Quiet && !r.JSON { // the last line counts them
+		return
+	}
 	r.plan.keep(s.Path, r.stepLine(s))
 }
 

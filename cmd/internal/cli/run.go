@@ -119,6 +119,9 @@ func (r *run) obey(ctx context.Context, ready func()) error {
 		r.print.Print([]byte(config.Text(r.Print)))
 		return nil
 	}
+	for _, note := range r.Notes {
+		r.print.Tell(note)
+	}
 	if err := disk.Room(); err != nil {
 		return err
 	}
@@ -281,7 +284,10 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
-	hint := r.near(ctx, u, err) // this may ask the server
+	hint := cmp.Or(r.emptySegment(u, err), r.isOutput(err))
+	if hint == "" {
+		hint = r.near(ctx, u, err) // this may ask the server
+	}
 	if hint == "" {
 		hint = cmp.Or(r.hint(u, err), hintFor(err))
 	}

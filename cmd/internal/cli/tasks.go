@@ -54,10 +54,21 @@ func (r *run) logIn(u *urlparse.URL) error {
 		return nil
 	}
 	r.logins.warn()
-	if user, ok := r.logins.file.User(u.Host); ok {
+	user, ok := r.logins.file.User(u.Host)
+	switch {
+	case ok:
 		u.User = url.User(user)
+	case r.meansDryRun():
+		return config.Usage("-n takes the user from the netrc file, which has none for %s: "+
+			"drop -n, or write --dry-run to see what would be fetched", u.Host)
 	}
 	return cmp.Or(r.logins.unusable, u.Check()) // a quoted word of the file may contain a line end
+}
+
+// meansDryRun reports whether -n, which has found no user, may be rsync's and make's: a tree would be fetched.
+func (r *run) meansDryRun() bool {
+	tree := (r.Recursive || r.Glob) && r.lists == nil && !r.Info && !r.DryRun
+	return tree && r.Netrc == config.UsualNetrc && r.logins.unusable == nil
 }
 
 func (r *run) typeOf(name string) urlparse.Typecode {

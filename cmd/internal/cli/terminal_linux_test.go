@@ -285,6 +285,24 @@ func TestPlainTerminals(t *testing.T) {
 	}
 }
 
+// TestNarrated checks that a terminal without rows is told what the run waits for.
+func TestNarrated(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	told := make(chan struct{})
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}, Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "" {
+			<-told
+		}
+		return nil
+	}})
+	shown, code := terminal(t, t.Context(), 80, 24, "-o", filepath.Join(t.TempDir(), "f"), s.URL("/f"))
+	shown.Wait(func(text string) bool { return strings.HasSuffix(text, "waiting for the server's greeting\n") })
+	close(told)
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d", got)
+	}
+}
+
 // openTerminal opens a pseudo-terminal. Writing to keyboard types; reading from it returns what the terminal shows.
 func openTerminal(t *testing.T, width, height int) (keyboard *os.File, c *show.Console) {
 	t.Helper()

@@ -75,12 +75,12 @@ var devices = []struct {
 	hint   string
 }{
 	{"of no known authority", func(*x509.Certificate) {}, false, "certificate signed by unknown authority", "--cacert FILE trusts the authority in FILE, or the server's own certificate"},
-	{"expired", func(c *x509.Certificate) { c.NotAfter = time.Unix(1e9, 0) }, false, "certificate has expired", "--cacert FILE trusts the server's own certificate in FILE, whatever its names and times"},
-	{"not valid yet", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }, false, "is not yet valid", "whatever its names and times"},
+	{"expired", func(c *x509.Certificate) { c.NotAfter = time.Unix(1e9, 0) }, false, "it expired on 2001-09-09 01:46 UTC", "--cacert FILE trusts the server's own certificate in FILE, whatever its names and times"},
+	{"not valid yet", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }, false, "it is valid only from ", "whatever its names and times"},
 	{"without SAN", func(c *x509.Certificate) { c.IPAddresses = nil }, false, "certificate relies on legacy Common Name field", "whatever its names and times"},
 	{"with another name", func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"printer.local"} }, false, "cannot validate certificate for 127.0.0.1", "whatever its names and times"},
 	{"with another address", func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(192, 168, 1, 1)} }, false, "certificate is valid for 192.168.1.1, not 127.0.0.1", "whatever its names and times"},
-	{"with a negative serial number", func(c *x509.Certificate) { c.NotAfter = time.Unix(1e9, 0) }, true, "certificate has expired", "whatever its names and times"},
+	{"with a negative serial number", func(c *x509.Certificate) { c.NotAfter = time.Unix(1e9, 0) }, true, "it expired on 2001-09-09 01:46 UTC", "whatever its names and times"},
 }
 
 var deviceSerial atomic.Int32

@@ -214,8 +214,12 @@ func (f *Facts) compare() Answer {
 	switch {
 	case known.Size < 0:
 		return refuse(Exists, LeftExists)
+	case f.maybeStart(known):
+		return refuse(Shorter, "differs from the server's: "+f.sizes(known))
 	case known.Size != f.Local.Size:
 		return refuse(Exists, "differs from the server's: "+f.sizes(known))
+	case f.Verify: // the digest shows more than the time
+		return f.leave(LeftThere)
 	case known.Time.IsZero():
 		return refuse(Exists, "has the size of the server's file, whose time is not known")
 	case f.newerThanLocal(known):
@@ -224,6 +228,12 @@ func (f *Facts) compare() Answer {
 		return refuse(Other, "is newer than the server's, and of the same size")
 	}
 	return f.leave(LeftThere)
+}
+
+// maybeStart reports whether Continue would take the target as the start of the server's file.
+func (f *Facts) maybeStart(known Stamp) bool {
+	shorter := 0 < f.Local.Size && f.Local.Size < known.Size
+	return shorter && f.Ours && (f.Asked || !known.Time.IsZero()) && !f.newerThanLocal(known)
 }
 
 // leave leaves the target, after its digest has been compared if that is required.

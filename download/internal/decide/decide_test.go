@@ -198,10 +198,22 @@ func (w *world) brokenByKind(a Answer, leaves, compared, recorded, newer, older,
 		return "only a file of this user that is shorter and no older is taken as a start"
 	case a.Do == Refuse && a.Why == "":
 		return "a refusal says why"
+	case a.Do == Refuse && a.Cause == Shorter && !w.resumes():
+		return "what is refused as shorter can be resumed"
 	case slices.Contains(w.asked, AskServer) && (w.Here == Nothing || w.Existing == Overwrite || w.Existing == Skip):
 		return "the server is not asked for what does not matter"
 	}
 	return ""
+}
+
+// resumes reports whether Continue takes the target as the start of the server's file.
+func (w *world) resumes() bool {
+	other := *w
+	other.Existing = Continue
+	other.asked = nil
+	other.part = Part{}
+	a, _ := other.settle()
+	return a.Do == Fetch && a.Start == FromTarget || other.server.Size < 0 || other.server.Size != w.known().Size
 }
 
 // TestParts checks the decision for each kind of part that an earlier run may have left.

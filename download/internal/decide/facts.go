@@ -150,6 +150,7 @@ const (
 	NoStart                // the target is not the start of the server's file
 	OtherSize              // the size is not the expected one
 	Mismatch               // the digest is not the expected one
+	Shorter                // Continue would take it as the start of the server's file, Newer would update it
 )
 
 // Start is where a fetch starts.

@@ -102,6 +102,25 @@ var rows = []struct {
 	{"older", func(w *world) { w.Local.Time = serverTime.Add(-time.Second) }, "server disk; refuse exists: is older than the server's, and of the same size"},
 	{"newer by the slack", func(w *world) { w.Local.Time = serverTime.Add(time.Second - 1) }, "server; leave: already there"},
 	{"newer", func(w *world) { w.Local.Time = serverTime.Add(time.Second) }, "server disk; refuse other: is newer than the server's, and of the same size"},
+	{"shorter", func(w *world) { w.Local.Size = 50 }, "server; refuse shorter: differs from the server's: 100 bytes there, 50 here"},
+	{"shorter, listed", func(w *world) { w.Local.Size = 50; w.Listed = w.server }, "refuse shorter: differs from the server's: 100 bytes there, 50 here"},
+	{"shorter, newer", func(w *world) { w.Local = Stamp{50, serverTime.Add(time.Hour)} }, "server; refuse shorter: differs from the server's: 100 bytes there, 50 here"},
+	{"shorter, older", func(w *world) { w.Local = Stamp{50, serverTime.Add(-time.Hour)} }, "server; refuse exists: differs from the server's: 100 bytes there, 50 here"},
+	{"shorter, another user's", func(w *world) { w.Local.Size = 50; w.Ours = false }, "server; refuse exists: differs from the server's: 100 bytes there, 50 here"},
+	{"empty", func(w *world) { w.Local.Size = 0 }, "server; refuse exists: differs from the server's: 100 bytes there, 0 here"},
+	{"longer", func(w *world) { w.Local.Size = 150 }, "server; refuse exists: differs from the server's: 100 bytes there, 150 here"},
+	{"newer, Verify, right", func(w *world) { w.Local.Time = serverTime.Add(time.Hour); w.Verify = true; w.right = true }, "server disk digest; leave: already there"},
+	{"newer, Verify, wrong", func(w *world) { w.Local.Time = serverTime.Add(time.Hour); w.Verify = true }, "server disk digest; refuse mismatch: exists with another digest"},
+	{"older, Verify, right", func(w *world) { w.Local.Time = serverTime.Add(-time.Hour); w.Verify = true; w.right = true }, "server disk digest; leave: already there"},
+	{"no time, Verify, right", func(w *world) { w.server.Time = time.Time{}; w.Verify = true; w.right = true }, "server digest; leave: already there"},
+	{"longer, Verify", func(w *world) { w.Local.Size = 150; w.Verify = true }, "server; refuse exists: differs from the server's: 100 bytes there, 150 here"},
+	{"newer, Verify, right, another size expected", func(w *world) {
+		w.Local.Time = serverTime.Add(time.Hour)
+		w.Verify = true
+		w.right = true
+		w.Want = 150
+		w.Existing = Continue
+	}, "server; refuse size: exists with 100 bytes, not the expected 150"},
 	{"older, as the disk makes it", func(w *world) { w.Local.Time = serverTime.Add(-time.Hour); w.clamps = true }, "server disk; leave: already there"},
 	{"newer, as the disk makes it", func(w *world) { w.Local.Time = serverTime.Add(time.Hour); w.clamps = true }, "server disk; leave: already there"},
 	{"older, as the disk makes it, listed", func(w *world) {
@@ -174,7 +193,7 @@ func (w *world) told(a Answer) string {
 	case Leave:
 		text = "leave"
 	case Refuse:
-		text = "refuse " + [...]string{Exists: "exists", Other: "other", NoStart: "start", OtherSize: "size", Mismatch: "mismatch"}[a.Cause]
+		text = "refuse " + [...]string{Exists: "exists", Other: "other", NoStart: "start", OtherSize: "size", Mismatch: "mismatch", Shorter: "shorter"}[a.Cause]
 	default:
 		text = "fetch"
 		if a.Replace {

@@ -34,6 +34,7 @@ type Config struct {
 	Direct  bool // Dial is a net.Dialer with its defaults
 	Proxied bool // Dial goes through a proxy, whose address the connections have
 
+	Greets      bool        // a late greeting is not taken for a wait for TLS
 	ImplicitTLS bool        // TLS from the first byte
 	TLSConfig   *tls.Config // a private copy with ServerName and its own session cache; nil without TLS
 
@@ -68,6 +69,7 @@ type Conn struct {
 	asked      string        // the command whose reply is read; "" for the greeting
 	ending     bool          // the reply ends a transfer
 	limit      time.Duration // for the next line of that reply
+	begun      func()        // called when the first line of a reply of several has come
 	last       time.Time     // when all of its lines must have come; zero if it has one line so far
 	out        []Line        // sent and not answered: the end of lines
 	lines      []Line        // the last flight
@@ -94,7 +96,7 @@ type Conn struct {
 }
 
 // New returns a Conn that is not connected yet; see [Conn.Connect].
-func New(cfg Config) *Conn { return &Conn{cfg: cfg, ctx: context.Background()} }
+func New(cfg Config) *Conn { return &Conn{cfg: cfg, ctx: context.Background(), begun: func() {}} }
 
 // Begin starts an operation under ctx: the end of ctx closes both connections. The caller calls stop when the operation
 // ends.
@@ -175,8 +177,11 @@ func (c *Conn) adopt(conn net.Conn) error {
 const maxDelays = 8
 
 func (c *Conn) greeting() (Reply, error) {
+	c.begun = c.tryTLS()
 	for range maxDelays {
 		r, err := c.read(c.cfg.Timeout)
+		c.begun()
+		c.begun = func() {}
 		var closing *ReplyError
 		switch {
 		case errors.As(err, &closing):

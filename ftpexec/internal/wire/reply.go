@@ -120,6 +120,7 @@ const mostExtended = 60
 // tape may send one now and then. So the next line has the whole limit again, but all lines together have no more than
 // mostExtended limits.
 func (c *Conn) goesOn() {
+	c.begun()
 	if c.br.Buffered() > 0 {
 		return
 	}

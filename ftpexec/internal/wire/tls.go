@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -59,9 +60,22 @@ func handshakeError(err error) error {
 		return nil
 	case errors.As(err, &cert):
 		why := strings.TrimPrefix(cert.Err.Error(), "x509: ")
+		var invalid x509.CertificateInvalidError
+		if errors.As(cert.Err, &invalid) && invalid.Reason == x509.Expired {
+			why = outOfTime(invalid)
+		}
 		return fmt.Errorf("certificate not trusted%.0w: %s%.0w", ErrTLS, why, err)
 	}
 	return because(ErrTLS, withAlert(err))
+}
+
+// outOfTime says which bound of its time a certificate is beyond. crypto/x509 names both possibilities, and then times.
+func outOfTime(e x509.CertificateInvalidError) string {
+	const form = "2006-01-02 15:04 UTC"
+	if strings.Contains(e.Detail, " is before ") {
+		return "it is valid only from " + e.Cert.NotBefore.UTC().Format(form) + " on"
+	}
+	return "it expired on " + e.Cert.NotAfter.UTC().Format(form)
 }
 
 // withAlert adds a [tls.AlertError] to an error for an alert, for which crypto/tls uses a type that it does not export.

@@ -185,6 +185,8 @@ var (
 	ErrTaken = errors.New("another file of the run has the path")
 	// ErrOther means that the existing file is not the file to retrieve. The Reason says what to do.
 	ErrOther = fmt.Errorf("%w", fs.ErrExist)
+	// ErrShorter means that the existing file may be the start of the file to retrieve.
+	ErrShorter = fmt.Errorf("%w", fs.ErrExist)
 )
 
 // Error is a failure of anything but the transfer itself.

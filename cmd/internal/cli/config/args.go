@@ -26,10 +26,10 @@ type line struct {
 	right    []string // the command as it should be
 	wrong    []string // what is wrong, for people
 
-	unknown    bool // some word is no flag here, or has a value as in other programs
-	incomplete bool // right lacks some part of the line
-	specific   bool // the program alone gives some flag its meaning
-	commanded  bool // the first word is a command, as lftp and rclone have them
+	unknown    bool   // some word is no flag here, or has a value as in other programs
+	incomplete bool   // right lacks some part of the line
+	specific   bool   // the program alone gives some flag its meaning
+	verb       string // the first word, if it is a command, as lftp and rclone have them; or ""
 }
 
 // read reads a command line as a user of the program means it. With program "" it reads the line as it is.
@@ -55,7 +55,7 @@ func read(args []string, program string) *line {
 		case strings.HasPrefix(arg, "–") || strings.HasPrefix(arg, "—"): // a dash as typeset documents print it
 			l.complain(`a flag begins with "-", not with "%.1s"`, arg)
 			l.args = slices.Insert(l.args, 0, "-"+arg[len("–"):])
-		case len(l.operands) == 0 && isHabit(arg):
+		case len(l.operands) == 0 && l.isCommand(arg):
 			l.command(arg)
 		default:
 			l.operands = append(l.operands, arg)
@@ -168,6 +168,25 @@ func (l *line) long(text string) {
 		l.complainUnknown(spelling)
 		return
 	}
+	l.setTyped(f, value, given)
+}
+
+// setTyped sets one of our own flags, as it was typed. The value of a flag that need not have one follows only after "=":
+// setTyped takes another one, and says what to write.
+func (l *line) setTyped(f *flag, value string, given bool) {
+	kind := ""
+	switch {
+	case given:
+	case f.name == "netrc" && l.aFile():
+		kind = "file"
+	case f.name == "keep-dirs" && number().MatchString(l.peek()):
+		kind = "number"
+	}
+	if kind != "" {
+		value = l.next()
+		given = true
+		l.complain("%s takes a %s only after =: write --%s=%s", f, kind, f.name, value)
+	}
 	l.setFlag(f, value, given)
 }
 
@@ -176,14 +195,6 @@ func (l *line) setFlag(f *flag, value string, given bool) {
 	next := l.peek()
 	switch {
 	case given:
-	case f.name == "netrc" && l.aFile():
-		l.complain("%s takes a file only after =: write --netrc=%s", f, next)
-		value = l.next()
-		given = true
-	case f.name == "keep-dirs" && number().MatchString(next):
-		l.complain("--%s takes a number only after =: write --%s=%s", f.name, f.name, next)
-		value = l.next()
-		given = true
 	case f.on != nil:
 		value = "true"
 	case f.implied != "":
@@ -203,6 +214,7 @@ func (l *line) setFlag(f *flag, value string, given bool) {
 		}
 		return
 	}
+	l.noteTwice(f, value)
 	switch {
 	case !f.bare():
 		l.add(f.String(), value)
@@ -213,9 +225,29 @@ func (l *line) setFlag(f *flag, value string, given bool) {
 	}
 }
 
+// noteTwice notes that a flag was given before with another value, which does not count.
+func (l *line) noteTwice(f *flag, value string) {
+	before := f.before
+	f.before = value
+	switch {
+	case before == "", before == value, f.repeats():
+	case f.mayHoldPassword():
+		l.Notes = append(l.Notes, fmt.Sprintf("%s is given twice: the last one counts", f))
+	default:
+		l.Notes = append(l.Notes, fmt.Sprintf("%s is given twice: %s counts, not %s", f, shown(value), shown(before)))
+	}
+}
+
+// repeats reports whether each value of the flag counts. Its help says so.
+func (f *flag) repeats() bool { return strings.Contains(f.help, "may be repeated") }
+
+func (f *flag) mayHoldPassword() bool {
+	return slices.Contains([]string{"base", "proxy", "user"}, f.name)
+}
+
 // badValue returns the message about a bad value. It does not show a value that may hold a password.
 func (f *flag) badValue(value string, why error) string {
-	if slices.Contains([]string{"base", "proxy", "user"}, f.name) {
+	if f.mayHoldPassword() {
 		return "--" + f.name + ": " + why.Error()
 	}
 	return "--" + f.name + " " + shown(value) + ": " + why.Error()

@@ -27,6 +27,8 @@ type Config struct {
 	Print   string        // in place of a run: help, short (help), version, man, bash, zsh or fish; "" for a run
 	Written func() string // returns the words of the command line, for a shell, each after a space, without a password
 
+	Notes []string // what of the command line does not count
+
 	// What to retrieve.
 	Targets         []Target
 	Input, Manifest string           // lists; "-" is standard input

@@ -22,7 +22,7 @@ func (l *line) correct(args []string) error {
 			other.combine()
 		}
 		command := other.whole()
-		if command == "" || program == "lftp" && !l.commanded { // its commands have the flags
+		if command == "" || program == "lftp" && l.verb == "" { // its commands have the flags
 			continue
 		}
 		lead := "as one command: "

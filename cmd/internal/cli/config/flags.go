@@ -34,6 +34,8 @@ type flag struct {
 	help  string // for --help, the man page and completions; DEFAULT stands for def
 	brief string // for -h, which shows the commonest flags
 	more  string // sentences that the man page adds to help
+
+	before string // the value that the command line has given it so far, or ""
 }
 
 // group is a part of the table, with its title in --help and the man page.
@@ -112,7 +114,8 @@ func (l *line) looking() []*flag {
 			ask the server, and print what would be done with each file: fetch, replace, leave or delete it`,
 		brief: `print what would be done; change nothing`,
 		more: `The commands are those of the URL as if it were the only one. What is printed of files has
-			sizes, reasons, and the total at the end. -j asks the server too. -v shows what is sent`,
+			sizes, reasons, and the total at the end; -q omits the files that would stay. -j asks the server too. -v
+			shows what is sent`,
 	}}
 }
 
@@ -300,6 +303,7 @@ func (l *line) logins() []*flag {
 		name: "netrc", letter: "n", value: "FILE", implied: UsualNetrc, set: into(&l.Netrc, readName),
 		help: `take the user too from ~/.netrc, or from FILE, if the URL names none; =none ignores the
 			netrc file`,
+		more: `-n is an error for a tree if the file has no user for the server: it is a dry run in other programs`,
 	}}
 }
 

@@ -32,6 +32,8 @@ var habits = []habit{
 	{"wget", "-nc", "", "--no-clobber"},
 	{"wget", "-nv --no-verbose", "", "--progress plain"},
 	{"wget", "-nH --no-host-directories -np --no-parent --show-progress", "", ""},
+	{"wget", "--progress", "BAR", "--progress bar"},
+	{"wget", "--progress", "DOT", "--progress plain"},
 	{"wget", "--cut-dirs", "N", ""}, // a tree begins with the last part of its path
 	{"wget", "-e --execute", "SETTING", ""},
 	{"wget", "-A", "GLOBS", "--accept GLOBS"},
@@ -42,12 +44,13 @@ var habits = []habit{
 	{"wget", "-T --read-timeout", "TIME", "--timeout TIME"},
 	{"wget", "-S --server-response", "", "-v"},
 	{"wget", "-V", "", "--version"},
+	{"wget", "-x --force-directories", "", "--keep-dirs"},
 	{"wget", "--no-passive-ftp", "", "--mode active"},
 	{"wget", "--retr-symlinks", "", "--follow-links"},
 
 	{"curl", "-s --silent", "", "-q"},
 	{"curl", "-S --show-error -f --fail -L --location -g --globoff -J --remote-header-name", "", ""},
-	{"curl", "--remote-name --remote-name-all --remote-time --create-dirs --ftp-skip-pasv-ip", "", ""},
+	{"curl", "--remote-name --remote-name-all -R --remote-time --create-dirs --ftp-skip-pasv-ip", "", ""},
 	{"curl", "-l --list-only", "", ""}, // the names in a directory
 	{"curl", "-C --continue-at", "-", "-c"},
 	{"curl", "-k", "", "--insecure"},
@@ -55,6 +58,7 @@ var habits = []habit{
 	{"curl", "-m", "TIME", "--max-time TIME"},
 	{"curl", "-x", "URL", "--proxy URL"},
 	{"curl", "--socks5 --socks5-hostname", "ADDR", "--proxy socks5://ADDR"},
+	{"curl", "--no-progress-meter", "", "--progress none"},
 	{"curl", "-# --progress-bar", "", "--progress bar"},
 	{"curl", "-B --use-ascii", "", "--type a"},
 	{"curl", "--output-dir", "DIR", "-d DIR"},
@@ -76,12 +80,14 @@ var habits = []habit{
 	{"aria2", "--max-tries", "TRIES", "--retries TRIES"},
 	{"aria2", "--max-download-limit --max-overall-download-limit", "RATE", "--limit-rate RATE"},
 	{"aria2", "--check-certificate", "FALSE", "--insecure"},
-	{"aria2", "--file-allocation", "TEXT", ""},
+	{"aria2", "--file-allocation --summary-interval", "TEXT", ""},
+	{"aria2", "--auto-file-renaming", "FALSE", ""},
 
 	{"lftp", "get pget", "", ""},
 	{"lftp", "mget", "", "--glob"},
 	{"lftp", "mirror", "", "-r -N"},
 	{"lftp", "ls", "", "-l"},
+	{"lftp", "nlist cls", "", ""}, // the names in a directory
 	{"lftp", "cat", "", "-o -"},
 	{"lftp", "-n --use-pget-n", "N", "-s N"},
 	{"lftp", "-n", "", ""}, // only what is newer: mirror has it
@@ -91,13 +97,18 @@ var habits = []habit{
 	{"lftp", "-I --include-glob", "GLOB", "--accept GLOB"},
 
 	{"rsync", "-a --archive", "", "-r -N"},
-	{"rsync", "-z --compress -P --partial -t --times -h", "", ""},
+	{"rsync", "-z --compress -P --partial --progress -t --times -h", "", ""},
+	{"rsync", "-l --links -p --perms -o -g -D -i --stats", "", ""}, // what a server tells of them is not kept
 	{"rsync", "-n", "", "--dry-run"},
 	{"rsync", "-u", "", "-N"},
 	{"rsync", "--bwlimit", "KRATE", "--limit-rate KRATE"},
 	{"rsync", "--exclude", "GLOB", "--reject GLOB"},
 
 	{"rclone", "copy", "", "-r -N"},
+	{"rclone", "copyto", "", "-N"},
+	{"rclone", "-P --progress", "", ""},
+	{"rclone", "-u", "", "-N"},
+	{"rclone", "--max-age", "AGE", "--newer-than AGE"},
 	{"rclone", "ls lsl", "", "-l"},
 	{"rclone", "--transfers", "N", "-j N"},
 	{"rclone", "--bwlimit", "KRATE", "--limit-rate KRATE"},
@@ -144,6 +155,9 @@ var values = map[string]struct {
 	"-":       {`^-$`, nil},
 	"N":       {`^[0-9]+$`, nil},
 	"ADDR":    {`[:.]|^-$`, nil},
+	"AGE":     {`^[0-9.]+[smhd]$`, nil},
+	"BAR":     {`^bar:`, nil},
+	"DOT":     {`^dot`, nil},
 	"ALL":     {`^(0|inf)$`, nil},
 	"DIR":     {`^([^0-9-]|-.)`, nil},
 	"FALSE":   {`^false$`, nil},

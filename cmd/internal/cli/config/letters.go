@@ -15,7 +15,7 @@ func (l *line) letters(text string) {
 	for _, f := range l.flags { // with or without its inner dashes: -dryrun is not -d ryrun
 		if strings.ReplaceAll(f.name, "-", "") == strings.ReplaceAll(name, "-", "") {
 			l.complain("-%s has one dash: write --%s", name, f.name)
-			l.setFlag(f, value, given)
+			l.setTyped(f, value, given)
 			return
 		}
 	}
@@ -80,7 +80,7 @@ func (l *line) letter(text string) (rest string) {
 	}
 	value := strings.TrimPrefix(rest, "=")
 	if !f.bare() {
-		l.setFlag(f, value, rest != "")
+		l.setTyped(f, value, rest != "")
 		return ""
 	}
 	if takesNumber(spelling, rest) || rest == "" && takesNumber(spelling, l.peek()) {
@@ -89,7 +89,7 @@ func (l *line) letter(text string) (rest string) {
 		l.incomplete = true
 		return ""
 	}
-	l.setFlag(f, value, value != rest)
+	l.setTyped(f, value, value != rest)
 	if value != rest {
 		return ""
 	}

@@ -74,3 +74,26 @@ func TestNewcomers(t *testing.T) {
 		}
 	}
 }
+
+// TestTwice checks which flags that are given twice are noted. No note shows a password.
+func TestTwice(t *testing.T) {
+	for args, want := range map[string]string{
+		"-j 8 -j 4":                       "-j is given twice: 4 counts, not 8",
+		"-j 8 --jobs 4 -j 2":              "-j is given twice: 4 counts, not 8; -j is given twice: 2 counts, not 4",
+		"-j 4 -j 4":                       "",
+		"-d a -P b":                       "-d is given twice: b counts, not a",
+		"--timeout 3s --timeout 1m":       "--timeout is given twice: 1m counts, not 3s",
+		"--accept *.gz --accept *.txt -r": "",
+		"--tls off --tls explicit -q -q":  "--tls is given twice: explicit counts, not off",
+		"-u me:secret -u you:secret":      "-u is given twice: the last one counts",
+		"--proxy h:1 --proxy none":        "--proxy is given twice: the last one counts",
+		"--netrc=none -n":                 "-n is given twice: ~/.netrc counts, not none",
+		"-4 --ip 6":                       "--ip is given twice: 6 counts, not 4",
+		"--checksum md5:" + strings.Repeat("0", 32) + " --checksum md5:" + strings.Repeat("1", 32): "--checksum is given twice: md5:" + strings.Repeat("1", 32) + " counts, not md5:" + strings.Repeat("0", 32),
+	} {
+		c, err := Parse(append(strings.Fields(args), "ftp://h/f"))
+		if got := strings.Join(c.Notes, "; "); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", args, got, err, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func (l *line) translateLetter(spelling, rest string) bool {
 		switch {
 		case h.value != "" && long && fits(h.value, value):
 			return l.apply(h, value)
-		case h.value == "" && (l.program != "" || !takesValue(spelling)):
+		case h.value == "" && !takesNumber(spelling, value) && (l.program != "" || !takesValue(spelling)):
 			l.args = slices.Insert(l.args, 0, "-"+rest)
 			return l.apply(h, "")
 		}
@@ -116,44 +117,27 @@ func (l *line) apply(h habit, value string) bool {
 	return true
 }
 
+// isCommand reports whether a word in place of the first URL may be meant as a command: a program has it, or the line
+// begins with it, it names no file, and a URL follows.
+func (l *line) isCommand(word string) bool {
+	switch {
+	case isHabit(word):
+		return true
+	case l.right != nil || l.wrong != nil || !plainWord().MatchString(word):
+		return false
+	}
+	_, err := os.Stat(word)
+	return err != nil && slices.ContainsFunc(l.args, urlStart().MatchString)
+}
+
+var plainWord = lazy.Regexp(`^[a-z]{3,}$`)
+
 // command reads a word that is a command of other programs, where a URL should stand.
 func (l *line) command(word string) {
 	l.complain("%s is not a command: write flags and URLs", word)
 	l.unknown = true
-	l.commanded = true
+	l.verb = word
 	if l.program == "" || !l.translate(word, "", false) {
 		l.incomplete = true
-	}
-}
-
-// savesByName matches the flags with which curl saves a file.
-var savesByName = lazy.Regexp(`^(-[^-]*O.*|--remote-name.*)$`)
-
-// addUnsaid adds to the flags what the program does without one. curl prints what it is not told to save. The last
-// argument of rsync, of rclone and of lftp's mirror is where the files go.
-func (l *line) addUnsaid(args []string) {
-	last := len(l.operands) - 1
-	switch l.program {
-	case "curl":
-		if l.Recursive { // it has no trees
-			l.incomplete = true
-		}
-		isFile := func(text string) bool { return !strings.HasSuffix(text, "/") }
-		saves := slices.ContainsFunc(args, savesByName().MatchString) || l.Output != "" || l.Dir != ""
-		if slices.ContainsFunc(l.operands, isFile) && !saves && !l.looks() {
-			l.setFlag(l.lookup("--output"), "-", true)
-		}
-	case "rsync", "rclone", "lftp":
-		if last < 1 || !l.Recursive || urlStart().MatchString(l.operands[last]) {
-			return
-		}
-		dir := l.operands[last]
-		l.operands = l.operands[:last]
-		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == dir })
-		l.setFlag(l.lookup("--dir"), dir, true)
-		contents := func(text string) bool { return strings.HasSuffix(text, "/") }
-		if l.program == "rsync" && !slices.ContainsFunc(l.operands, contents) {
-			l.setFlag(l.lookup("--keep-dirs"), "1", true) // the directory itself, not what is in it
-		}
 	}
 }

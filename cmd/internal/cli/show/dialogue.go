@@ -9,9 +9,11 @@ import (
 )
 
 // Trace returns what shows the dialogue: to the user, as curl -v does, or only in the rows at the bottom of the
-// terminal. It returns nil if neither is needed. Lines of all connections but the first are marked "[2]" and so on.
+// terminal, or the lines in place of them. It returns nil if neither is needed. Lines of all connections but the first are marked "[2]" and so on.
 func (p *Printer) Trace() *ftpexec.Trace {
-	if p.mode(false) != Bar && !p.Verbose {
+	mode := p.mode(false)
+	needed := mode == Bar || mode == Plain && p.Watched()
+	if !needed && !p.Verbose {
 		return nil
 	}
 	noted := func(conn int, text string) {

@@ -30,11 +30,15 @@ type clock struct {
 	pause time.Duration // doubles from line to line, so that the log of a night stays short
 }
 
-func (c *clock) due(now time.Time, m Mode) bool {
+// due reports whether a line or an event is due. watched says that a person looks at the lines.
+func (c *clock) due(now time.Time, m Mode, watched bool) bool {
 	least, most := 10*time.Second, 2*time.Minute
-	if m == JSON {
+	switch {
+	case m == JSON:
 		least = time.Second
 		most = time.Second
+	case watched:
+		least = narration
 	}
 	c.pause = max(c.pause, least)
 	if m == Bar || m == None || now.Sub(c.last) < c.pause {
@@ -49,7 +53,7 @@ func (r *Run) progress(f *file, done, total int64) {
 	now := r.p.now()
 	f.flow(r, done, total, now)
 	f.speed.update(done, now)
-	if (r.lone || r.mode == JSON) && f.clock.due(now, r.mode) {
+	if (r.lone || r.mode == JSON) && f.clock.due(now, r.mode, r.watched) {
 		e := f.event("progress")
 		e.Rate = new(int64(f.speed.rate))
 		r.p.say(e, f.name+": "+strings.Join(f.speed.parts(done, total), ", "))

@@ -74,13 +74,13 @@ func TestBarsTogether(t *testing.T) {
 func TestFileLine(t *testing.T) {
 	f := &file{name: "SRR0123456789_1_with_a_long_name.fastq.gz"}
 	f.speed.update(0, time.Unix(0, 0))
-	f.done, f.total = 1<<20, 4<<20
-	f.speed.update(f.done, time.Unix(1, 0))
+	f.done, f.total = 3<<20, 6<<20
+	f.speed.update(f.done, time.Unix(3, 0))
 	for width, want := range map[int]string{
-		40:  "...h_a_long_name.fastq.gz   25 %    0:03",
-		60:  "...89_1_with_a_long_name.fastq.gz   25 %   1.0 MiB/s    0:03",
-		90:  "SRR0123456789_1_with_a_long_name.fastq.gz      1.0 MiB / 4.0 MiB  25 %   1.0 MiB/s    0:03",
-		120: "SRR0123456789_1_with_a_long_name.fastq.gz [=======>----------------------]   1.0 MiB / 4.0 MiB  25 %   1.0 MiB/s    0:03",
+		40:  "...h_a_long_name.fastq.gz   50 %    0:03",
+		60:  "...89_1_with_a_long_name.fastq.gz   50 %   1.0 MiB/s    0:03",
+		90:  "SRR0123456789_1_with_a_long_name.fastq.gz      3.0 MiB / 6.0 MiB  50 %   1.0 MiB/s    0:03",
+		120: "SRR0123456789_1_with_a_long_name.fastq.gz [===============>--------------]   3.0 MiB / 6.0 MiB  50 %   1.0 MiB/s    0:03",
 	} {
 		if got := f.row(width); got != want {
 			t.Errorf("%d columns: got\n%q, want\n%q", width, got, want)
@@ -102,8 +102,8 @@ func TestRunLine(t *testing.T) {
 	s := newStand(Bar)
 	r := s.Run("", 500, 3<<30)
 	r.counts(download.Totals{}, 0, 0, 0)
-	s.after(time.Second)
-	r.counts(download.Totals{Complete: 123, Failed: 2, Unlisted: 1}, 1<<30, -1, 64<<20)
+	s.after(4 * time.Second)
+	r.counts(download.Totals{Complete: 123, Failed: 2, Unlisted: 1}, 1<<30, -1, 256<<20)
 	const all = "123 of 500 files, 3 failed, 0:32 left, 64.0 MiB/s, 1.0 GiB of 3.0 GiB"
 	for width, want := range map[int]string{
 		len(all): all, len(all) - 1: all[:49], 40: all[:37], 10: all[:10],
@@ -148,7 +148,7 @@ func TestSpeed(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	left := func(rate float64, done, total int64) string {
-		return (&speed{rate: rate}).left(done, total)
+		return (&speed{trend: rate}).left(done, total)
 	}
 	for _, tt := range []struct{ got, want string }{
 		{fmt.Sprint(*seconds(1343736168)), "1.344"}, // fewer than nine digits

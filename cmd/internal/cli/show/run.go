@@ -20,6 +20,7 @@ type Run struct {
 	p             *Printer
 	lone          bool
 	mode          Mode
+	watched       bool  // lines go to a terminal that shows no rows
 	known, octets int64 // total numbers; -1 until they are known
 	began         time.Time
 	stop          func()                     // ends the drawing
@@ -39,6 +40,7 @@ type Run struct {
 	links      int64    // links that were not followed
 	deleted    int64    // files that the server no longer has
 	failed     []string // names of the first files that failed, printable
+	unmade     int64    // directories that could not be made here
 	losses     int      // number of files that failed after them
 	place      string   // the one directory below that of -d that holds all present files; "" if there are several
 	placed     bool     // a file is present
@@ -64,8 +66,12 @@ func (p *Printer) Run(path string, files, octets int64) *Run {
 		r.say = func(e event, text string) { p.sayFew("", e, text) }
 	}
 	r.clock.last = r.began
-	if r.mode == Bar {
+	r.watched = r.mode == Plain && p.Progress == Auto && !p.Verbose && IsTerminal(p.err)
+	switch {
+	case r.mode == Bar:
 		r.stop = p.animate(r)
+	case r.watched:
+		r.stop = p.narrate(r)
 	}
 	return r
 }
@@ -107,7 +113,7 @@ func (r *Run) overall(e download.Event) {
 		r.done = e.Done
 		r.size = e.Total
 		r.speed.update(r.received, r.p.now())
-		if !r.lone && r.clock.due(r.p.now(), r.mode) {
+		if !r.lone && r.clock.due(r.p.now(), r.mode, r.watched) {
 			r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
 		}
 	case e.Wait > 0: // without a message, the run would seem to hang
@@ -202,6 +208,9 @@ func (r *Run) Deleted(done, url, path string) {
 
 // note records the outcome of a task for the end of the run: what failed, and which directory holds the other files.
 func (r *Run) note(e download.Event) {
+	if e.Task.URLs[0].IsDir() && errors.Is(e.Err, download.ErrLocal) {
+		r.unmade++
+	}
 	switch {
 	case e.Err != nil && len(r.failed) < mostAgain:
 		r.failed = append(r.failed, printable.Line(cmp.Or(e.Task.Path, e.Task.URLs[0].Redacted())))
@@ -271,6 +280,7 @@ func (r *Run) Stop() {
 // summary returns the last line of a run.
 func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 	t := r.totals
+	unlisted := t.Unlisted + t.Listing - r.unmade
 	text := fmt.Sprintf("%d of %d complete", t.Complete, files)
 	if place := path.Join(filepath.ToSlash(r.p.Dir), r.place); place != "" && t.Complete > 0 {
 		text += " in " + printable.Line(strings.TrimSuffix(place, "/")) + "/"
@@ -282,7 +292,8 @@ func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 		{r.before, "already there", "already there"},
 		{r.verified, "verified", "verified"},
 		{t.Failed, "failed", "failed"},
-		{t.Unlisted + t.Listing, "directory could not be fully listed", "directories could not be fully listed"},
+		{unlisted, "directory could not be fully listed", "directories could not be fully listed"},
+		{r.unmade, "directory could not be made here", "directories could not be made here"},
 		{r.deleted, "deleted", "deleted"},
 		{leftOut, "left out by age or size", "left out by age or size"},
 		{r.links, "link not followed", "links not followed"},

@@ -27,6 +27,7 @@ import (
 
 	"golang.org/x/term"
 
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
@@ -102,6 +103,16 @@ func IsNull(stream any) bool {
 		return err == nil && os.SameFile(info, null)
 	}
 	return stream == nil || stream == io.Discard
+}
+
+// IsFile reports whether standard output is the file that info describes.
+func IsFile(out *output, info os.FileInfo) bool {
+	f, ok := out.Writer.(*os.File)
+	if !ok {
+		return false
+	}
+	own, err := f.Stat()
+	return err == nil && os.SameFile(own, info)
 }
 
 // output is standard output. It keeps its first error, marked as a local one, and writes nothing after it.
@@ -263,6 +274,7 @@ func (p *Printer) failed(e event, err error, rest string) {
 		return
 	}
 	e.Event = "error"
+	e.URL = withoutHost(e.URL, err)
 	e.Error = OneLine(what + rest)
 	e.Code = code
 	text := ""
@@ -272,6 +284,18 @@ func (p *Printer) failed(e event, err error, rest string) {
 		e.URL = malformed.Input
 	}
 	p.sayFew("ftpfetch: ", e, text+e.Error)
+}
+
+// withoutHost returns the text of a URL whose host was not reached without what may be the end of its password, in
+// "ftp://me:p@ss/word@host/f": all between the password and the last "@", with the host.
+func withoutHost(shown string, err error) string {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	before, rest, found := strings.Cut(shown, ":***@")
+	at := strings.LastIndex(rest, "%40")
+	if !found || at < 0 || !ok || e.Stage != ftpexec.StageConnect {
+		return shown
+	}
+	return before + ":***@" + rest[at+len("%40"):]
 }
 
 // kind is a kind of message, of which only the first few are shown.

@@ -46,6 +46,44 @@ func (p *Printer) animate(r *Run) (stop func()) {
 	}
 }
 
+// narration is how often a terminal without rows is told what the run waits for.
+const narration = 2 * time.Second
+
+// narrate tells a terminal on which rows cannot be drawn what r waits for, until stop is called.
+func (p *Printer) narrate(r *Run) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		said := ""
+		for tick := time.Tick(narration); ; {
+			select {
+			case <-done:
+				return
+			case <-tick:
+				p.mu.Lock()
+				if text := r.waiting(); text != said {
+					said = text
+					p.say(event{Event: "note", Text: text}, text)
+				}
+				p.mu.Unlock()
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// waiting says what the run waits for, or "" once data flows.
+func (r *Run) waiting() string {
+	switch {
+	case r.flows():
+		return ""
+	case !r.lone:
+		return strings.Join(append(r.parts(), r.p.waits.String()), ", ")
+	case len(r.files) > 0 && r.files[0].began.IsZero():
+		return printable.Line(r.files[0].task.URLs[0].Host) + ": " + r.p.waits.String()
+	}
+	return ""
+}
+
 // Alone calls f, which prompts the user, while the bottom of the terminal is empty.
 func (p *Printer) Alone(f func()) {
 	shown := p.replaceBottom(nil)
@@ -316,51 +354,6 @@ func (f *file) facts(width int) (text string) {
 		}
 	}
 	return strings.Join(shown, "")
-}
-
-// speed measures bytes per second. If data goes straight to the file, its counter advances in steps of up to half a
-// second, so a sample lasts from one step to the next.
-type speed struct {
-	last      int64 // last value of the counter
-	began, at time.Time
-	rate      float64 // 0: not known yet
-}
-
-// update takes the counter's value at the time now. If the value has fallen, measuring starts over.
-func (s *speed) update(done int64, now time.Time) {
-	const memory = 12     // seconds: a sample of that age counts for a third
-	const shortest = 0.25 // seconds: shortest sample
-	const stall = 2       // seconds: after so long without movement, that is a sample too
-	if s.at.IsZero() || done < s.last {
-		*s = speed{last: done, began: now, at: now}
-		return
-	}
-	span := now.Sub(s.at).Seconds()
-	if span < shortest || done == s.last && span < stall {
-		return
-	}
-	// At first the rate is the average since the start; later it is that of the last seconds.
-	weight := max(1-math.Exp(-span/memory), span/now.Sub(s.began).Seconds())
-	s.rate += (float64(done-s.last)/span - s.rate) * weight
-	s.last = done
-	s.at = now
-}
-
-// left returns the time that the remaining bytes take at the current rate, or "" if that is unknown.
-func (s *speed) left(done, total int64) string {
-	seconds := float64(total-done) / s.rate
-	if total < done || s.rate <= 0 || seconds > 1e8 {
-		return ""
-	}
-	return clockTime(time.Duration(seconds * float64(time.Second)))
-}
-
-// parts returns, for example, "0:40 left", "1.0 MiB/s" and "1.2 GiB of 3.0 GiB".
-func (s *speed) parts(done, total int64) (parts []string) {
-	if left := s.left(done, total); left != "" {
-		parts = append(parts, left+" left")
-	}
-	return append(parts, printable.Size(s.rate)+"/s", amount(done, total, " of "))
 }
 
 func clockTime(d time.Duration) string {
