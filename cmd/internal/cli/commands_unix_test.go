@@ -228,7 +228,9 @@ func TestFIFOs(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"))
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, flag := range []string{"--cacert", "--cert", "--netrc=", "-o"} {
+	cert := filepath.Join(t.TempDir(), "cert")
+	writeFile(t, cert, authority())
+	for _, flag := range []string{"--cacert", "--cert", "--cert " + cert + " --key", "--netrc=", "-o"} {
 		for _, e := range endings {
 			ctx, end := e.begin(t)
 			reached := end

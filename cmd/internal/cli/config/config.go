@@ -54,6 +54,7 @@ type Config struct {
 	Delete, Backup bool          // delete what the server no longer has; do so by moving it
 	Excluded       bool          // Delete applies to what filters leave out too
 	MaxAge         time.Duration // replaces NewerThan: the age of files at each look
+	Since, Before  string        // replace NewerThan and OlderThan: today or yesterday, at each look
 	MaxDelete      int           // files
 	Watch          time.Duration // between two runs; 0: one run
 	mirror.Filter                // which files
@@ -63,6 +64,7 @@ type Config struct {
 	IP           string // 4, 6, or an address of this machine to connect from; "" for any
 	TLS          string // for ftp URLs: try, explicit, implicit or ""; the URLs with other schemes use TLS anyway
 	CACert, Cert string // files
+	Key          string // the file with the key of Cert; "" if that of Cert has it
 	Insecure     bool
 	// RSA key exchange too, which reveals the past to whoever gets the server's key
 	NoForwardSecrecy bool

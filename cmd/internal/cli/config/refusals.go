@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+
+	"example.com/ftpfetch/cmd/internal/mirror"
 )
 
 // refusal is a contradiction in a command line, and what to write instead.
@@ -127,10 +129,10 @@ var refusedTrees = []refusal{{
 	"--delete needs a tree: use -r -N --delete without --glob, --follow-links, --no-ledger, -i, --manifest and -I",
 }, {
 	func(l *line) bool {
-		filters := l.MinAge != 0 || l.MaxAge != 0 || !l.NewerThan.IsZero() || l.MaxSize != 0
+		filters := l.MaxAge != 0 || l.Since != "" || l.Before != "" || l.Filter != mirror.Filter{}
 		return (l.Watch != 0 || filters) && (l.hasList() || !l.Recursive && !l.Glob)
 	},
-	"--watch, --min-age, --newer-than and --max-size need a tree: add -r, and drop -i and --manifest",
+	"--watch, --min-age, --newer-than, --min-size and --max-size need a tree: add -r, and drop -i and --manifest",
 }, {
 	func(l *line) bool { return l.Watch != 0 && (l.Info || l.DryRun || l.Report != "") },
 	"--watch runs until it is stopped: drop -I, --dry-run and --report",
@@ -159,6 +161,9 @@ var refusedConnections = []refusal{{
 	},
 	"--limit-rate is below --speed-limit, so every transfer would be too slow: " +
 		"raise --limit-rate or lower --speed-limit",
+}, {
+	func(l *line) bool { return l.Key != "" && l.Cert == "" },
+	"--key is the private key of a certificate: add --cert FILE",
 }, {
 	func(l *line) bool { return l.Proxy != nil && l.Client.Active },
 	"--mode active does not work through a proxy: drop --mode or --proxy",
