@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"sync"
@@ -65,9 +64,10 @@ func (f *candidate) url() *urlparse.URL {
 	return f.in.url().Child(localfile.Segment(f.entry.Name), f.in.Tree.typeOf(f.entry.Name))
 }
 
-// compare orders candidates by their times, the newest first, then by their paths, so that a run repeats.
+// compare orders candidates by their times, the newest first. Of the same time, the last one by its path comes first,
+// because many names have dates or numbers.
 func (f *candidate) compare(g *candidate) int {
-	return cmp.Or(g.entry.ModTime.Compare(f.entry.ModTime), cmp.Compare(f.below(), g.below()))
+	return cmp.Or(g.entry.ModTime.Compare(f.entry.ModTime), cmp.Compare(g.below(), f.below()))
 }
 
 // fewest is how many files a contest keeps before it removes those that cannot be chosen.
@@ -216,8 +216,8 @@ func (b *engine) unsettled(few, all []*candidate) error {
 		}
 	}
 	if vague > 0 && len(few) < len(all) {
-		b.notice(fmt.Sprintf("the server does not tell the exact times of %s: their names decide which are newer",
-			printable.Count(int64(vague), "file", "files")))
+		b.warn("the server does not tell the exact times of %s: their names decide which are newer",
+			printable.Count(int64(vague), "file", "files"))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ type Tree struct {
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
 	// Newest is how many files are wanted: the newest of those that Names, Accept and Reject want, by the server's times;
-	// 0 means all of them. Of files of the same time, the first ones by name are wanted. Run fetches none before it has
+	// 0 means all of them. Of files of the same time, the last one by its path counts as the newest. Run fetches none before it has
 	// listed the whole tree. It asks the server for times only if those of the listings do not tell which files are
 	// the newest, and only for those of the files in question. If a directory cannot be listed, the files are the newest
 	// of the others. The error is [ftpexec.ErrRefused] if the server does not tell enough.

@@ -87,7 +87,7 @@ func (r *run) round(ctx context.Context) {
 	switch {
 	case r.DryRun:
 		r.shown.Stop()
-		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut())
+		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut(), totals.LeftOut)
 	case r.Watch > 0 && ctx.Err() != nil: // the round was cut short
 		r.shown.Stop()
 	default:

@@ -197,6 +197,8 @@ func (r *run) all(ctx context.Context) {
 	switch {
 	case r.asks():
 		r.infos(ctx)
+	case r.OneNewest():
+		r.newest(ctx)
 	case r.Many:
 		r.many(ctx)
 	default:
@@ -211,7 +213,7 @@ func (r *run) all(ctx context.Context) {
 }
 
 // asks reports whether the run only asks about files (-I), and does not list trees to do so.
-func (r *run) asks() bool { return r.Info && !r.Recursive && !r.Glob }
+func (r *run) asks() bool { return r.Info && !r.Recursive && !r.Glob && r.Tree.Newest == 0 }
 
 // hangUp closes the idle connections. It takes at most a second, because nothing depends on it.
 func (r *run) hangUp(ctx context.Context) {
@@ -232,7 +234,7 @@ func (r *run) idle() int {
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
-	case len(r.Targets) == 1 && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
+	case len(r.Targets) == 1 && !r.OneNewest() && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
 	return max(1, f.Segments) // with -s auto, the connection that brings the end of the file is kept
@@ -303,6 +305,8 @@ func (r *run) event(ctx context.Context, e download.Event) {
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Warn(e.Err.Error())
+		return
+	case r.Info && r.Long && e.Kind == download.Noted: // such as that -l --newest reads no deeper directory
 		return
 	case e.Kind == download.Ended:
 		e.Err = r.explained(ctx, e.Task.URLs[0], e.Err)

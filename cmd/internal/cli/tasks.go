@@ -177,6 +177,9 @@ func (r *run) task(t config.Target) (task download.Task, err error) {
 		if tree.Depth > 0 {
 			tree.Depth += strings.Count(t.Pattern, "/")
 		}
+	case r.Long && tree.Newest > 0 && !r.Recursive: // a directory alone
+		task.Tree = &tree
+		tree.Depth = 1
 	case r.Recursive:
 		task.Tree = &tree
 		names = append(names, r.treeName(u)...)

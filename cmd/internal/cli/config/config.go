@@ -86,6 +86,14 @@ type Config struct {
 // Compares reports whether an existing file is compared with the server's: -N and -c ask for that.
 func (c *Config) Compares() bool { return c.Updates() || c.File.Existing == download.Continue }
 
+// OneNewest reports whether the newest file of each URL is saved under the name of -o, as a single file is.
+func (c *Config) OneNewest() bool {
+	return c.Tree.Newest == 1 && (c.Recursive || c.Glob) && c.Output != "" && !c.Info && !c.Long && !c.JSON && !c.hasList()
+}
+
+// listsNewest reports whether -l lists the newest files of directories or patterns.
+func (l *line) listsNewest() bool { return l.Tree.Newest > 0 && l.Long && !l.Recursive && !l.hasList() }
+
 // Updates reports whether an existing file is replaced if the server's is newer (-N).
 func (c *Config) Updates() bool {
 	return c.File.Existing == download.Newer || c.File.Existing == download.NewerOrContinue
@@ -129,6 +137,9 @@ func Parse(args []string) (*Config, error) {
 	}
 	if texts := l.refused(); texts != nil {
 		return &l.Config, &Error{Lines: texts}
+	}
+	if l.listsNewest() { // a listing of files that must be chosen first
+		l.Info = true
 	}
 	if l.base == "" {
 		return &l.Config, nil
@@ -176,6 +187,12 @@ func (l *line) combine() {
 	if !l.Many && (l.JSON && !l.Info || l.Sort != "") {
 		l.Long = true
 	}
+	switch {
+	case l.OneNewest():
+		l.Many = false
+	case l.listsNewest():
+		l.Many = true
+	}
 	l.Client.Active = l.mode == "active"
 	l.Client.NoEPSV = l.mode == "pasv"
 	l.Client.PassiveHost = l.mode == "pasv-host"
@@ -220,7 +237,7 @@ func (l *line) several() bool {
 }
 
 // hasList reports whether the files are those of a list.
-func (l *line) hasList() bool { return l.Input != "" || l.Manifest != "" }
+func (c *Config) hasList() bool { return c.Input != "" || c.Manifest != "" }
 
 func (l *line) parseURL(text string) (*urlparse.URL, error) {
 	u, err := urlparse.Parse(text)
@@ -235,7 +252,11 @@ func (l *line) targets(texts []string) (targets []Target) {
 		choices := []glob.Choice{{URL: text}}
 		if l.Glob {
 			var err error
-			choices, err = glob.Choices(text)
+			if l.Tree.Newest > 0 {
+				choices[0], err = glob.Listed(text)
+			} else {
+				choices, err = glob.Choices(text)
+			}
 			if err != nil {
 				targets = append(targets, Target{Err: Usage("%v", err)})
 			}

@@ -285,6 +285,7 @@ func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 		{t.Unlisted + t.Listing, "directory could not be fully listed", "directories could not be fully listed"},
 		{r.deleted, "deleted", "deleted"},
 		{leftOut, "left out by age or size", "left out by age or size"},
+		{t.LeftOut, "older left out", "older left out"},
 		{r.links, "link not followed", "links not followed"},
 	} {
 		if also.n > 0 {
