@@ -226,7 +226,8 @@ func (b *engine) unsettled(few, all []*candidate) error {
 type untold struct{ below string }
 
 func (e *untold) Error() string {
-	return "the server does not tell when " + printable.Line(e.below) + " has changed, so the newest files are not known"
+	return "the server does not tell when " + printable.Line(e.below) +
+		" has changed, so the newest files are not known"
 }
 
 func (e *untold) Is(target error) bool { return target == ftpexec.ErrRefused }

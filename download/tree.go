@@ -276,8 +276,8 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the exact times of files in directories, if Newer needs them and the listing has only rough
-// ones. After an error the times stay rough, and the fetch of each file asks for its time.
+// sharpen asks the server for the exact times of files in directories, if Newer needs them and the listing has only
+// rough ones. After an error the times stay rough, and the fetch of each file asks for its time.
 func (b *engine) sharpen(ctx context.Context, files iter.Seq2[*job, *ftpexec.Entry]) {
 	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
 		return
@@ -329,8 +329,8 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 	return jobs
 }
 
-// take returns the job for a wanted entry of a directory, or nil if there is nothing to do for it or it is refused. taken
-// has the keys of the earlier names.
+// take returns the job for a wanted entry of a directory, or nil if there is nothing to do for it or it is refused.
+// taken has the keys of the earlier names.
 func (b *engine) take(j *job, e ftpexec.Entry, taken map[uint64]bool) *job {
 	next := j.file(e)
 	if b.Info != nil && next.listed >= 0 && e.Mode == 0 {

@@ -146,8 +146,9 @@ type Choice struct {
 const mostChoices = 100_000
 
 // Choices expands a URL. A list, such as {a,b}, [1-20] or [01-09:2], is expanded as curl does it, into URLs that must
-// all exist, and so is a range of dates, such as {2026-11-01..2026-11-26} or {20261101..20261126..7}. From the first segment with *, ? or a set such as [a-z] on, the path becomes Pattern, in which lists are
-// alternatives; the server's listings show what matches. Percent-encoded characters stand for themselves.
+// all exist, and so is a range of dates, such as {2026-11-01..2026-11-26} or {20261101..20261126..7}. From the first
+// segment with *, ? or a set such as [a-z] on, the path becomes Pattern, in which lists are alternatives; the server's
+// listings show what matches. Percent-encoded characters stand for themselves.
 func Choices(text string) (choices []Choice, err error) { return expand(text, wild) }
 
 // Listed expands a URL into one choice, in which lists are alternatives of names too: not all of the files must exist.

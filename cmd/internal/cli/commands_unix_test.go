@@ -63,6 +63,7 @@ var documentedCommands = []documented{
 	{line: "ftpfetch --manifest report.tsv -d data", files: "data/file data/file.gz report.tsv urls.txt", err: "2 of 2 complete"},
 	{line: "ftpfetch -r ftp://ftp.example.org/pub/project/", files: "project/read.me", err: "1 of 1 complete"},
 	{line: "ftpfetch --glob 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
+	{line: "ftpfetch --glob --newest 1 -o - 'ftp://ftp.example.org/pub/*.gz' | gzip -dc", out: "unpacked"},
 	{line: "ftpfetch -r -N --delete --dry-run -d mirror ftp://ftp.example.org/pub/", out: "(fetch\t[0-9]+\tmirror/.*\tnot here\n){6}total\t[0-9]+\t6 to fetch, .*\n"},
 	{line: "ftpfetch -j 6 ftp://a.example/x ftp://b.example/y", files: "x y", err: "2 of 2 complete"},
 

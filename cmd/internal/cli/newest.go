@@ -51,7 +51,7 @@ func (r *run) newestOf(ctx context.Context, t config.Target) (u *urlparse.URL) {
 		return t.URL
 	}
 	r.shown = r.print.Run("", -1, -1)
-	tree := &mirror.Source{FullSource: r.source, Filter: r.FilterAt(time.Now()), Dates: true}
+	tree := &mirror.Source{FullSource: r.source, Filter: r.FilterAt(time.Now())}
 	found := &infos{run: r}
 	o := r.options(ctx, tree, found)
 	o.Each.Root = nil

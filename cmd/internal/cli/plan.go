@@ -123,8 +123,8 @@ func (r *run) step(s step, path string, u *urlparse.URL) {
 	r.plan.keep(s.Path, r.stepLine(s))
 }
 
-// endPlan prints the plan, sorted by file name, and its totals. failed, leftOut and older count files that are not in the
-// plan: --newest leaves out the older ones.
+// endPlan prints the plan, sorted by file name, and its totals. failed, leftOut and older count files that are not in
+// the plan: --newest leaves out the older ones.
 func (r *run) endPlan(ctx context.Context, failed, leftOut, older int64) {
 	r.plan.sort()
 	out := bufio.NewWriterSize(r.print.Out, mostText)

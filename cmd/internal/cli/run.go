@@ -299,14 +299,10 @@ func (r *run) event(ctx context.Context, e download.Event) {
 	case e.Plan != "":
 		r.planned(e)
 		return
-	case (r.Info || r.DryRun) && e.Kind == download.Progress:
-		return
-	case r.Info && e.Kind == download.Ended && e.Err == nil && e.Text == "":
+	case r.hides(e):
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Warn(e.Err.Error())
-		return
-	case r.Info && r.Long && e.Kind == download.Noted: // such as that -l --newest reads no deeper directory
 		return
 	case e.Kind == download.Ended:
 		e.Err = r.explained(ctx, e.Task.URLs[0], e.Err)
@@ -316,6 +312,19 @@ func (r *run) event(ctx context.Context, e download.Event) {
 		r.finish(e)
 	}
 	r.shown.Event(e)
+}
+
+// hides reports whether an event is not shown, because the run only shows what the server tells.
+func (r *run) hides(e download.Event) bool {
+	switch e.Kind {
+	case download.Progress:
+		return r.Info || r.DryRun
+	case download.Ended:
+		return r.Info && e.Err == nil && e.Text == ""
+	case download.Noted: // such as that -l --newest reads no deeper directory
+		return r.Info && r.Long && e.Err == nil
+	}
+	return false
 }
 
 // finish records how a task has ended.

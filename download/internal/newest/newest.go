@@ -19,9 +19,9 @@ const (
 	Certain
 )
 
-// Places returns for each of the entries, which are of one server, whether it is among the n newest. Entries of the same
-// time count as if each were before the other. At most n are Certain, and at least n are not Never, if there are that
-// many entries.
+// Places returns for each of the entries, which are of one server, whether it is among the n newest. Entries of the
+// same time count as if each were before the other. At most n are Certain, and at least n are not Never, if there are
+// that many entries.
 func Places(entries []*ftpexec.Entry, n int) []Place {
 	zoned := mixed(entries)
 	spans := make([]span, len(entries))

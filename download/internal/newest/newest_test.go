@@ -21,9 +21,15 @@ func told(at time.Time, unit time.Duration, zone time.Duration) *ftpexec.Entry {
 
 // TestPlaces has a row for each kind of listing. A place is written N, P, V or C.
 func TestPlaces(t *testing.T) {
-	minute := func(m int) *ftpexec.Entry { return &ftpexec.Entry{ModTime: base.Add(time.Duration(m) * time.Minute), Precision: time.Minute, Local: true} }
-	second := func(s int) *ftpexec.Entry { return &ftpexec.Entry{ModTime: base.Add(time.Duration(s) * time.Second), Precision: time.Second} }
-	day := func(d int) *ftpexec.Entry { return &ftpexec.Entry{ModTime: base.AddDate(0, 0, d), Precision: 24 * time.Hour, Local: true} }
+	minute := func(m int) *ftpexec.Entry {
+		return &ftpexec.Entry{ModTime: base.Add(time.Duration(m) * time.Minute), Precision: time.Minute, Local: true}
+	}
+	second := func(s int) *ftpexec.Entry {
+		return &ftpexec.Entry{ModTime: base.Add(time.Duration(s) * time.Second), Precision: time.Second}
+	}
+	day := func(d int) *ftpexec.Entry {
+		return &ftpexec.Entry{ModTime: base.AddDate(0, 0, d), Precision: 24 * time.Hour, Local: true}
+	}
 	guessed := &ftpexec.Entry{ModTime: base.AddDate(0, 0, -200), Precision: time.Minute, Local: true, YearGuessed: true}
 	unknown := &ftpexec.Entry{Size: -1}
 	for _, tt := range []struct {

@@ -88,7 +88,8 @@ func (c *Config) Compares() bool { return c.Updates() || c.File.Existing == down
 
 // OneNewest reports whether the newest file of each URL is saved under the name of -o, as a single file is.
 func (c *Config) OneNewest() bool {
-	return c.Tree.Newest == 1 && (c.Recursive || c.Glob) && c.Output != "" && !c.Info && !c.Long && !c.JSON && !c.hasList()
+	prints := c.Info || c.Long || c.JSON
+	return c.Tree.Newest == 1 && (c.Recursive || c.Glob) && c.Output != "" && !prints && !c.hasList()
 }
 
 // listsNewest reports whether -l lists the newest files of directories or patterns.

@@ -185,11 +185,11 @@ func (l *line) directories() []*flag {
 		help: `with -r or --glob, fetch what links lead to inside the directory`,
 	}, {
 		name: "newest", value: "N", set: into(&l.Tree.Newest, whole(1, 0)),
-		help: `with -r or --glob, only the N newest files of what matches, by the server's times, for each URL;
-			with -l, of the directory; 1 goes with -o, also with -o -`,
-		more: `The other filters apply before. Of files of the same time, the last by name counts as the newest. The server is
-			asked for times (MDTM) only if those of the listing do not decide. {a,b}, [1-20] and {2026-11-01..2026-11-26}
-			in URLs are patterns then, of which not all must exist. See docs/many.md`,
+		help: `with -r or --glob, fetch only the N newest files of what matches, by the server's times, for
+			each URL; -l lists those of a directory; 1 works with -o FILE and -o -`,
+		more: `The other filters apply before. Of files of the same time, the last by name counts as the
+			newest. The server is asked for times (MDTM) only if those of the listing do not decide. {a,b},
+			[1-20] and {2026-11-01..2026-11-26} in URLs are patterns then, of which not all must exist`,
 	}, {
 		name: "min-age", value: "TIME", set: l.readMinAge,
 		help: `leave out files that changed less than TIME ago: they may still be written; or since TIME, as

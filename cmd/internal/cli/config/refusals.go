@@ -148,8 +148,10 @@ var refusedTrees = []refusal{{
 	func(l *line) bool { return l.Watch != 0 && l.OneNewest() },
 	"--watch saves files under their own names: drop -o",
 }, {
-	func(l *line) bool { return l.Watch != 0 && (l.Info || l.DryRun || l.Report != "") },
-	"--watch runs until it is stopped: drop -I, --dry-run and --report",
+	func(l *line) bool {
+		return l.Watch != 0 && (l.Info || l.listsNewest() || l.DryRun || l.Report != "")
+	},
+	"--watch runs until it is stopped: drop -I, -l, --dry-run and --report",
 }, {
 	func(l *line) bool { return !l.Delete && (l.Backup || l.given("max-delete")) },
 	"--backup and --max-delete only affect --delete: add --delete",

@@ -73,6 +73,7 @@ var refusalTests = []struct {
 	{"--glob --newest 1 --watch 5m -o g URL*", "--watch saves files under their own names", []string{"-o g=>", "--watch 5m=>"}},
 	{"--glob --newest 2 -o - URL*", "-o is for a single file", []string{"newest 2=>newest 1", "-o -=>-d g"}},
 	{"-r -l --newest 2 URL/", "(-I -r lists a tree)", []string{"-l=>-I", "-r=>", "-r=>--glob"}},
+	{"--glob --newest 2 --watch 5m -l URL*", "--watch runs until it is stopped", []string{"-l=>", "--watch 5m=>"}},
 	{"-r --watch 5m -I URL/", "--watch runs until it is stopped", []string{"-I=>", "--watch 5m=>"}},
 	{"-r -N --backup URL/", "--backup and --max-delete only affect --delete", []string{"--delete"}},
 	{"-r -N --max-delete 3 URL/", "--backup and --max-delete only affect --delete", []string{"--delete"}},
