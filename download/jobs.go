@@ -24,6 +24,7 @@ type job struct {
 	modTime time.Time // time in the listing, exact to the second; zero if unknown
 	link    string    // target of the symbolic link that led here; "" if none
 	waited  bool      // it has waited for another run
+	chooses bool      // it stands for the choice among the files of the tree, not for its directory
 	short   uint8     // how often it lacked open files although it ran alone
 }
 
@@ -103,6 +104,7 @@ func (b *engine) plant(j *job) {
 	u := j.url()
 	j.dir = &node{root: u.Child("", ""), survey: new(survey), guess: !u.IsDir(), kind: u.Type}
 	j.URLs = []*urlparse.URL{j.dir.root}
+	j.dir.survey.contest = newContest(j)
 	b.trees = append(b.trees, j)
 }
 

@@ -134,9 +134,8 @@ func TestNamesThatMeet(t *testing.T) {
 
 // TestOtherSpellings fetches names that differ only in their spelling, from a tree, from one of which many names are
 // queued before the listing ends, and from a list, where the directory takes them for one or for two. The second of two
-// that are one is refused, and nothing else.
+// that are one is refused, and nothing else. It is not parallel, because FakeFolds is for all tests.
 func TestOtherSpellings(t *testing.T) {
-	t.Parallel()
 	defer func() { disk.FakeFolds = nil }()
 	files := map[string]string{"/README": "1", "/readme": "22", "/d/A": "333", "/d/a": "4444", "/d/b": "5", "/Sub/x": "1", "/sub/y": "1", "/caf\u00e9": "66", "/cafe\u0301": "7"}
 	s := newStand(t, files, testserver.Options{})

@@ -124,6 +124,7 @@ type Totals struct {
 	Failed   int64 // files
 	Listing  int64 // directories that are not listed yet
 	Unlisted int64 // directories that could not be listed whole
+	LeftOut  int64 // files of trees that are older than those that Tree.Newest wants
 	// Kept is how many bytes are in parts, from which a later run can resume.
 	Kept int64
 }
@@ -275,9 +276,12 @@ type engine struct {
 func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) (v schedule.Verdict) {
 	b.guard(func() {
 		t.Value.makeTask()
-		if t.Value.dir != nil {
+		switch {
+		case t.Value.chooses:
+			v = b.choose(ctx, t)
+		case t.Value.dir != nil:
 			v = b.list(ctx, t)
-		} else {
+		default:
 			v = b.file(ctx, t)
 		}
 	})

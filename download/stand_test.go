@@ -205,6 +205,7 @@ type shelf struct {
 	verb     string            // the only command that lists: MLSD, LIST or NLST
 	listings map[string]string // by the path of the directory
 	files    map[string]string
+	times    map[string]string // what MDTM tells, by path; without one, all files have the same time
 	refuse   map[string]string // error replies for a listing or file, by path
 	mounts   map[string]string // directories that show another directory
 	hops     int               // how many mounts a path may cross; 0 means any number
@@ -253,7 +254,11 @@ func (s shelf) step(d *testserver.Dialogue) {
 		}
 	}
 	testserver.On("SIZE", file(func(text string) testserver.Action { return testserver.Reply("213 " + strconv.Itoa(len(text))) }))(d)
-	testserver.On("MDTM", file(func(string) testserver.Action { return testserver.Reply("213 20260102030405") }))(d)
+	testserver.On("MDTM", func(c *testserver.Conn) error {
+		return file(func(string) testserver.Action {
+			return testserver.Reply("213 " + cmp.Or(s.times[arg(c)], "20260102030405"))
+		})(c)
+	})(d)
 	testserver.On("RETR", file(testserver.Transfer))(d)
 	for _, verb := range []string{"MLSD", "LIST", "NLST"} {
 		testserver.On(verb, testserver.Reply("502 Not implemented."))(d)

@@ -25,6 +25,8 @@ type survey struct {
 	unwanted int64 // files that neither Tree.Reject nor another pattern matches
 	links    int64 // links and special files
 	deeper   int64 // directories deeper than Tree.Depth
+
+	contest *contest // nil if all files are wanted
 }
 
 // withSurvey calls change while no other job of the tree reads or changes its survey.

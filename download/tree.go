@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io/fs"
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -37,14 +38,19 @@ func (j *job) asFile() []*job {
 	task := *j.Task
 	task.Path = cmp.Or(task.Path, v.Name)
 	task.URLs = []*urlparse.URL{&v}
-	return []*job{{Task: &task, in: j, listed: -1, link: j.link}}
+	f := &job{Task: &task, in: j, listed: -1, link: j.link}
+	if c := j.contest(); c != nil {
+		c.add(&candidate{in: j, made: f, entry: ftpexec.Entry{Name: v.Name, Size: -1}})
+		return nil
+	}
+	return []*job{f}
 }
 
 // list lists a directory and queues its wanted entries.
 func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
 	if t.GivenUp != nil {
-		return b.notListed(ctx, j, t.GivenUp, schedule.Untouched)
+		return b.notListed(ctx, t, t.GivenUp, schedule.Untouched)
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
@@ -67,10 +73,16 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case b.freeFiles(t, err):
 		return schedule.Short
 	case err != nil:
-		return b.notListed(ctx, j, err, verdict(err))
+		return b.notListed(ctx, t, err, verdict(err))
 	}
 	b.complain(j, found)
-	b.sharpen(bounded, j, found.entries)
+	if j.contest() == nil {
+		b.sharpen(bounded, func(yield func(*job, *ftpexec.Entry) bool) {
+			for i := range found.entries {
+				yield(j, &found.entries[i])
+			}
+		})
+	}
 	return b.queueAll(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
@@ -96,6 +108,8 @@ func (b *engine) enters(j *job, same *node) bool {
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	if j.dir == nil {
 		t.Value.withSurvey(func(h *survey) { h.wanted++ })
+	} else if c := j.contest(); c != nil {
+		c.opened()
 	}
 	if b.claimPath(j) {
 		t.Add(b.found(j, t.Host))
@@ -114,6 +128,7 @@ func (b *engine) queueAll(ctx context.Context, t *schedule.Turn[*job],
 	}
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing-- })
+		b.closed(t)
 	}
 	t.Value.dir.ahead = nil
 	t.Value.dir.folded = nil
@@ -155,11 +170,13 @@ func (b *engine) complain(j *job, found contents) {
 }
 
 // notListed reports that a directory could not be listed, unless the run was interrupted.
-func (b *engine) notListed(ctx context.Context, j *job, err error,
+func (b *engine) notListed(ctx context.Context, t *schedule.Turn[*job], err error,
 	v schedule.Verdict) schedule.Verdict {
+	j := t.Value
 	j.withSurvey(func(h *survey) { h.lost = true })
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
+		b.closed(t)
 	}
 	return b.end(ctx, j, Result{}, err, v)
 }
@@ -168,7 +185,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error,
 // create the directories that they need.
 func (b *engine) create(ctx context.Context, j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
-	some := pattern != "" || len(j.Tree.Accept) > 0
+	some := pattern != "" || len(j.Tree.Accept) > 0 || j.Tree.Newest > 0
 	if b.Info != nil || some && j.Path != "" {
 		return nil
 	}
@@ -259,16 +276,15 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the exact times of entries, if Newer needs them and the listing has only rough ones.
-// After an error the times stay rough, and the fetch of each file asks for its time.
-func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
+// sharpen asks the server for the exact times of files in directories, if Newer needs them and the listing has only
+// rough ones. After an error the times stay rough, and the fetch of each file asks for its time.
+func (b *engine) sharpen(ctx context.Context, files iter.Seq2[*job, *ftpexec.Entry]) {
 	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
 		return
 	}
 	var asked []*ftpexec.Entry
 	var urls []*urlparse.URL
-	for i := range entries {
-		e := &entries[i]
+	for j, e := range files {
 		if !e.Mode.IsRegular() || !rough(*e) {
 			continue
 		}
@@ -304,18 +320,31 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 			j.noteUnwanted(e)
 			continue
 		}
-		next := j.file(e)
-		if b.Info != nil && next.listed >= 0 && e.Mode == 0 {
-			b.tells(next, e)
-		} else if err := b.usable(j, e, taken); err != nil {
-			b.refuse(next, e, err)
-		} else if e.Mode == 0 && b.plansAbsent(j, next) {
-			continue
-		} else if e.Mode == 0 || b.descend(j, next, e) {
+		if c := j.contest(); c != nil && e.Mode == 0 {
+			c.add(&candidate{in: j, entry: e})
+		} else if next := b.take(j, e, taken); next != nil {
 			jobs = append(jobs, next)
 		}
 	}
 	return jobs
+}
+
+// take returns the job for a wanted entry of a directory, or nil if there is nothing to do for it or it is refused.
+// taken has the keys of the earlier names.
+func (b *engine) take(j *job, e ftpexec.Entry, taken map[uint64]bool) *job {
+	next := j.file(e)
+	if b.Info != nil && next.listed >= 0 && e.Mode == 0 {
+		b.tells(next, e)
+		return nil
+	}
+	if err := b.usable(j, e, taken); err != nil {
+		b.refuse(next, e, err)
+		return nil
+	}
+	if e.Mode == 0 && !b.plansAbsent(j, next) || e.Mode != 0 && b.descend(j, next, e) {
+		return next
+	}
+	return nil
 }
 
 // wants reports whether an entry of the directory is wanted. An entry that may be a directory is wanted if that

@@ -30,6 +30,12 @@ type Tree struct {
 	Names  string
 	Accept []string // patterns of the files that are wanted; empty means all
 	Reject []string // patterns of files and directories that are not wanted
+	// Newest is how many files are wanted: the newest of those that Names, Accept and Reject want, by the server's
+	// times; 0 means all of them. Of files of the same time, the last one by its path counts as the newest. Run fetches
+	// none before it has listed the whole tree. It asks the server for times only if those of the listings do not tell
+	// which files are the newest, and only for those of the files in question. If a directory cannot be listed, the
+	// files are the newest of the others. The error is [ftpexec.ErrRefused] if the server does not tell enough.
+	Newest int
 	// FollowLinks retrieves the targets of symbolic links, if they are inside the tree. Otherwise Run only reports the
 	// links.
 	FollowLinks bool
@@ -46,6 +52,9 @@ func (t *Tree) check() error {
 	if t.Depth < 0 {
 		return errors.New(
 			"the Depth is negative: write 1 for the directory alone, 0 for all levels")
+	}
+	if t.Newest < 0 {
+		return errors.New("Newest is negative: write how many files are wanted, 0 for all")
 	}
 	return nil
 }
@@ -195,12 +204,12 @@ const many = 1000
 
 // hooksOf returns the callbacks for the listing of a directory. In the tree's own directory, whose listing may take
 // minutes, they queue files before the listing is complete. Other directories may be part of a circle, and must be
-// compared first. Nor does hooksOf queue files whose times must be asked for. All other entries wait for the end of the
-// listing.
+// compared first. Nor does hooksOf queue files whose times must be asked for or compared. All other entries wait for
+// the end of the listing.
 func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHooks {
 	j := t.Value
 	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.Info != nil {
+	if j.dir.up != nil || j.contest() != nil || decide.Existing(b.Each.Existing).Updates() || b.Info != nil {
 		return o
 	}
 	if j.dir.ahead == nil {

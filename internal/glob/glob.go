@@ -146,9 +146,22 @@ type Choice struct {
 const mostChoices = 100_000
 
 // Choices expands a URL. A list, such as {a,b}, [1-20] or [01-09:2], is expanded as curl does it, into URLs that must
-// all exist. From the first segment with *, ? or a set such as [a-z] on, the path becomes Pattern, in which lists are
-// alternatives; the server's listings show what matches. Percent-encoded characters stand for themselves.
-func Choices(text string) (choices []Choice, err error) {
+// all exist, and so is a range of dates, such as {2026-11-01..2026-11-26} or {20261101..20261126..7}. From the first
+// segment with *, ? or a set such as [a-z] on, the path becomes Pattern, in which lists are alternatives; the server's
+// listings show what matches. Percent-encoded characters stand for themselves.
+func Choices(text string) (choices []Choice, err error) { return expand(text, wild) }
+
+// Listed expands a URL into one choice, in which lists are alternatives of names too: not all of the files must exist.
+func Listed(text string) (Choice, error) {
+	choices, err := expand(text, func(segment string) bool { return wild(segment) || list().MatchString(segment) })
+	if err != nil {
+		return Choice{URL: text}, err
+	}
+	return choices[0], nil
+}
+
+// expand expands a URL, whose path becomes a pattern from the first segment on for which begins returns true.
+func expand(text string, begins func(segment string) bool) (choices []Choice, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, rest, found := strings.Cut(rest, "/")
 	if !found {
@@ -158,7 +171,7 @@ func Choices(text string) (choices []Choice, err error) {
 	last := len(segments) - 1
 	dirs := last
 	pattern := ""
-	if n := slices.IndexFunc(segments, wild); n >= 0 {
+	if n := slices.IndexFunc(segments, begins); n >= 0 {
 		pattern, err = decoded(segments[n:])
 		if err != nil {
 			return nil, err
@@ -217,8 +230,8 @@ func tooMany(s string) error {
 // members returns the members of a list. The numbers of a range have as many digits as the first one.
 func members(text string) (all []string, err error) {
 	part := list().FindStringSubmatch(text)
-	if from, to, dots := strings.Cut(part[1], ".."); dots && !strings.Contains(part[1], ",") {
-		return nil, fmt.Errorf("%s is no list: write [%s-%s]", text, from, to)
+	if strings.Contains(part[1], "..") && !strings.Contains(part[1], ",") {
+		return dotted(text, part[1])
 	}
 	if part[2] == "" {
 		return strings.Split(part[1], ","), nil
@@ -262,6 +275,9 @@ func decoded(segments []string) (string, error) {
 
 // decodedSegment returns the pattern for a segment of a URL.
 func decodedSegment(segment string) (string, error) {
+	if r := dateRange().FindStringSubmatch(segment); r != nil {
+		return "", fmt.Errorf("%s is a set of characters: write {%s..%s} for the days", r[0], r[1], r[3])
+	}
 	segment, wrong := alternatives(segment)
 	pattern, err := unescape(segment)
 	switch {

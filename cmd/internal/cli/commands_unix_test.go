@@ -66,6 +66,7 @@ var documentedCommands = []documented{
 	{line: "ftpfetch -r -d data --keep-dirs=1 ftp://ftp.example.org/pub/project/", files: "data/project/read.me", err: "1 of 1 complete"},
 	{line: "ftpfetch -r -d data --keep-dirs ftp://ftp.example.org/pub/project/", files: "data/pub/project/read.me", err: "1 of 1 complete"},
 	{line: "ftpfetch --glob 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
+	{line: "ftpfetch --glob --newest 1 -o - 'ftp://ftp.example.org/pub/*.gz' | gzip -dc", out: "unpacked"},
 	{line: "ftpfetch -r -N --delete --dry-run -d mirror ftp://ftp.example.org/pub/", out: "(fetch\t[0-9]+\tmirror/.*\tnot here\n){6}total\t[0-9]+\t6 to fetch, .*\n"},
 	{line: "ftpfetch -j 6 ftp://a.example/x ftp://b.example/y", files: "x y", err: "2 of 2 complete"},
 
@@ -231,7 +232,9 @@ func TestFIFOs(t *testing.T) {
 	s := testserver.New(t, nil, testserver.Honest("contents"))
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, flag := range []string{"--cacert", "--cert", "--netrc=", "-o"} {
+	cert := filepath.Join(t.TempDir(), "cert")
+	writeFile(t, cert, authority())
+	for _, flag := range []string{"--cacert", "--cert", "--cert " + cert + " --key", "--netrc=", "-o"} {
 		for _, e := range endings {
 			ctx, end := e.begin(t)
 			reached := end

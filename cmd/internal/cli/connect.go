@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,14 +125,48 @@ func readTLS(c *config.Config) (*tls.Config, []*x509.Certificate, error) {
 		cfg.RootCAs, pinned = trusted.Roots, trusted.Pinned
 	}
 	if c.Cert != "" {
-		text, err := certs.ReadPEM(c.Cert)
-		both, perr := tls.X509KeyPair(text, text)
-		if err = cmp.Or(err, perr); err != nil {
-			return nil, nil, config.Usage("--cert %s: %s", c.Cert, localfile.Cause(err))
+		pair, err := readPair(c.Cert, c.Key)
+		if err != nil {
+			return nil, nil, err
 		}
-		cfg.Certificates = []tls.Certificate{both}
+		cfg.Certificates = []tls.Certificate{pair}
 	}
 	return cfg, pinned, nil
+}
+
+// readPair reads the certificate that the client shows, and its key: in a file of its own, or in that of the
+// certificate if key is "".
+func readPair(cert, key string) (pair tls.Certificate, err error) {
+	text, err := certs.ReadPEM(cert)
+	if err != nil {
+		return pair, config.Usage("--cert %s: %s", cert, localfile.Cause(err))
+	}
+	secret := text
+	where := "--cert " + cert
+	if key != "" {
+		where = "--key " + key
+		if secret, err = certs.ReadPEM(key); err != nil {
+			return pair, config.Usage("%s: %s", where, localfile.Cause(err))
+		}
+	}
+	pair, err = tls.X509KeyPair(text, secret)
+	has := func(text []byte, what string) bool { return bytes.Contains(text, []byte(what+"-----")) }
+	switch {
+	case err == nil:
+		return pair, nil
+	case !has(text, "BEGIN CERTIFICATE"):
+		return pair, config.Usage("--cert %s: it holds no certificate in PEM form", cert)
+	case has(secret, "BEGIN ENCRYPTED PRIVATE KEY"), bytes.Contains(secret, []byte("Proc-Type: 4,ENCRYPTED")):
+		return pair, config.Usage("%s: the private key needs a passphrase: use one without, as from "+
+			"openssl pkey -in FILE -out PLAIN", where)
+	case !has(secret, "PRIVATE KEY") && key == "":
+		return pair, config.Usage("%s: it holds no private key: add --key FILE", where)
+	case !has(secret, "PRIVATE KEY"):
+		return pair, config.Usage("%s: it holds no private key in PEM form", where)
+	case strings.Contains(err.Error(), "does not match"):
+		return pair, config.Usage("%s: its private key is not that of the certificate in --cert", where)
+	}
+	return pair, config.Usage("%s: %s", where, strings.TrimPrefix(err.Error(), "tls: "))
 }
 
 // withRSA returns the cipher suites of TLS 1.2 that crypto/tls offers, and those with RSA key exchange and AES. With

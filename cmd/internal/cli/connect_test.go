@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,60 @@ func TestClientCertificate(t *testing.T) {
 		}
 		if ok := len(text) == len(both); (err == nil) != ok || ok && len(cfg.Certificates) != 1 {
 			t.Errorf("%s: got %v, want accepted %v", text, err, ok)
+		}
+	}
+}
+
+// TestClientKey checks that --key takes the key of --cert from a file of its own, and that each message names the file
+// that is wrong.
+func TestClientKey(t *testing.T) {
+	dir := t.TempDir()
+	files := make(map[string]string)
+	put := func(name string, text []byte) {
+		files[name] = filepath.Join(dir, name)
+		must.Do(t, os.WriteFile(files[name], text, 0o600))
+	}
+	for _, name := range []string{"own", "other"} {
+		both := must.Get(must.Get(throwaway.New("h"))(t).ServerPEM())(t)
+		put(name+".both", both)
+		parts := make(map[bool][]byte) // true: the certificates
+		for block, rest := pem.Decode(both); block != nil; block, rest = pem.Decode(rest) {
+			isCert := block.Type == "CERTIFICATE"
+			parts[isCert] = append(parts[isCert], pem.EncodeToMemory(block)...)
+		}
+		put(name+".cert", parts[true])
+		put(name+".key", parts[false])
+	}
+	put("locked", pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("secret")}))
+	put("old", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: []byte("x"), Headers: map[string]string{"Proc-Type": "4,ENCRYPTED"}}))
+	put("damaged", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}))
+	put("empty", nil)
+	files["none"] = filepath.Join(dir, "none")
+	for _, tt := range []struct{ cert, key, want string }{
+		{"own.both", "", ""}, {"own.cert", "own.key", ""}, {"own.both", "own.key", ""}, {"own.cert", "own.both", ""},
+		{"own.cert", "", "--cert FILE: it holds no private key: add --key FILE"},
+		{"own.key", "", "--cert FILE: it holds no certificate in PEM form"},
+		{"empty", "own.key", "--cert FILE: it holds no certificate in PEM form"},
+		{"none", "own.key", "--cert FILE: no such file or directory"},
+		{"own.cert", "none", "--key FILE: no such file or directory"},
+		{"own.cert", "own.cert", "--key FILE: it holds no private key in PEM form"},
+		{"own.cert", "empty", "--key FILE: it holds no private key in PEM form"},
+		{"own.cert", "other.key", "--key FILE: its private key is not that of the certificate in --cert"},
+		{"own.cert", "locked", "--key FILE: the private key needs a passphrase: use one without, as from openssl pkey -in FILE -out PLAIN"},
+		{"own.cert", "old", "--key FILE: the private key needs a passphrase: use one without, as from openssl pkey -in FILE -out PLAIN"},
+		{"own.cert", "damaged", "--key FILE: failed to parse private key"},
+	} {
+		args := []string{"--cert", files[tt.cert], "ftp://h/f"}
+		if tt.key != "" {
+			args = append(args, "--key", files[tt.key])
+		}
+		cfg, _, err := readTLS(must.Get(config.Parse(args))(t))
+		got := ""
+		if err != nil {
+			got = regexp.MustCompile(regexp.QuoteMeta(dir)+`/[a-z.]+`).ReplaceAllString(err.Error(), "FILE")
+		}
+		if got != tt.want || err == nil && len(cfg.Certificates) != 1 {
+			t.Errorf("--cert %s --key %s: %q, want %q", tt.cert, tt.key, got, tt.want)
 		}
 	}
 }

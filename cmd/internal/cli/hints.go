@@ -196,11 +196,14 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 		return "-r shows what is in it"
 	case r.Many && errors.Is(err, localfile.ErrName): // -o does not apply to several files
 		return "-o FILE saves it under another name, if it is fetched alone"
-	case (!r.Reading.KeepDirs || r.Reading.MostDirs > 0) && errors.Is(err, localfile.ErrTaken):
+	case !r.keepsAllDirs() && errors.Is(err, localfile.ErrTaken):
 		return "--keep-dirs saves each file under the directories of its URL"
 	}
 	return ""
 }
+
+// keepsAllDirs reports whether files are saved under all directories of their URLs.
+func (r *run) keepsAllDirs() bool { return r.Reading.KeepDirs && r.Reading.MostDirs == 0 }
 
 // loginHint returns the hint for a URL without a user. For a URL with a user, the password has been looked for already.
 func (r *run) loginHint(u *urlparse.URL) string {

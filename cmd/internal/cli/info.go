@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/retry"
 	"example.com/ftpfetch/internal/printable"
@@ -117,10 +118,23 @@ func (i *infos) add(u *urlparse.URL, e ftpexec.Entry) {
 	}
 	e.Name = u.String()
 	e.URL = u
+	if i.run.Long {
+		e.Name = i.run.below(u)
+	}
 	if i.run.Sort != "" && i.run.Sort != "none" {
 		i.all = append(i.all, e)
 	} else {
-		i.run.print.Print(i.run.infoLine(u, e))
+		i.print(e)
+	}
+}
+
+// print prints a file, for -I or for -l.
+func (i *infos) print(e ftpexec.Entry) {
+	r := i.run
+	if r.Long {
+		r.print.Print(r.appendLine(nil, e, show.IsTerminal(r.print.Out)))
+	} else {
+		r.print.Print(r.infoLine(e.URL, e))
 	}
 }
 
@@ -141,9 +155,9 @@ func (i *infos) end(ctx context.Context, whole bool) {
 		slices.Reverse(i.all)
 	}
 	for _, e := range i.all {
-		r.print.Print(r.infoLine(e.URL, e))
+		i.print(e)
 	}
-	if r.ended(ctx) || i.files == 0 && !whole {
+	if r.Long || r.ended(ctx) || i.files == 0 && !whole {
 		return
 	}
 	if r.JSON {

@@ -63,7 +63,9 @@ func (r *run) appendFacts(line []byte, e ftpexec.Entry, narrow bool) []byte {
 	size, at := 9, 10
 	if !narrow {
 		size, at = 12, 20
-		line = appendMode(line, e)
+		if !r.Info { // --newest keeps no permissions
+			line = appendMode(line, e)
+		}
 		r.zoneless = r.zoneless || e.Local
 	}
 	line = append(line, ' ')

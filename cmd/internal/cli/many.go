@@ -58,11 +58,7 @@ func (r *run) round(ctx context.Context) {
 	growFast(files)
 	r.shown = r.print.Run("", files, octets)
 	r.File.Root = r.root
-	filter := r.Filter
-	if r.MaxAge > 0 {
-		filter.NewerThan = time.Now().Add(-r.MaxAge)
-	}
-	tree := &mirror.Source{FullSource: r.source, Filter: filter, Dates: r.Info}
+	tree := &mirror.Source{FullSource: r.source, Filter: r.FilterAt(time.Now()), Dates: r.Info}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)
@@ -91,7 +87,7 @@ func (r *run) round(ctx context.Context) {
 	switch {
 	case r.DryRun:
 		r.shown.Stop()
-		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut())
+		r.endPlan(ctx, totals.Failed+totals.Unlisted, tree.LeftOut(), totals.LeftOut)
 	case r.Watch > 0 && ctx.Err() != nil: // the round was cut short
 		r.shown.Stop()
 	default:

@@ -126,9 +126,9 @@ func (r *run) step(s step, path string, u *urlparse.URL) {
 	r.plan.keep(s.Path, r.stepLine(s))
 }
 
-// endPlan prints the plan, sorted by file name, and its totals. failed and leftOut count files that are not in the
-// plan.
-func (r *run) endPlan(ctx context.Context, failed, leftOut int64) {
+// endPlan prints the plan, sorted by file name, and its totals. failed, leftOut and older count files that are not in
+// the plan: --newest leaves out the older ones.
+func (r *run) endPlan(ctx context.Context, failed, leftOut, older int64) {
 	r.plan.sort()
 	out := bufio.NewWriterSize(r.print.Out, mostText)
 	for _, s := range r.plan.steps {
@@ -149,16 +149,16 @@ func (r *run) endPlan(ctx context.Context, failed, leftOut int64) {
 			Leave:   n["leave"],
 			Delete:  n["delete"],
 			Failed:  failed,
-			LeftOut: leftOut,
+			LeftOut: leftOut + older,
 			Size:    r.plan.octets,
 		}))
 		return
 	}
-	r.print.Print(r.columns("total", r.size(r.plan.octets), r.plan.text(failed, leftOut), ""))
+	r.print.Print(r.columns("total", r.size(r.plan.octets), r.plan.text(failed, leftOut, older), ""))
 }
 
 // text says how many files of each kind a plan has.
-func (p *plan) text(failed, leftOut int64) string {
+func (p *plan) text(failed, leftOut, older int64) string {
 	var parts []string
 	for _, action := range []string{"fetch", "replace", "leave", "delete"} {
 		parts = append(parts, fmt.Sprintf("%d to %s", p.totals[action], action))
@@ -171,6 +171,9 @@ func (p *plan) text(failed, leftOut int64) string {
 	}
 	if leftOut > 0 {
 		parts = append(parts, fmt.Sprintf("%d left out by age or size", leftOut))
+	}
+	if older > 0 {
+		parts = append(parts, fmt.Sprintf("%d older left out", older))
 	}
 	return strings.Join(parts, ", ")
 }

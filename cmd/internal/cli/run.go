@@ -200,6 +200,8 @@ func (r *run) all(ctx context.Context) {
 	switch {
 	case r.asks():
 		r.infos(ctx)
+	case r.OneNewest():
+		r.newest(ctx)
 	case r.Many:
 		r.many(ctx)
 	default:
@@ -214,7 +216,7 @@ func (r *run) all(ctx context.Context) {
 }
 
 // asks reports whether the run only asks about files (-I), and does not list trees to do so.
-func (r *run) asks() bool { return r.Info && !r.Recursive && !r.Glob }
+func (r *run) asks() bool { return r.Info && !r.Recursive && !r.Glob && r.Tree.Newest == 0 }
 
 // hangUp closes the idle connections. It takes at most a second, because nothing depends on it.
 func (r *run) hangUp(ctx context.Context) {
@@ -235,7 +237,7 @@ func (r *run) idle() int {
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
-	case len(r.Targets) == 1 && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
+	case len(r.Targets) == 1 && !r.OneNewest() && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
 	return max(1, f.Segments) // with -s auto, the connection that brings the end of the file is kept
@@ -303,9 +305,7 @@ func (r *run) event(ctx context.Context, e download.Event) {
 	case e.Plan != "":
 		r.planned(e)
 		return
-	case (r.Info || r.DryRun) && e.Kind == download.Progress:
-		return
-	case r.Info && e.Kind == download.Ended && e.Err == nil && e.Text == "":
+	case r.hides(e):
 		return
 	case e.Kind == download.Noted && e.Err != nil && e.Wait == 0:
 		r.print.Warn(e.Err.Error())
@@ -318,6 +318,19 @@ func (r *run) event(ctx context.Context, e download.Event) {
 		r.finish(e)
 	}
 	r.shown.Event(e)
+}
+
+// hides reports whether an event is not shown, because the run only shows what the server tells.
+func (r *run) hides(e download.Event) bool {
+	switch e.Kind {
+	case download.Progress:
+		return r.Info || r.DryRun
+	case download.Ended:
+		return r.Info && e.Err == nil && e.Text == ""
+	case download.Noted: // such as that -l --newest reads no deeper directory
+		return r.Info && r.Long && e.Err == nil
+	}
+	return false
 }
 
 // finish records how a task has ended.

@@ -159,7 +159,7 @@ func (r *run) known() (files, bytes int64) {
 		}
 	}
 	for _, t := range r.Targets {
-		if t.Pattern != "" || r.Recursive {
+		if t.Pattern != "" || r.Recursive || r.Tree.Newest > 0 {
 			return -1, -1
 		}
 		files++
@@ -182,14 +182,10 @@ func (r *run) task(t config.Target) (task download.Task, err error) {
 	case t.Pattern != "":
 		task.Tree = &tree
 		tree.Names = t.Pattern
-		if !r.Recursive {
-			tree.Depth = 1
-		}
-		if tree.Depth > 0 {
-			tree.Depth += strings.Count(t.Pattern, "/")
-		}
-	case r.Recursive:
+		tree.Depth = r.depth(t)
+	case r.Recursive, r.Long && tree.Newest > 0:
 		task.Tree = &tree
+		tree.Depth = r.depth(t)
 		names = r.treeDirs(t)
 	case r.Info || r.DryRun && !r.Many: // nothing is saved
 		return task, nil
@@ -208,6 +204,18 @@ func (r *run) task(t config.Target) (task download.Task, err error) {
 	}
 	task.Path = path.Join(names...)
 	return task, err
+}
+
+// depth returns how many levels of directories are listed for a URL of the command line; 0 means all.
+func (r *run) depth(t config.Target) int {
+	levels := r.Tree.Depth
+	if !r.Recursive {
+		levels = 1
+	}
+	if levels > 0 {
+		levels += strings.Count(t.Pattern, "/")
+	}
+	return levels
 }
 
 // under returns the directories of a URL of the command line below which its file is saved.

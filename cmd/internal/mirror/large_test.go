@@ -34,6 +34,8 @@ func TestFiltersOfLargeDirectory(t *testing.T) {
 		{"too young", mirror.Filter{MinAge: time.Hour}, 0},
 		{"too old", mirror.Filter{NewerThan: now.Add(time.Hour)}, 0},
 		{"too large", mirror.Filter{MaxSize: 1}, 0},
+		{"too small", mirror.Filter{MinSize: 3}, 0},
+		{"just large enough", mirror.Filter{MinSize: 2}, files},
 		{"just small enough", mirror.Filter{MaxSize: 2}, files},
 		{"any", mirror.Filter{}, files},
 	} {

@@ -22,16 +22,21 @@ import (
 // field by the flag of the same name: --min-age is MinAge.
 type Filter struct {
 	MinAge    time.Duration // 0 means any age
+	OlderThan time.Time     // files changed since then are unwanted; zero means any time
 	NewerThan time.Time     // only files changed since then are wanted; zero means any time
-	MaxSize   int64         // in bytes; 0 means any size. A file of unknown size is wanted
+	MinSize   int64         // in bytes; 0 means any size. A file of unknown size is wanted
+	MaxSize   int64         // likewise
 }
 
-// aged reports whether the age of files matters.
-func (f Filter) aged() bool { return f.MinAge > 0 || !f.NewerThan.IsZero() }
+// matures reports whether files must have a certain age.
+func (f Filter) matures() bool { return f.MinAge > 0 || !f.OlderThan.IsZero() }
 
-// large reports whether an entry is a file above MaxSize.
-func (f Filter) large(e ftpexec.Entry) bool {
-	return f.MaxSize > 0 && e.Mode.IsRegular() && e.Size > f.MaxSize
+// aged reports whether the age of files matters.
+func (f Filter) aged() bool { return f.matures() || !f.NewerThan.IsZero() }
+
+// omits reports whether the size of a file is below MinSize or above MaxSize; -1 means an unknown size.
+func (f Filter) omits(size int64) bool {
+	return size >= 0 && size < f.MinSize || f.MaxSize > 0 && size > f.MaxSize
 }
 
 // Source is a FullSource that omits unwanted files from its listings, and remembers the entries of all listings.
@@ -81,7 +86,7 @@ func (s *Source) EntriesEarly(ctx context.Context, dir *urlparse.URL, entry func
 				file = e.URL
 			}
 			switch file := err == nil && e.Mode.IsRegular(); {
-			case err == nil && s.large(e):
+			case file && s.omits(e.Size):
 				s.left.Add(1)
 			case file && s.asks(e):
 				rough = append(rough, e)
@@ -134,13 +139,14 @@ func (s *Source) asks(e ftpexec.Entry) bool {
 func (s *Source) unsure(e ftpexec.Entry) bool {
 	near := func(t time.Time) bool { return e.ModTime.Sub(t).Abs() < 48*time.Hour }
 	return e.ModTime.IsZero() || e.YearGuessed || (e.Local || e.Precision > time.Second) &&
-		(near(s.NewerThan) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
+		(near(s.NewerThan) || near(s.OlderThan) || s.MinAge > 0 && near(time.Now().Add(-s.MinAge)))
 }
 
 // wants reports whether a file is old and new enough. A file of unknown time may still be being written.
 func (s *Source) wants(e ftpexec.Entry) bool {
 	t := e.ModTime
-	young := s.MinAge > 0 && (t.IsZero() || time.Since(t) < s.MinAge)
+	young := s.matures() && t.IsZero() || s.MinAge > 0 && time.Since(t) < s.MinAge ||
+		!s.OlderThan.IsZero() && !t.Before(s.OlderThan)
 	old := !t.IsZero() && t.Before(s.NewerThan.Truncate(time.Second))
 	if young || old {
 		s.left.Add(1)

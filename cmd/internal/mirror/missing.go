@@ -69,7 +69,7 @@ func (s *Source) missing(r ledger.Record, excluded bool) (m missing) {
 // leaves reports whether the filters leave out a file of this size at a path of a tree. It ignores ages, because a file
 // that is too new or too old for this run may have been fetched by another.
 func (s *Source) leaves(t *download.Tree, below string, size int64) bool {
-	return !t.Includes(below, false) || s.MaxSize > 0 && size > s.MaxSize
+	return !t.Includes(below, false) || s.omits(size)
 }
 
 // leftAbove returns how many directories directly above a path of a tree the filters leave out.

@@ -51,6 +51,7 @@ func TestTimesThatAreAskedFor(t *testing.T) {
 	local := ftpexec.Entry{Name: "f", URL: u, Size: 5, ModTime: at.Add(time.Hour), Precision: time.Minute, Local: true}
 	exact := ftpexec.Entry{Name: "f", URL: u, Size: 5, ModTime: at, Precision: time.Second}
 	silent := ftpexec.Entry{Name: "f", URL: u, Size: 5}
+	sizeless := ftpexec.Entry{Name: "f", URL: u, Size: -1}
 	newer := mirror.Filter{NewerThan: at}
 	lost, refused := ftpexec.ErrLost, ftpexec.ErrRefused
 	for what, tt := range map[string]struct {
@@ -64,6 +65,13 @@ func TestTimesThatAreAskedFor(t *testing.T) {
 		"no filter":        {mirror.Filter{}, untold, nil, []ftpexec.Entry{untold}, nil, 0},
 		"by size":          {mirror.Filter{MaxSize: 9}, untold, nil, []ftpexec.Entry{untold}, nil, 0},
 		"too large":        {mirror.Filter{MaxSize: 4}, untold, nil, nil, nil, 0},
+		"too small":        {mirror.Filter{MinSize: 6}, untold, nil, nil, nil, 0},
+		"large enough":     {mirror.Filter{MinSize: 5, MaxSize: 5}, untold, nil, []ftpexec.Entry{untold}, nil, 0},
+		"of unknown size":  {mirror.Filter{MinSize: 6}, sizeless, nil, []ftpexec.Entry{sizeless}, nil, 0},
+		"old enough":       {mirror.Filter{OlderThan: at.Add(time.Second)}, local, nil, []ftpexec.Entry{exact}, nil, 1},
+		"too new":          {mirror.Filter{OlderThan: at}, exact, nil, nil, nil, 0},
+		"new and untold":   {mirror.Filter{OlderThan: at}, untold, refused, nil, nil, 1},
+		"of that time":     {mirror.Filter{OlderThan: at.Add(time.Second), NewerThan: at}, exact, nil, []ftpexec.Entry{exact}, nil, 0},
 		"not told":         {newer, untold, nil, []ftpexec.Entry{exact}, nil, 1},
 		"told roughly":     {newer, local, nil, []ftpexec.Entry{exact}, nil, 1},
 		"by minimum age":   {mirror.Filter{MinAge: time.Hour}, untold, nil, []ftpexec.Entry{exact}, nil, 1},

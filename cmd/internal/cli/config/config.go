@@ -56,6 +56,7 @@ type Config struct {
 	Delete, Backup bool          // delete what the server no longer has; do so by moving it
 	Excluded       bool          // Delete applies to what filters leave out too
 	MaxAge         time.Duration // replaces NewerThan: the age of files at each look
+	Since, Before  string        // replace NewerThan and OlderThan: today or yesterday, at each look
 	MaxDelete      int           // files
 	Watch          time.Duration // between two runs; 0: one run
 	mirror.Filter                // which files
@@ -65,6 +66,7 @@ type Config struct {
 	IP           string // 4, 6, or an address of this machine to connect from; "" for any
 	TLS          string // for ftp URLs: try, explicit, implicit or ""; the URLs with other schemes use TLS anyway
 	CACert, Cert string // files
+	Key          string // the file with the key of Cert; "" if that of Cert has it
 	Insecure     bool
 	// RSA key exchange too, which reveals the past to whoever gets the server's key
 	NoForwardSecrecy bool
@@ -85,6 +87,15 @@ type Config struct {
 
 // Compares reports whether an existing file is compared with the server's: -N and -c ask for that.
 func (c *Config) Compares() bool { return c.Updates() || c.File.Existing == download.Continue }
+
+// OneNewest reports whether the newest file of each URL is saved under the name of -o, as a single file is.
+func (c *Config) OneNewest() bool {
+	prints := c.Info || c.Long || c.JSON
+	return c.Tree.Newest == 1 && (c.Recursive || c.Glob) && c.Output != "" && !prints && !c.hasList()
+}
+
+// listsNewest reports whether -l lists the newest files of directories or patterns.
+func (l *line) listsNewest() bool { return l.Tree.Newest > 0 && l.Long && !l.Recursive && !l.hasList() }
 
 // Updates reports whether an existing file is replaced if the server's is newer (-N).
 func (c *Config) Updates() bool {
@@ -130,6 +141,9 @@ func Parse(args []string) (*Config, error) {
 	}
 	if texts := l.refused(); texts != nil {
 		return &l.Config, &Error{Lines: texts}
+	}
+	if l.listsNewest() { // a listing of files that must be chosen first
+		l.Info = true
 	}
 	if l.base == "" {
 		return &l.Config, nil
@@ -177,6 +191,12 @@ func (l *line) combine() {
 	if !l.Many && (l.JSON && !l.Info || l.Sort != "") {
 		l.Long = true
 	}
+	switch {
+	case l.OneNewest():
+		l.Many = false
+	case l.listsNewest():
+		l.Many = true
+	}
 	l.Client.Active = l.mode == "active"
 	l.Client.NoEPSV = l.mode == "pasv"
 	l.Client.PassiveHost = l.mode == "pasv-host"
@@ -221,7 +241,7 @@ func (l *line) several() bool {
 }
 
 // hasList reports whether the files are those of a list.
-func (l *line) hasList() bool { return l.Input != "" || l.Manifest != "" }
+func (c *Config) hasList() bool { return c.Input != "" || c.Manifest != "" }
 
 func (l *line) parseURL(text string) (*urlparse.URL, error) {
 	u, err := urlparse.Parse(text)
@@ -236,7 +256,11 @@ func (l *line) targets(texts []string) (targets []Target) {
 		choices := []glob.Choice{{URL: text}}
 		if l.Glob {
 			var err error
-			choices, err = glob.Choices(text)
+			if l.Tree.Newest > 0 {
+				choices[0], err = glob.Listed(text)
+			} else {
+				choices, err = glob.Choices(text)
+			}
 			if err != nil {
 				targets = append(targets, Target{Err: Usage("%v", err)})
 			}

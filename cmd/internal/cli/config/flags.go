@@ -171,7 +171,7 @@ func (l *line) directories() []*flag {
 		brief: `fetch a directory with everything in it`,
 	}, {
 		name: "glob", on: &l.Glob,
-		help: `take *, ?, [a-z], [1-20] and {a,b} in URLs as patterns of names`,
+		help: `take *, ?, [a-z], [1-20] and {a,b} in URLs as patterns of names, {2026-11-01..2026-11-26} as days`,
 	}, {
 		name: "accept", value: "GLOB", set: appendTo(&l.Tree.Accept, readGlob("accept")),
 		help: `with -r or --glob, fetch only files that match GLOB (may be repeated)`,
@@ -190,14 +190,26 @@ func (l *line) directories() []*flag {
 		name: "follow-links", on: &l.Tree.FollowLinks,
 		help: `with -r or --glob, fetch what links lead to inside the directory`,
 	}, {
-		name: "min-age", value: "TIME", set: into(&l.MinAge, readTime),
-		help: `leave out files that changed less than TIME ago: they may still be written`,
+		name: "newest", value: "N", set: into(&l.Tree.Newest, whole(1, 0)),
+		help: `with -r or --glob, fetch only the N newest files of what matches, by the server's times, for
+			each URL; -l lists those of a directory; 1 works with -o FILE and -o -`,
+		more: `The other filters apply before. Of files of the same time, the last by name counts as the
+			newest. The server is asked for times (MDTM) only if those of the listing do not decide. {a,b},
+			[1-20] and {2026-11-01..2026-11-26} in URLs are patterns then, of which not all must exist`,
+	}, {
+		name: "min-age", value: "TIME", set: l.readMinAge,
+		help: `leave out files that changed less than TIME ago: they may still be written; or since TIME, as
+			with --newer-than: today leaves out what changed today`,
 		more: `A file whose time is unknown is left out too`,
 	}, {
 		name: "newer-than", value: "TIME", set: l.readNewer,
-		help: `leave out files that have not changed since TIME: 1h (ago), 2006-01-02T15:04 (UTC), or a
-			file's time`,
-		more: `7d, 2006-01-02 and the times of RFC 3339 are understood too`,
+		help: `leave out files that have not changed since TIME: 1h or 7d (ago), today or yesterday (0:00 UTC),
+			2006-01-02, 2006-01-02T15:04 (UTC), or a file's time`,
+		more: `The times of RFC 3339 are understood too, and ./today is a file's name`,
+	}, {
+		name: "min-size", value: "SIZE", set: into(&l.MinSize, ReadSize),
+		help: `leave out files of less than SIZE bytes`,
+		more: `A file whose size the listing does not tell is fetched`,
 	}, {
 		name: "max-size", value: "SIZE", set: into(&l.MaxSize, ReadSize),
 		help: `leave out files of more than SIZE bytes (100K, 1.5M, 2G are binary)`,
@@ -209,7 +221,7 @@ func (l *line) mirrors() []*flag {
 	return []*flag{{
 		name: "delete", value: "excluded", implied: "true", set: l.readDelete,
 		help: `with -r -N, delete what was fetched from a tree that the server no longer has; =excluded:
-			and what --accept, --reject, --depth, --max-size leave out`,
+			and what --accept, --reject, --depth, --min-size and --max-size leave out`,
 		more: `ftpfetch must have listed the whole tree, and have all of it. It deletes a file only if a
 			ledger has it, it has not changed, and the server says that it does not exist`,
 	}, {
@@ -321,6 +333,9 @@ func (l *line) connection() []*flag {
 	}, {
 		name: "cert", value: "FILE", set: into(&l.Cert, readName),
 		help: `show the server the certificate in the PEM FILE, with its private key`,
+	}, {
+		name: "key", value: "FILE", set: into(&l.Key, readName),
+		help: `the private key of --cert, if it is in a PEM FILE of its own`,
 	}, {
 		name: "insecure", on: &l.Insecure,
 		help: `accept any certificate: anyone could pose as the server`,

@@ -142,6 +142,8 @@ var habits = []habit{
 	{"any", "--all-proxy --ftp-proxy", "URL", "--proxy URL"},
 	{"any", "--no-check-certificate", "", "--insecure"},
 	{"any", "--ca-certificate", "FILE", "--cacert FILE"},
+	{"any", "--certificate", "FILE", "--cert FILE"},
+	{"any", "--private-key", "FILE", "--key FILE"},
 }
 
 // notMisspelt are flags of other programs that are spelled nearly as ours are, and mean something else.

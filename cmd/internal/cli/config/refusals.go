@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+
+	"example.com/ftpfetch/cmd/internal/mirror"
 )
 
 // refusal is a contradiction in a command line, and what to write instead.
@@ -34,7 +36,7 @@ var refusedOutputs = []refusal{{
 	"-o and --keep-dirs both say what a file is called: drop one",
 }, {
 	func(l *line) bool {
-		named := l.Output != "" && !l.Info && !l.Reading.KeepDirs
+		named := l.Output != "" && !l.Info && !l.Reading.KeepDirs && !l.listsNewest()
 		return named && (l.Many || len(l.Targets) > 1 && l.Output != "-")
 	},
 	"-o is for a single file: use -d DIR to choose where several are saved",
@@ -42,11 +44,11 @@ var refusedOutputs = []refusal{{
 	func(l *line) bool { return l.File.Sum.Algorithm != "" && (l.Many || len(l.Targets) > 1) },
 	"--checksum checks a single file: list digests in a --manifest, or use --verify",
 }, {
-	func(l *line) bool { return l.Long && l.Many },
+	func(l *line) bool { return l.Long && l.Many && !l.listsNewest() },
 	"-l lists the directories named by URLs: " +
 		"drop -i, --manifest, -r, --glob, --keep-dirs and -j (-I -r lists a tree)",
 }, {
-	func(l *line) bool { return l.JSON && l.Many && !l.Info && !l.DryRun },
+	func(l *line) bool { return l.JSON && l.Many && !l.Info && !l.DryRun && !l.listsNewest() },
 	"--json works with -I, --dry-run and listings: " +
 		"add -I, or use --report FILE to record what happened to each file",
 }, {
@@ -133,13 +135,29 @@ var refusedTrees = []refusal{{
 	"--delete needs a tree: use -r -N --delete without --glob, --follow-links, --no-ledger, -i, --manifest and -I",
 }, {
 	func(l *line) bool {
-		filters := l.MinAge != 0 || l.MaxAge != 0 || !l.NewerThan.IsZero() || l.MaxSize != 0
+		filters := l.MaxAge != 0 || l.Since != "" || l.Before != "" || l.Filter != mirror.Filter{}
 		return (l.Watch != 0 || filters) && (l.hasList() || !l.Recursive && !l.Glob)
 	},
-	"--watch, --min-age, --newer-than and --max-size need a tree: add -r, and drop -i and --manifest",
+	"--watch, --min-age, --newer-than, --min-size and --max-size need a tree: add -r, and drop -i and --manifest",
 }, {
-	func(l *line) bool { return l.Watch != 0 && (l.Info || l.DryRun || l.Report != "") },
-	"--watch runs until it is stopped: drop -I, --dry-run and --report",
+	func(l *line) bool {
+		return l.Tree.Newest > 0 && (l.hasList() || !l.Recursive && !l.Glob && !l.Long)
+	},
+	"--newest needs a tree: add -r or --glob to fetch files, or -l to list them, and drop -i and --manifest",
+}, {
+	func(l *line) bool { return l.Tree.Newest > 0 && l.Delete },
+	"--newest cannot be combined with --delete, because the server still has what --newest leaves out: drop one",
+}, {
+	func(l *line) bool { return l.Tree.Newest > 0 && l.Long && (l.Output != "" || l.DryRun) },
+	"-l with --newest only prints files: drop -o and --dry-run, or -l",
+}, {
+	func(l *line) bool { return l.Watch != 0 && l.OneNewest() },
+	"--watch saves files under their own names: drop -o",
+}, {
+	func(l *line) bool {
+		return l.Watch != 0 && (l.Info || l.listsNewest() || l.DryRun || l.Report != "")
+	},
+	"--watch runs until it is stopped: drop -I, -l, --dry-run and --report",
 }, {
 	func(l *line) bool { return !l.Delete && (l.Backup || l.given("max-delete")) },
 	"--backup and --max-delete only affect --delete: add --delete",
@@ -165,6 +183,9 @@ var refusedConnections = []refusal{{
 	},
 	"--limit-rate is below --speed-limit, so every transfer would be too slow: " +
 		"raise --limit-rate or lower --speed-limit",
+}, {
+	func(l *line) bool { return l.Key != "" && l.Cert == "" },
+	"--key is the private key of a certificate: add --cert FILE",
 }, {
 	func(l *line) bool { return l.Proxy != nil && l.Client.Active },
 	"--mode active does not work through a proxy: drop --mode or --proxy",

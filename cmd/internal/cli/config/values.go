@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,16 +194,6 @@ func (l *line) readKeepDirs(s string) (err error) {
 	return err
 }
 
-// readNewer reads how old files may be, or since when they have changed.
-func (l *line) readNewer(s string) (err error) {
-	l.NewerThan = time.Time{}
-	l.MaxAge, err = readTime(s)
-	if err != nil {
-		l.NewerThan, err = readMoment(s)
-	}
-	return err
-}
-
 func readIP(s string) (string, error) {
 	if _, err := netip.ParseAddr(s); err != nil && s != "4" && s != "6" {
 		return "", errors.New("write 4, 6 or an IP address of this machine")
@@ -236,21 +225,6 @@ func brief(t time.Duration) string {
 		text = strings.TrimSuffix(text, "0s")
 	}
 	return text
-}
-
-// readMoment reads a time, in UTC unless it names a zone. If s names a file, it takes the file's time.
-func readMoment(s string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.Parse(form, s); err == nil {
-			return t, nil
-		}
-	}
-	info, err := os.Stat(s)
-	if err != nil {
-		return time.Time{}, errors.New(
-			"write a time such as 1h, 2006-01-02 or 2006-01-02T15:04:05Z, or the name of a file")
-	}
-	return info.ModTime(), nil
 }
 
 // ReadSize reads a number of bytes, plain or with a binary unit K, M or G: 4096, 500K, 1.5m.

@@ -296,6 +296,7 @@ func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 		{r.unmade, "directory could not be made here", "directories could not be made here"},
 		{r.deleted, "deleted", "deleted"},
 		{leftOut, "left out by age or size", "left out by age or size"},
+		{t.LeftOut, "older left out", "older left out"},
 		{r.links, "link not followed", "links not followed"},
 	} {
 		if also.n > 0 {
