@@ -259,10 +259,11 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the exact times of entries, if Newer needs them and the listing has only rough ones.
+// sharpen asks the server for the exact times of entries, if Newer or Once needs them and the listing has only rough ones.
 // After an error the times stay rough, and the fetch of each file asks for its time.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
-	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
+	updates := decide.Existing(b.Each.Existing).Updates()
+	if !updates && !b.Once || b.root == nil {
 		return
 	}
 	var asked []*ftpexec.Entry
@@ -272,8 +273,7 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 		if !e.Mode.IsRegular() || !rough(*e) {
 			continue
 		}
-		info, err := b.root.Lstat(path.Join(j.Path, e.Name))
-		if err == nil && info.Mode().IsRegular() && info.Size() == e.Size {
+		if updates && b.has(path.Join(j.Path, e.Name), e.Size) || b.fetched(path.Join(j.Path, e.Name), e.Size) {
 			asked = append(asked, e)
 			urls = append(urls, j.url().Child(localfile.Segment(e.Name), ""))
 		}
@@ -286,6 +286,12 @@ func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 		}
 		asked = asked[1:]
 	}
+}
+
+// has reports whether there is a file of this size at a path.
+func (b *engine) has(path string, size int64) bool {
+	info, err := b.root.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
 // within returns the jobs for the entries of a directory, and reports the entries that are not retrieved. If ctx ends,

@@ -200,7 +200,7 @@ const many = 1000
 func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHooks {
 	j := t.Value
 	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.Info != nil {
+	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.Once || b.Info != nil {
 		return o
 	}
 	if j.dir.ahead == nil {
