@@ -8,8 +8,8 @@ import (
 )
 
 // done calls RunOptions.Done with a file that has its name and is on the disk, if that is to be done or an earlier run
-// has left it to do. The ledger says so from before the file has its name until Done has succeeded, so that a killed run
-// forgets no file.
+// has left it to do. The ledger says so from before the file has its name until Done has succeeded, so that a killed
+// run forgets no file.
 func (b *engine) done(ctx context.Context, m *member, r Result) error {
 	if b.Done == nil || m.job.Writer != nil || m.todo == nil && (b.ledger != nil || r.Left != "") {
 		return nil

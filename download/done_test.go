@@ -246,7 +246,7 @@ func TestDoneAtOnce(t *testing.T) {
 				n := now.Add(1)
 				for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
 				}
-				time.Sleep(time.Minute) // of the simulated clock
+				<-time.After(time.Minute) // of the simulated clock
 				if all.Add(1) == 1 {
 					names, _ := filepath.Glob(s.dir + "/f*[0-9]")
 					there.Store(int32(len(names)))

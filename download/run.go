@@ -65,9 +65,9 @@ type RunOptions struct {
 	// many files it has hidden so far. Without it, a tree in which Run finds no file to fetch is an error; with
 	// hidden files it is none.
 	LeftOut func() int64
-	// Once leaves out each file that the ledger has, even if the file is gone, unless the server's has another size or time
-	// now. Result.Left is then "fetched before". Run asks the server for what a listing does not tell, and takes what the
-	// server does not tell for unchanged. A Task with a Sum needs no server. With Each.Verify, only a file that was
+	// Once leaves out each file that the ledger has, even if the file is gone, unless the server's has another size or
+	// time now. Result.Left is then [LeftBefore]. Run asks the server for what a listing does not tell, and takes what
+	// the server does not tell for unchanged. A Task with a Sum needs no server. With Each.Verify, only a file that was
 	// verified counts. If the ledger cannot be written, the file fails. Once needs a Ledger, and Run refuses it with
 	// Overwrite.
 	Once bool
@@ -75,10 +75,10 @@ type RunOptions struct {
 	// file fails with its error. There are at most Jobs calls at the same time, or four if Jobs is 0; Timeout does not
 	// count them, and the context ends with that of Run.
 	//
-	// With a Ledger, a later Run with Done calls it again for each file for which it has failed, or had not returned when
-	// the process was killed: if the file is there, Run does not fetch it again. If it is not, Run does, even with Once.
-	// For other files that were complete before, Run does not call Done. While a Run with Done works, another Run with the
-	// same Ledger fails. Run does not call Done for a file that goes to a Writer.
+	// With a Ledger, a later Run with Done calls it again for each file for which it has failed, or had not returned
+	// when the process was killed: if the file is there, Run does not fetch it again. If it is not, Run does, even with
+	// Once. For other files that were complete before, Run does not call Done. While a Run with Done works, another Run
+	// with the same Ledger fails. Run does not call Done for a file that goes to a Writer.
 	Done func(ctx context.Context, t *Task, r Result) error
 	// Report, if not nil, is a file that the caller writes while Run works, which no task may replace.
 	Report fs.FileInfo
@@ -252,8 +252,8 @@ func (o *RunOptions) check(src Source) error {
 		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
 			ledger.Name)
 	case o.Once && (o.Ledger == "" || o.Each.Existing == Overwrite):
-		return errors.New("Once needs a Ledger, which says what was fetched, and contradicts Overwrite: write a Ledger, " +
-			"and another Existing")
+		return errors.New("Once needs a Ledger, which says what was fetched, and contradicts Overwrite: " +
+			"write a Ledger, and another Existing")
 	}
 	if e := &o.Each; e.Size != nil || e.Sum.Algorithm != "" || e.Events != nil || e.Commit != nil {
 		return errors.New("RunOptions.Each has a Size, Sum, Events or Commit, which has no effect: " +

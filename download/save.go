@@ -40,7 +40,7 @@ type file struct {
 	facts    decide.Facts
 	local    fs.FileInfo    // of the target, after following links; nil if there is none
 	record   *record        // of the target; nil if there is none
-	past     *ledger.Record // of the file as an earlier run fetched it; nil if there is none, or if that does not matter
+	past     *ledger.Record // of the file as an earlier run fetched it; nil if there is none, or it does not matter
 	has      Result         // the fields about the target's digest
 	mismatch error          // why the target's digest is wrong
 	t        *transfer      // nil until the part is claimed
@@ -116,8 +116,8 @@ func (f *file) look() {
 // the start.
 var otherParts = []string{".aria2", ".lftp-pget-status"}
 
-// lookBack looks up whether an earlier run fetched the file, or another run has just done so. If a run was killed when it
-// had recorded the file, but before it gave the file its name, the file is still a part.
+// lookBack looks up whether an earlier run fetched the file, or another run has just done so. If a run was killed when
+// it had recorded the file, but before it gave the file its name, the file is still a part.
 func (f *file) lookBack() {
 	f.past = f.caller.before()
 	f.facts.Before = nil

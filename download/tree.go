@@ -259,8 +259,8 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the exact times of entries, if Newer or Once needs them and the listing has only rough ones.
-// After an error the times stay rough, and the fetch of each file asks for its time.
+// sharpen asks the server for the exact times of entries, if Newer or Once needs them and the listing has only rough
+// ones. After an error the times stay rough, and the fetch of each file asks for its time.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
 	updates := decide.Existing(b.Each.Existing).Updates()
 	if !updates && !b.Once || b.root == nil {

@@ -38,8 +38,8 @@ func Next(f *Facts) Answer {
 
 var undecided = Answer{}
 
-// before leaves a file that an earlier run fetched, whatever has become of it, unless the server has another one now. As
-// for Newer, only the server knows that. What it does not tell counts as unchanged.
+// before leaves a file that an earlier run fetched, whatever has become of it, unless the server has another one now.
+// As for Newer, only the server knows that. What it does not tell counts as unchanged.
 func (f *Facts) before() Answer {
 	was := f.Before
 	if was == nil {

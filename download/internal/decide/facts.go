@@ -21,8 +21,8 @@ type Facts struct {
 	// the disk takes no times, Local has the server's time.
 	Tried time.Time
 
-	// Before is the server's file as an earlier run fetched it, whatever has become of it here; nil if there was no such
-	// run, or if the caller does not ask.
+	// Before is the server's file as an earlier run fetched it, whatever has become of it here; nil if there was no
+	// such run, or if the caller does not ask.
 	Before *Stamp
 	Record Record // what an earlier run recorded about this path, URL, size and time
 	Given  bool   // the caller has given a digest

@@ -28,7 +28,8 @@ type Part struct {
 	like    fs.FileInfo // the file whose permissions the part gets, or nil
 	copied  fs.FileInfo // the target, if the part started as a copy of it; else nil
 	placed  bool        // the part has been renamed to the target or to NAME.ftpfetch.bad
-	// recorded means that the caller has recorded the part as a file. So it must stay until it has its name: see Unnamed.
+	// recorded means that the caller has recorded the part as a file. So it must stay until it has its name: see
+	// Unnamed.
 	recorded bool
 
 	// Left is what the journal of an earlier run says. LeftErr is what is wrong with that journal.

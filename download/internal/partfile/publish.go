@@ -161,8 +161,8 @@ type Finish struct {
 	Note      func(string) // called if the server's time cannot be set
 	// Commit, if not nil, records the file. The file is on the disk and has modTime.
 	Commit func(modTime time.Time) error
-	// Remembered means that the record would count although the file is gone. So it must not be written before the name if
-	// the next run would not find the part.
+	// Remembered means that the record would count although the file is gone. So it must not be written before the name
+	// if the next run would not find the part.
 	Remembered bool
 	// Announce, if not nil, is called before the file gets its name, if Commit is called only after it.
 	Announce func() error

@@ -111,7 +111,7 @@ func (l *Ledger) rewrite() {
 		return
 	}
 	if dir, err := l.root.Open("."); err == nil {
-		disk.Flush(dir) // after a crash there is either ledger, and both are right
+		_ = disk.Flush(dir) // after a crash there is either ledger, and both are right
 		dir.Close()
 	}
 }
