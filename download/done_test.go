@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -298,7 +299,7 @@ func TestDoneAlone(t *testing.T) {
 	files := map[string]string{"/a": "first", "/b": "second"}
 	s := newStand(t, files, testserver.Options{})
 	s.run(t.Context(), fileOf(s.url("/a"), "a"))
-	other := *s
+	var other ftpexec.Client
 	n := 0
 	s.options.Done = func(context.Context, *download.Task, download.Result) error {
 		n++
@@ -306,7 +307,7 @@ func TestDoneAlone(t *testing.T) {
 			root := must.Get(os.OpenRoot(s.dir))(t)
 			defer root.Close()
 			o := download.RunOptions{Ledger: ledgerName, Done: done, Each: download.Options{Root: root}}
-			if _, err := download.Run(t.Context(), &other.client, slices.Values(s.tasks(files)), &o); !errors.Is(err, ledger.ErrAtWork) {
+			if _, err := download.Run(t.Context(), &other, slices.Values(s.tasks(files)), &o); !errors.Is(err, ledger.ErrAtWork) {
 				t.Errorf("got %v", err)
 			}
 		}

@@ -363,9 +363,8 @@ func TestOnceTogether(t *testing.T) {
 	came := map[string]int{}
 	var runs sync.WaitGroup
 	for range 4 {
-		one := *s
-		one.client.MaxIdle = 8
-		one.options.Once = true
+		one := newClientStand(t)
+		one.srv, one.dir, one.options.Once = s.srv, s.dir, true
 		one.options.Events = func(e download.Event) {
 			if e.Kind == download.Ended && e.Err == nil && e.Result.Left == "" {
 				mu.Lock()
