@@ -82,7 +82,7 @@ func (l *localNames) lack(name string) bool {
 // plansAbsent reports what a dry run would do with a file of the listing of in, without queuing it: fetch the file,
 // because it is not here. It returns false if the file may be here, or if its size must be asked for.
 func (b *engine) plansAbsent(in, j *job) bool {
-	if !b.Dry || b.Info != nil || j.listed < 0 || !b.localNames(in).lack(j.name) {
+	if !b.Dry || b.Once || b.Info != nil || j.listed < 0 || !b.localNames(in).lack(j.name) {
 		return false
 	}
 	in.withSurvey(func(h *survey) { h.wanted++ })

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"example.com/ftpfetch/download/digest"
+	"example.com/ftpfetch/download/internal/decide"
 )
 
 // EventKind says what an [Event] is about.
@@ -50,6 +51,10 @@ type Event struct {
 
 	dir bool // Err is about a directory that was not listed whole
 }
+
+// LeftBefore is the Result.Left of a file that [RunOptions.Once] leaves out. What is said of the file then is what an
+// earlier Run recorded.
+const LeftBefore = decide.LeftBefore
 
 // Result describes a finished download. With an error only Kept and Retries may be set.
 type Result struct {

@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download/internal/sums"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/ftpexec/retry"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/urlparse"
@@ -64,12 +65,18 @@ type caller interface {
 	// recorded returns the record of the target that info describes, or nil if there is none or the recorded time is
 	// before newest.
 	recorded(newest time.Time, info fs.FileInfo) *record
-	// compared says that the digest of a target that stays was compared. told is the server's time if the disk has made
-	// another of it, or zero.
-	compared(r Result, told time.Time) error
+	// before returns what an earlier run recorded about the file, if the caller wants to fetch it only once; else nil.
+	before() *ledger.Record
+	// remembers reports whether the caller would believe the record of a file that is nowhere.
+	remembers() bool
+	// stays says that the target stays. compared means that its digest was compared just now. told is the server's time
+	// if the disk has made another of it, or zero.
+	stays(r Result, told time.Time, compared bool) error
 	// commits reports whether commit wants to know of the file.
 	commits() bool
-	// commit says that the file is about to get its name: see [Options.Commit]. told is as for compared.
+	// announcement returns what says that the file is about to get its name, if commit says so only after that; or nil.
+	announcement() func() error
+	// commit says that the file is about to get its name: see [Options.Commit]. told is as for stays.
 	commit(r Result, told time.Time) error
 	// tell gets each event. Its calls do not overlap.
 	tell(e Event)
@@ -98,7 +105,10 @@ func (single) follows() bool                           { return false }
 func (single) arrived()                                {}
 func (single) relist(context.Context) (int64, error)   { return -1, nil }
 func (single) recorded(time.Time, fs.FileInfo) *record { return nil }
-func (single) compared(Result, time.Time) error        { return nil }
+func (single) before() *ledger.Record                  { return nil }
+func (single) remembers() bool                         { return false }
+func (single) stays(Result, time.Time, bool) error     { return nil }
+func (single) announcement() func() error              { return nil }
 func (s single) commits() bool                         { return s.Commit != nil }
 func (s single) commit(r Result, _ time.Time) error    { return s.Commit(r) }
 

@@ -12,6 +12,7 @@ import (
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
 	"example.com/ftpfetch/internal/timing"
@@ -29,7 +30,8 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	result, begun, err := b.save(bounded, t)
+	m := b.member(t)
+	result, err := b.save(bounded, m)
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
 	case b.freeFiles(t, err):
@@ -38,10 +40,12 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.next(ctx, j, result, err, schedule.Untouched)
 	case errors.Is(err, partfile.ErrBusy):
 		return b.wait(ctx, t, err)
-	case !begun:
-		return b.end(ctx, j, result, err, schedule.Untouched)
+	case err == nil && m.begun:
+		return b.end(ctx, j, result, b.done(ctx, m, result), schedule.Done)
 	case err == nil:
-		return b.end(ctx, j, result, nil, schedule.Done)
+		return b.end(ctx, j, result, b.done(ctx, m, result), schedule.Untouched)
+	case !m.begun:
+		return b.end(ctx, j, result, err, schedule.Untouched)
 	case j.Writer == nil && b.freeConnections(t, err):
 		return schedule.Full(err)
 	case j.link != "" && namesNoFile(err):
@@ -70,10 +74,9 @@ func (b *engine) leadsNowhere(j *job) {
 	b.skipLink(j, j.link)
 }
 
-// save fetches a file, unless its target may stay. begun reports whether save used the server.
-func (b *engine) save(ctx context.Context, t *schedule.Turn[*job]) (result Result, begun bool, err error) {
-	j := t.Value
-	m := b.member(t)
+// save fetches a file, unless its target may stay.
+func (b *engine) save(ctx context.Context, m *member) (result Result, err error) {
+	j := m.job
 	if j.Writer != nil {
 		if err = m.begin(); err == nil {
 			// a Writer's bytes cannot be taken back, so the file gets no other turn
@@ -83,7 +86,7 @@ func (b *engine) save(ctx context.Context, t *schedule.Turn[*job]) (result Resul
 		result, err = b.saveTo(ctx, m)
 	}
 	m.meter.end(result, err)
-	return result, m.begun, err
+	return result, err
 }
 
 // saveTo saves the file of m under its path.
@@ -120,6 +123,7 @@ type member struct {
 	spares spareConnections
 	meter  meter
 	begun  bool
+	todo   *ledger.Record // the record of the file if RunOptions.Done is to be called with it, else nil
 }
 
 func (b *engine) member(t *schedule.Turn[*job]) *member {
@@ -173,13 +177,38 @@ func (m *member) recorded(newest time.Time, info fs.FileInfo) *record {
 	return m.run.recorded(m.job, newest, info)
 }
 
-func (m *member) commit(r Result, told time.Time) error { return m.run.record(m.job, r, told) }
+func (m *member) before() *ledger.Record { return m.run.before(m.job) }
+func (m *member) remembers() bool        { return m.run.Once }
 
-func (m *member) compared(r Result, told time.Time) error {
+func (m *member) commit(r Result, told time.Time) error {
+	out := m.run.recordOf(m.job, r, told)
+	if m.run.Done != nil {
+		out.Todo = true
+		m.todo = &out
+	}
+	return m.run.record(out)
+}
+
+func (m *member) announcement() func() error {
+	if m.run.Done == nil {
+		return nil
+	}
+	return func() error { return m.run.record(m.run.todo(m.job)) }
+}
+
+func (m *member) stays(r Result, told time.Time, compared bool) error {
 	if m.run.ledger == nil {
 		return nil
 	}
-	return m.run.group.Record(func() error { return m.commit(r, told) })
+	out := m.run.recordOf(m.job, r, told)
+	if m.run.undone(m.job) {
+		out.Todo = true
+		m.todo = &out
+	}
+	if !compared {
+		return nil
+	}
+	return m.run.group.Record(func() error { return m.run.record(out) })
 }
 
 // relist lists the directory of a file again, and returns the size that the file has now.

@@ -25,6 +25,9 @@ func (f *file) plan(ctx context.Context) (plan string, r Result, err error) {
 		switch a.Do {
 		case decide.Leave:
 			size := f.facts.Local.Size
+			if a.Why == decide.LeftBefore {
+				size = f.past.Size
+			}
 			return planLeave, Result{Size: size, Resumed: size, Left: a.Why}, nil
 		case decide.Refuse:
 			return "", Result{}, f.refuse(a)

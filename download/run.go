@@ -65,6 +65,21 @@ type RunOptions struct {
 	// many files it has hidden so far. Without it, a tree in which Run finds no file to fetch is an error; with
 	// hidden files it is none.
 	LeftOut func() int64
+	// Once leaves out each file that the ledger has, even if the file is gone, unless the server's has another size or
+	// time now. Result.Left is then [LeftBefore]. Run asks the server for what a listing does not tell, and takes what
+	// the server does not tell for unchanged. A Task with a Sum needs no server. With Each.Verify, only a file that was
+	// verified counts. If the ledger cannot be written, the file fails. Once needs a Ledger, and Run refuses it with
+	// Overwrite.
+	Once bool
+	// Done, if not nil, is called for each file that has its name and is on the disk, before it counts as complete. The
+	// file fails with its error. There are at most Jobs calls at the same time, or four if Jobs is 0; Timeout does not
+	// count them, and the context ends with that of Run.
+	//
+	// With a Ledger, a later Run with Done calls it again for each file for which it has failed, or had not returned
+	// when the process was killed: if the file is there, Run does not fetch it again. If it is not, Run does, even with
+	// Once. For other files that were complete before, Run does not call Done. While a Run with Done works, another Run
+	// with the same Ledger fails. Run does not call Done for a file that goes to a Writer.
+	Done func(ctx context.Context, t *Task, r Result) error
 	// Report, if not nil, is a file that the caller writes while Run works, which no task may replace.
 	Report fs.FileInfo
 	// MakeWay, if not nil, is called for a file of a tree where the server has a directory now, or the reverse. It
@@ -153,12 +168,17 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 	b := newEngine(ctx, src, o)
 	if o.Dry {
 		o.Ledger = unwritten(o)
+		o.Done = nil
 	}
 	if o.Ledger != "" {
 		if b.root == nil {
 			return Totals{}, errNoRoot
 		}
-		l, err := ledger.Open(b.root, o.Ledger)
+		open := ledger.Open
+		if o.Done != nil {
+			open = ledger.OpenAlone
+		}
+		l, err := open(b.root, o.Ledger)
 		if err != nil {
 			return Totals{}, err
 		}
@@ -215,6 +235,8 @@ func newEngine(ctx context.Context, src Source, o RunOptions) *engine {
 		},
 	}
 	b.group.Dirs.Keep = 16
+	b.group.Dirs.Passing = o.Once || o.Done != nil
+	b.doing = make(chan struct{}, cmp.Or(o.Jobs, 4))
 	return b
 }
 
@@ -230,6 +252,9 @@ func (o *RunOptions) check(src Source) error {
 		(path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
 		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
 			ledger.Name)
+	case o.Once && (o.Ledger == "" || o.Each.Existing == Overwrite):
+		return errors.New("Once needs a Ledger, which says what was fetched, and contradicts Overwrite: " +
+			"write a Ledger, and another Existing")
 	}
 	if e := &o.Each; e.Size != nil || e.Sum.Algorithm != "" || e.Events != nil || e.Commit != nil {
 		return errors.New("RunOptions.Each has a Size, Sum, Events or Commit, which has no effect: " +
@@ -252,6 +277,7 @@ type engine struct {
 	ledger  *ledger.Ledger // nil if there is none
 	closing sync.Map       // addresses of servers that have closed a connection before their greeting
 	spared  atomic.Bool    // the ledger could not be written, and gets no more records
+	doing   chan struct{}  // has an element for each call of Done
 	paths   *claims.Paths  // nil if no two files can have the same path
 	// spellings finds out where two spellings of a name are one file.
 	spellings *disk.Spellings

@@ -13,6 +13,7 @@ import (
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/urlparse"
 )
@@ -37,11 +38,12 @@ type file struct {
 	*fetch
 	to       *partfile.Place // nil in a dry run that has no directory to save to
 	facts    decide.Facts
-	local    fs.FileInfo // of the target, after following links; nil if there is none
-	record   *record     // of the target; nil if there is none
-	has      Result      // the fields about the target's digest
-	mismatch error       // why the target's digest is wrong
-	t        *transfer   // nil until the part is claimed
+	local    fs.FileInfo    // of the target, after following links; nil if there is none
+	record   *record        // of the target; nil if there is none
+	past     *ledger.Record // of the file as an earlier run fetched it; nil if there is none, or it does not matter
+	has      Result         // the fields about the target's digest
+	mismatch error          // why the target's digest is wrong
+	t        *transfer      // nil until the part is claimed
 }
 
 // run finds out the facts that decide.Next asks for, and does what it decides. The error is [partfile.ErrMoved] if
@@ -85,6 +87,7 @@ func (f *file) look() {
 	if f.Size != nil {
 		f.facts.Want = *f.Size
 	}
+	f.lookBack()
 	if f.to == nil || f.to.Info == nil {
 		return
 	}
@@ -112,6 +115,26 @@ func (f *file) look() {
 // otherParts are the suffixes of files that other programs keep beside an unfinished file which has its full size from
 // the start.
 var otherParts = []string{".aria2", ".lftp-pget-status"}
+
+// lookBack looks up whether an earlier run fetched the file, or another run has just done so. If a run was killed when
+// it had recorded the file, but before it gave the file its name, the file is still a part.
+func (f *file) lookBack() {
+	f.past = f.caller.before()
+	f.facts.Before = nil
+	unnamed := func(int64) bool { return false }
+	switch {
+	case f.t != nil:
+		unnamed = f.t.part.Unnamed
+	case f.to != nil:
+		unnamed = f.to.Unnamed
+	}
+	if f.past != nil && unnamed(f.past.Size) {
+		f.past = nil
+	}
+	if f.past != nil {
+		f.facts.Before = &decide.Stamp{Size: f.past.Size, Time: cmp.Or(f.past.Told, f.past.Modified)}
+	}
+}
 
 // lookUpRecord looks up what an earlier run recorded about the target. run calls it again after each fact, because the
 // server may have reported a newer time.
@@ -198,6 +221,7 @@ func (f *file) claim() error {
 	}
 	f.t = &transfer{fetch: f.fetch, part: p}
 	f.left(p.Left, p.LeftErr)
+	f.lookBack() // the run that had the part until now may have fetched the file
 	return nil
 }
 
@@ -231,25 +255,27 @@ func (f *file) checkPart(ctx context.Context) error {
 
 // leaveTarget returns the result for a target that stays.
 func (f *file) leaveTarget(why string) (Result, error) {
+	if why == decide.LeftBefore {
+		return resultOf(f.past, why), nil
+	}
 	r := f.has
 	r.Left = why
+	told := time.Time{}
 	if f.local != nil {
 		r.Size = f.local.Size()
 		r.ModTime = f.local.ModTime()
-	}
-	switch compared := r.Verified != ""; {
-	case compared:
-		told := time.Time{}
-		if f.local != nil && !f.facts.Local.Time.Equal(r.ModTime) {
+		if !f.facts.Local.Time.Equal(r.ModTime) {
 			told = f.facts.Local.Time
 		}
-		if err := f.caller.compared(r, told); err != nil {
-			return Result{}, err
-		}
-	case f.record != nil:
+	}
+	compared := r.Verified != ""
+	if !compared && f.record != nil {
 		r.Sum = f.record.sum
 		r.Verified = f.record.verified
 		r.Checked = f.record.checked
+	}
+	if err := f.caller.stays(r, told, compared); err != nil {
+		return Result{}, err
 	}
 	return r, f.to.FlushName()
 }
@@ -346,6 +372,8 @@ func (f *file) finish(ctx context.Context, replace bool) (Result, error) {
 			}
 			return f.caller.commit(r, told)
 		}
+		last.Announce = f.caller.announcement()
+		last.Remembered = f.caller.remembers()
 	}
 	err = t.part.Publish(last)
 	if errors.Is(err, fs.ErrExist) && !f.facts.Updates() && !f.facts.Resumes() {

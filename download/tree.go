@@ -276,10 +276,11 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the exact times of files in directories, if Newer needs them and the listing has only
-// rough ones. After an error the times stay rough, and the fetch of each file asks for its time.
+// sharpen asks the server for the exact times of files in directories, if Newer or Once needs them and the listing has
+// only rough ones. After an error the times stay rough, and the fetch of each file asks for its time.
 func (b *engine) sharpen(ctx context.Context, files iter.Seq2[*job, *ftpexec.Entry]) {
-	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
+	updates := decide.Existing(b.Each.Existing).Updates()
+	if !updates && !b.Once || b.root == nil {
 		return
 	}
 	var asked []*ftpexec.Entry
@@ -288,8 +289,7 @@ func (b *engine) sharpen(ctx context.Context, files iter.Seq2[*job, *ftpexec.Ent
 		if !e.Mode.IsRegular() || !rough(*e) {
 			continue
 		}
-		info, err := b.root.Lstat(path.Join(j.Path, e.Name))
-		if err == nil && info.Mode().IsRegular() && info.Size() == e.Size {
+		if updates && b.has(path.Join(j.Path, e.Name), e.Size) || b.fetched(path.Join(j.Path, e.Name), e.Size) {
 			asked = append(asked, e)
 			urls = append(urls, j.url().Child(localfile.Segment(e.Name), ""))
 		}
@@ -302,6 +302,12 @@ func (b *engine) sharpen(ctx context.Context, files iter.Seq2[*job, *ftpexec.Ent
 		}
 		asked = asked[1:]
 	}
+}
+
+// has reports whether there is a file of this size at a path.
+func (b *engine) has(path string, size int64) bool {
+	info, err := b.root.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
 // within returns the jobs for the entries of a directory, and reports the entries that are not retrieved. If ctx ends,

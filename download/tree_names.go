@@ -209,7 +209,8 @@ const many = 1000
 func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHooks {
 	j := t.Value
 	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || j.contest() != nil || decide.Existing(b.Each.Existing).Updates() || b.Info != nil {
+	updates := decide.Existing(b.Each.Existing).Updates()
+	if j.dir.up != nil || j.contest() != nil || updates || b.Once || b.Info != nil {
 		return o
 	}
 	if j.dir.ahead == nil {

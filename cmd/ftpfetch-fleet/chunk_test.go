@@ -167,6 +167,7 @@ func TestTerms(t *testing.T) {
 		"Events": "set by the worker", "Commit": "set by the worker", "Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's",
 		"Attempt": "of the chunk", "Info": "a fleet fetches", "LeftOut": "for trees; a fleet has lists", "Report": "the command's",
 		"Each": "looked at by itself", "Dry": "a fleet fetches", "MakeWay": "for trees; a fleet has lists", "Finish": "for trees",
+		"Once": "refused by add", "Done": "refused by add",
 	}
 	travels := reflect.TypeFor[terms]()
 	for _, options := range []reflect.Type{reflect.TypeFor[download.Options](), reflect.TypeFor[download.RunOptions]()} {

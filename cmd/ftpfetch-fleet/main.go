@@ -238,9 +238,9 @@ func explain(err error) (text string, code int) {
 	return text, code
 }
 
-// notWorkers matches flags about connections.
+// notWorkers matches flags about connections, and about what one machine remembers.
 var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
-	`tls|cacert|cert|insecure|proxy|mode|ip|shared)(=|$))`)
+	`tls|cacert|cert|insecure|proxy|mode|ip|shared|once|exec)(=|$))`)
 
 // parseList reads the flags of add: its own, and those of ftpfetch.
 func (c *command) parseList(args []string) error {

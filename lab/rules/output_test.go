@@ -18,7 +18,7 @@ import (
 // streams says which functions may name the standard output of the process, or the one that a caller gave a run.
 var streams = map[string][]string{
 	"os.Stdout": {"cmd/internal/cli.Standard", "cmd/internal/cli.standard"},
-	"stdio.Out": {"cmd/internal/cli.newRun"},
+	"stdio.Out": {"cmd/internal/cli.newRun", "cmd/internal/cli.keepCommands"},
 	"r.Out":     {"cmd/internal/cli.saysWhere"},
 }
 

@@ -68,6 +68,10 @@ var documentedCommands = []documented{
 	{line: "ftpfetch --glob 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
 	{line: "ftpfetch --glob --newest 1 -o - 'ftp://ftp.example.org/pub/*.gz' | gzip -dc", out: "unpacked"},
 	{line: "ftpfetch -r -N --delete --dry-run -d mirror ftp://ftp.example.org/pub/", out: "(fetch\t[0-9]+\tmirror/.*\tnot here\n){6}total\t[0-9]+\t6 to fetch, .*\n"},
+	{line: "ftpfetch -r --once -d incoming ftp://ftp.example.org/pub/",
+		files: "incoming/a.zip incoming/big.iso incoming/big.iso.sha256 incoming/file incoming/file.gz incoming/project/read.me", err: "6 of 6 complete"},
+	{line: `ftpfetch -r --once -d incoming --exec 'wc -c "$1"' ftp://ftp.example.org/pub/`, out: "( *[0-9]+ /.*/incoming/.*\n){6}",
+		files: "incoming/a.zip incoming/big.iso incoming/big.iso.sha256 incoming/file incoming/file.gz incoming/project/read.me", err: "6 of 6 complete"},
 	{line: "ftpfetch -j 6 ftp://a.example/x ftp://b.example/y", files: "x y", err: "2 of 2 complete"},
 
 	// docs/progress.md

@@ -12,22 +12,26 @@ import (
 	"strings"
 	"syscall"
 
+	"example.com/ftpfetch/cmd/internal/cli/commands"
 	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/cmd/internal/cli/netrc"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
 	"example.com/ftpfetch/urlparse"
 )
 
 const (
-	exitOK     = 0
-	exitUsage  = 2
-	exitLogin  = 67
-	exitOther  = 43       // an error that is not in exits
-	exitClosed = 128 + 13 // as a shell reports a program that SIGPIPE ended
+	exitOK    = 0
+	exitUsage = 2
+	exitLogin = 67
+	exitOther = 43 // an error that is not in exits
+
+	exitCommand = 123      // as of xargs, if a command fails
+	exitClosed  = 128 + 13 // as a shell reports a program that SIGPIPE ended
 )
 
 // exits gives the exit codes of errors, which the help explains. The first match applies, so that a timeout while
@@ -42,7 +46,8 @@ var exits = []struct {
 	{exitUsage, func(err error) bool {
 		return as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
 	}},
-	{75, is(errAtWork)},
+	{75, is(errAtWork, ledger.ErrAtWork)},
+	{exitCommand, as[*commands.Error]},
 	{3, is(manifest.ErrLine)},
 	{1, is(urlparse.ErrScheme)},
 	{3, as[*urlparse.Error]},

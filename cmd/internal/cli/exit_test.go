@@ -24,11 +24,13 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/ftpfetch/cmd/internal/cli/commands"
 	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/cmd/internal/cli/netrc"
 	"example.com/ftpfetch/docs"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/throwaway"
@@ -59,6 +61,8 @@ func TestExitCode(t *testing.T) {
 		{malformed, 3},
 		{wrapped(&net.DNSError{}), 6},
 		{wrapped(ftpexec.ErrConnect), 7},
+		{localfile.Failure("l", "the ledger cannot be used", ledger.ErrAtWork), 75},
+		{&commands.Error{How: "ended with exit code 1"}, 123},
 		{wrapped(ftpexec.ErrProtocol), 8},
 		{refusedTo("CWD x"), 9},
 		{refusedTo("EPSV"), 13},

@@ -113,8 +113,12 @@ func (r *run) options(ctx context.Context, tree *mirror.Source, found *infos) *d
 		Report:  r.report.Info(),
 		Events:  func(e download.Event) { r.event(ctx, e) },
 	}
+	o.Once = r.Once && o.Ledger != "" // a dry run may have no directory yet
 	if r.Info {
 		o.Info = found.add
+	}
+	if r.runner.Load() != nil {
+		o.Done = r.exec
 	}
 	if r.from(tree) == tree {
 		o.LeftOut = tree.LeftOut

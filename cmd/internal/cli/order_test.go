@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/ftpfetch/cmd/internal/cli/commands"
 	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/cmd/internal/cli/netrc"
 	"example.com/ftpfetch/cmd/internal/gateway"
@@ -35,6 +36,7 @@ func TestOrderOfExits(t *testing.T) {
 		{2, config.Usage("no")},
 		{2, wrapped(ftpexec.ErrIsDirectory)},
 		{75, errAtWork},
+		{123, &commands.Error{How: "ended"}},
 		{3, manifest.ErrLine},
 		{1, scheme},
 		{3, malformed},

@@ -29,6 +29,11 @@ func (r *run) open() error {
 	if r.Info {
 		return nil
 	}
+	if r.Exec != "" {
+		if err := r.openCommands(); err != nil {
+			return err
+		}
+	}
 	if r.Dir != "" || r.Many {
 		if err := r.openDir(cmp.Or(r.Dir, ".")); err != nil {
 			return err
@@ -135,6 +140,9 @@ func (r *run) close() {
 	if r.report != nil {
 		r.printError("", localfile.Failure(r.Report, "cannot be written", r.report.Close()))
 	}
+	if runner := r.runner.Load(); runner != nil {
+		runner.Close()
+	}
 	if r.root != nil {
 		r.locked.Close() // may be nil
 		r.root.Close()
@@ -181,7 +189,8 @@ func (r *run) reported(err error) {
 func (r *run) saysWhere() {
 	out := r.Out
 	switch {
-	case r.lastSaved == "", r.lastSaved == "-", r.Report == "-": // nothing was saved, or the output is not empty
+	case r.lastSaved == "", r.lastSaved == "-": // nothing was saved in a file
+	case r.Report == "-", r.Exec != "": // the output is not empty
 	case !show.IsTerminal(r.Err), show.IsTerminal(out), show.IsNull(out): // nobody reads the note, or misses the output
 	case r.Many:
 		place := printable.Line(filepath.ToSlash(cmp.Or(r.Dir, ".")))

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ftpfetch/cmd/internal/cli/commands"
 	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/cmd/internal/cli/show"
@@ -56,6 +57,9 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 func RunWith(ctx context.Context, args []string, stdio IO, engine Engine) int {
 	if len(args) == 1 && (args[0] == completeFlag || args[0] == fillFlag) {
 		return complete(ctx, args[0], stdio)
+	}
+	if len(args) == 1 && args[0] == execFlag {
+		return keepCommands(stdio)
 	}
 	log.SetOutput(io.Discard) // net/http and others would write into what is shown
 	c, err := config.Parse(args)
@@ -159,9 +163,10 @@ type run struct {
 	slots   []string            // the directory of the slots of shared connections, if any
 
 	lists     []*list
-	made      []string // directories that open made for -d, the innermost first
-	root      *os.Root // directory of many files
-	locked    *os.File // root, while no other run may mirror to it
+	made      []string                        // directories that open made for -d, the innermost first
+	root      *os.Root                        // directory of many files
+	locked    *os.File                        // root, while no other run may mirror to it
+	runner    atomic.Pointer[commands.Runner] // runs the commands of --exec; nil without that
 	report    *report.File
 	saved     map[string]bool // paths that lone files were saved under
 	lastSaved string          // the path of the last file that was saved; "-" is standard output

@@ -53,7 +53,8 @@ func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-const grace = time.Second // how long a run may continue after its context has ended
+// grace is how long a run may continue after its context has ended, and the last command of --exec.
+const grace = time.Second
 
 const lastWords = 200 * time.Millisecond // how long the message about the end may take after that
 
@@ -63,6 +64,7 @@ const lastWords = 200 * time.Millisecond // how long the message about the end m
 func (r *run) watch(ctx context.Context) (stop func()) {
 	stopped := make(chan struct{})
 	end := context.AfterFunc(ctx, func() {
+		r.commandsEnd()
 		select {
 		case <-stopped:
 			return

@@ -13,6 +13,7 @@ import (
 
 // rules are tried in this order. The first one that returns an answer decides.
 var rules = []func(*Facts) Answer{
+	(*Facts).before,
 	(*Facts).nothingThere,
 	(*Facts).unexpectedSize,
 	(*Facts).recorded,
@@ -36,6 +37,29 @@ func Next(f *Facts) Answer {
 }
 
 var undecided = Answer{}
+
+// before leaves a file that an earlier run fetched, whatever has become of it, unless the server has another one now.
+// As for Newer, only the server knows that. What it does not tell counts as unchanged.
+func (f *Facts) before() Answer {
+	was := f.Before
+	if was == nil {
+		return undecided
+	}
+	known := f.known()
+	otherSize := known.Size >= 0 && known.Size != was.Size && !f.Text
+	otherTime := !known.Time.IsZero() && !localfile.SameTime(known.Time, was.Time)
+	switch {
+	case f.Given: // the caller knows its bytes
+	case otherSize || otherTime:
+		return undecided
+	case !f.Asked && !known.complete():
+		return Answer{Do: AskServer}
+	}
+	if f.Record != NoRecord {
+		return Answer{Do: Leave, Why: LeftThere}
+	}
+	return Answer{Do: Leave, Why: LeftBefore}
+}
 
 // nothingThere fetches the file if there is no target, or if Overwrite replaces any target.
 func (f *Facts) nothingThere() Answer {

@@ -21,6 +21,9 @@ type Facts struct {
 	// the disk takes no times, Local has the server's time.
 	Tried time.Time
 
+	// Before is the server's file as an earlier run fetched it, whatever has become of it here; nil if there was no
+	// such run, or if the caller does not ask.
+	Before *Stamp
 	Record Record // what an earlier run recorded about this path, URL, size and time
 	Given  bool   // the caller has given a digest
 	Digest Digest // the result of comparing the target's digest
@@ -168,4 +171,5 @@ const (
 	LeftExists = "already exists"
 	LeftOlder  = "not newer on the server"
 	LeftThere  = "already there"
+	LeftBefore = "fetched before"
 )

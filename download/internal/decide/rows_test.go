@@ -38,6 +38,33 @@ var rows = []struct {
 	}, "leave: already there"},
 	{"recorded, Newer, with a digest", func(w *world) { w.Record = Fetched; w.Existing = Newer; w.Given = true }, "leave: already there"},
 
+	{"before, gone", func(w *world) { w.gone() }, "server; leave: fetched before"},
+	{"before, gone, listed", func(w *world) { w.gone(); w.Listed = w.server }, "leave: fetched before"},
+	{"before, gone, listed without a time", func(w *world) { w.gone(); w.Listed.Size = 100 }, "server; leave: fetched before"},
+	{"before, gone, listed without a size", func(w *world) { w.gone(); w.Listed.Time = serverTime }, "server; leave: fetched before"},
+	{"before, gone, with a digest", func(w *world) { w.gone(); w.Given = true }, "leave: fetched before"},
+	{"before, gone, longer", func(w *world) { w.gone(); w.server.Size++ }, "server part; fetch"},
+	{"before, gone, listed longer", func(w *world) { w.gone(); w.Listed.Size = 101 }, "part; fetch"},
+	{"before, gone, newer", func(w *world) { w.gone(); w.server.Time = serverTime.Add(time.Second) }, "server part; fetch"},
+	{"before, gone, newer by the slack", func(w *world) { w.gone(); w.server.Time = serverTime.Add(time.Second - 1) }, "server; leave: fetched before"},
+	{"before, gone, older", func(w *world) { w.gone(); w.server.Time = serverTime.Add(-time.Second) }, "server part; fetch"},
+	{"before, gone, listed newer", func(w *world) { w.gone(); w.Listed = Stamp{100, serverTime.Add(time.Hour)} }, "part; fetch"},
+	{"before, gone, no time", func(w *world) { w.gone(); w.server.Time = time.Time{} }, "server; leave: fetched before"},
+	{"before, gone, the server tells nothing", func(w *world) { w.gone(); w.server = Unknown }, "server; leave: fetched before"},
+	{"before, gone, as text", func(w *world) { w.gone(); w.Text = true; w.server.Size = 90 }, "server; leave: fetched before"},
+	{"before, gone, Newer", func(w *world) { w.gone(); w.Existing = Newer }, "server; leave: fetched before"},
+	{"before, gone, Skip", func(w *world) { w.gone(); w.Existing = Skip }, "server; leave: fetched before"},
+	{"before, and here", func(w *world) { w.gone(); w.Here = Regular; w.Record = Fetched }, "server; leave: already there"},
+	{"before, changed here, Newer", func(w *world) { w.gone(); w.Here = Regular; w.Local.Size = 7; w.Existing = Newer }, "server; leave: fetched before"},
+	{"before, a link to nothing here", func(w *world) { w.gone(); w.Here = Dangling }, "server; leave: fetched before"},
+	{"before, here, newer there", func(w *world) { w.gone(); w.Here = Regular; w.server.Time = serverTime.Add(time.Hour) }, "server disk; refuse exists: is older than the server's, and of the same size"},
+	{"before, here, newer there, Newer", func(w *world) {
+		w.gone()
+		w.Here = Regular
+		w.Existing = Newer
+		w.server.Time = serverTime.Add(time.Hour)
+	}, "server disk part; replace"},
+
 	{"right", func(w *world) { w.Given = true; w.right = true }, "digest; leave: already there"},
 	{"wrong", func(w *world) { w.Given = true }, "digest; refuse other: exists with another digest"},
 	{"wrong, Skip", func(w *world) { w.Given = true; w.Existing = Skip }, "digest; refuse mismatch: exists with another digest"},
@@ -167,6 +194,12 @@ var rows = []struct {
 		w.Existing = Continue
 		w.part = Part{Bytes: 60, Adopted: 40}
 	}, "part blocks; fetch from part"},
+}
+
+// gone makes the file one that an earlier run fetched as the server has it, and that is not here any more.
+func (w *world) gone() {
+	w.Here = Nothing
+	w.Before = new(w.server)
 }
 
 // TestRows checks single decisions.

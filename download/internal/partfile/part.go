@@ -28,6 +28,9 @@ type Part struct {
 	like    fs.FileInfo // the file whose permissions the part gets, or nil
 	copied  fs.FileInfo // the target, if the part started as a copy of it; else nil
 	placed  bool        // the part has been renamed to the target or to NAME.ftpfetch.bad
+	// recorded means that the caller has recorded the part as a file. So it must stay until it has its name: see
+	// Unnamed.
+	recorded bool
 
 	// Left is what the journal of an earlier run says. LeftErr is what is wrong with that journal.
 	Left    State
@@ -247,6 +250,8 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 	switch {
 	case p.placed:
 	case !p.Described() && (p.LeftErr != nil || len(p.Left.Done) > 0): // keep what an earlier run left
+	case p.recorded && !p.alone:
+		_ = p.Checkpoint(context.Background())
 	case worthless, p.alone, p.copied != nil && s.Done.Octets() <= s.Adopted: // the target has the same bytes
 		p.Discard()
 	default:
@@ -256,6 +261,23 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 		}
 	}
 	return p.claimed.Octets()
+}
+
+// Unnamed is [Place.Unnamed] for a part that was claimed.
+func (p *Part) Unnamed(size int64) bool { return !p.created && p.info.Size() == size }
+
+// Unnamed reports whether there is a part that may be a whole file of this size: a run was killed when it had recorded
+// the file, but before the file had its name.
+func (p *Place) Unnamed(size int64) bool {
+	if p.dir == nil {
+		return false
+	}
+	var info fs.FileInfo
+	err := p.fits(func() (err error) {
+		info, err = p.dir.Lstat(p.partial)
+		return err
+	})
+	return err == nil && info.Size() == size
 }
 
 // Discard closes the part, and removes it and its journal unless the part has become a file.

@@ -44,7 +44,8 @@ func (p *Part) prepare(n *naming) error {
 	// If the target has the same size and time, the record would match the target too. So it is written after the
 	// rename.
 	was := p.Info
-	n.late = was != nil && was.Size() == n.size && localfile.SameTime(was.ModTime(), n.time)
+	n.late = was != nil && was.Size() == n.size && localfile.SameTime(was.ModTime(), n.time) ||
+		n.Remembered && p.alone
 	return nil
 }
 
@@ -160,6 +161,11 @@ type Finish struct {
 	Note      func(string) // called if the server's time cannot be set
 	// Commit, if not nil, records the file. The file is on the disk and has modTime.
 	Commit func(modTime time.Time) error
+	// Remembered means that the record would count although the file is gone. So it must not be written before the name
+	// if the next run would not find the part.
+	Remembered bool
+	// Announce, if not nil, is called before the file gets its name, if Commit is called only after it.
+	Announce func() error
 }
 
 // naming is a part that is waiting for its name.
@@ -248,11 +254,18 @@ func (g *Group) finish(all []*naming) {
 func (g *Group) record(all []*naming, late bool) {
 	recorded := false
 	each(all, func(n *naming) error {
-		if n.Commit == nil || n.late != late {
-			return nil
+		switch {
+		case n.Commit != nil && n.late == late:
+			recorded = true
+			if n.part != nil {
+				n.part.recorded = true
+			}
+			return disk.Do("commit", "", func() error { return n.Commit(n.time) })
+		case n.Announce != nil && n.late && !late:
+			recorded = true
+			return disk.Do("commit", "", n.Announce)
 		}
-		recorded = true
-		return disk.Do("commit", "", func() error { return n.Commit(n.time) })
+		return nil
 	})
 	if recorded && g.Flush != nil {
 		err := disk.Do("flush", "", g.Flush)

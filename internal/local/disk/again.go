@@ -35,7 +35,9 @@ const errMoved = "was renamed or removed while files were saved in it: run the c
 // its name. Dirs that keep no directory open are for one file, after which nothing comes.
 func (s *Dirs) Rely(d *Dir, file string) {
 	if s.Keep > 0 {
-		d.last.Store(&file)
+		if !s.Passing {
+			d.last.Store(&file)
+		}
 		d.relied.Store(true)
 	}
 }

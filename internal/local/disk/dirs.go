@@ -16,7 +16,8 @@ import (
 
 // Dirs keeps directories open, so that users of the same directory share it. It is safe for concurrent use.
 type Dirs struct {
-	Keep int // how many directories may stay open without a user
+	Keep    int  // how many directories may stay open without a user
+	Passing bool // files may be moved away as soon as they are there; only their directories must stay
 
 	mu    sync.Mutex
 	open  map[string]*Dir

@@ -40,6 +40,8 @@ type Record struct {
 	Checked  time.Time `json:"checked,omitzero"`   // when it was compared
 	// Login is the login directory, by PWD, for a file of a tree; "" if unknown.
 	Login string `json:"login,omitempty"`
+	// Todo means that something is still to be done with the file: see download.RunOptions.Done.
+	Todo bool `json:"todo,omitempty"`
 }
 
 // Of returns a record of the file at path, in which only the path is set.
@@ -66,16 +68,20 @@ func (r Record) describes(path string, info fs.FileInfo) bool {
 
 // Ledger records the verified files of an output directory. The record of a file is on the disk before the file gets
 // its name, so that a killed run leaves no file without a record. A record counts only while the file has the recorded
-// size and time. Records are only added; the last record of a path counts.
+// size and time; [Ledger.Last] also returns one of a file that is not there any more. Records are only added; the last
+// record of a path counts. A run that opens a ledger most of whose records are superseded rewrites it without these.
 //
 // Several runs may add to the ledgers of one directory at the same time, each to its own ledger or all to the same.
-// Each run reads all ledgers when it starts. A Ledger is safe for concurrent use.
+// They share a lock on it, so that nobody rewrites it meanwhile. Each run reads all ledgers when it starts. A Ledger is
+// safe for concurrent use.
 type Ledger struct {
 	root    *os.Root
 	names   []string // names for the run's own ledger: the second is used if the first is not trusted
 	Ignored []string // names of ledgers that are not trusted
 	broken  error    // why the run's own ledger cannot be written; nil if it can
 	open777 *bool    // the disk shows every file as writable for all: see modeless
+	alone   bool     // no other run may add to the run's own ledger meanwhile
+	worn    bool     // most records of the run's own ledger were superseded when it was read
 
 	mu    sync.Mutex
 	files []*os.File        // all ledgers, for reading
@@ -101,8 +107,25 @@ const maxRecord = 256 << 10
 
 // Open opens all ledgers in root. It trusts only ledgers that this user owns and no other user may write to. The ledger
 // called name is created with its first record. The caller must call Close.
-func Open(root *os.Root, name string) (*Ledger, error) {
-	l := &Ledger{root: root}
+func Open(root *os.Root, name string) (*Ledger, error) { return openTidy(root, name, false) }
+
+// OpenAlone is Open for a run beside which no other may add to the same ledger: until Close, another Open of it fails
+// with [ErrAtWork]. So does OpenAlone while another run has the ledger open. Where there are no locks, it is as Open.
+func OpenAlone(root *os.Root, name string) (*Ledger, error) { return openTidy(root, name, true) }
+
+// openTidy opens all ledgers, and rewrites the run's own one if most of its records are superseded.
+func openTidy(root *os.Root, name string, alone bool) (*Ledger, error) {
+	l, err := openAll(root, name, alone)
+	if err != nil || !l.worn {
+		return l, err
+	}
+	l.rewrite()
+	l.Close()
+	return openAll(root, name, alone)
+}
+
+func openAll(root *os.Root, name string, alone bool) (*Ledger, error) {
+	l := &Ledger{root: root, alone: alone}
 	l.names = []string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}
 	names, err := fs.Glob(root.FS(), Name+"*")
 	for _, n := range names {
@@ -110,21 +133,38 @@ func Open(root *os.Root, name string) (*Ledger, error) {
 		switch {
 		case errors.Is(failed, errForeign):
 			l.Ignored = append(l.Ignored, n)
+		case errors.Is(failed, ErrAtWork):
+			err = cmp.Or(err, failed)
 		case slices.Contains(l.names, n) && failed != nil: // some mounts open no file that they are still writing
 			l.broken = failed
 		default:
 			err = cmp.Or(err, failed)
 		}
 	}
-	slices.SortFunc(l.read, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.position, a.position))
-	})
-	l.read = slices.Clip(slices.CompactFunc(l.read, func(a, b place) bool { return a.path == b.path }))
-	l.later = make(map[uint64]uint64)
+	l.index()
 	if err != nil {
 		l.Close()
 	}
 	return l, localfile.Failure(name, "the ledger cannot be used", err)
+}
+
+// index sorts what Open has read, and finds out whether the run's own ledger is worn.
+func (l *Ledger) index() {
+	slices.SortFunc(l.read, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.position, a.position))
+	})
+	own := func(p place) bool { return l.own != nil && p.position>>offsetBits == uint64(l.mine) }
+	var before place
+	var n counts
+	for _, p := range l.read {
+		if own(p) {
+			n.add(p.path == before.path && own(before))
+		}
+		before = p
+	}
+	l.worn = n.worn()
+	l.read = slices.Clip(slices.CompactFunc(l.read, func(a, b place) bool { return a.path == b.path }))
+	l.later = make(map[uint64]uint64)
 }
 
 // use opens and reads a ledger. If it has a name of the run's own ledger, it becomes that.
@@ -133,8 +173,8 @@ func (l *Ledger) use(name string) error {
 	var err error
 	mine := l.own == nil && l.broken == nil && slices.Contains(l.names, name)
 	if mine {
-		f, err = l.open(name, os.O_RDWR|os.O_APPEND)
-		if err != nil && !errors.Is(err, errForeign) && !errors.Is(err, fs.ErrNotExist) { // it may still be read
+		f, err = l.openOwn(name)
+		if err != nil && !is(err, errForeign, fs.ErrNotExist, ErrAtWork) { // it may still be read
 			l.broken = err
 			mine = false
 		}
@@ -208,6 +248,10 @@ func touch(root *os.Root, name string) (created bool, err error) {
 
 var errForeign = errors.New("not believed")
 
+func is(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}
+
 // errGiven means that a file that this user has created belongs to another one at once.
 var errGiven = errors.New("the disk gives new files to another user: mount it with uid= of this one")
 
@@ -256,22 +300,29 @@ func (l *Ledger) open(name string, flag int) (*os.File, error) {
 }
 
 // load reads l.files[n] from offset at on, and returns the offset of the end of its last line. It notes the positions of
-// the records or, if f is not nil, calls f with each record. It ignores lines that are not records, such as an
-// unfinished last line.
+// the records or, if f is not nil, calls f with each record.
 func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(l.files[n], at, math.MaxInt64-at), maxRecord)
+	return lines(l.files[n], at, func(at int64, _ []byte, r Record) {
+		if f != nil {
+			f(r)
+			return
+		}
+		l.note(key(r.Local()), uint64(n)<<offsetBits|uint64(at))
+	})
+}
+
+// lines calls f for each record of a ledger from offset at on, with its offset and its line, and returns the offset of
+// the end of the last line. It ignores lines that are not records, such as an unfinished last line.
+func lines(file *os.File, at int64, f func(at int64, line []byte, r Record)) (end int64, err error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(file, at, math.MaxInt64-at), maxRecord)
 	for {
 		line, err := in.ReadSlice('\n')
 		if err == io.EOF {
 			return at, nil
 		}
 		var r Record
-		if err == nil && line[0] == '{' && json.Unmarshal(line, &r) == nil {
-			if f != nil {
-				f(r)
-			} else {
-				l.note(key(r.Local()), uint64(n)<<offsetBits|uint64(at))
-			}
+		if err == nil && line[0] == '{' && json.Unmarshal(line, &r) == nil && r.Local() != "" {
+			f(at, line, r)
 		}
 		at += int64(len(line))
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -319,7 +370,11 @@ func (l *Ledger) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := l.begin(false)
-	if err == nil && l.own != nil {
+	if err != nil || l.own == nil {
+		return err
+	}
+	info, err := l.own.Stat()
+	if err == nil && info.Size() != l.end { // mostly there is nothing new, and a buffer takes long to make
 		l.end, err = l.load(l.mine, l.end, nil)
 	}
 	return err
@@ -331,6 +386,12 @@ func key(path string) uint64 { return maphash.String(seed, path) }
 
 // Find returns the record of the existing file at path, which info describes.
 func (l *Ledger) Find(path string, info fs.FileInfo) (r Record, ok bool) {
+	r, ok = l.Last(path)
+	return r, ok && r.describes(path, info) && disk.Ours(info)
+}
+
+// Last returns the last record of a path, whatever has become of the file.
+func (l *Ledger) Last(path string) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at, ok := l.position(key(path))
@@ -342,7 +403,7 @@ func (l *Ledger) Find(path string, info fs.FileInfo) (r Record, ok bool) {
 	if err != nil || json.Unmarshal(line, &r) != nil {
 		return r, false
 	}
-	return r, r.describes(path, info) && disk.Ours(info)
+	return r, r.Local() == path
 }
 
 // Add adds a record. It is on the disk only after Flush.
@@ -381,6 +442,9 @@ func (l *Ledger) Flush() error {
 
 // Close closes the ledger.
 func (l *Ledger) Close() {
+	if l.own != nil {
+		disk.Unlock(l.own)
+	}
 	for _, f := range l.files {
 		f.Close()
 	}

@@ -51,6 +51,8 @@ type Config struct {
 	MaxTime                     time.Duration    // for a URL with its retries; 0: no limit
 	LimitRate                   int64            // bytes a second; 0: no limit
 	NoLedger, NoSandbox, Shared bool             // Shared: PerHost limits all runs that set Shared, together
+	Once                        bool             // leave out what the ledger has, even if it is gone here
+	Exec                        string           // a command for the shell, for each file; "" for none
 
 	// About trees.
 	Delete, Backup bool          // delete what the server no longer has; do so by moving it
@@ -184,7 +186,7 @@ func (l *line) combine() {
 	l.Targets = l.targets(l.operands)
 	l.File.Existing = l.existing()
 	l.Many = l.several()
-	if !l.Many && l.Reading.KeepDirs {
+	if !l.Many && (l.Reading.KeepDirs || l.remembers()) {
 		l.Many = true
 		l.Jobs = 1
 	}
@@ -239,6 +241,9 @@ func (l *line) several() bool {
 	compares := l.DryRun && l.newer && l.Output == "" && l.File.Sum.Algorithm == ""
 	return l.hasList() || compares || l.Recursive || l.Glob || together
 }
+
+// remembers reports whether the run depends on what the ledger says of each file.
+func (l *line) remembers() bool { return l.Once || l.Exec != "" }
 
 // hasList reports whether the files are those of a list.
 func (c *Config) hasList() bool { return c.Input != "" || c.Manifest != "" }

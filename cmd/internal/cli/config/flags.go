@@ -157,6 +157,19 @@ func (l *line) listing() []*flag {
 		help: `write what happened to each file to FILE: a table if it ends in .tsv or .csv, else JSON
 			("-": on stdout)`,
 	}, {
+		name: "once", on: &l.Once,
+		help: `do not fetch again what the ledger says was fetched, even if it was moved away; only what has
+			another size or time on the server now`,
+		more: `With --verify, only files that were verified count. What the server does not tell counts as
+			unchanged. The last line says how many files were left out`,
+	}, {
+		name: "exec", value: "COMMAND", set: into(&l.Exec, readCommand),
+		help: `run COMMAND by sh for each file that has its name, with the path as "$1"; if it fails, so does
+			the file (code 123), and the same ftpfetch runs it again for that file`,
+		more: `FTPFETCH_URL, FTPFETCH_SIZE, FTPFETCH_TIME, FTPFETCH_SUM and FTPFETCH_VERIFIED say what the file
+			is. As many commands run at once as -j says. The same ftpfetch also runs COMMAND for the files whose
+			command a killed run did not finish. If such a file is gone, it is fetched again, even with --once`,
+	}, {
 		name: "no-ledger", on: &l.NoLedger,
 		help: `keep no record of complete files for the next run`,
 		more: `Nor is the record of an earlier run read`,

@@ -15,7 +15,7 @@ type refusal struct {
 }
 
 // refusals is the table of contradictions. The messages appear in its order.
-var refusals = slices.Concat(refusedOutputs, refusedFiles, refusedTrees, refusedConnections)
+var refusals = slices.Concat(refusedOutputs, refusedFiles, refusedTrees, refusedRecords, refusedConnections)
 
 // refused returns the messages that apply to the command line.
 func (l *line) refused() (texts []string) {
@@ -32,23 +32,28 @@ var refusedOutputs = []refusal{{
 	func(l *line) bool { return len(l.Targets) == 0 && l.Print == "" && !l.hasList() },
 	"no URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input",
 }, {
-	func(l *line) bool { return l.Output != "" && l.Reading.KeepDirs },
+	func(l *line) bool { return l.Output != "" && l.Reading.KeepDirs && !l.remembers() },
 	"-o and --keep-dirs both say what a file is called: drop one",
 }, {
 	func(l *line) bool {
-		named := l.Output != "" && !l.Info && !l.Reading.KeepDirs && !l.listsNewest()
+		named := l.Output != "" && !l.Info && !l.Reading.KeepDirs && !l.listsNewest() && !l.remembers()
 		return named && (l.Many || len(l.Targets) > 1 && l.Output != "-")
 	},
 	"-o is for a single file: use -d DIR to choose where several are saved",
 }, {
-	func(l *line) bool { return l.File.Sum.Algorithm != "" && (l.Many || len(l.Targets) > 1) },
+	func(l *line) bool {
+		alone := l.remembers() && !l.hasList() && !l.Recursive && !l.Glob && !l.Reading.KeepDirs
+		return l.File.Sum.Algorithm != "" && (l.Many && !alone || len(l.Targets) > 1)
+	},
 	"--checksum checks a single file: list digests in a --manifest, or use --verify",
 }, {
-	func(l *line) bool { return l.Long && l.Many && !l.listsNewest() },
+	func(l *line) bool { return l.Long && l.Many && !l.listsNewest() && !l.remembers() },
 	"-l lists the directories named by URLs: " +
 		"drop -i, --manifest, -r, --glob, --keep-dirs and -j (-I -r lists a tree)",
 }, {
-	func(l *line) bool { return l.JSON && l.Many && !l.Info && !l.DryRun && !l.listsNewest() },
+	func(l *line) bool {
+		return l.JSON && l.Many && !l.Info && !l.DryRun && !l.listsNewest() && !l.remembers()
+	},
 	"--json works with -I, --dry-run and listings: " +
 		"add -I, or use --report FILE to record what happened to each file",
 }, {
@@ -70,7 +75,7 @@ var refusedOutputs = []refusal{{
 // A part of a file, and the file here.
 var refusedFiles = []refusal{{
 	func(l *line) bool {
-		several := l.Many || len(l.Targets) > 1
+		several := l.Many && !l.remembers() || len(l.Targets) > 1
 		checked := l.File.Sum.Algorithm != "" || l.File.Verify
 		return l.Range != nil && (several || checked || l.looks() || l.newer || l.resume ||
 			l.Report != "" || l.given("segments"))
@@ -161,6 +166,28 @@ var refusedTrees = []refusal{{
 }, {
 	func(l *line) bool { return !l.Delete && (l.Backup || l.given("max-delete")) },
 	"--backup and --max-delete only affect --delete: add --delete",
+}}
+
+// What a run remembers of each file, and does with it.
+var refusedRecords = []refusal{{
+	func(l *line) bool { return l.remembers() && (l.Output != "" || l.Range != nil) },
+	"--once and --exec are for files with the names that they have on the server: " +
+		"drop -o and --range; -d DIR chooses where they are saved",
+}, {
+	func(l *line) bool { return l.remembers() && l.NoLedger },
+	"--once and --exec need the ledger, which says what was done: drop --no-ledger",
+}, {
+	func(l *line) bool { return l.Once && l.overwrite },
+	"--once and --overwrite contradict each other: -N replaces a file if the server's has changed",
+}, {
+	func(l *line) bool { return l.Once && (l.Info || l.Long || l.JSON && !l.DryRun) },
+	"--once is about what is fetched: drop -I, -l and --json, or use --dry-run to see what it leaves out",
+}, {
+	func(l *line) bool { return l.Exec != "" && l.looks() },
+	"--exec is for files that are fetched: drop -I, -l, --json and --dry-run",
+}, {
+	func(l *line) bool { return l.Exec != "" && l.Report == "-" },
+	"--exec and --report - cannot both write to standard output: give --report a file",
 }}
 
 // Logins and connections.

@@ -48,6 +48,13 @@ func readName(s string) (string, error) {
 	return s, nil
 }
 
+func readCommand(s string) (string, error) {
+	if strings.TrimSpace(s) == "" {
+		return "", errors.New("write a command")
+	}
+	return s, nil
+}
+
 // oneOf returns a function that reads one of the words. It returns "" for off and auto, which mean the default.
 func oneOf(words []string) func(string) (string, error) {
 	return func(s string) (string, error) {

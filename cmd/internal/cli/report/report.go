@@ -82,7 +82,7 @@ type Row struct {
 	Line     int         `json:"line,omitempty"`
 	URL      string      `json:"url"`
 	Path     string      `json:"path,omitempty"`
-	Status   string      `json:"status"` // complete, before, failed or link
+	Status   string      `json:"status"` // complete, before, once, failed or link
 	Size     json.Number `json:"size,omitempty"`
 	Sum      string      `json:"sum,omitempty"`
 	Verified string      `json:"verified,omitempty"`
@@ -121,7 +121,11 @@ func (f *File) Add(e download.Event, text string, code int) error {
 		if !e.Result.Checked.IsZero() {
 			x.Checked = e.Result.Checked.Format(time.RFC3339)
 		}
-		if e.Result.Left != "" {
+		switch e.Result.Left {
+		case "":
+		case download.LeftBefore:
+			x.Status = "once"
+		default:
 			x.Status = "before"
 		}
 	}

@@ -36,6 +36,7 @@ type Run struct {
 	done, size int64    // bytes of all files: those present, and those found so far (-1: not known)
 	received   int64    // bytes that this run received
 	before     int64    // files that were complete before
+	past       int64    // files that an earlier run fetched, and that are not as it left them (--once)
 	verified   int64    // files whose digest was verified
 	links      int64    // links that were not followed
 	deleted    int64    // files that the server no longer has
@@ -224,7 +225,11 @@ func (r *Run) note(e download.Event) {
 		r.place = top
 		r.placed = true
 	}
-	if e.Result.Left != "" {
+	switch {
+	case e.Err != nil:
+	case e.Result.Left == download.LeftBefore:
+		r.past++
+	case e.Result.Left != "":
 		r.before++
 	}
 	if e.Result.Verified != "" && e.Err == nil {
@@ -290,6 +295,7 @@ func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 		one, more string
 	}{
 		{r.before, "already there", "already there"},
+		{r.past, "fetched before", "fetched before"},
 		{r.verified, "verified", "verified"},
 		{t.Failed, "failed", "failed"},
 		{unlisted, "directory could not be fully listed", "directories could not be fully listed"},
@@ -303,7 +309,7 @@ func (r *Run) summary(files, leftOut int64, took time.Duration) string {
 			text += ", " + printable.Count(also.n, also.one, also.more)
 		}
 	}
-	if r.received > 0 || t.Complete > r.before {
+	if r.received > 0 || t.Complete > r.before+r.past {
 		text += ": " + ending(r.received, took)
 	}
 	return text
@@ -338,6 +344,9 @@ func (r *Run) event(kind string) event {
 	}
 	if r.deleted > 0 {
 		e.Deleted = &r.deleted
+	}
+	if r.past > 0 {
+		e.Once = &r.past
 	}
 	if r.ended {
 		took := r.p.now().Sub(r.began)

@@ -204,6 +204,7 @@ type event struct {
 	Complete *int64   `json:"complete,omitempty"`
 	Failed   *int64   `json:"failed,omitempty"`
 	Deleted  *int64   `json:"deleted,omitempty"`
+	Once     *int64   `json:"once,omitempty"`
 }
 
 // say shows e as a line of JSON, or text as a line unless it is empty.
@@ -254,6 +255,24 @@ func (p *Printer) note(whom Note, e event) {
 		text = printable.Line(e.Path) + ": " + text
 	}
 	p.sayFew(string(whom), e, text)
+}
+
+// Relay shows a line that a command of the user's has written to its standard output, as it is, except on a terminal.
+func (p *Printer) Relay(line []byte) {
+	if !IsTerminal(p.Out) {
+		p.Print(line)
+		return
+	}
+	shown := p.replaceBottom(nil)
+	defer func() { p.replaceBottom(shown) }()
+	p.Print([]byte(printable.Line(strings.TrimRight(string(line), "\r\n")) + "\n"))
+}
+
+// RelayError shows a line that a command of the user's has written to its standard error. path is that of its file.
+func (p *Printer) RelayError(path string, line []byte) {
+	defer p.lock()()
+	text := printable.Line(strings.TrimRight(string(line), "\r\n"))
+	p.say(event{Event: "note", Path: path, Text: text}, text)
 }
 
 // PrintPlan reports to programs what a run would do with a file (--progress json).
