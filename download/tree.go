@@ -71,6 +71,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	b.complain(j, found)
 	b.sharpen(bounded, j, found.entries)
+	b.findExtras(j, found)
 	return b.queueAll(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
@@ -158,6 +159,7 @@ func (b *engine) complain(j *job, found contents) {
 func (b *engine) notListed(ctx context.Context, j *job, err error,
 	v schedule.Verdict) schedule.Verdict {
 	j.withSurvey(func(h *survey) { h.lost = true })
+	b.unknown(j.Path)
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
 	}
@@ -169,7 +171,7 @@ func (b *engine) notListed(ctx context.Context, j *job, err error,
 func (b *engine) create(ctx context.Context, j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
 	some := pattern != "" || len(j.Tree.Accept) > 0
-	if b.Info != nil || some && j.Path != "" {
+	if b.Info != nil || b.Check || some && j.Path != "" {
 		return nil
 	}
 	if b.root == nil && !b.Dry {
@@ -259,10 +261,13 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the exact times of entries, if Newer needs them and the listing has only rough ones.
+// compares reports whether the times of all files are compared.
+func (b *engine) compares() bool { return b.Check || decide.Existing(b.Each.Existing).Updates() }
+
+// sharpen asks the server for the exact times of entries, if they are compared and the listing has only rough ones.
 // After an error the times stay rough, and the fetch of each file asks for its time.
 func (b *engine) sharpen(ctx context.Context, j *job, entries []ftpexec.Entry) {
-	if !decide.Existing(b.Each.Existing).Updates() || b.root == nil {
+	if !b.compares() || b.root == nil {
 		return
 	}
 	var asked []*ftpexec.Entry

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -200,7 +199,7 @@ const many = 1000
 func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHooks {
 	j := t.Value
 	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || decide.Existing(b.Each.Existing).Updates() || b.Info != nil {
+	if j.dir.up != nil || b.compares() || b.Info != nil {
 		return o
 	}
 	if j.dir.ahead == nil {
