@@ -148,7 +148,19 @@ const mostChoices = 100_000
 // Choices expands a URL. A list, such as {a,b}, [1-20] or [01-09:2], is expanded as curl does it, into URLs that must
 // all exist. From the first segment with *, ? or a set such as [a-z] on, the path becomes Pattern, in which lists are
 // alternatives; the server's listings show what matches. Percent-encoded characters stand for themselves.
-func Choices(text string) (choices []Choice, err error) {
+func Choices(text string) (choices []Choice, err error) { return expand(text, wild) }
+
+// Pattern is Choices for a listing: there is one choice, because lists are alternatives wherever they stand.
+func Pattern(text string) (Choice, error) {
+	choices, err := expand(text, func(segment string) bool { return strings.ContainsAny(segment, "*?[{") })
+	if err != nil {
+		return Choice{URL: text}, err
+	}
+	return choices[0], nil
+}
+
+// expand is Choices, with the path as a pattern from the first segment on for which listed returns true.
+func expand(text string, listed func(segment string) bool) (choices []Choice, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, rest, found := strings.Cut(rest, "/")
 	if !found {
@@ -158,7 +170,7 @@ func Choices(text string) (choices []Choice, err error) {
 	last := len(segments) - 1
 	dirs := last
 	pattern := ""
-	if n := slices.IndexFunc(segments, wild); n >= 0 {
+	if n := slices.IndexFunc(segments, listed); n >= 0 {
 		pattern, err = decoded(segments[n:])
 		if err != nil {
 			return nil, err

@@ -43,6 +43,7 @@ var exits = []struct {
 		return as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
 	}},
 	{75, is(errAtWork)},
+	{80, is(errDiffers)},
 	{3, is(manifest.ErrLine)},
 	{1, is(urlparse.ErrScheme)},
 	{3, as[*urlparse.Error]},

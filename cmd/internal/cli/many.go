@@ -58,11 +58,7 @@ func (r *run) round(ctx context.Context) {
 	growFast(files)
 	r.shown = r.print.Run("", files, octets)
 	r.File.Root = r.root
-	filter := r.Filter
-	if r.MaxAge > 0 {
-		filter.NewerThan = time.Now().Add(-r.MaxAge)
-	}
-	tree := &mirror.Source{FullSource: r.source, Filter: filter, Dates: r.Info}
+	tree := &mirror.Source{FullSource: r.source, Filter: r.filter(), Dates: r.Info}
 	tasks := r.tasks(ctx)
 	if r.Delete {
 		tree.Trees = slices.Collect(tasks)
@@ -99,6 +95,15 @@ func (r *run) round(ctx context.Context) {
 	}
 }
 
+// filter returns the filter by age and size, for a look now.
+func (r *run) filter() mirror.Filter {
+	filter := r.Filter
+	if r.MaxAge > 0 {
+		filter.NewerThan = time.Now().Add(-r.MaxAge)
+	}
+	return filter
+}
+
 // withoutSum returns o without the digest, which each Task has.
 func withoutSum(o download.Options) download.Options {
 	o.Sum = digest.Sum{}
@@ -114,6 +119,7 @@ func (r *run) options(ctx context.Context, tree *mirror.Source, found *infos) *d
 		Timeout: r.MaxTime,
 		Ledger:  r.ledger(),
 		Dry:     r.DryRun,
+		Check:   r.Check,
 		Report:  r.report.Info(),
 		Events:  func(e download.Event) { r.event(ctx, e) },
 	}
@@ -122,6 +128,7 @@ func (r *run) options(ctx context.Context, tree *mirror.Source, found *infos) *d
 	}
 	if r.from(tree) == tree {
 		o.LeftOut = tree.LeftOut
+		o.Hides = tree.Hides
 	}
 	if r.Delete && !r.Info {
 		o.Finish = func(err error) {

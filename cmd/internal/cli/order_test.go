@@ -35,6 +35,7 @@ func TestOrderOfExits(t *testing.T) {
 		{2, config.Usage("no")},
 		{2, wrapped(ftpexec.ErrIsDirectory)},
 		{75, errAtWork},
+		{80, errDiffers},
 		{3, manifest.ErrLine},
 		{1, scheme},
 		{3, malformed},

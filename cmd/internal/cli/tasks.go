@@ -171,6 +171,10 @@ func (r *run) task(t config.Target) (task download.Task, err error) {
 	case t.Pattern != "":
 		task.Tree = &tree
 		tree.Names = t.Pattern
+		if r.Matches {
+			task.Path, err = r.path(u)
+			return task, err
+		}
 		if !r.Recursive {
 			tree.Depth = 1
 		}

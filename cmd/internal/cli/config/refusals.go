@@ -39,19 +39,27 @@ var refusedOutputs = []refusal{{
 	},
 	"-o is for a single file: use -d DIR to choose where several are saved",
 }, {
-	func(l *line) bool { return l.File.Sum.Algorithm != "" && (l.Many || len(l.Targets) > 1) },
+	func(l *line) bool {
+		return l.File.Sum.Algorithm != "" && !l.checksOne() && (l.Many || len(l.Targets) > 1)
+	},
 	"--checksum checks a single file: list digests in a --manifest, or use --verify",
 }, {
-	func(l *line) bool { return l.Long && l.Many },
+	func(l *line) bool { return l.Long && l.Many && !l.Check },
 	"-l lists the directories named by URLs: " +
-		"drop -i, --manifest, -r, --glob, --keep-dirs and -j (-I -r lists a tree)",
+		"drop -i, --manifest, -r, --keep-dirs and -j (-I -r lists a tree)",
 }, {
-	func(l *line) bool { return l.JSON && l.Many && !l.Info && !l.DryRun },
-	"--json works with -I, --dry-run and listings: " +
+	func(l *line) bool {
+		tree := l.Recursive || l.Glob
+		return l.Sort != "" && (l.Many && !l.Info || l.Info && !tree)
+	},
+	"--sort orders what -l lists, and -I with -r or --glob: add them, or drop --sort",
+}, {
+	func(l *line) bool { return l.JSON && l.Many && !l.Info && !l.DryRun && !l.Check },
+	"--json works with -I, --dry-run, --check and listings: " +
 		"add -I, or use --report FILE to record what happened to each file",
 }, {
 	func(l *line) bool { return l.Report != "" && l.looks() },
-	"-I, -l, --json and --dry-run fetch nothing to report: drop --report",
+	"-I, -l, --json, --dry-run and --check fetch nothing to report: drop --report",
 }, {
 	func(l *line) bool { return l.Report == "-" && l.Output == "-" },
 	"--report - and -o - cannot both write to standard output: give --report a file",
@@ -63,6 +71,14 @@ var refusedOutputs = []refusal{{
 }, {
 	func(l *line) bool { return l.Info && (l.Output != "" || l.DryRun) },
 	"-I only prints sizes and times: drop -o and --dry-run",
+}, {
+	func(l *line) bool { return l.Check && (l.Info || l.Long || l.DryRun) },
+	"--check, --dry-run, -I and -l print different things: use one",
+}, {
+	func(l *line) bool {
+		return l.Check && (l.resume || l.overwrite || l.noClobber || l.Delete || l.Watch != 0)
+	},
+	"--check changes nothing: drop -c, --overwrite, --no-clobber, --delete and --watch",
 }}
 
 // A part of a file, and the file here.
@@ -132,8 +148,8 @@ var refusedTrees = []refusal{{
 	},
 	"--watch, --min-age, --newer-than and --max-size need a tree: add -r, and drop -i and --manifest",
 }, {
-	func(l *line) bool { return l.Watch != 0 && (l.Info || l.DryRun || l.Report != "") },
-	"--watch runs until it is stopped: drop -I, --dry-run and --report",
+	func(l *line) bool { return l.Watch != 0 && (l.Info || l.Long || l.DryRun || l.Report != "") },
+	"--watch runs until it is stopped: drop -I, -l, --dry-run and --report",
 }, {
 	func(l *line) bool { return !l.Delete && (l.Backup || l.given("max-delete")) },
 	"--backup and --max-delete only affect --delete: add --delete",
@@ -171,7 +187,12 @@ var refusedConnections = []refusal{{
 func (l *line) given(flag string) bool { return l.parser.Changed(flag) }
 
 // looks reports whether the command only shows something.
-func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun }
+func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun || l.Check }
+
+// checksOne reports whether --check compares one file, which may have a digest.
+func (l *line) checksOne() bool {
+	return l.Check && len(l.Targets) == 1 && !l.hasList() && !l.Recursive && !l.Glob
+}
 
 // onlyListings reports whether there are URLs, and each names a directory to be listed.
 func (l *line) onlyListings() bool {
