@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -90,7 +91,8 @@ func (s *localSearch) walk(below string, visit func(below string, e fs.DirEntry)
 	if s.root == nil {
 		return nil
 	}
-	if info, err := s.root.Stat(dir); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+	info, err := s.root.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
 		return nil
 	}
 	failure := func(err error) error { return localfile.Failure(disk.Below(s.root, dir), "cannot be read", err) }
