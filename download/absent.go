@@ -93,6 +93,9 @@ func (b *engine) plansAbsent(in, j *job) bool {
 	j.makeTask()
 	e := j.ending(nil)
 	e.Plan = planFetch
+	if b.Check {
+		e.Plan = planMissing
+	}
 	e.Result = Result{Size: j.listed, Left: "not here"}
 	b.ended(e)
 	return true

@@ -20,7 +20,7 @@ func unwritten(o RunOptions) string {
 // plan finds out and reports what a run would do with a file.
 func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdict {
 	j := t.Value
-	plan, result, err := b.planOf(ctx, t)
+	e, err := b.planOf(ctx, t)
 	switch {
 	case b.freeFiles(t, err):
 		return schedule.Short
@@ -32,25 +32,32 @@ func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	case err != nil:
 		return b.next(ctx, j, Result{}, err, verdict(err))
 	}
-	e := j.ending(nil)
-	e.Plan = plan
-	e.Result = result
+	e.Task = j.Task
 	b.ended(e)
 	return schedule.Done
 }
 
-func (b *engine) planOf(ctx context.Context, t *schedule.Turn[*job]) (plan string, r Result, err error) {
+func (b *engine) planOf(ctx context.Context, t *schedule.Turn[*job]) (e Event, err error) {
 	ctx, cancel := b.bound(ctx)
 	defer cancel()
 	m := b.member(t)
 	f := &file{fetch: m.fetch(true)}
+	if b.Check {
+		if e, other := b.otherThanFile(t.Value); other {
+			e.Result.Size, err = f.sizeThere(ctx)
+			return e, err
+		}
+	}
 	if b.root != nil && t.Value.Writer == nil {
 		if f.to, err = b.find(ctx, t.Value); err != nil {
-			return "", r, err
+			return e, err
 		}
 	}
 	if f.to != nil {
 		defer f.to.Close(false)
+	}
+	if b.Check {
+		return f.checkFile(ctx)
 	}
 	return f.plan(ctx)
 }

@@ -47,7 +47,15 @@ type Event struct {
 	// RunOptions.Dry is, unless Err or Text is set. Result.Left says why, for each of the three. Result.Size is the
 	// size of the server's file, or of the file that is left alone; -1 if it is unknown. Result.Resumed is how many
 	// bytes need no fetching.
+	//
+	// If RunOptions.Check is set, Plan is how the file here differs from the server's: "missing", "differs", "same", or
+	// "extra" for a file that the server lacks, whose URL is that which it would have. Result.Left says in what it
+	// differs. Result.Size is the size of the server's file, or of the extra one.
 	Plan string
+	// Differs is in what the files differ, for the Plan "differs": "size", "time", "digest", "pieces" (another program
+	// has not finished the file here) or "kind" (it is no file here). Untold is what was not compared, "size" or
+	// "time", because the server does not tell it or the type is ASCII.
+	Differs, Untold []string
 
 	dir bool // Err is about a directory that was not listed whole
 }

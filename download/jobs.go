@@ -130,6 +130,7 @@ func (b *engine) claimPath(j *job) bool {
 	}
 	settled := *j
 	settled.makeTask()
+	b.meet(settled.Path)
 	facts := settled.Sum.String()
 	if settled.Size != nil {
 		facts += fmt.Sprint(" ", *settled.Size)

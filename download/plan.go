@@ -15,9 +15,9 @@ const (
 	planLeave   = "leave"
 )
 
-// plan returns what [save] would do with a file, and the Result for [Event.Plan]. It asks the server and reads local
-// files as save does, but fetches and changes nothing. The error is the one that save would return.
-func (f *file) plan(ctx context.Context) (plan string, r Result, err error) {
+// plan returns the event that says what [save] would do with a file. It asks the server and reads local files as save
+// does, but fetches and changes nothing. The error is the one that save would return.
+func (f *file) plan(ctx context.Context) (e Event, err error) {
 	f.look()
 	for {
 		f.lookUpRecord()
@@ -28,9 +28,9 @@ func (f *file) plan(ctx context.Context) (plan string, r Result, err error) {
 			if a.Why == decide.LeftBefore {
 				size = f.past.Size
 			}
-			return planLeave, Result{Size: size, Resumed: size, Left: a.Why}, nil
+			return Event{Plan: planLeave, Result: Result{Size: size, Resumed: size, Left: a.Why}}, nil
 		case decide.Refuse:
-			return "", Result{}, f.refuse(a)
+			return e, f.refuse(a)
 		case decide.Fetch:
 			return f.planTransfer(ctx, a)
 		case decide.AskPart:
@@ -41,7 +41,7 @@ func (f *file) plan(ctx context.Context) (plan string, r Result, err error) {
 			err = f.find(ctx, a.Do)
 		}
 		if err != nil {
-			return "", Result{}, err
+			return e, err
 		}
 	}
 }
@@ -57,46 +57,49 @@ func (f *file) peek() {
 	}
 }
 
-// size asks the server for the size of the file. It returns -1 if the server refuses to report it, and an error if the
-// file does not exist.
-func (f *file) size(ctx context.Context) (int64, error) {
+// told asks the server for the size and time of the file. It returns unknown values if the server refuses to report
+// them, and an error if the file does not exist.
+func (f *file) told(ctx context.Context) (said decide.Stamp, err error) {
+	said = decide.Unknown
 	if err := f.begin(); err != nil {
-		return -1, err
+		return said, err
 	}
-	told := ftpexec.Entry{Size: -1}
-	err := f.retry.Do(ctx, func() (err error) {
-		told, err = f.src.Stat(ctx, f.url)
+	err = f.retry.Do(ctx, func() error {
+		e, err := f.src.Stat(ctx, f.url)
+		if err == nil {
+			said = decide.Stamp{Size: e.Size, Time: e.ModTime}
+		}
 		return err
 	})
 	if errors.Is(err, ftpexec.ErrRefused) {
-		return -1, nil
+		return said, nil
 	}
-	return told.Size, err
+	return said, err
 }
 
-// planTransfer returns the plan for a file that would be fetched. It asks the server for the size if neither a listing nor
-// an earlier answer has it. The size that the caller expects may not be the size of the server's file.
-func (f *file) planTransfer(ctx context.Context, a decide.Answer) (plan string, r Result, err error) {
-	plan = planFetch
-	r = Result{Size: f.facts.Size(), Left: a.For}
+// planTransfer returns the plan for a file that would be fetched. It asks the server for the size if neither a listing
+// nor an earlier answer has it. The size that the caller expects may not be the size of the server's file.
+func (f *file) planTransfer(ctx context.Context, a decide.Answer) (e Event, err error) {
+	e.Plan = planFetch
+	e.Result = Result{Size: f.facts.Size(), Left: a.For}
 	if f.facts.Listed.Size < 0 && !f.facts.Asked {
-		size, err := f.size(ctx)
+		said, err := f.told(ctx)
 		if err != nil {
-			return plan, r, err
+			return e, err
 		}
-		if size >= 0 {
-			r.Size = size
+		if said.Size >= 0 {
+			e.Result.Size = said.Size
 		}
 	}
-	err = f.checkSize("the server's file has", r.Size)
+	err = f.checkSize("the server's file has", e.Result.Size)
 	if a.Replace && f.facts.Here != decide.Nothing {
-		plan = planReplace
+		e.Plan = planReplace
 	}
 	switch a.Start {
 	case decide.FromPart:
-		r.Resumed = f.facts.Part.Bytes
+		e.Result.Resumed = f.facts.Part.Bytes
 	case decide.FromTarget:
-		r.Resumed = f.facts.Local.Size
+		e.Result.Resumed = f.facts.Local.Size
 	}
-	return plan, r, err
+	return e, err
 }

@@ -58,6 +58,14 @@ type RunOptions struct {
 	// Dry makes Run find out what it would do with each file, and report that in the Plan of the file's last event. Run
 	// fetches nothing and does not change the disk. Without a Root, Run assumes an empty directory.
 	Dry bool
+	// Check makes Run compare the files under Root with those on the server, and report in the Plan of each file's
+	// last event how they differ. It fetches nothing and does not change the disk, and ignores Each.Existing. In the
+	// local directory of each directory of a tree that it has listed whole, it also looks for files that the server
+	// lacks, except those that the Tree leaves out and those that Run gives names of its own.
+	Check bool
+	// Hides, if not nil, is for a Source that hides some files of a tree, and for Check: it reports whether the Source
+	// has hidden this name from the listing of dir, or would hide a file that is like the one here.
+	Hides func(dir *urlparse.URL, name string, here fs.FileInfo) bool
 	// Info, if not nil, is called for each file in place of fetching it, with the Entry from a listing or else from the
 	// server. Then Run saves nothing. Its calls do not overlap, nor do they with those of Events.
 	Info func(u *urlparse.URL, e ftpexec.Entry)
@@ -165,6 +173,7 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 	if err := o.check(src); err != nil {
 		return Totals{}, err
 	}
+	o.Dry = o.Dry || o.Check
 	b := newEngine(ctx, src, o)
 	if o.Dry {
 		o.Ledger = unwritten(o)
@@ -198,6 +207,7 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)
+	b.tellExtras(ctx)
 	b.surveys(ctx)
 	end()
 	err := b.outcome(ctx)
@@ -282,6 +292,7 @@ type engine struct {
 	// spellings finds out where two spellings of a name are one file.
 	spellings *disk.Spellings
 	trees     []*job
+	extras    extras
 
 	clearing sync.Mutex
 	cleared  map[string]bool // paths for which a dry run would make way

@@ -83,6 +83,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 			}
 		})
 	}
+	b.findExtras(j, found)
 	return b.queueAll(ctx, t, b.within(ctx, j, found.entries)...)
 }
 
@@ -174,6 +175,7 @@ func (b *engine) notListed(ctx context.Context, t *schedule.Turn[*job], err erro
 	v schedule.Verdict) schedule.Verdict {
 	j := t.Value
 	j.withSurvey(func(h *survey) { h.lost = true })
+	b.unknown(j.Path)
 	if ctx.Err() == nil {
 		b.count(func(c *counts) { c.Listing--; c.Unlisted++ })
 		b.closed(t)
@@ -186,7 +188,7 @@ func (b *engine) notListed(ctx context.Context, t *schedule.Turn[*job], err erro
 func (b *engine) create(ctx context.Context, j *job) error {
 	pattern, _ := glob.Level(j.Tree.Names, j.dir.depth)
 	some := pattern != "" || len(j.Tree.Accept) > 0 || j.Tree.Newest > 0
-	if b.Info != nil || some && j.Path != "" {
+	if b.Info != nil || b.Check || some && j.Path != "" {
 		return nil
 	}
 	if b.root == nil && !b.Dry {
@@ -276,10 +278,13 @@ func (b *engine) again(ctx context.Context, f func() error) error {
 	return retry.New(p).Do(ctx, f)
 }
 
-// sharpen asks the server for the exact times of files in directories, if Newer or Once needs them and the listing has
-// only rough ones. After an error the times stay rough, and the fetch of each file asks for its time.
+// compares reports whether the times of all files are compared.
+func (b *engine) compares() bool { return b.Check || decide.Existing(b.Each.Existing).Updates() }
+
+// sharpen asks the server for the exact times of files in directories, if they are compared and the listing has only
+// rough ones. After an error the times stay rough, and the fetch of each file asks for its time.
 func (b *engine) sharpen(ctx context.Context, files iter.Seq2[*job, *ftpexec.Entry]) {
-	updates := decide.Existing(b.Each.Existing).Updates()
+	updates := b.compares()
 	if !updates && !b.Once || b.root == nil {
 		return
 	}

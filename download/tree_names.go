@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/glob"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -209,8 +208,7 @@ const many = 1000
 func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHooks {
 	j := t.Value
 	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
-	updates := decide.Existing(b.Each.Existing).Updates()
-	if j.dir.up != nil || j.contest() != nil || updates || b.Once || b.Info != nil {
+	if j.dir.up != nil || j.contest() != nil || b.compares() || b.Once || b.Info != nil {
 		return o
 	}
 	if j.dir.ahead == nil {

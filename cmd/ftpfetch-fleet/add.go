@@ -78,8 +78,8 @@ var errCancelled = usage("the job was cancelled while its list was added")
 func (f *fleet) add(
 	ctx context.Context, list string, tasks iter.Seq[download.Task], o *download.RunOptions, wishes *wishes,
 ) (*job, error) {
-	if o.Each.Root == nil {
-		return nil, usage("-I fetches nothing: ftpfetch -I asks about the files of a list")
+	if o.Each.Root == nil || o.Dry {
+		return nil, usage("-I, --dry-run and --check fetch nothing: give them to ftpfetch, with the list")
 	}
 	j := &job{
 		ID: strings.ToLower(rand.Text()[:8]), State: "adding", Added: time.Now().UTC(), List: list,

@@ -98,3 +98,18 @@ func TestParcels(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 }
+
+// TestAddLooks checks that what only looks adds no job.
+func TestAddLooks(t *testing.T) {
+	s := newStand(t)
+	list := filepath.Join(t.TempDir(), "list")
+	must.Do(t, os.WriteFile(list, []byte("ftp://h/a\n"), 0o600))
+	for _, flag := range []string{"-I", "--dry-run", "--check"} {
+		if _, errs, code := s.do("add", flag, "-i", list); flag != "-I" && (code != 2 || !strings.Contains(errs, "--dry-run and --check fetch nothing")) {
+			t.Errorf("%s: exit code %d: %s", flag, code, errs)
+		}
+	}
+	if out, _, _ := s.do("status", "--json"); out != "" {
+		t.Errorf("jobs: %s", out)
+	}
+}

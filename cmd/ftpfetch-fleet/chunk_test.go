@@ -166,7 +166,8 @@ func TestTerms(t *testing.T) {
 		"Root": "the worker's", "Segments": "refused by add", "Limit": "refused by add", "Size": "of the item", "Sum": "of the item",
 		"Events": "set by the worker", "Commit": "set by the worker", "Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's",
 		"Attempt": "of the chunk", "Info": "a fleet fetches", "LeftOut": "for trees; a fleet has lists", "Report": "the command's",
-		"Each": "looked at by itself", "Dry": "a fleet fetches", "MakeWay": "for trees; a fleet has lists", "Finish": "for trees",
+		"Each": "looked at by itself", "Dry": "a fleet fetches", "Check": "a fleet fetches", "Hides": "for trees; a fleet has lists",
+		"MakeWay": "for trees; a fleet has lists", "Finish": "for trees",
 		"Once": "refused by add", "Done": "refused by add",
 	}
 	travels := reflect.TypeFor[terms]()

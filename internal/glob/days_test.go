@@ -91,13 +91,13 @@ func TestDays(t *testing.T) {
 }
 
 // TestListed expands URLs of which a listing shows what exists. A row has the URL and the pattern.
-func TestListed(t *testing.T) {
+func TestPattern(t *testing.T) {
 	for text, want := range map[string]string{
 		"d/x_{2026-02-28..2026-03-01}.csv": "d/ x_{2026-02-28,2026-03-01}.csv", "{a,b}/*.gz": " {a,b}/*.gz", "d/[1-3]": "d/ [1-3]",
 		"d/[08-10]/f": "d/ {08,09,10}/f", "d/{a,b}/": "d/ {a,b}", "d/f": "d/f ", "d/*": "d/ *", "*/{a,b}": " */{a,b}", "d/": "d/ ",
 		"{9..1}": "!write [9-1]", "d/[5-1]": "!is none",
 	} {
-		c, err := glob.Listed("ftp://h/" + text)
+		c, err := glob.Pattern("ftp://h/" + text)
 		got := strings.TrimPrefix(c.URL, "ftp://h/") + " " + c.Pattern
 		if after, bad := strings.CutPrefix(want, "!"); bad && (err == nil || !strings.Contains(err.Error(), after)) || !bad && (err != nil || got != want) {
 			t.Errorf("%s: %q, %v; want %q", text, got, err, want)

@@ -151,8 +151,8 @@ const mostChoices = 100_000
 // listings show what matches. Percent-encoded characters stand for themselves.
 func Choices(text string) (choices []Choice, err error) { return expand(text, wild) }
 
-// Listed expands a URL into one choice, in which lists are alternatives of names too: not all of the files must exist.
-func Listed(text string) (Choice, error) {
+// Pattern expands a URL into one choice, in which lists are alternatives of names too: not all of the files must exist.
+func Pattern(text string) (Choice, error) {
 	choices, err := expand(text, func(segment string) bool { return wild(segment) || list().MatchString(segment) })
 	if err != nil {
 		return Choice{URL: text}, err

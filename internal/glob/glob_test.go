@@ -65,3 +65,17 @@ func TestChoices(t *testing.T) {
 		}
 	}
 }
+
+// TestPattern checks the pattern of a listing, written "URL pattern", or "!error".
+func TestPattern(t *testing.T) {
+	for text, want := range map[string]string{
+		"a.gz": "a.gz ", "d/a{b,c}.gz": "d/ a{b,c}.gz", "x[08-10:2]y": " x{08,10}y", "{a,b}/f": " {a,b}/f", "{a,b}/": " {a,b}", "p/{a,b}/x*": "p/ {a,b}/x*", "d/": "d/ ",
+		"*": " *", "d/*.gz": "d/ *.gz", "p/*/README": "p/ */README", "p/*/": "p/ *", "%2A%7B": "%2A%7B ", "[a": "!malformed", "[5-1]": "!is none", "{1..3}": "!write [1-3]",
+	} {
+		c, err := Pattern("ftp://h/" + text)
+		got := strings.TrimPrefix(c.URL, "ftp://h/") + " " + c.Pattern
+		if after, bad := strings.CutPrefix(want, "!"); bad != (err != nil) || bad && !strings.Contains(err.Error(), after) || !bad && got != want {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}

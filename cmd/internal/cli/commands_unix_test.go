@@ -35,6 +35,7 @@ type documented struct {
 	files string // the files that it leaves in its directory, except the ledger
 	out   string // a pattern for all of standard output
 	err   string // a pattern for some part of standard error
+	code  int    // the exit code
 }
 
 // documentedCommands has every command line of README.md and docs/*.md once.
@@ -72,6 +73,8 @@ var documentedCommands = []documented{
 		files: "incoming/a.zip incoming/big.iso incoming/big.iso.sha256 incoming/file incoming/file.gz incoming/project/read.me", err: "6 of 6 complete"},
 	{line: `ftpfetch -r --once -d incoming --exec 'wc -c "$1"' ftp://ftp.example.org/pub/`, out: "( *[0-9]+ /.*/incoming/.*\n){6}",
 		files: "incoming/a.zip incoming/big.iso incoming/big.iso.sha256 incoming/file incoming/file.gz incoming/project/read.me", err: "6 of 6 complete"},
+	{line: "ftpfetch -r --check -d mirror ftp://ftp.example.org/pub/", out: "(missing\t[0-9]+\tmirror/.*\tnot here\n){6}total\t[0-9]+\t6 missing, 0 differ, 0 extra, 0 the same\n",
+		err: "mirror does not exist, so everything is missing", code: 80},
 	{line: "ftpfetch -j 6 ftp://a.example/x ftp://b.example/y", files: "x y", err: "2 of 2 complete"},
 
 	// docs/progress.md
@@ -149,7 +152,7 @@ func (c documented) check(t *testing.T) {
 	cmd.Env = append(cmd.Environ(), "HOME="+dir, "SSL_CERT_FILE="+filepath.Join(dir, ".ca.pem"))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != c.code {
 		t.Fatalf("%s: %v\n%s%s", c.line, err, stdout.String(), stderr.String())
 	}
 	if !regexp.MustCompile("^(?:" + c.out + ")$").MatchString(stdout.String()) {
@@ -325,6 +328,29 @@ func TestProcessWithFullPipe(t *testing.T) {
 					t.Errorf("%q, %s: exit %d, want %d", tt.args, e.name, got, e.code)
 				}
 			})
+		}
+	}
+}
+
+// TestCheckedMirror runs the recipe mirror-check.sh: it is silent if mirror and server are the same, and otherwise prints
+// what differs, with the code of --check, or of the mirror if that fails.
+func TestCheckedMirror(t *testing.T) {
+	s, dir := documentedServer(t), t.TempDir()
+	recipe := must.Get(filepath.Abs("../../../docs/recipes/mirror-check.sh"))(t)
+	for i, tt := range []struct {
+		prepare, want string
+		code          int
+	}{
+		{"true", "", 0},
+		{"echo mine >tree/mine", "extra\t5\ttree/mine\tnot on the server\ntotal\t0\t0 missing, 0 differ, 1 extra, 6 the same\n", 80},
+		{"rm tree/mine; rm tree/file", "", 0},
+		{"rm tree/file; mkdir tree/file", "(?s)ftpfetch: .*/pub/file: tree/file: is a directory here and a file on the server .*, 1 failed\n", 23},
+	} {
+		cmd := exec.CommandContext(t.Context(), "bash", "-c", tt.prepare+"; exec bash "+recipe+" "+s.URL("/pub/")+" tree")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if !regexp.MustCompile("^(?:"+tt.want+")$").Match(out) || cmd.ProcessState.ExitCode() != tt.code {
+			t.Errorf("%d: %v\n%s\nwant %s", i, err, out, tt.want)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"bufio"
 	"cmp"
 	"context"
@@ -9,24 +11,34 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 
 	"example.com/ftpfetch/cmd/internal/mirror"
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/printable"
 	"example.com/ftpfetch/urlparse"
 )
 
 // listDir writes a directory to w, one entry per line: the name, escaped on a terminal, or with -l all that the server
-// tells. A try that failed and is repeated has written nothing.
-func (r *run) listDir(ctx context.Context, u *urlparse.URL, w io.Writer, terminal bool) error {
+// tells. With a tree, it lists what the patterns of the tree match. A try that failed and is repeated has written
+// nothing.
+func (r *run) listDir(ctx context.Context, u *urlparse.URL, tree *download.Tree, w io.Writer, terminal bool) error {
 	return r.again(ctx, func() error {
 		out := bufio.NewWriterSize(w, 64<<10)
 		d := directory{run: r, u: u, out: out, terminal: terminal, sort: "none", told: true}
 		entries := r.source.List
 		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" means NLST
-			entries = (&mirror.Source{FullSource: r.source, Dates: true}).Entries
+			source := &mirror.Source{FullSource: r.source, Filter: r.FilterAt(time.Now()), Dates: true}
+			entries = source.Entries
 			d.sort = cmp.Or(r.Sort, "name")
 			d.told = false
+			if tree != nil {
+				m := matches{run: r, tree: tree, source: source}
+				entries = m.entries
+				d.below = true
+			}
 		}
 		for e, err := range entries(ctx, u) {
 			if err = d.add(e, err); err != nil {
@@ -49,6 +61,8 @@ type directory struct {
 	odd      int    // lines that cannot be read
 	names    int    // number of entries
 	told     bool   // an entry had more than its name, or no more was asked for
+	modes    bool   // an entry had permissions; if the entries are not kept, the first one
+	below    bool   // the names of entries are paths below u
 }
 
 // add writes an entry, or keeps it for sorting. It continues after a line that cannot be read.
@@ -69,17 +83,36 @@ func (d *directory) add(e ftpexec.Entry, err error) error {
 	d.names++
 	d.told = d.told || e.Mode != fs.ModeIrregular || e.Size >= 0 || e.Precision > 0
 	if d.sort == "none" {
+		d.modes = d.modes || d.names == 1 && e.HasPerm
 		return d.write(e)
 	}
+	d.modes = d.modes || e.HasPerm
 	d.kept.add(e)
 	return nil
 }
 
 // write writes the line for an entry.
 func (d *directory) write(e ftpexec.Entry) error {
-	d.line = d.run.appendLine(d.line[:0], e, d.terminal)
+	d.line = d.run.appendLine(d.line[:0], e, d.terminal, d.modes)
 	_, err := d.out.Write(d.line)
 	return err
+}
+
+// urlOf returns the URL of an entry.
+func (d *directory) urlOf(e ftpexec.Entry) *urlparse.URL {
+	in := d.u
+	if d.below {
+		for name := range strings.SplitSeq(path.Dir(e.Name), "/") {
+			if name != "." {
+				in = in.Child(localfile.Segment(name), urlparse.TypeDir)
+			}
+		}
+	}
+	kind := urlparse.Typecode("")
+	if e.Mode.IsDir() {
+		kind = urlparse.TypeDir
+	}
+	return in.Child(path.Base(e.Name), kind)
 }
 
 // end writes the kept entries in order. It returns an error if lines could not be read, and reports once per run that
@@ -87,11 +120,7 @@ func (d *directory) write(e ftpexec.Entry) error {
 func (d *directory) end() error {
 	for e := range d.kept.sorted(d.sort, d.run.Reverse) {
 		if d.run.JSON {
-			kind := urlparse.Typecode("")
-			if e.Mode.IsDir() {
-				kind = urlparse.TypeDir
-			}
-			e.URL = d.u.Child(path.Base(e.Name), kind)
+			e.URL = d.urlOf(e)
 		}
 		_ = d.write(e) // Flush returns the error
 	}

@@ -47,6 +47,7 @@ var exits = []struct {
 		return as[*ftpexec.Error](err) && is(ftpexec.ErrIsDirectory, syscall.ENOTDIR)(err)
 	}},
 	{75, is(errAtWork, ledger.ErrAtWork)},
+	{80, is(errDiffers)},
 	{exitCommand, as[*commands.Error]},
 	{3, is(manifest.ErrLine)},
 	{1, is(urlparse.ErrScheme)},

@@ -58,6 +58,7 @@ func TestExitCode(t *testing.T) {
 		{scheme, 1},
 		{config.Usage("no"), 2},
 		{errAtWork, 75},
+		{errDiffers, 80},
 		{malformed, 3},
 		{wrapped(&net.DNSError{}), 6},
 		{wrapped(ftpexec.ErrConnect), 7},

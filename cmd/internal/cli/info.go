@@ -128,23 +128,22 @@ func (i *infos) add(u *urlparse.URL, e ftpexec.Entry) {
 	}
 }
 
-// print prints a file, for -I or for -l.
+// print prints a file, for -I or for -l, which has no permissions then.
 func (i *infos) print(e ftpexec.Entry) {
 	r := i.run
 	if r.Long {
-		r.print.Print(r.appendLine(nil, e, show.IsTerminal(r.print.Out)))
+		r.print.Print(r.appendLine(nil, e, show.IsTerminal(r.print.Out), false))
 	} else {
 		r.print.Print(r.infoLine(e.URL, e))
 	}
 }
 
-// total is how much there is in trees: the last line of -I -r --json.
+// total is how much there is in trees.
 type total struct {
-	Type    string `json:"type"` // total
-	Files   int64  `json:"files"`
-	Size    int64  `json:"size"`              // bytes of the files whose size is known
-	Unknown int64  `json:"unknown,omitempty"` // number of files whose size is not known
-	Whole   bool   `json:"whole"`             // all trees were listed completely
+	Files   int64 `json:"files"`
+	Size    int64 `json:"size"`              // bytes of the files whose size is known
+	Unknown int64 `json:"unknown,omitempty"` // number of files whose size is not known
+	Whole   bool  `json:"whole"`             // all trees were listed completely
 }
 
 // end prints the kept entries in order, and the total. whole says that all trees were listed.
@@ -161,8 +160,8 @@ func (i *infos) end(ctx context.Context, whole bool) {
 		return
 	}
 	if r.JSON {
-		all := total{Type: "total", Files: i.files, Size: i.octets, Unknown: i.unknown, Whole: whole}
-		r.print.Print(printable.JSON(all))
+		all := total{Files: i.files, Size: i.octets, Unknown: i.unknown, Whole: whole}
+		r.print.Print(printable.JSON(sum[total]{Total: all}))
 		return
 	}
 	text := printable.Count(i.files, "file", "files")

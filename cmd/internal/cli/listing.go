@@ -35,14 +35,15 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", flag)
 }
 
-// appendLine appends the line for an entry to line. In JSON, bytes of names that are not UTF-8 become U+FFFD; the URL
+// appendLine appends the line for an entry to line. modes says that -l shows permissions. In JSON, bytes of names that are not UTF-8 become U+FFFD; the URL
 // names the entry exactly.
-func (r *run) appendLine(line []byte, e ftpexec.Entry, terminal bool) []byte {
+func (r *run) appendLine(line []byte, e ftpexec.Entry, terminal, modes bool) []byte {
 	if r.JSON {
 		return append(line, printable.JSON(rowOf(e))...)
 	}
 	if r.Long {
-		line = r.appendFacts(line, e, terminal && r.print.Narrow())
+		narrow := terminal && r.print.Narrow()
+		line = r.appendFacts(line, e, narrow, modes && !narrow)
 	}
 	name := e.Name
 	switch {
@@ -58,15 +59,15 @@ func (r *run) appendLine(line []byte, e ftpexec.Entry, terminal bool) []byte {
 }
 
 // appendFacts appends what stands before the name in a line of -l: less on a narrow terminal.
-func (r *run) appendFacts(line []byte, e ftpexec.Entry, narrow bool) []byte {
+func (r *run) appendFacts(line []byte, e ftpexec.Entry, narrow, modes bool) []byte {
 	line = append(line, cmp.Or(kinds[e.Mode.Type()].letter, "?")...)
 	size, at := 9, 10
 	if !narrow {
 		size, at = 12, 20
-		if !r.Info { // --newest keeps no permissions
-			line = appendMode(line, e)
-		}
 		r.zoneless = r.zoneless || e.Local
+	}
+	if modes {
+		line = appendMode(line, e)
 	}
 	line = append(line, ' ')
 	start := len(line)
@@ -215,7 +216,8 @@ func appendTime(line []byte, e ftpexec.Entry) []byte {
 // listing is a Source that prints the entries of the directories that it lists.
 type listing struct {
 	download.Source
-	run *run
+	run  *run
+	tree *download.Tree // if its patterns say what is listed
 }
 
 // Stat reports that nothing is known in advance.
@@ -229,6 +231,6 @@ func (l listing) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Respons
 		return nil, ftpexec.ErrNoRestart
 	}
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(l.run.listDir(ctx, req.URL, w, false)) }()
+	go func() { w.CloseWithError(l.run.listDir(ctx, req.URL, l.tree, w, false)) }()
 	return &ftpexec.Response{Body: r, Size: -1}, nil
 }

@@ -30,7 +30,7 @@ func (r *run) one(ctx context.Context, t download.Task) {
 	case r.DryRun:
 		r.printErrorOf(ctx, u, r.commands(u))
 	case u.IsDir() && t.Path == "-":
-		err := r.listDir(ctx, u, r.print.Out, show.IsTerminal(r.print.Out))
+		err := r.listDir(ctx, u, t.Tree, r.print.Out, show.IsTerminal(r.print.Out))
 		err = r.explained(ctx, t.URLs[0], r.noDirectory(ctx, t.URLs[0], err))
 		r.printError(t.URLs[0].Redacted(), err)
 		end := download.Event{Err: err, Task: &t}
@@ -49,7 +49,7 @@ func (r *run) fetchOne(ctx context.Context, t *download.Task, u *urlparse.URL) d
 	from := download.Source(first{r.source, r})
 	each := withoutSum(r.File)
 	if u.IsDir() {
-		from = listing{r.source, r}
+		from = listing{r.source, r, t.Tree}
 		each = download.Options{Retries: -1}
 		if !r.Compares() { // a listing has no time and no size to compare
 			each.Existing = r.File.Existing
@@ -63,6 +63,7 @@ func (r *run) fetchOne(ctx context.Context, t *download.Task, u *urlparse.URL) d
 	}
 	work := *t
 	work.URLs = []*urlparse.URL{u}
+	work.Tree = nil
 	done, err := r.openTarget(ctx, &work, &each)
 	if err != nil {
 		end.Err = err

@@ -110,6 +110,7 @@ func (r *run) options(ctx context.Context, tree *mirror.Source, found *infos) *d
 		Timeout: r.MaxTime,
 		Ledger:  r.ledger(),
 		Dry:     r.DryRun,
+		Check:   r.Check,
 		Report:  r.report.Info(),
 		Events:  func(e download.Event) { r.event(ctx, e) },
 	}
@@ -122,6 +123,7 @@ func (r *run) options(ctx context.Context, tree *mirror.Source, found *infos) *d
 	}
 	if r.from(tree) == tree {
 		o.LeftOut = tree.LeftOut
+		o.Hides = tree.Hides
 	}
 	if r.Delete && !r.Info {
 		o.Finish = func(err error) {

@@ -293,7 +293,7 @@ func TestTreeOnTerminal(t *testing.T) {
 		"-I -r --sort size":       "19.5 KiB" + at + "a%1B\n2 B" + at + "b\n19.5 KiB\t2 files\ttotal\n",
 		"-I --sort name --glob":   "19.5 KiB" + at + "a%1B\n2 B" + at + "b\n19.5 KiB\t2 files\ttotal\n",
 		"-r --dry-run -d e":       "fetch     19.5 KiB  e/a\\x1b  (not here)\nfetch          2 B  e/b  (not here)\ntotal     19.5 KiB  2 to fetch, 0 to replace, 0 to leave, 0 to delete\n",
-		"-I -r --json --accept b": `{"url":"` + s.URL("/d/b") + `","size":2,"time":"2026-01-02T03:04:05Z"}` + "\n" + `{"type":"total","files":1,"size":2,"whole":true}` + "\n",
+		"-I -r --json --accept b": `{"url":"` + s.URL("/d/b") + `","size":2,"time":"2026-01-02T03:04:05Z"}` + "\n" + `{"total":{"files":1,"size":2,"whole":true}}` + "\n",
 	} {
 		u := s.URL("/d/")
 		if strings.Contains(args, "--glob") {

@@ -37,6 +37,7 @@ func TestOrderOfExits(t *testing.T) {
 		{2, wrapped(ftpexec.ErrIsDirectory)},
 		{75, errAtWork},
 		{123, &commands.Error{How: "ended"}},
+		{80, errDiffers},
 		{3, manifest.ErrLine},
 		{1, scheme},
 		{3, malformed},

@@ -105,6 +105,9 @@ func (r *run) peek() (err error) {
 	dir := cmp.Or(r.Dir, ".")
 	r.root, err = os.OpenRoot(dir)
 	if os.IsNotExist(err) {
+		if r.Check {
+			r.print.Warn(printable.Line(dir) + " does not exist, so everything is missing")
+		}
 		return nil
 	}
 	return localfile.Failure(dir, "cannot be opened", err)

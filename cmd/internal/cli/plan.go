@@ -68,30 +68,40 @@ func (p *plan) sort() {
 
 // step is what would be done with a file. In JSON its fields are those of the events of --progress json.
 type step struct {
-	Version int    `json:"version"`
-	Action  string `json:"action"` // fetch, replace, leave or delete
-	Path    string `json:"path"`
-	URL     string `json:"url"`
-	Size    *int64 `json:"size,omitempty"`
-	Offset  int64  `json:"offset,omitempty"` // bytes that are already there
-	Reason  string `json:"reason"`
+	Version int      `json:"version"`
+	Action  string   `json:"action"` // fetch, replace, leave or delete; with --check missing, differs or extra
+	Path    string   `json:"path"`
+	URL     string   `json:"url"`
+	Size    *int64   `json:"size,omitempty"`
+	Offset  int64    `json:"offset,omitempty"`  // bytes that are already there
+	Differs []string `json:"differs,omitempty"` // with --check: in what
+	Reason  string   `json:"reason"`
 }
 
-// sum is the last line of a plan in JSON.
-type sum struct {
-	Version int    `json:"version"`
-	Action  string `json:"action"` // total
-	Fetch   int64  `json:"fetch"`
-	Replace int64  `json:"replace"`
-	Leave   int64  `json:"leave"`
-	Delete  int64  `json:"delete"`
-	Failed  int64  `json:"failed"`
-	LeftOut int64  `json:"left_out,omitempty"`
-	Size    int64  `json:"size"` // bytes to fetch, of the files whose size is known
+// sum is the last line in JSON, about all files. It has no field of the lines about single files, so that programs need
+// not tell it apart to add up their sizes.
+type sum[T any] struct {
+	Version int `json:"version,omitempty"`
+	Total   T   `json:"total"`
+}
+
+// planSum is the total of a plan.
+type planSum struct {
+	Fetch   int64 `json:"fetch"`
+	Replace int64 `json:"replace"`
+	Leave   int64 `json:"leave"`
+	Delete  int64 `json:"delete"`
+	Failed  int64 `json:"failed"`
+	LeftOut int64 `json:"left_out,omitempty"`
+	Size    int64 `json:"size"` // bytes to fetch, of the files whose size is known
 }
 
 // planned adds what would be done with a file.
 func (r *run) planned(e download.Event) {
+	if r.Check {
+		r.checked(e)
+		return
+	}
 	s := step{Action: e.Plan, Reason: e.Result.Left}
 	size := e.Result.Size
 	here := e.Result.Resumed
@@ -139,11 +149,13 @@ func (r *run) endPlan(ctx context.Context, failed, leftOut, older int64) {
 	if r.ended(ctx) {
 		return
 	}
+	if r.Check {
+		r.endCheck(failed, leftOut)
+		return
+	}
 	n := r.plan.totals
 	if r.JSON {
-		r.print.Print(printable.JSON(sum{
-			Version: 1,
-			Action:  "total",
+		r.print.Print(printable.JSON(sum[planSum]{1, planSum{
 			Fetch:   n["fetch"],
 			Replace: n["replace"],
 			Leave:   n["leave"],
@@ -151,7 +163,7 @@ func (r *run) endPlan(ctx context.Context, failed, leftOut, older int64) {
 			Failed:  failed,
 			LeftOut: leftOut + older,
 			Size:    r.plan.octets,
-		}))
+		}}))
 		return
 	}
 	r.print.Print(r.columns("total", r.size(r.plan.octets), r.plan.text(failed, leftOut, older), ""))
@@ -163,19 +175,24 @@ func (p *plan) text(failed, leftOut, older int64) string {
 	for _, action := range []string{"fetch", "replace", "leave", "delete"} {
 		parts = append(parts, fmt.Sprintf("%d to %s", p.totals[action], action))
 	}
+	return strings.Join(parts, ", ") + p.rest(failed, leftOut, older)
+}
+
+// rest says how many files a plan cannot count, or not whole.
+func (p *plan) rest(failed, leftOut, older int64) (text string) {
 	if failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", failed))
+		text += fmt.Sprintf(", %d failed", failed)
 	}
 	if p.vague > 0 {
-		parts = append(parts, fmt.Sprintf("%d of unknown size", p.vague))
+		text += fmt.Sprintf(", %d of unknown size", p.vague)
 	}
 	if leftOut > 0 {
-		parts = append(parts, fmt.Sprintf("%d left out by age or size", leftOut))
+		text += fmt.Sprintf(", %d left out by age or size", leftOut)
 	}
 	if older > 0 {
-		parts = append(parts, fmt.Sprintf("%d older left out", older))
+		text += fmt.Sprintf(", %d older left out", older)
 	}
-	return strings.Join(parts, ", ")
+	return text
 }
 
 func (r *run) stepLine(s step) []byte {

@@ -177,6 +177,7 @@ type run struct {
 
 	shown        *show.Run
 	plan         plan         // the plan of a dry run of many files
+	uncompared   comparison   // what --check could not compare
 	endReported  bool         // the interruption was reported
 	code         atomic.Int32 // the exit code of the first failure
 	lossReported atomic.Bool  // the loss of output was reported
@@ -198,7 +199,7 @@ func (r *run) all(ctx context.Context) {
 	}
 	r.fence(ctx)
 	r.Client.MaxIdle = r.idle()
-	if (r.Recursive || r.Glob || r.DryRun) && show.IsTerminal(r.print.Out) {
+	if (r.Recursive || r.Glob && !r.Matches || r.DryRun) && show.IsTerminal(r.print.Out) {
 		r.Human = true
 	}
 	defer r.hangUp(ctx)
@@ -242,6 +243,8 @@ func (r *run) idle() int {
 		return 1
 	case r.Many:
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
+	case r.Matches: // several directories may have to be listed
+		return 1
 	case len(r.Targets) == 1 && !r.OneNewest() && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}

@@ -182,6 +182,10 @@ func (r *run) task(t config.Target) (task download.Task, err error) {
 	case t.Pattern != "":
 		task.Tree = &tree
 		tree.Names = t.Pattern
+		if r.Matches {
+			task.Path, err = r.path(u)
+			return task, err
+		}
 		tree.Depth = r.depth(t)
 	case r.Recursive, r.Long && tree.Newest > 0:
 		task.Tree = &tree

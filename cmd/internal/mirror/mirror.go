@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"io/fs"
 	"iter"
 	"path"
 	"strings"
@@ -144,14 +145,28 @@ func (s *Source) unsure(e ftpexec.Entry) bool {
 
 // wants reports whether a file is old and new enough. A file of unknown time may still be being written.
 func (s *Source) wants(e ftpexec.Entry) bool {
-	t := e.ModTime
-	young := s.matures() && t.IsZero() || s.MinAge > 0 && time.Since(t) < s.MinAge ||
-		!s.OlderThan.IsZero() && !t.Before(s.OlderThan)
-	old := !t.IsZero() && t.Before(s.NewerThan.Truncate(time.Second))
-	if young || old {
+	wanted := s.ages(e.ModTime)
+	if !wanted {
 		s.left.Add(1)
 	}
+	return wanted
+}
+
+// ages reports whether a time is old and new enough.
+func (f Filter) ages(t time.Time) bool {
+	young := f.matures() && t.IsZero() || f.MinAge > 0 && time.Since(t) < f.MinAge ||
+		!f.OlderThan.IsZero() && !t.Before(f.OlderThan)
+	old := !t.IsZero() && t.Before(f.NewerThan.Truncate(time.Second))
 	return !young && !old
+}
+
+// Hides reports whether s has left out a name of the directory dir, or would leave out a file like the one here: for
+// [download.RunOptions].Hides.
+func (s *Source) Hides(dir *urlparse.URL, name string, here fs.FileInfo) bool {
+	s.mu.Lock()
+	_, listed := s.seen[key(dir.Key(), name)]
+	s.mu.Unlock()
+	return listed || s.MaxSize > 0 && here.Size() > s.MaxSize || !s.ages(here.ModTime())
 }
 
 // see remembers an entry of the directory whose key is in.

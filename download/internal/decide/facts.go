@@ -27,6 +27,8 @@ type Facts struct {
 	Record Record // what an earlier run recorded about this path, URL, size and time
 	Given  bool   // the caller has given a digest
 	Digest Digest // the result of comparing the target's digest
+	// Mismatch says, for Compare, how a Wrong digest differs.
+	Mismatch string
 
 	Part Part // what an earlier run left beside the path
 }

@@ -40,6 +40,8 @@ type Config struct {
 
 	// What to do with it.
 	Info, Long, JSON, DryRun    bool
+	Check                       bool   // compare the files here with the server's; implies DryRun
+	Matches                     bool   // Long lists what the patterns of URLs match
 	Human                       bool   // sizes for people
 	Sort                        string // name, time, size or none; "" is name for -l
 	Reverse                     bool   // reverses Sort
@@ -118,6 +120,7 @@ type Target struct {
 	URL     *urlparse.URL // unless Err is set
 	Pattern string        // of paths below the directory URL; "" if there is none
 	Choice  bool          // URL is one of those that {a,b} or a range stands for
+	Dirs    bool          // only directories match Pattern
 	Under   []string      // the directories above it from the first list on; the file is saved under them
 	Err     error         // why the text is not a URL
 }
@@ -147,6 +150,7 @@ func Parse(args []string) (*Config, error) {
 	if l.listsNewest() { // a listing of files that must be chosen first
 		l.Info = true
 	}
+	l.DryRun = l.DryRun || l.Check
 	if l.base == "" {
 		return &l.Config, nil
 	}
@@ -183,6 +187,9 @@ func Usage(format string, args ...any) error {
 
 // combine sets what follows from several flags together.
 func (l *line) combine() {
+	l.Matches = l.matches()
+	l.Long = l.Long || l.Matches
+	l.Glob = l.Glob || l.Matches || l.listsNewest() && slices.ContainsFunc(l.operands, hasPattern)
 	l.Targets = l.targets(l.operands)
 	l.File.Existing = l.existing()
 	l.Many = l.several()
@@ -239,7 +246,23 @@ func (l *line) existing() download.Existing {
 func (l *line) several() bool {
 	together := len(l.Targets) > 1 && l.given("jobs")
 	compares := l.DryRun && l.newer && l.Output == "" && l.File.Sum.Algorithm == ""
-	return l.hasList() || compares || l.Recursive || l.Glob || together
+	globs := l.Glob && !l.Matches
+	return l.hasList() || compares || l.Recursive || globs || together && !l.Matches || l.Check
+}
+
+// matches reports whether the command lists what patterns match. -l needs no --glob for that, and with a pattern
+// --json and --sort mean -l as they do without.
+func (l *line) matches() bool {
+	lists := l.Long || !l.Glob && !l.DryRun && (l.JSON || l.Sort != "")
+	others := l.Recursive || l.hasList() || l.Info || l.Check || l.Reading.KeepDirs || l.Tree.Newest > 0
+	return lists && !others && (l.Glob || slices.ContainsFunc(l.operands, hasPattern))
+}
+
+// hasPattern reports whether a listing takes the text as a URL with a pattern. A name with "=" is more likely the query
+// of a web URL.
+func hasPattern(text string) bool {
+	c, err := glob.Pattern(text)
+	return err == nil && c.Pattern != "" && !strings.Contains(c.Pattern, "=")
 }
 
 // remembers reports whether the run depends on what the ledger says of each file.
@@ -258,20 +281,12 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 
 func (l *line) targets(texts []string) (targets []Target) {
 	for i, text := range texts {
-		choices := []glob.Choice{{URL: text}}
-		if l.Glob {
-			var err error
-			if l.Tree.Newest > 0 {
-				choices[0], err = glob.Listed(text)
-			} else {
-				choices, err = glob.Choices(text)
-			}
-			if err != nil {
-				targets = append(targets, Target{Err: Usage("%v", err)})
-			}
+		choices, err := l.choices(text)
+		if err != nil {
+			targets = append(targets, Target{Err: Usage("%v", err)})
 		}
 		for _, c := range choices {
-			t := Target{Pattern: c.Pattern, Choice: c.URL != text}
+			t := Target{Pattern: c.Pattern, Choice: c.URL != text, Dirs: c.Pattern != "" && strings.HasSuffix(text, "/")}
 			if t.URL, t.Err = l.parseURL(c.URL); t.Err == nil {
 				t.Under = slices.Clone(t.URL.Dirs[len(t.URL.Dirs)-c.Dirs:])
 			}
@@ -280,6 +295,21 @@ func (l *line) targets(texts []string) (targets []Target) {
 		}
 	}
 	return targets
+}
+
+// choices returns what a text with patterns stands for, if it may have some.
+func (l *line) choices(text string) ([]glob.Choice, error) {
+	switch {
+	case l.Matches, l.Glob && l.Tree.Newest > 0:
+		c, err := glob.Pattern(text)
+		if err != nil {
+			return nil, err
+		}
+		return []glob.Choice{c}, nil
+	case l.Glob:
+		return glob.Choices(text)
+	}
+	return []glob.Choice{{URL: text}}, nil
 }
 
 // hint lets the refusal of a URL say what the text may mean: a list, a pattern or, if it comes last, a place for the

@@ -116,6 +116,12 @@ func (l *line) looking() []*flag {
 		more: `The commands are those of the URL as if it were the only one. What is printed of files has
 			sizes, reasons, and the total at the end; -q omits the files that would stay. -j asks the server too. -v
 			shows what is sent`,
+	}, {
+		name: "check", on: &l.Check,
+		help: `compare the files in DIR with the server's, and fetch nothing: print each that is missing,
+			differs or is extra; code 80 if any is`,
+		more: `Sizes and times are compared as -N does, and digests if --verify or the list asks for them. What
+			the filters leave out is neither missing nor extra. Lists have no extra files`,
 	}}
 }
 

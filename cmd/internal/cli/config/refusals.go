@@ -43,22 +43,30 @@ var refusedOutputs = []refusal{{
 }, {
 	func(l *line) bool {
 		alone := l.remembers() && !l.hasList() && !l.Recursive && !l.Glob && !l.Reading.KeepDirs
-		return l.File.Sum.Algorithm != "" && (l.Many && !alone || len(l.Targets) > 1)
+		return l.File.Sum.Algorithm != "" && !l.checksOne() && (l.Many && !alone || len(l.Targets) > 1)
 	},
 	"--checksum checks a single file: list digests in a --manifest, or use --verify",
 }, {
-	func(l *line) bool { return l.Long && l.Many && !l.listsNewest() && !l.remembers() },
+	func(l *line) bool {
+		return l.Long && l.Many && !l.listsNewest() && !l.remembers() && !l.Check
+	},
 	"-l lists the directories named by URLs: " +
-		"drop -i, --manifest, -r, --glob, --keep-dirs and -j (-I -r lists a tree)",
+		"drop -i, --manifest, -r, --keep-dirs and -j (-I -r lists a tree)",
 }, {
 	func(l *line) bool {
-		return l.JSON && l.Many && !l.Info && !l.DryRun && !l.listsNewest() && !l.remembers()
+		tree := l.Recursive || l.Glob
+		return l.Sort != "" && !l.listsNewest() && (l.Many && !l.Info || l.Info && !tree)
 	},
-	"--json works with -I, --dry-run and listings: " +
+	"--sort orders what -l lists, and -I with -r or --glob: add them, or drop --sort",
+}, {
+	func(l *line) bool {
+		return l.JSON && l.Many && !l.Info && !l.DryRun && !l.listsNewest() && !l.remembers() && !l.Check
+	},
+	"--json works with -I, --dry-run, --check and listings: " +
 		"add -I, or use --report FILE to record what happened to each file",
 }, {
 	func(l *line) bool { return l.Report != "" && l.looks() },
-	"-I, -l, --json and --dry-run fetch nothing to report: drop --report",
+	"-I, -l, --json, --dry-run and --check fetch nothing to report: drop --report",
 }, {
 	func(l *line) bool { return l.Report == "-" && l.Output == "-" },
 	"--report - and -o - cannot both write to standard output: give --report a file",
@@ -70,6 +78,16 @@ var refusedOutputs = []refusal{{
 }, {
 	func(l *line) bool { return l.Info && (l.Output != "" || l.DryRun) },
 	"-I only prints sizes and times: drop -o and --dry-run",
+}, {
+	func(l *line) bool { return l.Check && (l.Info || l.Long || l.DryRun) },
+	"--check, --dry-run, -I and -l print different things: use one",
+}, {
+	func(l *line) bool {
+		changes := l.resume || l.overwrite || l.noClobber || l.Delete || l.Watch != 0
+		return l.Check && (changes || l.Once || l.Tree.Newest > 0)
+	},
+	"--check changes nothing, and compares all files: " +
+		"drop -c, --overwrite, --no-clobber, --delete, --watch, --once and --newest",
 }}
 
 // A part of a file, and the file here.
@@ -160,7 +178,7 @@ var refusedTrees = []refusal{{
 	"--watch saves files under their own names: drop -o",
 }, {
 	func(l *line) bool {
-		return l.Watch != 0 && (l.Info || l.listsNewest() || l.DryRun || l.Report != "")
+		return l.Watch != 0 && (l.Info || l.Long || l.DryRun || l.Report != "")
 	},
 	"--watch runs until it is stopped: drop -I, -l, --dry-run and --report",
 }, {
@@ -225,7 +243,12 @@ var refusedConnections = []refusal{{
 func (l *line) given(flag string) bool { return l.parser.Changed(flag) }
 
 // looks reports whether the command only shows something.
-func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun }
+func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun || l.Check }
+
+// checksOne reports whether --check compares one file, which may have a digest.
+func (l *line) checksOne() bool {
+	return l.Check && len(l.Targets) == 1 && !l.hasList() && !l.Recursive && !l.Glob
+}
 
 // trees returns how many of the URLs name directories, or may, whose contents would go into the directory of -d itself.
 func (l *line) trees() (n int) {
