@@ -174,14 +174,11 @@ func (l *line) long(text string) {
 // setFlag sets one of our own flags. value is what follows it in the same argument, if it is given there.
 func (l *line) setFlag(f *flag, value string, given bool) {
 	next := l.peek()
+	apart := l.apart(f)
 	switch {
 	case given:
-	case f.name == "netrc" && l.aFile():
-		l.complain("%s takes a file only after =: write --netrc=%s", f, next)
-		value = l.next()
-		given = true
-	case f.name == "keep-dirs" && number().MatchString(next):
-		l.complain("--%s takes a number only after =: write --%s=%s", f.name, f.name, next)
+	case apart != "":
+		l.complain("%s takes a %s only after =: write --%s=%s", f, apart, f.name, next)
 		value = l.next()
 		given = true
 	case f.on != nil:
@@ -211,6 +208,18 @@ func (l *line) setFlag(f *flag, value string, given bool) {
 	default:
 		l.add(f.String())
 	}
+}
+
+// apart returns what the next argument is, a file or a number, if it must be meant as the value of a flag that takes it
+// only after "=". Otherwise it returns "".
+func (l *line) apart(f *flag) string {
+	switch {
+	case f.name == "netrc" && l.aFile():
+		return "file"
+	case f.name == "keep-dirs" && number().MatchString(l.peek()):
+		return "number"
+	}
+	return ""
 }
 
 // badValue returns the message about a bad value. It does not show a value that may hold a password.

@@ -94,7 +94,9 @@ var refusedFiles = []refusal{{
 
 // Lists and directories.
 var refusedTrees = []refusal{{
-	func(l *line) bool { return l.Recursive && l.Dir != "" && !l.Reading.KeepDirs && !l.Info && l.trees() > 1 },
+	func(l *line) bool {
+		return l.Recursive && l.Dir != "" && !l.Reading.KeepDirs && !l.Info && l.trees() > 1
+	},
 	"-r -d DIR saves what is in one tree: add --keep-dirs=1 to save each tree in DIR/NAME, " +
 		"or --keep-dirs for all directories of its URL",
 }, {
