@@ -134,7 +134,7 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 		return "-r shows what is in it"
 	case r.Many && errors.Is(err, localfile.ErrName): // -o does not apply to several files
 		return "-o FILE saves it under another name, if it is fetched alone"
-	case (!r.Reading.KeepDirs || r.Reading.MostDirs > 0) && errors.Is(err, localfile.ErrTaken):
+	case !r.keepsAll() && errors.Is(err, localfile.ErrTaken):
 		return "--keep-dirs saves each file under the directories of its URL"
 	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
 		return "--glob takes it as a pattern of names"

@@ -207,6 +207,9 @@ func (r *run) under(t config.Target) []string {
 	return slices.Clone(t.Under)
 }
 
+// keepsAll reports whether files are saved under all directories of their URLs.
+func (r *run) keepsAll() bool { return r.Reading.KeepDirs && r.Reading.MostDirs == 0 }
+
 // treeDirs returns the directories below which a tree is saved. They depend on its URL and the flags alone, not on other
 // URLs: what is in the tree is saved in the directory of -d. The last of them is also the name if the URL names a file.
 func (r *run) treeDirs(t config.Target) []string {
@@ -215,7 +218,7 @@ func (r *run) treeDirs(t config.Target) []string {
 		way = append(way, t.URL.Name)
 	}
 	switch {
-	case r.Reading.KeepDirs && r.Reading.MostDirs == 0:
+	case r.keepsAll():
 		return way
 	case t.Choice:
 		return way[len(way)-1-len(t.Under):]
