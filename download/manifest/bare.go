@@ -176,7 +176,10 @@ func (b *bare) mapped(names []string) string {
 	named := make(map[string]string) // by the column of our own tables
 	for i, k := range b.kinds {
 		as := ownColumns[k]
-		if k == sum {
+		switch {
+		case k == word && strings.Contains(b.cells[i], ":"): // rather a time than a path
+			as = ""
+		case k == sum:
 			as = cmp.Or(algorithm.Named(strings.TrimSuffix(names[i], "sum")), algorithmOf(b.cells[i]))
 		}
 		if named[as] == "" {

@@ -189,15 +189,20 @@ func (r *reader) guess(text string) string {
 	if i >= 0 && (r.maps == nil || forms[i].maps) {
 		return forms[i].name
 	}
-	if r.maps == nil && b.summed() {
+	return b.unshown()
+}
+
+// unshown returns the form of a list whose beginning shows none: the one with the most helpful errors.
+func (b *beginning) unshown() string {
+	if b.maps == nil && b.summed() {
 		return "list"
 	}
 	tab := strings.Contains(b.first, "\t")
 	comma := strings.Contains(b.first, ",") && !tab
 	switch {
-	case comma && (r.maps != nil || r.Base == nil && !strings.ContainsAny(b.first, "/:")):
+	case comma && (b.maps != nil || b.Base == nil && !strings.ContainsAny(b.first, "/:")):
 		return "csv"
-	case r.maps != nil, tab && !strings.Contains(b.first, "://"):
+	case b.maps != nil, tab && !strings.Contains(b.first, "://"):
 		return "tsv"
 	}
 	return "list"

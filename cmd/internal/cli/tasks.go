@@ -238,7 +238,7 @@ func (r *run) treeDirs(t config.Target) []string {
 		way = append(way, t.URL.Name)
 	}
 	switch {
-	case r.Reading.KeepDirs && r.Reading.MostDirs == 0:
+	case r.keepsAllDirs():
 		return way
 	case t.Choice:
 		return way[len(way)-1-len(t.Under):]

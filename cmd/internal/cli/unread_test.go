@@ -63,7 +63,7 @@ func TestNamesAlone(t *testing.T) {
 		for args, want := range map[string]int{"-l": 1, "-l --sort none": 1, "-l -q": 0, "-r": 1, "-r --glob": 1, "": 0} {
 			all := strings.Fields(args)
 			if strings.Contains(args, "-r") {
-				all = append(all, "-d", t.TempDir())
+				all = append(all, "-d", t.TempDir(), "--keep-dirs=1")
 			}
 			code, out, said := run(t, append(all, s.URL("/d/"), s.URL("/e/"))...)
 			if code != 0 || strings.Count(said, alone) != want || want == 0 && said != "" {

@@ -175,12 +175,8 @@ func (l *line) long(text string) {
 // setTyped takes another one, and says what to write.
 func (l *line) setTyped(f *flag, value string, given bool) {
 	kind := ""
-	switch {
-	case given:
-	case f.name == "netrc" && l.aFile():
-		kind = "file"
-	case f.name == "keep-dirs" && number().MatchString(l.peek()):
-		kind = "number"
+	if !given {
+		kind = l.apart(f)
 	}
 	if kind != "" {
 		value = l.next()
@@ -243,6 +239,18 @@ func (f *flag) repeats() bool { return strings.Contains(f.help, "may be repeated
 
 func (f *flag) mayHoldPassword() bool {
 	return slices.Contains([]string{"base", "proxy", "user"}, f.name)
+}
+
+// apart returns what the next argument is, a file or a number, if it must be meant as the value of a flag that takes it
+// only after "=". Otherwise it returns "".
+func (l *line) apart(f *flag) string {
+	switch {
+	case f.name == "netrc" && l.aFile():
+		return "file"
+	case f.name == "keep-dirs" && number().MatchString(l.peek()):
+		return "number"
+	}
+	return ""
 }
 
 // badValue returns the message about a bad value. It does not show a value that may hold a password.
