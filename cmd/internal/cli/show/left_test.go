@@ -119,21 +119,25 @@ func TestNarrate(t *testing.T) {
 		s := newStand(Plain)
 		f := s.lone("f")
 		stop := s.narrate(f.Run)
+		told := func(want string) {
+			t.Helper()
+			<-time.After(5 * narration)
+			synctest.Wait()
+			defer s.lock()()
+			s.compare(t, want)
+		}
 		trace := s.Trace()
 		if trace != nil {
 			t.Error("lines in a file are narrated")
 		}
-		<-time.After(5 * narration)
-		synctest.Wait()
-		s.compare(t, "h: connecting\n")
-		s.waits.what = "waiting for the server's greeting"
-		<-time.After(5 * narration)
-		synctest.Wait()
-		s.compare(t, "h: waiting for the server's greeting\n")
+		told("h: connecting\n")
+		func() {
+			defer s.lock()()
+			s.waits.what = "waiting for the server's greeting"
+		}()
+		told("h: waiting for the server's greeting\n")
 		f.update(1, 2)
-		<-time.After(5 * narration)
-		synctest.Wait()
-		s.compare(t, "")
+		told("")
 		stop()
 	})
 }
