@@ -130,7 +130,7 @@ func TestFeed(t *testing.T) {
 	for i := range tasks {
 		tasks[i].Line = i + 1
 	}
-	f := newFeed(tasks)
+	f := newBacklog(tasks)
 	f.begun = time.Now().Add(time.Hour) // no time has been measured yet
 	for i := range 2 {
 		if got, ok := f.next(t.Context()); !ok || got.Line != i+1 {

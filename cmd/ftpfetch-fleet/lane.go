@@ -89,7 +89,7 @@ func (w *worker) find() (_ *lease, _ jetstream.Msg, full []string) {
 			continue
 		}
 		if from.CachedInfo().NumPending == 0 { // lanes with several files may give some
-			_ = w.Publish(w.subject("hungry", q.host), nil)
+			_ = w.Publish(w.subject("idle", q.host), nil)
 		}
 		if msg := h.fetch(); msg != nil {
 			return h, msg, nil
