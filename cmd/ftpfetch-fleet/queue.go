@@ -25,8 +25,8 @@ type queue struct {
 
 func (q queue) key() string { return q.host + "." + q.job }
 
-// share is where the slots of the job are.
-func (q queue) share() string { return jobPrefix + q.job }
+// jobKey is where keys of slots of the job have the host.
+func (q queue) jobKey() string { return jobPrefix + q.job }
 
 func consumerName(key string) string { return strings.Replace(key, ".", "-", 1) }
 
@@ -172,7 +172,7 @@ func (h *lease) rate() rate.Limit {
 		most int // if the server does not say how many are used
 	}{
 		{at.Rate, func() (int, error) { return h.w.used(h.ctx, h.host) }, at.PerHost},
-		{j.JobRate, func() (int, error) { return h.w.used(h.ctx, h.queue.share()) }, cmp.Or(j.PerJob, mostLanes)},
+		{j.JobRate, func() (int, error) { return h.w.used(h.ctx, h.queue.jobKey()) }, cmp.Or(j.PerJob, mostLanes)},
 		{all.Rate, h.w.usedInAll, mostLanes},
 	} {
 		if of.rate == 0 {

@@ -96,8 +96,8 @@ func (w *worker) acquire(ctx context.Context, host string) *slot {
 // lacks returns the key of what a queue has no free slot of, the job or the host, as far as is known; "": nothing.
 func (w *worker) lacks(q queue) string {
 	switch {
-	case q.bounded && w.isFull(q.share()):
-		return q.share()
+	case q.bounded && w.isFull(q.jobKey()):
+		return q.jobKey()
 	case w.isFull(q.host):
 		return q.host
 	}
@@ -294,31 +294,31 @@ func (s *slot) due() bool {
 // slot of its own server, whichever method opens it and whatever it is for: a further URL, a list of digests.
 type lease struct {
 	*slot
-	share  *slot // of the job; nil: the job has no bounds
-	client *ftpexec.Client
-	queue  queue
-	from   jetstream.Consumer // delivers the chunks
-	visit  atomic.Pointer[visit]
+	jobSlot *slot // nil: the job has no bounds
+	client  *ftpexec.Client
+	queue   queue
+	from    jetstream.Consumer // delivers the chunks
+	visit   atomic.Pointer[visit]
 }
 
 // take does for a lane what acquire does, and makes the Client.
 func (w *worker) take(q queue, from jetstream.Consumer) *lease {
-	var share *slot
-	if w.limit(q.share()) > 0 {
-		if share = w.acquire(w.ctx, q.share()); share == nil {
+	var jobSlot *slot
+	if w.limit(q.jobKey()) > 0 {
+		if jobSlot = w.acquire(w.ctx, q.jobKey()); jobSlot == nil {
 			return nil
 		}
 	}
 	s := w.acquire(w.ctx, q.host)
 	if s == nil {
-		if share != nil {
-			share.release()
+		if jobSlot != nil {
+			jobSlot.release()
 		}
 		return nil
 	}
-	h := &lease{slot: s, share: share, client: w.client(), queue: q, from: from}
-	if share != nil {
-		context.AfterFunc(share.ctx, func() { h.lose(context.Cause(share.ctx)) })
+	h := &lease{slot: s, jobSlot: jobSlot, client: w.client(), queue: q, from: from}
+	if jobSlot != nil {
+		context.AfterFunc(jobSlot.ctx, func() { h.lose(context.Cause(jobSlot.ctx)) })
 	}
 	h.client.Admit = h.admit
 	h.client.Trace = &ftpexec.Trace{Reply: func(e ftpexec.ReplyInfo) {
@@ -366,15 +366,15 @@ func (h *lease) release() {
 	h.lose(nil)
 	h.client.CloseIdleConnections()
 	h.slot.release()
-	if h.share != nil {
-		h.share.release()
+	if h.jobSlot != nil {
+		h.jobSlot.release()
 	}
 }
 
 // due reports whether a slot should be released after a chunk, or the job has bounds since a while ago.
 func (h *lease) due() bool {
-	if h.share != nil {
-		return h.slot.due() || h.share.due()
+	if h.jobSlot != nil {
+		return h.slot.due() || h.jobSlot.due()
 	}
-	return h.slot.due() || h.w.limit(h.queue.share()) > 0
+	return h.slot.due() || h.w.limit(h.queue.jobKey()) > 0
 }
