@@ -124,8 +124,8 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestFeed checks how many files a lane holds in advance, and that other lanes get the rest.
-func TestFeed(t *testing.T) {
+// TestBacklog checks how many files a lane holds in advance, and that other lanes get the rest.
+func TestBacklog(t *testing.T) {
 	tasks := make([]download.Task, 40)
 	for i := range tasks {
 		tasks[i].Line = i + 1

@@ -178,7 +178,8 @@ func setCaps(ctx context.Context, c *command) error {
 	}
 	rate := c.wishes.rate
 	if rate == "" || len(c.args) > 0 || c.wishes != (wishes{all: true, rate: rate}) {
-		return usage("cap --all limits the rate of all hosts together: write cap --all --limit-rate BYTES, without a JOB")
+		return usage("cap --all limits the rate of all hosts together: " +
+			"write cap --all --limit-rate BYTES, without a JOB")
 	}
 	return joined("add", func(ctx context.Context, c *command, f *fleet) error {
 		c.about = "--all" + c.wishes.text()
