@@ -87,7 +87,7 @@ func (f *fleet) add(
 		Priority: wishes.priority, Expire: wishes.expire, given: wishes, GiveUp: wishes.giveUp,
 	}
 	wishes.perHost = o.PerHost
-	if err := wishes.apply(&j.bounds); err != nil {
+	if err := wishes.applyJob(j); err != nil {
 		return nil, err
 	}
 	p, err := j.measure(tasks, max(8, o.PerHost, f.lanes(ctx)))

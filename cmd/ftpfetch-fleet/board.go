@@ -42,7 +42,10 @@ const (
 // newBoard returns a board. It opens what the server holds, and creates what does not exist.
 func (h *hub) newBoard() (*board, error) {
 	f, err := h.join.open(context.Background(), "board", asking, func() {})
-	return &board{hub: h, f: f, sums: make(map[string]*sum)}, err
+	if err != nil {
+		return nil, err
+	}
+	return &board{hub: h, f: f, sums: make(map[string]*sum)}, nil
 }
 
 // serve serves the board until stop is called. It uses TLS and requires a token, unless plain is set and the address is

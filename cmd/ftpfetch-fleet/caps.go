@@ -1,11 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"time"
 )
+
+// Each lane that works for a job with bounds has a slot of the job too. In the keys of slots it stands where others have
+// their host, behind this prefix, which no key of a host has.
+const jobPrefix = "job-"
 
 // ceiling is the number of connections that a host which has refused one accepts from one egress. It rises as in
 // internal/schedule.
@@ -23,10 +29,18 @@ const (
 	settle = 4 * time.Second
 )
 
-// limit returns the current number of slots of a host.
+// limit returns the current number of slots of a host, or of a job that has bounds.
 func (w *worker) limit(key string) int {
 	var h host
 	var c ceiling
+	if id, ok := strings.CutPrefix(key, jobPrefix); ok {
+		var j job
+		_, _ = w.lists.get(id, &j)
+		if !j.bounded() {
+			return 0
+		}
+		return cmp.Or(j.PerJob, mostLanes)
+	}
 	if _, ok := w.hosts.get(key, &h); !ok || !w.caps.whole() { // there may be a ceiling that w.caps has not read yet
 		return 0
 	}

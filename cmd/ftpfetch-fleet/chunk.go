@@ -185,6 +185,8 @@ type job struct {
 	Chunks int       `json:"chunks"`
 	Terms  terms     `json:"terms"`
 	bounds
+	PerJob    int           `json:"per_job,omitempty"`  // files at a time, from each egress; 0: no limit
+	JobRate   int64         `json:"job_rate,omitempty"` // bytes per second, from each egress; 0: no limit
 	GiveUp    time.Duration `json:"give_up,omitempty"`  // until the files of a host that refuses all connections fail
 	Priority  int           `json:"priority,omitempty"` // a job with a larger value is fetched first
 	Expire    time.Duration `json:"expire,omitempty"`   // age after which a job that is over is deleted; 0: never
@@ -192,6 +194,9 @@ type job struct {
 	Unasked   int64         `json:"-"`                  // number of passwords that are not sent
 	given     *wishes       // the flags of the add; nil: this is no add
 }
+
+// bounded reports whether the job has bounds beside those of its hosts.
+func (j *job) bounded() bool { return j.PerJob > 0 || j.JobRate > 0 }
 
 func (j *job) count(i manifest.Item) {
 	j.Files++

@@ -124,13 +124,13 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestFeed checks how many files a lane holds in advance, and that other lanes get the rest.
-func TestFeed(t *testing.T) {
+// TestBacklog checks how many files a lane holds in advance, and that other lanes get the rest.
+func TestBacklog(t *testing.T) {
 	tasks := make([]download.Task, 40)
 	for i := range tasks {
 		tasks[i].Line = i + 1
 	}
-	f := newFeed(tasks)
+	f := newBacklog(tasks)
 	f.begun = time.Now().Add(time.Hour) // no time has been measured yet
 	for i := range 2 {
 		if got, ok := f.next(t.Context()); !ok || got.Line != i+1 {

@@ -110,10 +110,10 @@ func (w *worker) finish(c *chunk, msg jetstream.Msg, o *outcome) {
 	_ = msg.Nak()
 }
 
-// hear answers idle lanes until the subscription ends. Each message reaches one lane, which passes it on if it has
+// shareWithIdle answers idle lanes until the subscription ends. Each message reaches one lane, which passes it on if it has
 // nothing to give.
-func (w *worker) hear(host string, c *chunk, o *outcome) (*nats.Subscription, error) {
-	return w.QueueSubscribe(w.subject("hungry", host), "lanes", func(m *nats.Msg) {
+func (w *worker) shareWithIdle(host string, c *chunk, o *outcome) (*nats.Subscription, error) {
+	return w.QueueSubscribe(w.subject("idle", host), "lanes", func(m *nats.Msg) {
 		if !w.share(c, o) {
 			_ = m.Sub.Unsubscribe()
 			_ = w.Publish(m.Subject, nil)
@@ -238,7 +238,7 @@ func (w *worker) try(h *lease, c *chunk, o *outcome) error {
 	}
 	left := o.left()
 	left.may = func() bool { return w.may(h.queue) }
-	if sub, err := w.hear(h.host, c, o); err == nil {
+	if sub, err := w.shareWithIdle(h.host, c, o); err == nil {
 		defer sub.Unsubscribe()
 	}
 	from := &source{lease: h, end: cancel}

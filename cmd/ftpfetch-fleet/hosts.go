@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,15 +36,20 @@ type hostState struct {
 // hostStates are the states of a host.
 var hostStates = []string{"in use", "waits", "closed", "refuses", "left"}
 
-// trouble is why a worker gets no connection to a host, or leaves it to others.
+// trouble is why a worker gets no connection to a host, leaves it to others, or does not log in as some user.
 type trouble struct {
 	Host  string    `json:"host"`  // its key
-	State string    `json:"state"` // refuses or left
+	State string    `json:"state"` // refuses, left or login
 	Why   string    `json:"why"`
 	Since time.Time `json:"since"`
 }
 
-const mostTroubles = 32 // in a presence
+// leaves reports whether a worker leaves a host to others.
+func (p *presence) leaves(host string) bool { return p.has(host, "left") }
+
+func (p *presence) has(host, state string) bool {
+	return slices.ContainsFunc(p.Troubles, func(t trouble) bool { return t.Host == host && t.State == state })
+}
 
 // giveUp is how long a host may refuse all connections until its files fail, if the job says nothing else.
 const giveUp = time.Hour
@@ -74,8 +80,7 @@ func (w *worker) shut(c *chunk) (why string, cause error) {
 	}
 	presences, err := w.others()
 	for _, p := range presences {
-		refused := slices.ContainsFunc(p.Troubles, func(t trouble) bool { return t.Host == host })
-		if slices.Contains(p.Served, host) && !refused {
+		if slices.Contains(p.Served, host) && !p.has(host, "refuses") {
 			return "", nil
 		}
 	}
@@ -99,6 +104,9 @@ func troubles(presences map[string]presence) map[string]fellow {
 			was := all[t.Host]
 			if t.State == "left" {
 				was.left++
+			}
+			if t.State == "login" { // it uses the host as somebody else
+				continue
 			}
 			if was.Host == "" || t.Since.Before(was.Since) {
 				was.trouble = t
@@ -140,6 +148,9 @@ func (f *fleet) hostsNow(ctx context.Context, presences map[string]presence) ([]
 	all := []hostState{}
 	for at, n := range used {
 		egress, key, _ := strings.Cut(at, ".")
+		if strings.HasPrefix(key, jobPrefix) {
+			continue
+		}
 		h := hosts[key]
 		s := hostState{Host: h.Address, Egress: egress, Slots: n, Cap: h.PerHost, bounds: h.bounds, Set: h.Since, By: h.By}
 		if c, ok := caps[at]; ok {
@@ -152,6 +163,19 @@ func (f *fleet) hostsNow(ctx context.Context, presences map[string]presence) ([]
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Egress, b.Egress))
 	})
 	return all, nil
+}
+
+// allHosts returns what is in force for all hosts together, or nil.
+func (f *fleet) allHosts(ctx context.Context) (*host, error) {
+	e, err := f.hosts.Get(ctx, hostKey(allHosts))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := new(host)
+	return h, json.Unmarshal(e.Value(), h)
 }
 
 // judge sets the State, and what belongs to it.
@@ -206,20 +230,6 @@ func (s *hostState) line() string {
 		text += fmt.Sprintf(", since %s at %s", s.By, clock(s.Set))
 	}
 	return show.OneLine(text)
-}
-
-// troublesOf returns what a worker says of hosts in its presence. The caller holds g.mu.
-func (g *gates) troublesOf() (all []trouble) {
-	for host, d := range g.refused {
-		all = append(all, trouble{host, "refuses", show.OneLine(d.cause.Error()), d.at.UTC()})
-	}
-	for key, d := range g.left {
-		host, _, user := strings.Cut(key, " ")
-		if !(user && g.served[host]) {
-			all = append(all, trouble{host, "left", show.OneLine(d.cause.Error()), d.at.UTC()})
-		}
-	}
-	return all[:min(len(all), mostTroubles)]
 }
 
 // admitted records that a host has let this worker in.

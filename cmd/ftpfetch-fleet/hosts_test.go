@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
@@ -118,6 +120,48 @@ func TestHostStates(t *testing.T) {
 		tt.s.judge(tt.t, tt.workers, giveUp)
 		if got := tt.s.line(); !strings.HasPrefix(got, "h:21: "+tt.want) || tt.s.State != "in use" && tt.s.Next == "" {
 			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
+
+// TestTroubles has what two workers know of hosts. One that leaves a host as two users is still one worker.
+func TestTroubles(t *testing.T) {
+	type known struct {
+		left, refused []string // keys
+		served        string   // a host
+	}
+	for _, tt := range []struct {
+		a, b  known
+		state string // of the host h
+		left  int    // how many workers leave it
+		seen  int    // how many troubles the worker a has
+	}{
+		{known{}, known{}, "", 0, 0},
+		{known{left: []string{"h"}}, known{}, "left", 1, 1},
+		{known{left: []string{"h u", "h v"}}, known{}, "left", 1, 1},
+		{known{left: []string{"h", "h u"}}, known{left: []string{"h v"}}, "left", 2, 1},
+		{known{left: []string{"h u"}, served: "h"}, known{}, "", 0, 1},
+		{known{left: []string{"h u"}, served: "g"}, known{}, "left", 1, 1},
+		{known{left: []string{"h u"}, served: "h"}, known{refused: []string{"h"}}, "refuses", 0, 1},
+		{known{left: []string{"g u", "g v"}}, known{refused: []string{"h"}}, "refuses", 0, 1},
+	} {
+		presences := make(map[string]presence)
+		for name, k := range map[string]known{"a": tt.a, "b": tt.b} {
+			g := newGates()
+			for _, key := range k.left {
+				g.left[key] = departure{ftpexec.ErrLogin, time.Now()}
+			}
+			for _, key := range k.refused {
+				g.refused[key] = departure{ftpexec.ErrTooMany, time.Now()}
+			}
+			g.served[k.served] = true
+			p := presence{}
+			g.says(&p)
+			presences[name] = p
+		}
+		got := troubles(presences)["h"]
+		if got.State != tt.state || got.left != tt.left || len(presences["a"].Troubles) != tt.seen {
+			t.Errorf("%+v and %+v: %+v, %+v", tt.a, tt.b, got, presences["a"].Troubles)
 		}
 	}
 }

@@ -151,6 +151,8 @@ type stand struct {
 	hub         *hub
 	state, file string        // its directory and JOIN file
 	doubt       time.Duration // workers that starts starts get this doubt; 0: the default
+	// replaces what workers that starts starts do with a chunk, if not nil
+	fetch func(*worker) func(*lease, *chunk, *outcome) error
 }
 
 func newStand(t *testing.T) *stand {

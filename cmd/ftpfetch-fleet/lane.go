@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -61,13 +62,13 @@ func (w *worker) idle(changed [3]<-chan struct{}, pause time.Duration, full []st
 // mostAsked is how many queues a lane asks before it pauses.
 const mostAsked = 4
 
-// find takes a slot of a host that has work, and a chunk of that work. Otherwise it returns the hosts that have work
-// but no free slot.
+// find takes a slot of a host that has work, and a chunk of that work. Otherwise it returns the hosts, and
+// jobs, that have work but no free slot.
 func (w *worker) find() (_ *lease, _ jetstream.Msg, full []string) {
 	asked := 0
 	for _, q := range w.queues() {
-		if w.isFull(q.host) {
-			full = append(full, q.host)
+		if key := w.lacks(q); key != "" {
+			full = append(full, key)
 			continue
 		}
 		asked++
@@ -80,12 +81,15 @@ func (w *worker) find() (_ *lease, _ jetstream.Msg, full []string) {
 		}
 		h := w.take(q, from)
 		if h == nil {
-			full = append(full, q.host)
-			w.raise(w.ctx, q.host)
+			key := cmp.Or(w.lacks(q), q.host)
+			full = append(full, key)
+			if key == q.host {
+				w.raise(w.ctx, key)
+			}
 			continue
 		}
 		if from.CachedInfo().NumPending == 0 { // lanes with several files may give some
-			_ = w.Publish(w.subject("hungry", q.host), nil)
+			_ = w.Publish(w.subject("idle", q.host), nil)
 		}
 		if msg := h.fetch(); msg != nil {
 			return h, msg, nil

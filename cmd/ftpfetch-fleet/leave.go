@@ -19,7 +19,7 @@ const (
 	mostBad  = 3               // refused logins of a worker as one user of a host
 	comeBack = 5 * time.Minute // time until a host that did not answer is tried again
 	mostTold = 256             // number of hosts in a presence
-	mostWhys = 3               // number of causes in a presence
+	mostWhys = 32              // number of causes in a presence
 )
 
 // doubt is how long a host must be unusable for all workers before its files fail. Tests change it.
@@ -57,7 +57,8 @@ type gates struct {
 	read      time.Time // when presences was read
 }
 
-// recent is a number of workers of a while ago. A server that was away does not know all of them at once.
+// recent is a number of a while ago, such as that of the workers: a server that was away does not know all of them at
+// once.
 type recent struct {
 	n  int
 	at time.Time
@@ -253,7 +254,7 @@ func (w *worker) agrees(c *chunk) bool {
 	}
 	could := w.gates.workers(len(presences))
 	for name, p := range presences {
-		if slices.Contains(p.Left, host) && name != keyOf(w.name) {
+		if p.leaves(host) && name != keyOf(w.name) {
 			could--
 		}
 	}
@@ -281,7 +282,7 @@ func (w *worker) hopeless(host string) bool {
 	left := 0
 	served := false
 	for _, p := range presences {
-		if slices.Contains(p.Left, host) {
+		if p.leaves(host) {
 			left++
 		}
 		served = served || slices.Contains(p.Served, host)
@@ -296,17 +297,29 @@ func (g *gates) says(p *presence) {
 	defer g.mu.Unlock()
 	for key, d := range g.left {
 		host, _, user := strings.Cut(key, " ")
-		if !(user && g.served[host]) && !slices.Contains(p.Left, host) && len(p.Left) < mostTold {
-			p.Left = append(p.Left, host)
-		}
-		if len(p.Why) < mostWhys {
-			p.Why = append(p.Why, d.cause.Error())
+		switch {
+		case user && g.served[host]: // as somebody else
+			p.tell(host, "login", d)
+		case !p.leaves(host):
+			p.tell(host, "left", d)
 		}
 	}
-	p.Troubles = g.troublesOf()
+	for host, d := range g.refused {
+		p.tell(host, "refuses", d)
+	}
 	for host := range g.served {
-		if len(p.Served) < mostTold && !slices.Contains(p.Left, host) {
+		if len(p.Served) < mostTold && !p.leaves(host) {
 			p.Served = append(p.Served, host)
 		}
+	}
+}
+
+func (p *presence) tell(host, state string, d departure) {
+	t := trouble{host, state, show.OneLine(d.cause.Error()), d.at.UTC()}
+	if len(p.Troubles) >= mostWhys {
+		t.Why = ""
+	}
+	if len(p.Troubles) < mostTold {
+		p.Troubles = append(p.Troubles, t)
 	}
 }

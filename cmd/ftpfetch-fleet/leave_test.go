@@ -55,6 +55,9 @@ func (s *stand) startsWith(file, name, dir string, lanes int) (said *saying, end
 	w.netrc.name = file
 	must.Get(w.netrc.read())(s.T)
 	w.doubt = cmp.Or(s.doubt, time.Hour)
+	if s.fetch != nil {
+		w.fetch = s.fetch(w)
+	}
 	r := newBroadcast()
 	w.fleet = must.Get((&command{join: s.file, role: "work"}).dial(s.Context(), name, patience, r.ring))(s.T)
 	ctx, stop := context.WithCancel(context.Background())

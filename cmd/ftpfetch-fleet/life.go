@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,17 +23,21 @@ type bounds struct {
 
 // wishes are the flags of add and cap about a job, as written.
 type wishes struct {
-	rate, hours string
-	perHost     int
-	priority    int
-	expire      time.Duration
-	giveUp      time.Duration
+	rate, hours     string
+	perJob, jobRate string
+	perHost         int
+	all             bool // they are about all hosts together
+	priority        int
+	expire          time.Duration
+	giveUp          time.Duration
 }
 
 // flags declares the flags that add and cap have in common.
 func (w *wishes) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&w.rate, "limit-rate", "", "")
 	fs.StringVar(&w.hours, "hours", "", "")
+	fs.StringVar(&w.perJob, "per-job", "", "")
+	fs.StringVar(&w.jobRate, "job-rate", "", "")
 }
 
 // text is for a log.
@@ -40,11 +45,12 @@ func (w *wishes) text() (text string) {
 	if w.perHost > 0 {
 		text += fmt.Sprintf(" --per-host %d", w.perHost)
 	}
-	if w.rate != "" {
-		text += " --limit-rate " + w.rate
-	}
-	if w.hours != "" {
-		text += " --hours " + w.hours
+	for _, flag := range [][2]string{
+		{"limit-rate", w.rate}, {"hours", w.hours}, {"per-job", w.perJob}, {"job-rate", w.jobRate},
+	} {
+		if flag[1] != "" {
+			text += " --" + flag[0] + " " + flag[1]
+		}
 	}
 	return text
 }
@@ -58,8 +64,8 @@ func (w *wishes) apply(b *bounds) (err error) {
 		b.PerHost = w.perHost
 	}
 	if w.rate != "" {
-		if b.Rate, err = config.ReadSize(w.rate); err != nil {
-			return usage("--limit-rate %s: %v", w.rate, err)
+		if b.Rate, err = readRate("--limit-rate", w.rate); err != nil {
+			return err
 		}
 	}
 	if w.hours != "" {
@@ -70,6 +76,33 @@ func (w *wishes) apply(b *bounds) (err error) {
 		b.Hours = fmt.Sprintf("%02d-%02d", from, to)
 	}
 	return nil
+}
+
+// applyJob changes the bounds of a job that the flags set, and those for its hosts.
+func (w *wishes) applyJob(j *job) (err error) {
+	if w.perJob != "" {
+		if j.PerJob, err = strconv.Atoi(w.perJob); err != nil || j.PerJob < 0 || j.PerJob > mostLanes {
+			return usage("--per-job %s: write a whole number from 1 to %d, or 0 for no limit", w.perJob, mostLanes)
+		}
+	}
+	if w.jobRate != "" {
+		if j.JobRate, err = readRate("--job-rate", w.jobRate); err != nil {
+			return err
+		}
+	}
+	return w.apply(&j.bounds)
+}
+
+// readRate reads bytes per second; 0 is no limit.
+func readRate(flag, text string) (int64, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	n, err := config.ReadSize(text)
+	if err != nil {
+		err = usage("%s %s: write bytes per second such as 500K, 1.5M or 2G, or 0 for no limit", flag, text)
+	}
+	return n, err
 }
 
 func readHours(text string) (from, to int, ok bool) {
@@ -135,13 +168,32 @@ func turn(from, to string) func(context.Context, *command, *fleet, job) error {
 	}
 }
 
-// setCap changes the bounds of a job's hosts.
+// allHosts stands in the bucket of hosts for all of them together.
+const allHosts = "all hosts"
+
+// setCaps changes the bounds of a job and its hosts, or the rate of all hosts together.
+func setCaps(ctx context.Context, c *command) error {
+	if !c.wishes.all {
+		return ofJob("add", setCap)(ctx, c)
+	}
+	rate := c.wishes.rate
+	if rate == "" || len(c.args) > 0 || c.wishes != (wishes{all: true, rate: rate}) {
+		return usage("cap --all limits the rate of all hosts together: " +
+			"write cap --all --limit-rate BYTES, without a JOB")
+	}
+	return joined("add", func(ctx context.Context, c *command, f *fleet) error {
+		c.about = "--all" + c.wishes.text()
+		return f.bound(ctx, host{Address: allHosts}, &c.wishes, "cap --all")
+	})(ctx, c)
+}
+
+// setCap changes the bounds of a job and its hosts.
 func setCap(ctx context.Context, c *command, f *fleet, j job) error {
 	j, err := change(ctx, f.jobs, j.ID, nil, func(j *job) error {
 		if j.State == "adding" {
 			return usage("job %s is still being added", j.ID)
 		}
-		return c.wishes.apply(&j.bounds)
+		return c.wishes.applyJob(j)
 	})
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ connections to a server than it bears.
   ftpfetch-fleet retry --join FILE [JOB]                             # its failed files
   ftpfetch-fleet pause|resume|cancel --join FILE [JOB]
   ftpfetch-fleet cap --join FILE [JOB] [--per-host N] [--limit-rate BYTES] [--hours 20-06]
+                                       [--per-job N] [--job-rate BYTES]
+  ftpfetch-fleet cap --join FILE --all --limit-rate BYTES            # of all hosts together
   ftpfetch-fleet delete --join FILE JOB                              # its list and results
   ftpfetch-fleet revoke --dir STATE look|work|add                    # the token of a role: serve writes a new one
   ftpfetch-fleet --version
@@ -41,6 +43,7 @@ connections to a server than it bears.
 
   --egress NAME   machines behind one address have the same, by default the host's
   --limit-rate BYTES, --hours FROM-TO  of add: what a host bears, and when it may be asked
+  --per-job N, --job-rate BYTES  of add: how many files of the job at a time, and how fast, over all hosts
   --priority N, --expire TIME  of add: larger ones come first; when a job that is over is deleted
   --give-up TIME  of add: when the files of a host fail that lets nobody in (1h)
   --to URL        of work, in place of -d: s3://, gs:// or azblob:// BUCKET/PREFIX, or file:///DIR
@@ -48,7 +51,7 @@ connections to a server than it bears.
   --tidy          of work: first remove the parts that killed workers have left in DIR
   --cacert FILE   of work: the authorities of FTP servers with TLS, or a server's own certificate
   --idle TIME     end when there was nothing to do for so long
-  --connect-timeout TIME  how long to wait for the server (1m for work, and while it has no leader)
+  --connect-timeout TIME  how long to wait for the server (1m for work, and for all while it has no leader)
   --http ADDRESS  show jobs, hosts and workers there, and metrics at /metrics
   --look HOST:PORT  of serve: where it answers status, wait and report over HTTPS
   --namespace NAME  the first part of all names in an existing NATS (ftpfetch)
@@ -105,7 +108,7 @@ var commands = map[string]func(context.Context, *command) error{
 	"status": viewed(status), "wait": viewedJob(waitFor), "report": viewedJob(writeReport),
 	"revoke": local(revoke), "accounts": local(printAccounts),
 	"add": joined("add", add), "cancel": ofJob("add", cancel), "retry": ofJob("add", retryJob),
-	"delete": ofJob("add", deleteJob), "cap": ofJob("add", setCap),
+	"delete": ofJob("add", deleteJob), "cap": setCaps,
 	"pause":     ofJob("add", turn("ready", "paused")),
 	"resume":    ofJob("add", turn("paused", "ready")),
 	"--version": local(version), "version": local(version),
@@ -239,8 +242,8 @@ func explain(err error) (text string, code int) {
 }
 
 // notWorkers matches flags about connections, and about what one machine remembers.
-var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|(connect-)?timeout|` +
-	`tls|cacert|cert|insecure|proxy|mode|ip|shared|once|exec)(=|$))`)
+var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|timeout|tls|` +
+	`cacert|cert|key|insecure|proxy|mode|ip|shared|once|exec|check)(=|$))`)
 
 // parseList reads the flags of add: its own, and those of ftpfetch.
 func (c *command) parseList(args []string) error {
@@ -254,6 +257,7 @@ func (c *command) parseList(args []string) error {
 	own.IntVar(&c.wishes.priority, "priority", 0, "")
 	own.DurationVar(&c.wishes.expire, "expire", 0, "")
 	own.DurationVar(&c.wishes.giveUp, "give-up", giveUp, "")
+	own.DurationVar(&c.patience, "connect-timeout", 0, "")
 	for i := 0; i < len(args); i++ {
 		flag, value, given := strings.Cut(args[i], "=")
 		mine := own.Lookup(strings.TrimPrefix(flag, "--"))
@@ -308,6 +312,7 @@ func (c *command) parse(name string, args []string) error {
 	if name == "cap" {
 		c.wishes.flags(fs)
 		fs.IntVar(&c.wishes.perHost, "per-host", 0, "")
+		fs.BoolVar(&c.wishes.all, "all", false, "")
 	}
 	fs.Usage = func() {}
 	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {

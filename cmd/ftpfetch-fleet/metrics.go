@@ -34,20 +34,29 @@ func (b *board) metrics(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the fleet's server does not answer", http.StatusServiceUnavailable)
 		return
 	}
-	m := metrics{prometheus.NewRegistry()}
-	m.MustRegister(collectors.NewBuildInfoCollector())
-	if room := b.hub.room.Load(); room != nil {
-		m.gauge("state_bytes", "The size of STATE.")(room.Size)
-		m.gauge("state_free_bytes", "What is free on the disk of STATE; -1: unknown.")(room.Free)
-	}
 	b.mu.Lock()
 	now := b.now
 	b.mu.Unlock()
+	m := metricsOf(states, now, b.hub.room.Load())
+	promhttp.HandlerFor(m, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+}
+
+// metricsOf returns the metrics of some jobs, and of the fleet.
+func metricsOf(states []*state, now state, room *room) metrics {
+	m := metrics{prometheus.NewRegistry()}
+	m.MustRegister(collectors.NewBuildInfoCollector())
+	if room != nil {
+		m.gauge("state_bytes", "The size of STATE.")(room.Size)
+		m.gauge("state_free_bytes", "What is free on the disk of STATE; -1: unknown.")(room.Free)
+	}
 	m.gauge("workers", "The workers that there are.")(int64(now.Workers))
 	m.gauge("bytes_per_second", "What all workers receive together.")(now.Rate)
+	if now.All != nil && now.All.Rate > 0 {
+		m.gauge("limit_bytes_per_second", "What each egress may receive from all hosts together.")(now.All.Rate)
+	}
 	m.jobs(states)
 	m.hosts(now.Hosts)
-	promhttp.HandlerFor(m, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	return m
 }
 
 func (m metrics) jobs(states []*state) {

@@ -42,7 +42,7 @@ type outcome struct {
 	events sync.Mutex               // held while recording an event
 
 	sharing sync.Mutex // held while giving files to others
-	feed    *feed      // of this try
+	backlog *backlog   // of this try
 	shut    bool       // no more files may be given away
 }
 
@@ -72,7 +72,7 @@ func newOutcome(w *worker, c *chunk) *outcome {
 
 // left returns the files that have no outcome yet. A file whose item this worker cannot read fails. The Line of a task
 // is its index in the chunk plus 1. Of several files with the same path, only the first is tried.
-func (o *outcome) left() *feed {
+func (o *outcome) left() *backlog {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
 	var left []download.Task
@@ -92,8 +92,8 @@ func (o *outcome) left() *feed {
 		m.Line = at + 1
 		left = append(left, download.TaskOf(m))
 	}
-	o.feed = newFeed(left)
-	return o.feed
+	o.backlog = newBacklog(left)
+	return o.backlog
 }
 
 // fail records the failure of a file that was not tried, because of err. why comes before what is said of that.
@@ -221,7 +221,7 @@ func (o *outcome) event(e download.Event) {
 	}
 	delete(o.sizes, e.Task)
 	at := e.Task.Line - 1
-	defer o.feed.end()
+	defer o.backlog.end()
 	if to, ok := e.Task.Writer.(*object); ok {
 		e.Err = to.end(&e.Result, e.Err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -17,12 +18,15 @@ import (
 type queue struct {
 	host     string // its key
 	job      string
-	adding   bool
+	bounded  bool // the job has bounds
 	priority int
 	added    time.Time
 }
 
 func (q queue) key() string { return q.host + "." + q.job }
+
+// jobKey is where keys of slots of the job have the host.
+func (q queue) jobKey() string { return jobPrefix + q.job }
 
 func consumerName(key string) string { return strings.Replace(key, ".", "-", 1) }
 
@@ -51,7 +55,7 @@ func (w *worker) queues() []queue {
 			continue
 		}
 		if _, away := w.gates.away(host); !away || w.hopeless(host) {
-			all = append(all, queue{host, id, j.State == "adding", j.Priority, j.Added})
+			all = append(all, queue{host, id, j.bounded(), j.Priority, j.Added})
 		}
 	}
 	slices.SortFunc(all, func(a, b queue) int {
@@ -76,7 +80,8 @@ func (w *worker) may(q queue) bool {
 // first reports whether a lane that has a slot should continue with the queue.
 func (w *worker) first(q queue) bool {
 	return w.may(q) && !slices.ContainsFunc(w.queues(), func(other queue) bool {
-		return other.priority > q.priority && (other.host == q.host || !w.isFull(other.host))
+		lacks := w.lacks(other)
+		return other.priority > q.priority && (lacks == "" || lacks == q.host)
 	})
 }
 
@@ -152,15 +157,48 @@ func (f *fleet) forget(ctx context.Context, key string, rev uint64) error {
 // burst is the number of bytes that a connection may receive at once after a pause.
 const burst = 4096
 
-// rate returns the connection's share of the host's rate, in bytes per second.
+// rate returns how many bytes per second the connection may receive: its share of what its host, its job and all hosts
+// together may send.
 func (h *lease) rate() rate.Limit {
-	var at host
-	if _, ok := h.w.hosts.get(h.host, &at); !ok || at.Rate == 0 {
-		return rate.Inf
+	var at, all host
+	var j job
+	_, _ = h.w.hosts.get(h.host, &at)
+	_, _ = h.w.hosts.get(hostKey(allHosts), &all)
+	_, _ = h.w.lists.get(h.queue.job, &j)
+	least := rate.Inf
+	for _, of := range []struct {
+		rate int64
+		used func() (int, error)
+		most int // if the server does not say how many are used
+	}{
+		{at.Rate, func() (int, error) { return h.w.used(h.ctx, h.host) }, at.PerHost},
+		{j.JobRate, func() (int, error) { return h.w.used(h.ctx, h.queue.jobKey()) }, cmp.Or(j.PerJob, mostLanes)},
+		{all.Rate, h.w.usedInAll, mostLanes},
+	} {
+		if of.rate == 0 {
+			continue
+		}
+		used, err := of.used()
+		if err != nil {
+			used = of.most
+		}
+		least = min(least, rate.Limit(of.rate)/rate.Limit(max(1, used)))
 	}
-	used, err := h.w.used(h.ctx, h.host)
+	return least
+}
+
+// usedInAll returns how many slots of hosts are in use. With many of them, it asks rarely.
+func (w *worker) usedInAll() (int, error) {
+	w.total.Lock()
+	defer w.total.Unlock()
+	if time.Since(w.total.at) < slotTTL/10+time.Duration(w.total.n)*slotTTL/1000 {
+		return w.total.n, nil
+	}
+	all, err := readAll(w.ctx, w.fleet, w.fleet.slots, w.egress+".*.*")
 	if err != nil {
-		used = at.PerHost
+		return 0, err
 	}
-	return rate.Limit(at.Rate) / rate.Limit(max(1, used))
+	maps.DeleteFunc(all, func(key string, _ held) bool { return strings.Contains(key, "."+jobPrefix) })
+	w.total.recent = recent{len(all), time.Now()}
+	return len(all), nil
 }

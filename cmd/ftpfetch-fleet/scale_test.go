@@ -48,7 +48,7 @@ func (p *play) fetch(w *worker) func(*lease, *chunk, *outcome) error {
 		defer o.end(nil)
 		o.rounds++
 		left := o.left()
-		if sub, err := w.hear(h.host, c, o); err == nil {
+		if sub, err := w.shareWithIdle(h.host, c, o); err == nil {
 			defer sub.Unsubscribe()
 		}
 		for t, ok := left.next(o.ctx); ok; t, ok = left.next(o.ctx) {

@@ -10,11 +10,14 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -120,10 +123,8 @@ func startHub(dir, listen, look string, line func(string, ...any)) (_ *hub, err 
 			h.stop()
 		}
 	}()
-	// Versions before the roles were accounts have all in NATS' own one.
-	if _, err := os.Stat(filepath.Join(dir, "jetstream", "$G", "streams", "WORK")); err == nil {
-		return nil, usage("%s is of an older version, whose jobs this one does not see: finish them with that version, "+
-			"then use a new STATE", dir)
+	if err = h.checkState(); err != nil {
+		return nil, err
 	}
 	if h.identity, err = h.identify(dir); err != nil {
 		return nil, err
@@ -159,6 +160,21 @@ func startHub(dir, listen, look string, line func(string, ...any)) (_ *hub, err 
 	}
 	h.join.Address = net.JoinHostPort(h.host, strconv.Itoa(at.Port))
 	return h, err
+}
+
+// otherVersion says that a STATE has what this version does not read.
+const otherVersion = "%s is of another version of ftpfetch-fleet: finish its jobs with that version, or save their " +
+	"reports, then use a new --dir"
+
+// checkState refuses a STATE whose jobs this version would not see, because they are in another account of NATS or in
+// streams with other names.
+func (h *hub) checkState() error {
+	found, _ := fs.Glob(os.DirFS(h.dir), "jetstream/*/streams/*WORK")
+	ours := path.Join("jetstream", h.space.named("add"), "streams", h.space.named("WORK"))
+	if slices.ContainsFunc(found, func(name string) bool { return name != ours }) {
+		return usage(otherVersion, h.dir)
+	}
+	return nil
 }
 
 // choose checks where the server is to listen.
@@ -210,6 +226,9 @@ func (h *hub) showLook(address string, line func(string, ...any)) (err error) {
 		address = net.JoinHostPort(h.host, string(port))
 	}
 	h.board, err = h.newBoard()
+	if errors.Is(err, errNotOurs) {
+		return usage(otherVersion, h.dir)
+	}
 	if err != nil {
 		return err
 	}

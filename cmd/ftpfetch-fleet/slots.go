@@ -93,7 +93,18 @@ func (w *worker) acquire(ctx context.Context, host string) *slot {
 	return nil
 }
 
-// isFull reports whether no free slot of a host was found a moment ago.
+// lacks returns the key of what a queue has no free slot of, the job or the host, as far as is known; "": nothing.
+func (w *worker) lacks(q queue) string {
+	switch {
+	case q.bounded && w.isFull(q.jobKey()):
+		return q.jobKey()
+	case w.isFull(q.host):
+		return q.host
+	}
+	return ""
+}
+
+// isFull reports whether no free slot of a host, or of a job, was found a moment ago.
 func (w *worker) isFull(host string) bool {
 	at, ok := w.full.Load(host)
 	return w.limit(host) == 0 || ok && time.Since(at.(time.Time)) < slotTTL/10
@@ -110,7 +121,7 @@ func (w *worker) vacant(ctx context.Context, key string) bool {
 	return w.reclaim(ctx, key, held{value: e.Value(), rev: e.Revision(), made: e.Created()})
 }
 
-// used returns how many slots of a host are in use.
+// used returns how many slots of a host, or of a job, are in use.
 func (w *worker) used(ctx context.Context, host string) (n int, err error) {
 	all, err := readAll(ctx, w.fleet, w.fleet.slots, w.egress+"."+host+".*")
 	return len(all), err
@@ -283,19 +294,32 @@ func (s *slot) due() bool {
 // slot of its own server, whichever method opens it and whatever it is for: a further URL, a list of digests.
 type lease struct {
 	*slot
-	client *ftpexec.Client
-	queue  queue
-	from   jetstream.Consumer // delivers the chunks
-	visit  atomic.Pointer[visit]
+	jobSlot *slot // nil: the job has no bounds
+	client  *ftpexec.Client
+	queue   queue
+	from    jetstream.Consumer // delivers the chunks
+	visit   atomic.Pointer[visit]
 }
 
 // take does for a lane what acquire does, and makes the Client.
 func (w *worker) take(q queue, from jetstream.Consumer) *lease {
+	var jobSlot *slot
+	if w.limit(q.jobKey()) > 0 {
+		if jobSlot = w.acquire(w.ctx, q.jobKey()); jobSlot == nil {
+			return nil
+		}
+	}
 	s := w.acquire(w.ctx, q.host)
 	if s == nil {
+		if jobSlot != nil {
+			jobSlot.release()
+		}
 		return nil
 	}
-	h := &lease{slot: s, client: w.client(), queue: q, from: from}
+	h := &lease{slot: s, jobSlot: jobSlot, client: w.client(), queue: q, from: from}
+	if jobSlot != nil {
+		context.AfterFunc(jobSlot.ctx, func() { h.lose(context.Cause(jobSlot.ctx)) })
+	}
 	h.client.Admit = h.admit
 	h.client.Trace = &ftpexec.Trace{Reply: func(e ftpexec.ReplyInfo) {
 		if e.Code == 230 { // the login is complete (RFC 959 section 5.4)
@@ -342,4 +366,15 @@ func (h *lease) release() {
 	h.lose(nil)
 	h.client.CloseIdleConnections()
 	h.slot.release()
+	if h.jobSlot != nil {
+		h.jobSlot.release()
+	}
+}
+
+// due reports whether a slot should be released after a chunk, or the job has bounds since a while ago.
+func (h *lease) due() bool {
+	if h.jobSlot != nil {
+		return h.slot.due() || h.jobSlot.due()
+	}
+	return h.slot.due() || h.w.limit(h.queue.jobKey()) > 0
 }

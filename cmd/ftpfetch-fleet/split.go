@@ -170,7 +170,7 @@ func (w *worker) share(c *chunk, o *outcome) bool {
 	if o.shut {
 		return false
 	}
-	rest := o.feed.take()
+	rest := o.backlog.take()
 	if len(rest) == 0 {
 		return false
 	}

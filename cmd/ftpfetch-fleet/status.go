@@ -28,6 +28,7 @@ type state struct {
 	Troubles []string      `json:"troubles,omitempty"` // why workers leave hosts to others
 	Fleet    []workerState `json:"fleet"`
 	Hosts    []hostState   `json:"hosts"`
+	All      *host         `json:"all_hosts,omitempty"` // what is in force for all hosts together
 	Room     *room         `json:"room,omitempty"`
 }
 
@@ -83,13 +84,18 @@ func (f *fleet) look(ctx context.Context) (s state, err error) {
 	if s.Hosts, err = f.hostsNow(ctx, presences); err != nil {
 		return s, err
 	}
+	if s.All, err = f.allHosts(ctx); err != nil {
+		return s, err
+	}
 	for name, p := range presences {
 		s.Workers++
 		s.Rate += p.Rate
 		s.PerSec += p.Files
 		s.Fleet = append(s.Fleet, workerState{name, p})
-		for _, why := range p.Why {
-			s.Troubles = append(s.Troubles, name+": "+show.OneLine(why))
+		for _, t := range p.Troubles[:min(len(p.Troubles), mostShownWhys)] {
+			if t.State != "refuses" { // the line of the host says that
+				s.Troubles = append(s.Troubles, name+": "+t.Why)
+			}
 		}
 	}
 	slices.Sort(s.Troubles)
@@ -130,6 +136,7 @@ func (s *state) details() (lines []string) {
 		lines = append(lines, err.Error())
 	}
 	if !s.over() {
+		lines = append(lines, s.limits()...)
 		for _, h := range s.Hosts {
 			lines = append(lines, h.line())
 		}
@@ -140,7 +147,30 @@ func (s *state) details() (lines []string) {
 	return append(lines, s.Troubles...)
 }
 
-const mostDetails = 20
+// limits returns what is in force for the job, and for all hosts together.
+func (s *state) limits() (lines []string) {
+	if s.bounded() {
+		text := "the job: in force:"
+		if s.PerJob > 0 {
+			text += fmt.Sprintf(" --per-job %d", s.PerJob)
+		}
+		if s.JobRate > 0 {
+			text += fmt.Sprintf(" --job-rate %d", s.JobRate)
+		}
+		lines = append(lines, text)
+	}
+	if s.All != nil && s.All.Rate > 0 {
+		lines = append(lines, fmt.Sprintf("all hosts together: in force: --limit-rate %d, since %s at %s", s.All.Rate,
+			s.All.By, clock(s.All.Since)))
+	}
+	return lines
+}
+
+// How many lines details returns of one kind, and how many causes of a worker.
+const (
+	mostDetails   = 20
+	mostShownWhys = 3
+)
 
 // incomplete is the State of a job whose chunks all have a result, although some of the files that were added have
 // none.

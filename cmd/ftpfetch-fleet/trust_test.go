@@ -132,16 +132,45 @@ func TestState(t *testing.T) {
 	if now := s.hub.join; now.Address+now.Page+now.Token+now.Certificate != before.Address+before.Page+before.Token+before.Certificate {
 		t.Error("the JOIN file of before is not valid any more")
 	}
-	older := filepath.Join(t.TempDir(), "older")
-	must.Do(t, os.MkdirAll(filepath.Join(older, "jetstream", "$G", "streams", "WORK"), 0o700))
-	if _, err := startHub(older, "127.0.0.1:0", "", t.Logf); err == nil || !strings.Contains(err.Error(), "older version") {
-		t.Errorf("the state of an older version: %v", err)
-	}
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	if _, err := startHub(filepath.Join(t.TempDir(), "x"), l.Addr().String(), "", t.Logf); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("the port is taken: %v", err)
 	}
+}
+
+// TestOtherState starts servers with the STATE of other versions: before the roles were accounts, with other accounts or
+// names, and with other settings of a stream. Each must say so in one line that says what to do, and change nothing.
+func TestOtherState(t *testing.T) {
+	t.Parallel()
+	dirs := make(map[string]string)
+	for _, streams := range []string{"$G/streams/WORK", "$G/streams/ftpfetch_WORK", "add/streams/ftpfetch_WORK", "ftpfetch_add/streams/WORK"} {
+		dirs[streams] = filepath.Join(t.TempDir(), "[old]")
+		must.Do(t, os.MkdirAll(filepath.Join(dirs[streams], "jetstream", streams), 0o700))
+	}
+	s := newStand(t)
+	f := s.admin()
+	stream := must.Get(f.js.Stream(t.Context(), "KV_ftpfetch_WORKERS"))(t)
+	changed := stream.CachedInfo().Config
+	changed.MaxAge = time.Hour
+	must.Get(f.js.UpdateStream(t.Context(), changed))(t)
+	s.hub.stop()
+	dirs["other settings"] = s.state
+	for name, dir := range dirs {
+		h, err := startHub(dir, "127.0.0.1:0", "", t.Logf)
+		if err == nil {
+			h.stop()
+		}
+		text, code := explain(err)
+		if code != 2 || !strings.Contains(text, dir+" is of another version") || !strings.Contains(text, "new --dir") || strings.Contains(text, "\n") {
+			t.Errorf("%s: exit code %d: %s", name, code, text)
+		}
+		if _, err := os.Stat(filepath.Join(dir, identityName)); err == nil && dir != s.state {
+			t.Errorf("%s: the server has written to STATE", name)
+		}
+	}
+	must.Do(t, os.RemoveAll(s.state))
+	s.serve(s.hub.join.Address)
 }
 
 // TestLate starts a worker before the server.

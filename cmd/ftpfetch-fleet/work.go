@@ -73,6 +73,10 @@ type worker struct {
 	refused  time.Time // since when the server refuses the token; zero: it does not
 	patience time.Duration
 	has      having
+	total    struct { // the slots of all hosts that are in use
+		sync.Mutex
+		recent
+	}
 }
 
 // having counts the chunks that the lanes have, by job.
@@ -287,10 +291,8 @@ type presence struct {
 	Lanes  int      `json:"lanes"`
 	Jobs   []string `json:"jobs,omitempty"`   // of which lanes have a chunk
 	Served []string `json:"served,omitempty"` // keys of hosts that have accepted a login
-	Left   []string `json:"left,omitempty"`   // keys of hosts that the worker leaves to others
-	Why    []string `json:"why,omitempty"`    // why it leaves them
 
-	Troubles []trouble `json:"troubles,omitempty"` // the same, and hosts that refuse connections
+	Troubles []trouble `json:"troubles,omitempty"` // one for each host, those that the worker leaves to others first
 }
 
 const mostLanes = 4096 // more lanes do not make chunks smaller

@@ -47,7 +47,7 @@ function show(jobs) {
   table("hosts", ["host", "egress", "slots in use", "cap", "state", "why", "since", "what happens next"], now.hosts.map(h =>
     [h.host, h.egress, String(h.slots), String(h.cap), h.state, h.why || "", h.since ? new Date(h.since).toLocaleString() : "", h.next || ""]));
   table("workers", ["worker", "lanes", "rate", "files a second", "leaves hosts because"], (now.fleet || []).map(w =>
-    [w.name, String(w.lanes), size(w.rate) + "/s", w.files.toFixed(1), (w.why || []).join("; ")]));
+    [w.name, String(w.lanes), size(w.rate) + "/s", w.files.toFixed(1), (w.troubles || []).map(t => t.why).filter(why => why).join("; ")]));
   table("failures", ["job", "files", "exit code", "host", "worker"], jobs.flatMap(j => Object.entries(j.by || {}).map(([by, n]) =>
     [j.job, String(n), ...by.split(" ")])));
 }
