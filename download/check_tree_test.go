@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -58,14 +59,13 @@ func TestCheckTree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fault := tt.fault
-			held := true
+			var mirrored atomic.Bool
 			s := newStand(t, map[string]string{"/t/a.txt": "a", "/t/b.txt": "b", "/t/sub/c.gz": "c", "/t/sub/d.gz": "d"}, testserver.Options{
 				Fault: func(c *testserver.Conn) testserver.Action {
-					if held || fault == nil {
+					if tt.fault == nil || !mirrored.Load() {
 						return nil
 					}
-					return fault(c)
+					return tt.fault(c)
 				},
 			})
 			task := download.Task{URLs: []*urlparse.URL{s.url("/t/")}, Tree: &download.Tree{}}
@@ -74,7 +74,7 @@ func TestCheckTree(t *testing.T) {
 			must.Do(t, os.Remove(filepath.Join(s.dir, "sub/d.gz")))
 			s.put(map[string]string{"x.txt": "xxxx", "sub/y.gz": "yyyy", "none/z.txt": "zzzz", "none/deep/w.gz": "wwww"})
 			s.srv.ResetCommands()
-			held = false
+			mirrored.Store(true)
 			s.options.Hides = tt.hides
 			task.Tree = &tt.tree
 			s.check(tt.want, task)

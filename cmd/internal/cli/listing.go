@@ -35,8 +35,8 @@ func (r *run) noDirectory(ctx context.Context, u *urlparse.URL, err error) error
 	return config.Usage("it is a file: leave out %s to fetch it; -I shows its size and time", flag)
 }
 
-// appendLine appends the line for an entry to line. modes says that -l shows permissions. In JSON, bytes of names that are not UTF-8 become U+FFFD; the URL
-// names the entry exactly.
+// appendLine appends the line for an entry to line. modes says that -l shows permissions. In JSON, bytes of names that
+// are not UTF-8 become U+FFFD; the URL names the entry exactly.
 func (r *run) appendLine(line []byte, e ftpexec.Entry, terminal, modes bool) []byte {
 	if r.JSON {
 		return append(line, printable.JSON(rowOf(e))...)

@@ -50,32 +50,24 @@ func (m *matches) list(ctx context.Context, u *urlparse.URL, below string, guess
 	}
 	_, last := glob.Level(m.tree.Names, depth)
 	for e, err := range m.source.Entries(ctx, u) {
-		switch {
-		case below != "" && (errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrNotFound)):
+		if below != "" && isRefusal(err) {
 			if !guess {
 				m.failed = true
 				m.run.printErrorOf(ctx, u, err)
 			}
 			return true
-		case err != nil:
-			if !yield(e, err) {
-				return false
-			}
-			continue
 		}
-		e.Name = path.Join(below, path.Base(e.Name))
-		dir := m.mayBeDir(e)
-		m.guesses.Add(e.Name, e.Mode.IsDir())
+		if err == nil {
+			e.Name = path.Join(below, path.Base(e.Name))
+			m.guesses.Add(e.Name, e.Mode.IsDir())
+		}
 		switch {
-		case !last:
-			if dir && m.tree.Includes(e.Name, true) {
+		case err == nil && !last:
+			if m.enters(e) {
 				dirs = append(dirs, e)
 			}
-		case m.wants(e):
-			m.found = true
-			if !yield(e, nil) {
-				return false
-			}
+		case (err != nil || m.wants(e)) && !yield(e, err):
+			return false
 		}
 	}
 	for _, e := range dirs {
@@ -87,21 +79,23 @@ func (m *matches) list(ctx context.Context, u *urlparse.URL, below string, guess
 	return true
 }
 
-// mayBeDir reports whether an entry may be a directory that is listed.
-func (m *matches) mayBeDir(e ftpexec.Entry) bool {
-	switch e.Mode.Type() {
-	case fs.ModeDir, fs.ModeIrregular:
-		return true
-	case fs.ModeSymlink:
-		return m.tree.FollowLinks
-	}
-	return false
+// isRefusal reports whether err is about one directory, and not about the server.
+func isRefusal(err error) bool {
+	return errors.Is(err, ftpexec.ErrRefused) || errors.Is(err, ftpexec.ErrNotFound)
+}
+
+// enters reports whether an entry matches, and may be a directory that is listed.
+func (m *matches) enters(e ftpexec.Entry) bool {
+	kind := e.Mode.Type()
+	link := kind == fs.ModeSymlink && m.tree.FollowLinks
+	may := kind == fs.ModeDir || kind == fs.ModeIrregular || link
+	return may && m.tree.Includes(e.Name, true)
 }
 
 // wants reports whether an entry on the last level matches.
 func (m *matches) wants(e ftpexec.Entry) bool {
-	if m.run.Targets[m.run.current].Dirs && !e.Mode.IsDir() {
-		return false
-	}
-	return m.tree.Includes(e.Name, e.Mode.IsDir())
+	dir := e.Mode.IsDir()
+	wanted := (dir || !m.run.Targets[m.run.current].Dirs) && m.tree.Includes(e.Name, dir)
+	m.found = m.found || wanted
+	return wanted
 }
