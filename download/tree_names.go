@@ -201,6 +201,9 @@ func (b *engine) usable(j *job, e ftpexec.Entry, taken map[uint64]bool) error {
 // many is the number of entries after which files are queued before the end of the listing.
 const many = 1000
 
+// needsTimes reports whether the times of files are shown, compared or asked for.
+func (b *engine) needsTimes() bool { return b.compares() || b.Once || b.Info != nil }
+
 // hooksOf returns the callbacks for the listing of a directory. In the tree's own directory, whose listing may take
 // minutes, they queue files before the listing is complete. Other directories may be part of a circle, and must be
 // compared first. Nor does hooksOf queue files whose times must be asked for or compared. All other entries wait for
@@ -208,7 +211,7 @@ const many = 1000
 func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHooks {
 	j := t.Value
 	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
-	if j.dir.up != nil || j.contest() != nil || b.compares() || b.Once || b.Info != nil {
+	if j.dir.up != nil || j.contest() != nil || b.needsTimes() {
 		return o
 	}
 	if j.dir.ahead == nil {

@@ -206,6 +206,11 @@ func (l *line) combine() {
 	case l.listsNewest():
 		l.Many = true
 	}
+	l.combineLogin()
+}
+
+// combineLogin sets the connections and the login that follow from several flags together.
+func (l *line) combineLogin() {
 	l.Client.Active = l.mode == "active"
 	l.Client.NoEPSV = l.mode == "pasv"
 	l.Client.PassiveHost = l.mode == "pasv-host"
@@ -286,7 +291,8 @@ func (l *line) targets(texts []string) (targets []Target) {
 			targets = append(targets, Target{Err: Usage("%v", err)})
 		}
 		for _, c := range choices {
-			t := Target{Pattern: c.Pattern, Choice: c.URL != text, Dirs: c.Pattern != "" && strings.HasSuffix(text, "/")}
+			t := Target{Pattern: c.Pattern, Choice: c.URL != text}
+			t.Dirs = c.Pattern != "" && strings.HasSuffix(text, "/")
 			if t.URL, t.Err = l.parseURL(c.URL); t.Err == nil {
 				t.Under = slices.Clone(t.URL.Dirs[len(t.URL.Dirs)-c.Dirs:])
 			}
