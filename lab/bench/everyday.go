@@ -189,6 +189,111 @@ var tasks = []task{{
 		}
 		return d.first(d.code != 0, d.lacks("50% of #1 (ü).txt"))
 	},
+}, {
+	title: "the newest file, into a pipe",
+	goal:  "Standard output is the newest of the files `*.grb2` in `pub`, byte for byte.",
+	tree:  map[string]string{"a.grb2": "older\n", "new.grb2": "the newest\n", "z.grb2": "older\n"},
+	lines: [6]string{"ftpfetch --glob --newest 1 -o - 'ftp://host/pub/*.grb2'",
+		`curl -s ftp://host/pub/$(curl -s -X 'NLST -t' ftp://host/pub/ | head -1 | tr -d '\r')`, "",
+		`lftp -c "cat ftp://host/pub/$(lftp -c 'open ftp://host/pub; cls -1t *.grb2' | head -1)"`, "",
+		"rclone cat" + rcloneAs + ":ftp:pub/$(rclone lsf -F tp -s ' '" + rcloneAs + ":ftp:pub | sort | tail -1 | cut -d' ' -f3)"},
+	wrong: func(d *desk) string {
+		other := ""
+		if !strings.Contains(d.said, "the newest\n") || strings.Contains(d.said, "older\n") {
+			other = "other output"
+		}
+		return d.first(d.code != 0, other)
+	},
+}, {
+	title: "never twice",
+	goal: "The files of `pub` were fetched, and moved away. Then `new` came. Now the same command has fetched `new`, and no other file " +
+		"again.",
+	tree:  map[string]string{"a": "aa\n", "b": "bb\n"},
+	lines: [6]string{"ftpfetch -r --once ftp://host/pub/", "", "", "", "", ""},
+	before: func(ctx context.Context, d *desk) error {
+		if err := d.run(ctx, nil); err != nil {
+			return err
+		}
+		for _, name := range []string{"a", "b"} {
+			if err := os.Remove(d.find(name)); err != nil {
+				return err
+			}
+		}
+		return write(d.served, map[string]string{"new": "n\n"})
+	},
+	wrong: func(d *desk) string {
+		again := ""
+		if d.find("a") != "" || d.find("b") != "" {
+			again = "fetches them again"
+		}
+		return d.first(d.code != 0, d.lacks("new"), again)
+	},
+}, {
+	title: "a command for each file",
+	goal:  "`gzip` has compressed `a` and `b`. (`hook` is `#!/bin/sh` and `gzip \"$3\"`.)",
+	tree:  map[string]string{"a": "aa\n", "b": "bb\n"},
+	lines: [6]string{`ftpfetch -r --exec 'gzip "$1"' ftp://host/pub/`, "curl --remote-name-all ftp://host/pub/{a,b} && gzip a b",
+		"wget -r ftp://host/pub/ && gzip -r host/", "lftp -c 'mirror ftp://host/pub/' && gzip -r pub",
+		"aria2c --ftp-reuse-connection=false --on-download-complete=./hook -Z ftp://host/pub/{a,b}",
+		"rclone copy" + rcloneAs + ":ftp:pub pub && gzip -r pub"},
+	before: func(_ context.Context, d *desk) error {
+		return os.WriteFile(filepath.Join(d.work, "hook"), []byte("#!/bin/sh\ngzip \"$3\"\n"), 0o755)
+	},
+	wrong: func(d *desk) string {
+		left := ""
+		for _, name := range []string{"a", "b"} {
+			if d.find(name) != "" || d.find(name+".gz") == "" {
+				left = "no `" + name + ".gz`"
+			}
+		}
+		return d.first(d.code != 0, left)
+	},
+}, {
+	title: "what differs",
+	goal: "The directory `pub` here has the files of the server's, but for `missing`, `changed`, which has another size, and `extra`. The " +
+		"output names these three and no other, nothing is fetched, and the exit code is not 0.",
+	tree: map[string]string{"as-before": "aa\n", "changed": "longer\n", "missing": "m\n"},
+	lines: [6]string{"ftpfetch -r --check -d pub ftp://host/pub/", "", "", "lftp -c 'mirror --dry-run -e ftp://host/pub/'", "",
+		"rclone check" + rcloneAs + ":ftp:pub pub"},
+	before: func(_ context.Context, d *desk) error {
+		return write(filepath.Join(d.work, "pub"), map[string]string{"as-before": "aa\n", "changed": "c\n", "extra": "e\n"})
+	},
+	wrong: func(d *desk) string {
+		flaw := ""
+		for _, name := range []string{"changed", "missing", "extra"} {
+			if !strings.Contains(d.said, name) {
+				flaw = "does not name `" + name + "`"
+			}
+		}
+		switch {
+		case flaw != "":
+		case strings.Contains(d.said, "as-before"):
+			flaw = "names `as-before`"
+		case d.find("missing") != "":
+			flaw = "fetches `missing`"
+		case d.code == 0:
+			flaw = "exit code 0"
+		}
+		return d.first(false, flaw)
+	},
+}, {
+	title: "looking around",
+	goal:  "The output has the listings of `pub` and of `pub/two`, and `two/a` is there as `a`.",
+	tree:  map[string]string{"one": "1\n", "two/a": "aa\n"},
+	lines: [6]string{"ftpfetch -l ftp://host/pub/ ftp://host/pub/two/ && ftpfetch ftp://host/pub/two/a",
+		"curl ftp://host/pub/ ftp://host/pub/two/ --next -O ftp://host/pub/two/a", "",
+		"lftp -c 'cd ftp://host/pub; ls; ls two; get two/a'", "",
+		"rclone lsl" + rcloneAs + ":ftp:pub && rclone copy" + rcloneAs + ":ftp:pub/two/a ."},
+	wrong: func(d *desk) string {
+		unseen, absent := "", ""
+		if !strings.Contains(d.said, "one") || !strings.Contains(d.said, "a\n") && !strings.Contains(d.said, "a\r\n") {
+			unseen = "not listed"
+		}
+		if text, err := os.ReadFile(filepath.Join(d.work, "a")); err != nil || string(text) != "aa\n" {
+			absent = "no `a`"
+		}
+		return d.first(d.code != 0, unseen, absent)
+	},
 }}
 
 // many returns 3,000 small files.

@@ -172,7 +172,7 @@ func (d *desk) run(ctx context.Context, stop func() bool) error {
 	const limit = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-c", strings.NewReplacer("//host", "//"+plainHost, "host=host", "host="+plainHost,
+	cmd := exec.CommandContext(ctx, "bash", "-c", strings.NewReplacer("//host", "//"+plainHost, " host/", " "+plainHost+"/", "host=host", "host="+plainHost,
 		"//tls", "//"+tlsHost, "host=tls", "host="+tlsHost).Replace(d.line))
 	var said bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = d.work, &said, &said
