@@ -38,6 +38,7 @@ var recipeTests = map[string]recipe{
 	"slurm":       {script: slurmArray, files: "data/%s"},
 	"Makefile":    {script: `make -j 4 -f $recipes/Makefile BASE=$base GENOME=run FILES="run/1.gz run/2.gz run/3.gz"`, files: "run/%s"},
 	"parallel.sh": {script: `printf "$base/run/%s\n" 1.gz 2.gz 3.gz >urls.txt && $recipes/parallel.sh urls.txt`, files: "data/%s"},
+	"weather.sh":  {script: `$recipes/weather.sh "$base/run/*.gz" latest`, files: "latest/%s", mirror: true},
 	"ingest.sh":   {script: `$recipes/ingest.sh $base/run/ spool`, files: "loaded/%s", mirror: true},
 	"check":       {script: `$recipes/mirror-check.sh $base/ tree`, files: "tree/run/%s", mirror: true},
 	"crontab":     {script: nightly + `$recipes/crontab | ` + here, files: "mirror/tree/run/%s", mirror: true},
