@@ -123,9 +123,10 @@ func (b *engine) reject(j *job, dir bool, err error) {
 }
 
 // claimPath reports whether to queue a job. Of two files with the same path it admits only the first. It ignores the
-// second if that has the same URL and adds no size or digest, and otherwise reports it as failed.
+// second if that has the same URL and adds no size or digest, and otherwise reports it as failed. A run that only shows
+// files (Info) needs no paths.
 func (b *engine) claimPath(j *job) bool {
-	if b.paths == nil || j.dir != nil || j.Task != nil && j.Writer != nil {
+	if b.paths == nil || b.Info != nil || j.dir != nil || j.Task != nil && j.Writer != nil {
 		return true
 	}
 	settled := *j

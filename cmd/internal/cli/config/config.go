@@ -206,6 +206,9 @@ func (l *line) combine() {
 	case l.listsNewest():
 		l.Many = true
 	}
+	if l.Exec != "" && !strings.Contains(l.Exec, "$") {
+		l.Notes = append(l.Notes, `the command of --exec is not told which file: write --exec '... "$1"', in single quotes`)
+	}
 	l.combineLogin()
 }
 

@@ -157,16 +157,19 @@ var refusedTrees = []refusal{{
 	},
 	"--delete needs a tree: use -r -N --delete without --glob, --follow-links, --no-ledger, -i, --manifest and -I",
 }, {
+	func(l *line) bool { return l.filters() && l.Long && !l.Recursive && !l.Glob && !l.hasList() },
+	"-l lists whole directories: add /* to the URL, in quotes, to list the files that a filter leaves",
+}, {
 	func(l *line) bool {
-		filters := l.MaxAge != 0 || l.Since != "" || l.Before != "" || l.Filter != mirror.Filter{}
-		return (l.Watch != 0 || filters) && (l.hasList() || !l.Recursive && !l.Glob)
+		return (l.Watch != 0 || l.filters() && !l.Long) && (l.hasList() || !l.Recursive && !l.Glob)
 	},
 	"--watch, --min-age, --newer-than, --min-size and --max-size need a tree: add -r, and drop -i and --manifest",
 }, {
 	func(l *line) bool {
 		return l.Tree.Newest > 0 && (l.hasList() || !l.Recursive && !l.Glob && !l.Long)
 	},
-	"--newest needs a tree: add -r or --glob to fetch files, or -l to list them, and drop -i and --manifest",
+	"--newest chooses among the files of a directory: use -r with the URL of one, --glob with a pattern " +
+		"such as '*.gz', or -l to list them, and no -i or --manifest",
 }, {
 	func(l *line) bool { return l.Tree.Newest > 0 && l.Delete },
 	"--newest cannot be combined with --delete, because the server still has what --newest leaves out: drop one",
@@ -241,6 +244,11 @@ var refusedConnections = []refusal{{
 
 // given reports whether the command line, or a variable that stands for the flag, has it.
 func (l *line) given(flag string) bool { return l.parser.Changed(flag) }
+
+// filters reports whether files are left out by their times or sizes.
+func (l *line) filters() bool {
+	return l.MaxAge != 0 || l.Since != "" || l.Before != "" || l.Filter != mirror.Filter{}
+}
 
 // looks reports whether the command only shows something.
 func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun || l.Check }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -25,6 +26,9 @@ func readSince(s string) (age time.Duration, at time.Time, day string, err error
 	if s == "today" || s == "yesterday" {
 		return 0, at, s, nil
 	}
+	if day, err := time.Parse("20060102", s); err == nil { // not so many seconds
+		return 0, at, "", fmt.Errorf("write %s for the day, or %ss", day.Format(time.DateOnly), s)
+	}
 	age, err = readTime(s)
 	if err != nil {
 		at, err = readMoment(s)
@@ -43,8 +47,8 @@ func readMoment(s string) (time.Time, error) {
 	}
 	info, err := os.Stat(s)
 	if err != nil {
-		return time.Time{}, errors.New("write a time such as 1h, 7d, today, yesterday, 2006-01-02 or " +
-			"2006-01-02T15:04:05Z, or the name of a file")
+		return time.Time{}, errors.New("write a time such as 1h, 7d, today, yesterday, 2026-11-28 or " +
+			"2026-11-28T12:00:00Z, or the name of a file")
 	}
 	return info.ModTime(), nil
 }

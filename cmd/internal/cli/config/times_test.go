@@ -34,7 +34,7 @@ func TestTimes(t *testing.T) {
 		for _, flag := range []string{"--newer-than", "--min-age"} {
 			c, err := Parse([]string{"-r", flag, tt.value, "ftp://h/d/"})
 			if tt.want == "" {
-				if err == nil || !strings.Contains(err.Error(), "write a time such as 1h, 7d, today, yesterday, 2006-01-02") {
+				if err == nil || !strings.Contains(err.Error(), "write a time such as 1h, 7d, today, yesterday, 2026-11-28") {
 					t.Errorf("%s %q: %v", flag, tt.value, err)
 				}
 				continue
@@ -62,5 +62,17 @@ func TestTimes(t *testing.T) {
 	c = must.Get(Parse(strings.Fields("-r --newer-than today --watch 1h ftp://h/d/")))(t)
 	if got := c.FilterAt(now.Add(24 * time.Hour)).NewerThan; got.Day() != 2 {
 		t.Errorf("a day later, today is %v", got)
+	}
+}
+
+// TestDaysAreNoSeconds checks that eight digits of a day are not taken for seconds.
+func TestDaysAreNoSeconds(t *testing.T) {
+	for value, want := range map[string]string{
+		"20261127": "write 2026-11-27 for the day, or 20261127s", "20260229": "", "2026112": "", "20261127s": "",
+	} {
+		_, err := Parse([]string{"-r", "--newer-than", value, "ftp://h/d/"})
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", value, err, want)
+		}
 	}
 }

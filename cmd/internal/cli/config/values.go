@@ -49,8 +49,11 @@ func readName(s string) (string, error) {
 }
 
 func readCommand(s string) (string, error) {
-	if strings.TrimSpace(s) == "" {
+	switch {
+	case strings.TrimSpace(s) == "":
 		return "", errors.New("write a command")
+	case strings.Contains(s, "{}") && !strings.Contains(s, "$"):
+		return "", errors.New(`write "$1" in place of {}, and the command in single quotes`)
 	}
 	return s, nil
 }
