@@ -232,6 +232,24 @@ func TestOnceHere(t *testing.T) {
 	}
 }
 
+// TestOncePart checks that a recorded file counts as fetched only if no part of it is here: the part may be whole, or
+// what a later run had of it when it was killed.
+func TestOncePart(t *testing.T) {
+	for _, part := range []string{"first", "fi", "", "other", "longer than the file"} {
+		s := newOnceStand(t, testserver.Options{})
+		task := fileOf(s.url("/d/a"), "a")
+		if got := s.run(t.Context(), task); !got.Whole() {
+			t.Fatal(s.failures())
+		}
+		s.moved()
+		s.write("a.ftpfetch.part", part, time.Now())
+		if got := s.run(t.Context(), task); !got.Whole() {
+			t.Errorf("part %q: %q", part, s.failures())
+		}
+		s.compare(map[string]string{"a": "first"})
+	}
+}
+
 // TestOnceVerified checks that only what was verified counts, if that is asked for.
 func TestOnceVerified(t *testing.T) {
 	s := newOnceStand(t, testserver.Options{Fault: withoutHash})

@@ -263,7 +263,7 @@ func (o *RunOptions) check(src Source) error {
 		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
 			ledger.Name)
 	case o.Once && (o.Ledger == "" || o.Each.Existing == Overwrite):
-		return errors.New("Once needs a Ledger, which says what was fetched, and contradicts Overwrite: " +
+		return errors.New("the option Once needs a Ledger, which says what was fetched, and contradicts Overwrite: " +
 			"write a Ledger, and another Existing")
 	}
 	if e := &o.Each; e.Size != nil || e.Sum.Algorithm != "" || e.Events != nil || e.Commit != nil {

@@ -117,18 +117,19 @@ func (f *file) look() {
 var otherParts = []string{".aria2", ".lftp-pget-status"}
 
 // lookBack looks up whether an earlier run fetched the file, or another run has just done so. If a run was killed when
-// it had recorded the file, but before it gave the file its name, the file is still a part.
+// it had recorded the file, but before it gave the file its name, the file is still a part, whatever has become of that
+// since.
 func (f *file) lookBack() {
 	f.past = f.caller.before()
 	f.facts.Before = nil
-	unnamed := func(int64) bool { return false }
+	unnamed := func() bool { return false }
 	switch {
 	case f.t != nil:
 		unnamed = f.t.part.Unnamed
 	case f.to != nil:
 		unnamed = f.to.Unnamed
 	}
-	if f.past != nil && unnamed(f.past.Size) {
+	if f.past != nil && unnamed() {
 		f.past = nil
 	}
 	if f.past != nil {

@@ -53,7 +53,7 @@ func (t *Tree) check() error {
 			"the Depth is negative: write 1 for the directory alone, 0 for all levels")
 	}
 	if t.Newest < 0 {
-		return errors.New("Newest is negative: write how many files are wanted, 0 for all")
+		return errors.New("the number Newest is negative: write how many files are wanted, 0 for all")
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"example.com/ftpfetch/internal/testkit/must"
@@ -77,7 +76,7 @@ func (all exported) wrongMatchers(s *parser.VectorSelector) (wrongs []string) {
 		return []string{"there is no metric " + s.Name}
 	}
 	for _, m := range s.LabelMatchers {
-		if m.Name != labels.MetricName && !slices.ContainsFunc(metric[m.Name], m.Matches) {
+		if m.Name != model.MetricNameLabel && !slices.ContainsFunc(metric[m.Name], m.Matches) {
 			wrongs = append(wrongs, s.Name+" is never with "+m.String())
 		}
 	}

@@ -83,7 +83,7 @@ func impossible(text string, err error) bool {
 func each(text, form string, first, last time.Time, months, days int) (all []string, err error) {
 	switch {
 	case months+days == 0:
-		return nil, fmt.Errorf("the range %s has no step: write a whole number from 1 after the last ..", text)
+		return nil, fmt.Errorf("the range %s has no step: write a whole number from 1 behind it", text)
 	case last.Before(first):
 		return nil, fmt.Errorf("the range %s is none: write {%s..%s}", text, last.Format(form), first.Format(form))
 	case last.Sub(first) >= mostChoices*24*time.Hour:

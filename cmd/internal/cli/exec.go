@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -30,7 +31,10 @@ func keepCommands(stdio IO) int {
 func (r *run) openCommands() error {
 	runner := &commands.Runner{
 		Script: r.Exec, Signal: signalFor,
-		Output: func(_ string, line []byte) { r.print.Relay(line) },
+		Output: func(_ string, line []byte) error {
+			r.print.Relay(line)
+			return r.print.Lost()
+		},
 		Errors: func(path string, line []byte) { r.print.RelayError(path, line) },
 	}
 	program, err := os.Executable()
@@ -73,10 +77,7 @@ func (r *run) exec(ctx context.Context, t *download.Task, f download.Result) err
 		"FTPFETCH_SUM=" + f.Sum.String(),
 		"FTPFETCH_VERIFIED=" + f.Verified,
 	})
-	if err == nil {
-		err = r.print.Lost() // what the command has printed may be what it is for
-	}
-	return err
+	return cmp.Or(r.print.Lost(), err) // what the command has printed may be what it is for
 }
 
 // commandsEnd waits until no command of --exec is under way.

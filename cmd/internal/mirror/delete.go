@@ -56,11 +56,7 @@ type Gone struct {
 // also deletes the files that the filters leave out, without asking the server: they are unwanted, whether the server
 // has them or not.
 func (s *Source) Delete(ctx context.Context, d Deletion) error {
-	name := ledger.Name
-	if d.Dry {
-		name += "-none" // this ledger does not exist, so nothing is added to any
-	}
-	l, err := ledger.Open(d.Root, name)
+	l, err := ledger.OpenToRead(d.Root)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Way struct {
 func (w *Way) Make(at string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l, err := ledger.Open(w.Root, ledger.Name+"-none") // this ledger does not exist, so nothing is added to any
+	l, err := ledger.OpenToRead(w.Root)
 	if err != nil {
 		return err
 	}

@@ -264,20 +264,18 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 }
 
 // Unnamed is [Place.Unnamed] for a part that was claimed.
-func (p *Part) Unnamed(size int64) bool { return !p.created && p.info.Size() == size }
+func (p *Part) Unnamed() bool { return !p.created }
 
-// Unnamed reports whether there is a part that may be a whole file of this size: a run was killed when it had recorded
-// the file, but before the file had its name.
-func (p *Place) Unnamed(size int64) bool {
+// Unnamed reports whether there is a part: the file has no name yet, even if it is recorded, because a run was killed
+// between the two, or a later run while it fetched the file again.
+func (p *Place) Unnamed() bool {
 	if p.dir == nil {
 		return false
 	}
-	var info fs.FileInfo
-	err := p.fits(func() (err error) {
-		info, err = p.dir.Lstat(p.partial)
+	return p.fits(func() error {
+		_, err := p.dir.Lstat(p.partial)
 		return err
-	})
-	return err == nil && info.Size() == size
+	}) == nil
 }
 
 // Discard closes the part, and removes it and its journal unless the part has become a file.

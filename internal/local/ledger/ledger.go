@@ -113,6 +113,12 @@ func Open(root *os.Root, name string) (*Ledger, error) { return openTidy(root, n
 // with [ErrAtWork]. So does OpenAlone while another run has the ledger open. Where there are no locks, it is as Open.
 func OpenAlone(root *os.Root, name string) (*Ledger, error) { return openTidy(root, name, true) }
 
+// OpenToRead opens all ledgers in root, also if a run has one for itself. The caller must not add to them, and must call
+// Close.
+func OpenToRead(root *os.Root) (*Ledger, error) {
+	return openAll(root, Name+"-none", false) // there is none of that name
+}
+
 // openTidy opens all ledgers, and rewrites the run's own one if most of its records are superseded.
 func openTidy(root *os.Root, name string, alone bool) (*Ledger, error) {
 	l, err := openAll(root, name, alone)

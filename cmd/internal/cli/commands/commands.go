@@ -42,8 +42,10 @@ type news struct {
 // Runner runs commands. It is safe for concurrent use.
 type Runner struct {
 	Script string // the command
-	// Output and Errors get the lines that commands write, with their line ends. Their calls do not overlap.
-	Output, Errors func(path string, line []byte)
+	// Output and Errors get the lines that commands write, with their line ends. Their calls do not overlap. If Output
+	// returns an error, the command gets SIGPIPE, as if it had written to a closed pipe.
+	Output func(path string, line []byte) error
+	Errors func(path string, line []byte)
 	// Signal returns the signal for commands under way when a context ends with this cause.
 	Signal func(cause error) syscall.Signal
 
@@ -59,8 +61,9 @@ type Runner struct {
 
 // command is a command under way.
 type command struct {
-	path  string
-	ended chan error
+	path   string
+	broken bool // it was told that nobody reads what it writes
+	ended  chan error
 }
 
 // Start starts the keeper of the commands: the program with these arguments, which must call [Keep] with its standard
@@ -121,7 +124,12 @@ func (r *Runner) listen(answers io.Reader) {
 		switch {
 		case c == nil: // it has ended
 		case n.Out != nil:
-			r.Output(c.path, n.Out)
+			if err := r.Output(c.path, n.Out); err != nil && !c.broken {
+				c.broken = true
+				r.mu.Lock()
+				r.send(order{ID: n.ID, Signal: int(syscall.SIGPIPE)})
+				r.mu.Unlock()
+			}
 		case n.Err != nil:
 			r.Errors(c.path, n.Err)
 		case n.Ended:

@@ -35,6 +35,7 @@ type kit struct {
 	mu       sync.Mutex
 	out, err []string
 	heard    chan string // gets the first lines
+	lost     error       // of the output
 }
 
 // newKit starts a Runner with a keeper in this process or, if aside is set, in another one.
@@ -52,7 +53,12 @@ func newKit(t *testing.T, script string, aside bool) *kit {
 			}
 		}
 	}
-	k.Runner = &Runner{Script: script, Output: keep(&k.out), Errors: keep(&k.err), Signal: func(error) syscall.Signal { return syscall.SIGTERM }}
+	out := keep(&k.out)
+	output := func(path string, line []byte) error {
+		out(path, line)
+		return k.lost
+	}
+	k.Runner = &Runner{Script: script, Output: output, Errors: keep(&k.err), Signal: func(error) syscall.Signal { return syscall.SIGTERM }}
 	if aside {
 		must.Do(t, k.Start(must.Get(os.Executable())(t), "commands.test", "keep"))
 	} else {
@@ -191,5 +197,16 @@ func TestNoShell(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if err := new(Runner).Start(""); err == nil || !strings.Contains(err.Error(), "there is no sh in PATH") || out.Len() > 0 {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLostOutput checks that a command that writes for ever ends when nobody reads its output any more.
+func TestLostOutput(t *testing.T) {
+	for _, aside := range []bool{false, true} {
+		k := newKit(t, "yes", aside)
+		k.lost = errors.New("closed")
+		if err := k.Run(t.Context(), "/f", nil); err == nil || !strings.Contains(err.Error(), "SIGPIPE") {
+			t.Errorf("aside %t: %v", aside, err)
+		}
 	}
 }
