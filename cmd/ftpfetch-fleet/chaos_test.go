@@ -57,20 +57,13 @@ func TestChaos(t *testing.T) {
 	server := hub()
 	s := &stand{T: t, file: join}
 	eventually(t, "a server", func() bool { _, _, code := s.do("status"); return code == 0 })
-	s.want(0, "add", "--per-host", "8", srv.list(t, files))
+	id := s.want(0, "add", "--per-host", "8", srv.list(t, files))
 	work := func(i int) *exec.Cmd {
 		return process(t, "work", "--join", join, "-d", dir, "--shared", "-j", "2", "--name", fmt.Sprint("w", i), "--egress", "e")
 	}
 	workers := []*exec.Cmd{work(0), work(1), work(2), work(3), work(4)}
 	done := make(chan string, 1)
-	go func() {
-		for {
-			if out, _, code := s.do("wait", "--json"); code == 0 || t.Context().Err() != nil { // or it took too long
-				done <- out
-				return
-			}
-		}
-	}()
+	go func() { done <- s.waitRetrying(id) }()
 	first := ""
 	for n := 0; first == ""; n++ {
 		select {
@@ -104,6 +97,20 @@ func TestChaos(t *testing.T) {
 		t.Errorf("%d connections at once, %d refused", srv.peak.Load(), srv.refused.Load())
 	}
 	compare(t, dir, files)
+}
+
+// waitRetrying waits until a job is done, and returns what wait tells then. It retries the files of a chunk whose workers
+// were killed three times in turn.
+func (s *stand) waitRetrying(id string) string {
+	for {
+		out, _, code := s.do("wait", "--json")
+		if code == 0 || s.Context().Err() != nil { // or it took too long
+			return out
+		}
+		if strings.HasPrefix(facts(out), "done") {
+			s.do("retry", id)
+		}
+	}
 }
 
 // TestFrozen freezes a worker forever in the middle of a file. Another worker must complete the file in the same

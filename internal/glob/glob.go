@@ -160,12 +160,19 @@ func Pattern(text string) (Choice, error) {
 	return choices[0], nil
 }
 
+// acrossSegments matches a list that has a "/" in it.
+var acrossSegments = lazy.Regexp(`\{[^{}]*/[^{}]*\}`)
+
 // expand expands a URL, whose path becomes a pattern from the first segment on for which begins returns true.
 func expand(text string, begins func(segment string) bool) (choices []Choice, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, rest, found := strings.Cut(rest, "/")
 	if !found {
 		return []Choice{{URL: text}}, nil
+	}
+	if wide := acrossSegments().FindString(rest); wide != "" {
+		return nil, fmt.Errorf("the list %s has a / in it: write a list for each directory, as in 2026/11/{26,27}",
+			wide)
 	}
 	segments := strings.Split(rest, "/")
 	last := len(segments) - 1

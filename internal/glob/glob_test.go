@@ -79,3 +79,12 @@ func TestPattern(t *testing.T) {
 		}
 	}
 }
+
+// TestListAcrossDirectories checks that a list that has a "/" in it is an error that says what to write.
+func TestListAcrossDirectories(t *testing.T) {
+	for _, text := range []string{"ftp://h/{2026/11/27..2026/11/28}/f", "ftp://h/a{b/c,d}", "ftp://h/*/{a/b}"} {
+		if _, err := Choices(text); err == nil || !strings.Contains(err.Error(), "has a / in it: write a list for each directory") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -268,6 +268,8 @@ var misfits = []misfit{
 	{server: testserver.Options{}, args: "ftp://me:secret@ADDR/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://me:***@127.0.0.1:"},
 	{local: `u.txt=URL/f\n`, args: "u.txt", hint: "-i u.txt fetches the URLs in that file", then: []string{"u.txt=>-i u.txt"}},
 	{args: "URL/f new.txt", hint: "-o new.txt saves under that name, -d new.txt in that directory", then: []string{"new.txt=>-o new.txt", "new.txt=>-d new.txt"}},
+	{args: "URL/d/ *.txt", hint: "*.txt' fetches what matches", then: []string{"URL/d/ *.txt=>--glob URL/d/*.txt"}},
+	{args: "URL/{25..28}/f", hint: "as a pattern, {25..28} is no range of days: write [25-28]"},
 	{args: "URL/f out/", hint: "-d out/ saves in that directory", then: []string{"out/=>-d out/"}},
 	{args: "-r URL/d/ new", hint: "the scheme is missing; -d new saves in that directory", then: []string{" new=> -d new"}},
 	{args: "-N URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},

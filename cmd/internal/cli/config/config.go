@@ -339,13 +339,24 @@ func (l *line) hint(text string, err error, last bool) {
 		bad.Hint = l.place(text)
 	case !l.Glob && isPattern(text):
 		bad.Hint = "--glob takes it as a pattern of names"
+	case hasRange().MatchString(text):
+		if _, err := glob.Choices(text); err != nil {
+			bad.Hint = "as a pattern, " + err.Error()
+		}
 	default:
 		bad.Hint = cmp.Or(l.encoding(text), bad.Hint)
 	}
 }
 
+// hasRange matches a URL with a range in braces. As a pattern it is wrong: others are known by isPattern.
+var hasRange = lazy.Regexp(`\{[^{}]*\.\.[^{}]*\}`)
+
 // place returns the hint for a text that may name the place where files are to be saved.
 func (l *line) place(text string) string {
+	before := l.operands[len(l.operands)-2]
+	if strings.ContainsAny(text, "*?") && strings.HasSuffix(before, "/") && !strings.Contains(before, "@") {
+		return "--glob '" + before + text + "' fetches what matches"
+	}
 	info, err := os.Stat(text)
 	if l.Recursive || os.IsPathSeparator(text[len(text)-1]) || err == nil && info.IsDir() {
 		return "-d " + text + " saves in that directory"

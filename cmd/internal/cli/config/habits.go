@@ -61,6 +61,7 @@ var habits = []habit{
 	{"curl", "--no-progress-meter", "", "--progress none"},
 	{"curl", "-# --progress-bar", "", "--progress bar"},
 	{"curl", "-B --use-ascii", "", "--type a"},
+	{"wget", "-B", "URL", "--base URL"},
 	{"curl", "--output-dir", "DIR", "-d DIR"},
 	{"curl", "-V", "", "--version"},
 	{"curl", "-Z --parallel", "", "-j 4"},
