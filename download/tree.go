@@ -127,13 +127,13 @@ func (b *engine) queueAll(ctx context.Context, t *schedule.Turn[*job],
 		}
 		b.queue(t, next)
 	}
-	if ctx.Err() == nil {
-		b.count(func(c *counts) { c.Listing-- })
-		b.closed(t)
-	}
 	t.Value.dir.ahead = nil
 	t.Value.dir.folded = nil
 	t.Value.dir.local = nil
+	if ctx.Err() == nil {
+		b.count(func(c *counts) { c.Listing-- })
+		b.closed(t) // another goroutine may have the directory from here on
+	}
 	return schedule.Done
 }
 
