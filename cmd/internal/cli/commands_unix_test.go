@@ -53,7 +53,7 @@ var documentedCommands = []documented{
 	{line: "ftpfetch --manifest report.tsv -d data --per-host 4", files: "data/file data/file.gz report.tsv urls.txt", err: "2 of 2 complete"},
 	{line: "ftpfetch -r -N -d mirror ftp://ftp.example.org/pub/",
 		files: "mirror/a.zip mirror/big.iso mirror/big.iso.sha256 mirror/file mirror/file.gz mirror/project/read.me", err: "6 of 6 complete"},
-	{line: "ftpfetch --glob --newest 1 'ftp://ftp.example.org/pub/*'", files: "file.gz", err: "4 older left out"},
+	{line: "ftpfetch --glob --newest 1 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
 	{line: "ftpfetch ftpes://ftp.example.org/pub/file", files: "file"},
 	{line: "ftpfetch --cacert host.pem ftpes://host.dom/file", files: "file host.pem"},
 	{line: "ftpfetch --help=bash > ~/.local/share/bash-completion/completions/ftpfetch", files: ".local/share/bash-completion/completions/ftpfetch"},
