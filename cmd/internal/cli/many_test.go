@@ -336,7 +336,7 @@ func TestDefaultConnections(t *testing.T) {
 		if code != 0 || !strings.Contains(said, "40 of 40 complete") {
 			t.Errorf("%d allowed: exit code %d, %s", allowed, code, said)
 		}
-		if most > 4 || refused > 6*max(0, 4-allowed) || allowed >= 4 && most < 3 {
+		if most > 4 || refused > 12*max(0, 4-allowed) || allowed >= 4 && most < 3 {
 			t.Errorf("%d allowed: %d connections at most, %d refused", allowed, most, refused)
 		}
 	}
