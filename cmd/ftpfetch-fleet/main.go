@@ -243,7 +243,7 @@ func explain(err error) (text string, code int) {
 
 // notWorkers matches flags about connections, and about what one machine remembers.
 var notWorkers = regexp.MustCompile(`^(-[sY]|--(segments|limit-rate|speed-limit|timeout|tls|` +
-	`cacert|cert|key|insecure|proxy|mode|ip|shared|once|exec|check)(=|$))`)
+	`cacert|cert|key|insecure|proxy|mode|ip|shared|once|exec)(=|$))`)
 
 // parseList reads the flags of add: its own, and those of ftpfetch.
 func (c *command) parseList(args []string) error {
