@@ -42,6 +42,7 @@ type join struct {
 	far      bool                  // one of the addresses may be on another machine
 	as       string                // the role of the command
 	reread   func() (*join, error) // reads it again, for each login: its token may have been revoked
+	refused  func(error)           // is told that the token is refused for long; nil: nobody is
 }
 
 // login returns the user and the password. Workers hear of each other only in one account, so a worker logs in as one
@@ -159,11 +160,9 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 	o := []nats.Option{
 		nats.Name(name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second / 2),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
-		nats.ReconnectHandler(func(*nats.Conn) { again() }),
 		nats.ReconnectBufSize(-1), // a late message may no longer be true
-		// The library's own handler writes to standard error. The calls return the errors.
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
+	o = append(o, j.heeding(again)...)
 	if j.Role != "" && j.Token != "" {
 		o = append(o, nats.UserInfoHandler(j.login), nats.IgnoreAuthErrorAbort())
 	} else if j.Token != "" {
@@ -183,6 +182,25 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 		o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	return nats.Connect(j.Address, o...)
+}
+
+// heeding returns options for a connection. They call refused if the server refuses the token that it accepted before,
+// and the JOIN file gets no other one in time. They call again after each reconnect.
+func (j *join) heeding(again func()) []nats.Option {
+	var since time.Time // of refusal; zero: it is not refused
+	return []nats.Option{
+		nats.ReconnectHandler(func(*nats.Conn) { since = time.Time{}; again() }),
+		// The library's own handler writes to standard error. The calls return the errors.
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			switch {
+			case j.refused == nil || !errors.Is(err, nats.ErrAuthorization):
+			case since.IsZero():
+				since = time.Now()
+			case time.Since(since) > asking:
+				j.refused(err)
+			}
+		}),
+	}
 }
 
 // pin returns a configuration that accepts exactly one certificate, whatever names and times it has.

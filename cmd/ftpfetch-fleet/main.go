@@ -75,7 +75,8 @@ type command struct {
 	shared, json, failed, insecure bool
 	tidy                           bool
 	wishes                         wishes
-	args                           []string // the remaining arguments
+	args                           []string                // the remaining arguments
+	refused                        context.CancelCauseFunc // ends the command: its token was revoked
 
 	in       io.Reader
 	out, err io.Writer
@@ -129,7 +130,7 @@ func local(run func(*command) error) func(context.Context, *command) error {
 
 // viewed returns a command that needs no more than the role look.
 func viewed(run func(context.Context, *command, view) error) func(context.Context, *command) error {
-	return func(ctx context.Context, c *command) error {
+	return heeding(func(ctx context.Context, c *command) error {
 		c.role = "look"
 		v, done, err := c.view(ctx)
 		if err != nil {
@@ -137,6 +138,19 @@ func viewed(run func(context.Context, *command, view) error) func(context.Contex
 		}
 		defer done()
 		return run(ctx, c, v)
+	})
+}
+
+// heeding returns a command that ends when its token is revoked.
+func heeding(run func(context.Context, *command) error) func(context.Context, *command) error {
+	return func(ctx context.Context, c *command) error {
+		ctx, c.refused = context.WithCancelCause(ctx)
+		defer c.refused(nil)
+		err := run(ctx, c)
+		if cause := context.Cause(ctx); err != nil && errors.Is(cause, nats.ErrAuthorization) {
+			return cause
+		}
+		return err
 	}
 }
 
@@ -159,7 +173,7 @@ func viewedJob(run func(context.Context, *command, view, job) error) func(contex
 func joined(
 	role string, run func(context.Context, *command, *fleet) error,
 ) func(context.Context, *command) error {
-	return func(ctx context.Context, c *command) error {
+	return heeding(func(ctx context.Context, c *command) error {
 		c.role = role
 		f, err := c.dial(ctx, "ftpfetch-fleet", c.patience, func() {})
 		if err != nil {
@@ -170,7 +184,7 @@ func joined(
 			f.tell(c)
 		}
 		return err
-	}
+	})
 }
 
 // ofJob returns a command about the job that its operand names, or the last job.

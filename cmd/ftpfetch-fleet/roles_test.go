@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -225,6 +227,31 @@ func TestRevoke(t *testing.T) {
 		if code := execute(t.Context(), args, &command{err: t.Output()}); code != 2 {
 			t.Errorf("%q: exit code %d", args, code)
 		}
+	}
+}
+
+// TestRevokeWaiting revokes the token of a command that is under way.
+func TestRevokeWaiting(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, state, old := filepath.Join(dir, "join"), filepath.Join(dir, "state"), filepath.Join(dir, "old")
+	process(t, "serve", "--dir", state, "--join", file, "--listen", "127.0.0.1:0")
+	s := &stand{T: t, file: file}
+	eventually(t, "the JOIN file", func() bool { _, err := os.Stat(file); return err == nil })
+	srv := newFTP(t, 1, 3, testserver.Options{})
+	s.want(0, "add", srv.list(t, 1))
+	must.Do(t, os.WriteFile(old, must.Get(os.ReadFile(file))(t), 0o600))
+	lines, told := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- execute(t.Context(), []string{"wait", "--join", old, "--progress", "json"}, &command{out: t.Output(), err: told})
+		told.Close()
+	}()
+	must.Get(bufio.NewReader(lines).ReadString('\n'))(t)
+	go io.Copy(io.Discard, lines)
+	s.revokes(state, "add")
+	if code := <-ended; code != 67 {
+		t.Errorf("wait with a revoked token ends with %d", code)
 	}
 }
 

@@ -64,6 +64,7 @@ func (c *command) readJoin() (*join, error) {
 	}
 	j.replicas = c.replicas
 	j.as = c.role
+	j.refused = c.refused
 	j.reread = func() (*join, error) { return readJoin(c.join, c.insecure) }
 	j.Namespace = cmp.Or(c.namespace, j.Namespace)
 	return j, nil
