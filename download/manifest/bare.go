@@ -214,8 +214,8 @@ func (b *bare) advised(column int, err error) error {
 	for i := range b.cells {
 		numbers = append(numbers, strconv.Itoa(i+1))
 	}
-	return fmt.Errorf("column %d: %w: say what the columns are (set Options.Map to %s)",
-		column, err, b.mapped(numbers))
+	why := fmt.Sprintf("column %d: %v: say what the columns are", column, err)
+	return &ColumnsError{Map: b.mapped(numbers), why: why}
 }
 
 // simpleName matches the names of columns that Options.Map takes as they are, also in a shell, and that show no password.
@@ -244,8 +244,8 @@ func (r *reader) noHeader(header []string, row func() ([]string, error)) error {
 	if !strings.HasPrefix(columns, "url=") {
 		return errNoHeader
 	}
-	return fmt.Errorf("the first line names no column url, and none that an archive's list has: "+
-		"say which columns to read (set Options.Map to %s)", columns)
+	const why = "the first line names no column url, and none that an archive's list has: say which columns to read"
+	return &ColumnsError{Map: columns, why: why}
 }
 
 // neither returns the error about a column that shows not what it is.

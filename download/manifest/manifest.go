@@ -190,6 +190,15 @@ func (o *Options) shares(item Item) bool {
 // ErrLine matches every error about the contents of a list.
 var ErrLine = errors.New("a line of the list is wrong")
 
+// ColumnsError is in the chain of an error about a list whose columns are not clear.
+type ColumnsError struct {
+	Map string // an element of [Options.Map] that reads the list, if its columns are what they seem to be
+	why string
+}
+
+// Error says what is not clear, and what to set Options.Map to.
+func (e *ColumnsError) Error() string { return e.why + " (set Options.Map to " + e.Map + ")" }
+
 // mostFaults is how many bad lines are reported before reading stops. More would take time and show nothing new.
 const mostFaults = 100
 
@@ -203,6 +212,9 @@ var errFaults = fmt.Errorf(
 func inLine(line int, err error) error {
 	text := err.Error()
 	kind := ErrLine
+	if columns, ok := errors.AsType[*ColumnsError](err); ok {
+		kind = &ColumnsError{Map: columns.Map}
+	}
 	if len(text) > 2*maxField {
 		text = text[:maxField] + "..."
 	}

@@ -192,7 +192,7 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 		return "--glob takes it as a pattern of names"
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
 		return "It is not a directory either"
-	case r.comparesOne() && errors.Is(err, ftpexec.ErrIsDirectory):
+	case r.looksAtFiles() && errors.Is(err, ftpexec.ErrIsDirectory):
 		return "-r shows what is in it"
 	case r.Many && errors.Is(err, localfile.ErrName): // -o does not apply to several files
 		return "-o FILE saves it under another name, if it is fetched alone"
@@ -202,8 +202,8 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 	return ""
 }
 
-// comparesOne reports whether the command looks at files, and not at trees.
-func (r *run) comparesOne() bool { return r.Info || r.Check }
+// looksAtFiles reports whether the command looks at the files that URLs name, and fetches none.
+func (r *run) looksAtFiles() bool { return r.Info || r.Check }
 
 // keepsAllDirs reports whether files are saved under all directories of their URLs.
 func (r *run) keepsAllDirs() bool { return r.Reading.KeepDirs && r.Reading.MostDirs == 0 }

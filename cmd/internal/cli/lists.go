@@ -93,6 +93,16 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 }
 
+// tellColumns shows the command that reads a list whose columns are not clear.
+func (r *run) tellColumns(wrong []error) {
+	for _, err := range wrong {
+		if columns, ok := errors.AsType[*manifest.ColumnsError](err); ok && r.Reading.Map == nil {
+			r.print.Tell("as one command: ftpfetch --map " + columns.Map + r.Written())
+			return
+		}
+	}
+}
+
 // retrieveList copies a list from a server. The files that the list names without a URL are in the list's directory.
 func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	u, err := urlparse.Parse(l.name)

@@ -206,15 +206,11 @@ func (l *line) combine() {
 	case l.listsNewest():
 		l.Many = true
 	}
-	l.combineRest()
+	l.combineLogin()
 }
 
-// combineRest sets the connections and the login that follow from several flags together, and notes what is odd.
-func (l *line) combineRest() {
-	if l.Exec != "" && !strings.Contains(l.Exec, "$") {
-		l.Notes = append(l.Notes,
-			`the command of --exec is not told which file: write --exec '... "$1"', in single quotes`)
-	}
+// combineLogin sets the connections and the login that follow from several flags together.
+func (l *line) combineLogin() {
 	l.Client.Active = l.mode == "active"
 	l.Client.NoEPSV = l.mode == "pasv"
 	l.Client.PassiveHost = l.mode == "pasv-host"

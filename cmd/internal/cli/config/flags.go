@@ -169,7 +169,7 @@ func (l *line) listing() []*flag {
 		more: `With --verify, only files that were verified count. What the server does not tell counts as
 			unchanged. The last line says how many files were left out`,
 	}, {
-		name: "exec", value: "COMMAND", set: into(&l.Exec, readCommand),
+		name: "exec", value: "COMMAND", set: l.readCommand,
 		help: `run COMMAND by sh for each file that has its name, with the path as "$1"; if it fails, so does
 			the file (code 123), and the same ftpfetch runs it again for that file`,
 		more: `FTPFETCH_URL, FTPFETCH_SIZE, FTPFETCH_TIME, FTPFETCH_SUM and FTPFETCH_VERIFIED say what the file
@@ -223,7 +223,7 @@ func (l *line) directories() []*flag {
 	}, {
 		name: "newer-than", value: "TIME", set: l.readNewer,
 		help: `leave out files that have not changed since TIME: 1h or 7d (ago), today or yesterday (0:00 UTC),
-			2006-01-02, 2006-01-02T15:04 (UTC), or a file's time`,
+			2026-11-28, 2026-11-28T12:00 (UTC), or a file's time`,
 		more: `The times of RFC 3339 are understood too, and ./today is a file's name`,
 	}, {
 		name: "min-size", value: "SIZE", set: into(&l.MinSize, ReadSize),

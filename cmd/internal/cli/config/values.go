@@ -48,14 +48,20 @@ func readName(s string) (string, error) {
 	return s, nil
 }
 
-func readCommand(s string) (string, error) {
+// readCommand reads the command of --exec, and notes that it is not told which file.
+func (l *line) readCommand(s string) error {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return "", errors.New("write a command")
-	case strings.Contains(s, "{}") && !strings.Contains(s, "$"):
-		return "", errors.New(`write "$1" in place of {}, and the command in single quotes`)
+		return errors.New("write a command")
+	case strings.Contains(s, "$"):
+	case strings.Contains(s, "{}"):
+		return errors.New(`write "$1" in place of {}, and the command in single quotes`)
+	default:
+		l.Notes = append(l.Notes,
+			`the command of --exec is not told which file: write --exec '... "$1"', in single quotes`)
 	}
-	return s, nil
+	l.Exec = s
+	return nil
 }
 
 // oneOf returns a function that reads one of the words. It returns "" for off and auto, which mean the default.
