@@ -183,21 +183,13 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 		if b.root == nil {
 			return Totals{}, errNoRoot
 		}
-		open := ledger.Open
-		if o.Done != nil {
-			open = ledger.OpenAlone
-		}
-		l, err := open(b.root, o.Ledger)
+		l, err := b.openLedger(o.Ledger, o.Done != nil)
 		if err != nil {
 			return Totals{}, err
 		}
 		defer l.Close()
 		b.group.Flush = func() error { return b.unrecorded(l.Flush()) }
 		b.ledger = l
-		if l.Ignored != nil {
-			b.warn("%s (%d in all) is ignored: not a regular file that only this user may write",
-				l.Ignored[0], len(l.Ignored))
-		}
 	}
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
@@ -216,6 +208,30 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 		err = cmp.Or(b.outcome(ctx), err)
 	}
 	return b.counts.Totals, err
+}
+
+// openLedger opens the ledgers, and the one called name alone if alone is set. It warns about those that are not
+// trusted. With Once, which would retrieve again what a ledger of this user says, it refuses them.
+func (b *engine) openLedger(name string, alone bool) (*ledger.Ledger, error) {
+	open := ledger.Open
+	if alone {
+		open = ledger.OpenAlone
+	}
+	l, err := open(b.root, name)
+	if err != nil || l.Ignored == nil {
+		return l, err
+	}
+	for _, ignored := range l.Ignored {
+		info, err := b.root.Lstat(ignored)
+		if b.Once && err == nil && info.Mode().IsRegular() && disk.Ours(info) {
+			l.Close()
+			const why = "other users can write to this ledger, so what it says was retrieved is not trusted: " +
+				"look through it, then run chmod go-w "
+			return nil, &localfile.Error{Path: ignored, Reason: why + ignored}
+		}
+	}
+	b.warn("%s (%d in all) is ignored: not a regular file that only this user may write", l.Ignored[0], len(l.Ignored))
+	return l, nil
 }
 
 // outcome returns the error of Run when all tasks have ended.

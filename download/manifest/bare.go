@@ -251,6 +251,11 @@ func (r *reader) noHeader(header []string, row func() ([]string, error)) error {
 // neither returns the error about a column that shows not what it is.
 func (b *bare) neither(column int) error {
 	why := "is neither a URL nor a digest"
+	if slices.Contains(b.cells, "=") {
+		why += ": in place of a curl config, write the URLs alone, each with another name as out=NAME on an indented " +
+			"line below"
+		return inField(fmt.Sprint("column ", column), errors.New(why))
+	}
 	switch b.separator {
 	case ' ':
 		why += ", or a URL has a blank that is not written %20"

@@ -292,7 +292,7 @@ func decodedSegment(segment string) (string, error) {
 		return "", cmp.Or(err, wrong)
 	case segment == "**":
 		return "", errors.New(
-			"** means nothing in a URL: leave out --glob, and write -r with --accept")
+			"** means nothing in a URL: write its directory alone, with -r and --accept in place of --glob")
 	case strings.Contains(segment, ";type="):
 		return "", errors.New("a pattern has no ;type=: write --type a, i or guess")
 	}

@@ -44,7 +44,7 @@ func TestChoices(t *testing.T) {
 		"*": " * 0", "d/*.gz": "d/ *.gz 0", "p/*/README": "p/ */README 0", "p/*/": "p/ * 0", "{a,b}/*.gz": "a/ *.gz 1|b/ *.gz 1", "*/{a,b}[01-02]": " */{a,b}{01,02} 0",
 		"*_[1-5].gz": " *_[1-5].gz 0", "x[a-c]": " x[a-c] 0", "x[!a]{b,c}": " x[!a]{b,c} 0", "{a,{b,c}}": " {a,{b,c}} 0", "%2A%5B*%20": ` \*\[*  0`, "%7Ba,b%7D": "%7Ba,b%7D 0", "*/%2e": " */. 0",
 		"[5-1]": "!the range [5-1] is none: write [1-20]", "[1-5:0]": "!is none", "[1-99999999999999999999]": "!is none", "[1-1000000]": "!stands for more than 100000 names: write -i with a list of URLs", "[1-999][1-999]": "!stands for more",
-		"[1-999]/[1-999]": "!stands for more", "[a": "!the pattern [a is malformed: close the bracket", "*%2": "!write %25", "*%zz": "!write %25", "*;type=i": "!write --type", "*%2Fa": "!write it as a segment", "*[5-1]": "!is none", "{1..3}": "!is no range of days: write [1-3]", "**/f": "!** means nothing in a URL: leave out --glob, and write -r with --accept",
+		"[1-999]/[1-999]": "!stands for more", "[a": "!the pattern [a is malformed: close the bracket", "*%2": "!write %25", "*%zz": "!write %25", "*;type=i": "!write --type", "*%2Fa": "!write it as a segment", "*[5-1]": "!is none", "{1..3}": "!is no range of days: write [1-3]", "**/f": "!** means nothing in a URL: write its directory alone, with -r and --accept in place of --glob",
 	} {
 		choices, err := Choices("ftp://h/" + text)
 		var all []string

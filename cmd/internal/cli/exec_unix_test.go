@@ -89,10 +89,10 @@ func TestExecAlone(t *testing.T) {
 	must.Do(t, errors.Join(os.WriteFile(filepath.Join(dir, "list"), []byte(s.URL("/g")+"\n"), 0o600)))
 	cmd, stderr := command(t, dir, "-q", "-d", "in", s.URL("/g"), "--once")
 	wantExit(t, cmd, 0, stderr)
-	first, said := command(t, dir, "-q", "-d", "in", s.URL("/f"), "--exec", "echo >ready; until test -e go; do sleep 0.02; done")
+	first, said := command(t, dir, "-q", "-d", "in", s.URL("/f"), "--exec", "echo >ready$2; until test -e go; do sleep 0.02; done")
 	appears(t, filepath.Join(dir, "ready"))
 	for args, want := range map[string]int{
-		"-i list --exec true": 75, "-i list --once": 75, "-i list --shard 1/1 --exec true": 0, "-i list --dry-run": 0,
+		"-i list --exec true||$1": 75, "-i list --once": 75, "-i list --shard 1/1 --exec true||$1": 0, "-i list --dry-run": 0,
 	} {
 		cmd, stderr := command(t, dir, append([]string{"-d", "in"}, strings.Split(args, " ")...)...)
 		wantExit(t, cmd, want, stderr)

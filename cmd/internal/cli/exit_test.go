@@ -255,6 +255,10 @@ var misfits = []misfit{
 	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, server: strict, args: "URL/f",
 		hint: "-n takes the login for 127.0.0.1 from the netrc file", then: []string{"+-n"}},
 
+	{local: `netrc=machine\x20127.0.0.1\x20login\x20me\x20password\x20secret\n`, args: "URL/absent",
+		hint: "-n takes the login for 127.0.0.1 from the netrc file, and the server may show it more"},
+	{args: "URL/d/**/a.txt", hint: "write the directory before ** alone, with -r and --accept",
+		then: []string{"URL/d/**/a.txt=>-r --accept a.txt URL/d/"}},
 	{server: strict, args: "URL/f", hint: "-u NAME logs in as a user of the server", then: []string{"+-u me:secret"}},
 	{args: "-u me,secret URL/f", hint: "write NAME or NAME:PASSWORD, or a name with a comma in the URL", then: []string{"me,secret=>me:secret", "-u me,secret URL=>ftp://me:secret@ADDR"}},
 

@@ -123,7 +123,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		return "perhaps the server expects ftpes:// in place of ftps://, " +
 			"or --tls explicit in place of --tls implicit"
 	default:
-		return cmp.Or(r.letterHint(u, err), r.flagHint(u, err))
+		return cmp.Or(r.letterHint(u, err), r.flagHint(u, err), r.anonymousHint(u, err))
 	}
 	return ""
 }
@@ -189,7 +189,7 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 	case alert == handshakeFailure && !r.NoForwardSecrecy:
 		return "FTPFETCH_WITHOUT=forwardsecrecy accepts RSA key exchange, and some old servers know no other"
 	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
-		return "--glob takes it as a pattern of names"
+		return patternHint(u)
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
 		return "It is not a directory either"
 	case r.looksAtFiles() && errors.Is(err, ftpexec.ErrIsDirectory):
@@ -213,10 +213,32 @@ func (r *run) loginHint(u *urlparse.URL) string {
 	if u.User != nil {
 		return ""
 	}
-	if _, ok := r.logins.file.User(u.Host); ok && !r.logins.names {
+	if r.hasLogin(u) {
 		return "-n takes the login for " + u.Host + " from the netrc file"
 	}
 	return "-u NAME logs in as a user of the server"
+}
+
+// anonymousHint returns a hint if an anonymous user is shown no such file, and the netrc file has a login.
+func (r *run) anonymousHint(u *urlparse.URL, err error) string {
+	if !r.hasLogin(u) || !is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err) {
+		return ""
+	}
+	return "-n takes the login for " + u.Host + " from the netrc file, and the server may show it more"
+}
+
+// patternHint returns the hint for a URL that looks like a pattern of names.
+func patternHint(u *urlparse.URL) string {
+	if slices.Contains(u.Dirs, "**") {
+		return "write the directory before ** alone, with -r and --accept"
+	}
+	return "--glob takes it as a pattern of names"
+}
+
+// hasLogin reports whether the netrc file has a login for a URL without a user, and -n is not given.
+func (r *run) hasLogin(u *urlparse.URL) bool {
+	_, ok := r.logins.file.User(u.Host)
+	return ok && u.User == nil && !r.logins.names
 }
 
 // mayBePattern reports whether u looks like a pattern of names. A name with "=" is more likely the query of a web URL.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"example.com/ftpfetch/download"
@@ -90,6 +91,13 @@ func (r *run) checkList(ctx context.Context, name string) {
 	r.tellColumns(wrong)
 	if wrong == nil && l.files == 0 && l.options.Shard.Of == 0 {
 		r.print.Warn(l.name + " names no file")
+	}
+}
+
+// tellNothing says after a mistake that nothing was fetched, if the command names files without one.
+func (r *run) tellNothing() {
+	if len(r.Targets) > 1 || slices.ContainsFunc(r.lists, func(l *list) bool { return l.files > 0 }) {
+		r.print.Tell("nothing was fetched")
 	}
 }
 

@@ -193,6 +193,8 @@ func (r *run) all(ctx context.Context) {
 	r.check(ctx)
 	if r.code.Load() == exitOK {
 		r.printError("", r.open())
+	} else {
+		r.tellNothing()
 	}
 	if r.code.Load() != exitOK {
 		return

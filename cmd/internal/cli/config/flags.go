@@ -169,7 +169,7 @@ func (l *line) listing() []*flag {
 		more: `With --verify, only files that were verified count. What the server does not tell counts as
 			unchanged. The last line says how many files were left out`,
 	}, {
-		name: "exec", value: "COMMAND", set: l.readCommand,
+		name: "exec", value: "COMMAND", set: into(&l.Exec, readCommand),
 		help: `run COMMAND by sh for each file that has its name, with the path as "$1"; if it fails, so does
 			the file (code 123), and the same ftpfetch runs it again for that file`,
 		more: `FTPFETCH_URL, FTPFETCH_SIZE, FTPFETCH_TIME, FTPFETCH_SUM and FTPFETCH_VERIFIED say what the file

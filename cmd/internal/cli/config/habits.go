@@ -103,6 +103,7 @@ var habits = []habit{
 	{"rsync", "-n", "", "--dry-run"},
 	{"rsync", "-u", "", "-N"},
 	{"rsync", "--bwlimit", "KRATE", "--limit-rate KRATE"},
+	{"rsync", "--delete-before --delete-during", "", "--delete"},
 	{"rsync", "--exclude", "GLOB", "--reject GLOB"},
 
 	{"rclone", "copy", "", "-r -N"},
@@ -111,6 +112,9 @@ var habits = []habit{
 	{"rclone", "-u", "", "-N"},
 	{"rclone", "--max-age", "AGE", "--newer-than AGE"},
 	{"rclone", "ls lsl", "", "-l"},
+	{"rclone", "lsf", "", ""}, // the names in a directory
+	{"rclone", "size", "", "-I -r"},
+	{"rclone", "check", "", "-r --check"},
 	{"rclone", "--transfers", "N", "-j N"},
 	{"rclone", "--bwlimit", "KRATE", "--limit-rate KRATE"},
 	{"rclone", "--exclude", "GLOB", "--reject GLOB"},

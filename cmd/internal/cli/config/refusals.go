@@ -158,7 +158,7 @@ var refusedTrees = []refusal{{
 	"--delete needs a tree: use -r -N --delete without --glob, --follow-links, --no-ledger, -i, --manifest and -I",
 }, {
 	func(l *line) bool { return l.filters() && l.Long && !l.Recursive && !l.Glob && !l.hasList() },
-	"-l lists whole directories: add /* to the URL, in quotes, to list the files that a filter leaves",
+	"-l lists whole directories: write * after the last / of the URL, in quotes, to list what a filter leaves",
 }, {
 	func(l *line) bool {
 		return (l.Watch != 0 || l.filters() && !l.Long) && (l.hasList() || !l.Recursive && !l.Glob)

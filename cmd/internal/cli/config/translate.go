@@ -84,11 +84,11 @@ func takesValue(spelling string) bool {
 	return slices.ContainsFunc(habits, func(h habit) bool { return h.value != "" && h.has(spelling) })
 }
 
-// hasValue reports whether the next argument is the value of the flag, and not the only URL.
+// hasValue reports whether the next argument is the value of the flag, and not the only URL of a command without lists.
 func (l *line) hasValue(h habit) bool {
 	isURL := urlStart().MatchString(l.peek())
 	free := !l.ends() || h.value == "URL" && isURL
-	return free && len(l.args)+len(l.operands) > 1 && fits(h.value, l.peek())
+	return free && (l.hasList() || len(l.args)+len(l.operands) > 1) && fits(h.value, l.peek())
 }
 
 // apply sets our flags in place of the program's.

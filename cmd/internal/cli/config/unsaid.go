@@ -38,7 +38,9 @@ var savesByName = lazy.Regexp(`^(-[^-]*O.*|--remote-name.*)$`)
 // -o.
 func (l *line) addOutput(args []string) {
 	remoteTime := slices.Contains(args, "-R") && !slices.ContainsFunc(args, savesByName().MatchString)
-	if l.Recursive || remoteTime { // it has no trees, and no file whose time to set
+	star := func(url string) bool { return strings.Contains(url, "*") && !strings.Contains(url, "?") }
+	// It has no trees, no file whose time to set, and no "*" that stands for names.
+	if l.Recursive || remoteTime || slices.ContainsFunc(l.operands, star) {
 		l.incomplete = true
 	}
 	isFile := func(text string) bool { return !strings.HasSuffix(text, "/") }

@@ -48,20 +48,18 @@ func readName(s string) (string, error) {
 	return s, nil
 }
 
-// readCommand reads the command of --exec, and notes that it is not told which file.
-func (l *line) readCommand(s string) error {
+// readCommand reads the command of --exec. It refuses one that is not told which file: in double quotes, the shell that
+// runs ftpfetch has replaced "$1" already.
+func readCommand(s string) (string, error) {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return errors.New("write a command")
+		return "", errors.New("write a command")
 	case strings.Contains(s, "$"):
+		return s, nil
 	case strings.Contains(s, "{}"):
-		return errors.New(`write "$1" in place of {}, and the command in single quotes`)
-	default:
-		l.Notes = append(l.Notes,
-			`the command of --exec is not told which file: write --exec '... "$1"', in single quotes`)
+		return "", errors.New(`write "$1" in place of {}, and the command in single quotes`)
 	}
-	l.Exec = s
-	return nil
+	return "", errors.New(`the command is not told which file: write '... "$1"', in single quotes`)
 }
 
 // oneOf returns a function that reads one of the words. It returns "" for off and auto, which mean the default.
