@@ -163,11 +163,12 @@ func isWrongSequence(err error) bool {
 // mostPieces is the number of chunks that the rest of a chunk becomes for idle lanes.
 const mostPieces = 16
 
-// share gives the files that the lane has not begun to idle lanes. It reports whether there were any.
+// share gives the files that the lane has not begun to idle lanes. It reports whether there were any. It keeps a lone
+// file: lanes that are idle would pass it on forever, each before it had begun.
 func (w *worker) share(c *chunk, o *outcome) bool {
 	o.sharing.Lock()
 	defer o.sharing.Unlock()
-	if o.shut {
+	if o.shut || len(c.Items) == 1 {
 		return false
 	}
 	rest := o.backlog.take()

@@ -255,10 +255,13 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broa
 	return err
 }
 
-// heedRefusal ends the worker if the server refuses the token that it accepted before, and the JOIN file gets no other
-// one in time.
+// heedRefusal ends the worker if its connection is closed for good, or the server refuses the token that it accepted
+// before, and the JOIN file gets no other one in time.
 func (w *worker) heedRefusal() {
 	switch refused := w.LastError(); {
+	case w.IsClosed(): // the library does not connect again after an error that it does not know
+		cause := cmp.Or(refused, nats.ErrConnectionClosed)
+		w.stop(fmt.Errorf("the server has closed the connection for good: %w", cause))
 	case w.IsConnected() || !errors.Is(refused, nats.ErrAuthorization):
 		w.refused = time.Time{}
 	case w.refused.IsZero():
