@@ -162,7 +162,7 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ReconnectBufSize(-1), // a late message may no longer be true
 	}
-	o = append(o, j.heeding(again)...)
+	o = append(o, j.handlers(again)...)
 	if j.Role != "" && j.Token != "" {
 		o = append(o, nats.UserInfoHandler(j.login), nats.IgnoreAuthErrorAbort())
 	} else if j.Token != "" {
@@ -184,9 +184,9 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 	return nats.Connect(j.Address, o...)
 }
 
-// heeding returns options for a connection. They call refused if the server refuses the token that it accepted before,
+// handlers returns what handles the events of a connection. They call refused if the server refuses the token that it accepted before,
 // and the JOIN file gets no other one in time. They call again after each reconnect.
-func (j *join) heeding(again func()) []nats.Option {
+func (j *join) handlers(again func()) []nats.Option {
 	var since time.Time // of refusal; zero: it is not refused
 	return []nats.Option{
 		nats.ReconnectHandler(func(*nats.Conn) { since = time.Time{}; again() }),
