@@ -37,7 +37,7 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 			return download.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal)
 		}
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
-			return download.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal) // not the failure of a file
+			return download.Totals{}, fmt.Errorf("%w%.0w", inWords(err), download.ErrLocal) // not the failure of a file
 		}
 		c.about = added.ID + " from " + added.List + c.wishes.text()
 		return download.Totals{Files: added.Files, Complete: added.Files}, nil
@@ -118,24 +118,20 @@ func (f *fleet) add(
 	return j, nil
 }
 
-// untilCancelled returns a context that ends when a job is cancelled.
-func (f *fleet) untilCancelled(
-	ctx context.Context, id string,
-) (context.Context, context.CancelCauseFunc, error) {
-	ctx, end := context.WithCancelCause(ctx)
-	changes, err := f.jobs.Watch(ctx, id, jetstream.UpdatesOnly())
-	if err != nil {
-		return ctx, end, err
-	}
-	go func() {
-		for e := range changes.Updates() {
-			var now job
-			if e != nil && (json.Unmarshal(e.Value(), &now) != nil || now.State == "cancelled") {
-				end(errCancelled)
-			}
+// untilCancelled returns a context that ends when a job is cancelled. What is sent by somebody who misses that,
+// because the connection was lost, retire removes.
+func (f *fleet) untilCancelled(ctx context.Context, id string) (context.Context, func(), error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	sub, err := f.hear(f.jobs, id, func(_ string, h held) {
+		var now job
+		if h.gone || json.Unmarshal(h.value, &now) != nil || now.State == "cancelled" {
+			cancel(errCancelled)
 		}
-	}()
-	return ctx, end, nil
+	})
+	if err != nil {
+		return ctx, func() { cancel(nil) }, err
+	}
+	return ctx, func() { _ = sub.Unsubscribe(); cancel(nil) }, nil
 }
 
 // sendAll sends the chunks of a job until the job is cancelled, and returns their number.
@@ -143,7 +139,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (se
 	ctx, full := f.whileRoom(ctx)
 	defer full(nil)
 	ctx, end, err := f.untilCancelled(ctx, j.ID)
-	defer end(nil)
+	defer end()
 	if err != nil {
 		return 0, err
 	}

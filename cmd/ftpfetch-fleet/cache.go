@@ -106,6 +106,17 @@ func values[T any](ctx context.Context, f *fleet, kv jetstream.KeyValue) (map[st
 	return values, err
 }
 
+// hear calls take with each change of a bucket whose key matches a pattern, until the caller ends the subscription. It
+// misses those of while the connection is lost.
+func (f *fleet) hear(kv jetstream.KeyValue, keys string, take func(string, held)) (*nats.Subscription, error) {
+	_, kind, _ := strings.Cut(kv.Bucket(), f.named(""))
+	sub, err := f.Subscribe(f.subject("told", kind, keys), func(m *nats.Msg) { take(entryOf(m)) })
+	if err == nil {
+		_ = sub.SetPendingLimits(-1, -1)
+	}
+	return sub, err
+}
+
 // cache is a copy of what a bucket holds under some keys: what a scan has found, and each change that it was told of.
 type cache struct {
 	f    *fleet
@@ -133,13 +144,10 @@ const (
 // follow keeps m up to date until ctx ends. It scans again when reconnected rings, and regularly. Until a scan is
 // complete, m keeps its values: a lane that saw no ceiling would exceed it.
 func (m *cache) follow(ctx context.Context, reconnected *broadcast) {
-	_, kind, _ := strings.Cut(m.kv.Bucket(), m.f.named(""))
-	told := m.f.subject("told", kind, m.keys)
 	for pause := rescan; ctx.Err() == nil; {
 		stale := reconnected.next()
-		sub, err := m.f.Subscribe(told, func(msg *nats.Msg) { m.take(entryOf(msg)) })
+		sub, err := m.f.hear(m.kv, m.keys, m.take)
 		if err == nil {
-			_ = sub.SetPendingLimits(-1, -1)
 			err = m.scan(ctx)
 		}
 		again := pause + rand.N(pause)

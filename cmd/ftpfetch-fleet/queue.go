@@ -124,7 +124,7 @@ func (f *fleet) retire(ctx context.Context, sums map[string]*sum) error {
 			sums[id] = new(sum)
 		}
 		if ok {
-			err = errors.Join(err, sums[id].read(ctx, f, id))
+			err = sums[id].read(ctx, f, id)
 		}
 		if err == nil && (!ok || j.State == "cancelled") { // a chunk may have been sent after cancel removed all
 			err = f.work.Purge(ctx, jetstream.WithPurgeSubject(f.subject("work", id, ">")))
@@ -132,8 +132,11 @@ func (f *fleet) retire(ctx context.Context, sums map[string]*sum) error {
 		if err == nil && (!ok || sums[id].over(j)) {
 			err = f.forget(ctx, key, e.rev)
 		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // forget removes a queue if nothing was added after rev.

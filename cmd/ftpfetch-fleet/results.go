@@ -187,14 +187,17 @@ func (f *fleet) each(
 	ctx context.Context, id string, from *uint64, headers bool,
 	use func(uint64, tally, []byte) error,
 ) error {
-	c, err := f.js.OrderedConsumer(ctx, f.named("RESULTS"), jetstream.OrderedConsumerConfig{
+	bounded, cancel := context.WithTimeout(ctx, 2*asking) // for these two, the library has no time-out of its own
+	defer cancel()
+	c, err := f.js.OrderedConsumer(bounded, f.named("RESULTS"), jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{f.subject("results", id, "*")}, HeadersOnly: headers,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(1, *from),
+		InactiveThreshold: 4 * asking, // then the server forgets it: wait reads again and again
 	})
 	if err != nil {
 		return err
 	}
-	info, err := c.Info(ctx)
+	info, err := c.Info(bounded)
 	if err != nil || info.NumPending == 0 {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"example.com/ftpfetch/internal/printable"
@@ -95,27 +96,29 @@ func (h *hub) measure(ctx context.Context, line func(string, ...any)) error {
 			if n%15 == 0 {
 				now = roomIn(h.dir, nil)
 			}
-			h.room.Store(now)
-			switch {
-			case now.Full && !was.Full:
-				line("%v", now.err())
-			case was.Full && !now.Full:
-				line("there is room in %s again", now.Dir)
-				if err := h.renew(); err != nil {
-					line("%v", err)
+			if was.Full && !now.Full {
+				if err := h.renew(); err != nil { // the next round tries again
+					line("there is room in %s again, but JetStream does not start: %v", now.Dir, err)
+					now.Full = true
+				} else {
+					line("there is room in %s again", now.Dir)
 				}
+			} else if now.Full && !was.Full {
+				line("%v", now.err())
 			}
+			h.room.Store(now)
 		}
 	}()
 	return err
 }
 
-// renew starts JetStream again. Connections stay.
+// renew starts JetStream again. Connections stay. ReloadOptions would do so too, but would hide a failure, and refuse
+// logins for a moment.
 func (h *hub) renew() error {
-	h.ShutdownJetStream()
-	o, err := h.options()
-	if err == nil {
-		err = h.ReloadOptions(o)
+	if err := h.ShutdownJetStream(); err != nil {
+		return err
 	}
-	return err
+	return h.EnableJetStream(&server.JetStreamConfig{
+		StoreDir: h.dir, MaxMemory: mostMemory, MaxStore: mostStored, SyncInterval: syncing, Strict: true,
+	})
 }

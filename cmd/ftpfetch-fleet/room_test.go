@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
@@ -55,5 +59,20 @@ func TestNoRoom(t *testing.T) {
 	open()
 	if got := facts(s.want(0, "wait", running, "--json")); got != "done 40 40 0 0" {
 		t.Error(got)
+	}
+}
+
+// TestDropped reads results from a JetStream that drops requests, as it does while it starts again. The caller must get
+// an error, not wait for ever.
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	f := *newStand(t).hub.board.f
+	must.Get(f.Subscribe("dropped.>", func(*nats.Msg) {}))(t)
+	f.js = must.Get(jetstream.NewWithAPIPrefix(f.Conn, "dropped", jetstream.WithDefaultTimeout(asking)))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := f.each(ctx, "job", new(uint64), true, func(uint64, tally, []byte) error { return nil })
+	if text, code := explain(err); code != 28 || !strings.Contains(text, "does not answer") || ctx.Err() != nil {
+		t.Errorf("exit code %d: %s; the test waited for %v", code, text, ctx.Err())
 	}
 }

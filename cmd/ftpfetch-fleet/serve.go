@@ -51,6 +51,7 @@ const (
 	mostStored  = 16 << 30
 	mostMemory  = 64 << 20 // nothing is stored in memory only
 	mostPayload = 4 << 20
+	syncing     = 10 * time.Second // how often JetStream flushes to the disk
 )
 
 // serve runs the server until ctx ends.
@@ -211,7 +212,7 @@ func (h *hub) fill(o *server.Options) {
 	o.JetStreamMaxStore = mostStored
 	o.JetStreamMaxMemory = mostMemory
 	o.JetStreamLimits.DefaultMaxConsumers = -1 // one per host; the default is 1,000
-	o.SyncInterval = 10 * time.Second
+	o.SyncInterval = syncing
 	o.MaxPayload = mostPayload
 	o.NoSigs = true
 }

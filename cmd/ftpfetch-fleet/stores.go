@@ -154,6 +154,14 @@ func isAway(err error) bool {
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || ok && api.Code == 503
 }
 
+// inWords returns an error that says so if a server does not answer.
+func inWords(err error) error {
+	if isAway(err) {
+		return fmt.Errorf("the server at the address of the JOIN file does not answer: %w", err)
+	}
+	return err
+}
+
 // patiently calls do again while the server does not answer, for up to most or, if that is 0, a minute: a cluster elects
 // a leader for each stream.
 func patiently(ctx context.Context, most time.Duration, do func() error) error {
