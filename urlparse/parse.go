@@ -56,8 +56,8 @@ func slashInLogin(schemepart part, slash int, f *Error) *Error {
 			`"/" cannot stand unencoded in a user name or password, and no host is before it`,
 			`write %2F for a "/" and %40 for a "@" there`)
 	}
-	if !strings.HasPrefix(f.Hint, "write %") {
-		f.Hint = "" // it may quote a piece of the password as the host
+	if !strings.HasPrefix(f.Hint, "write %") { // it may quote a piece of the password as the host
+		f.Hint = `if the password goes on here, write %40, %3A, %2F and %23 for "@", ":", "/" and "#" in it`
 	}
 	return f
 }

@@ -21,7 +21,11 @@ func scheme(text part) (string, part, *Error) {
 	}
 	s := strings.ToLower(name)
 	if !slices.Contains(schemes, s) {
-		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes", hostHint(name, rest))
+		hint := hostHint(name, rest)
+		if known := misspelt(s); known != "" && strings.HasPrefix(rest, "//") {
+			hint = "write " + known + "://"
+		}
+		f := text.fault(0, s+" is not supported, only ftp, ftps and ftpes", hint)
 		f.kind = ErrScheme
 		return "", text, f
 	}
@@ -39,6 +43,17 @@ func schemeName(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > 'z' || !alpha(byte(r)) && !digit(byte(r)) && !strings.ContainsRune("+-.", r)
 	})
+}
+
+// misspelt returns the scheme that has the letters of s in another order, or "".
+func misspelt(s string) string {
+	sorted := func(s string) string { b := []byte(s); slices.Sort(b); return string(b) }
+	for _, known := range schemes {
+		if sorted(known) == sorted(s) && s != "sftp" {
+			return known
+		}
+	}
+	return ""
 }
 
 // drivePath reports whether s begins like `C:\x` or "C:/x".

@@ -62,6 +62,7 @@ type directory struct {
 	names    int    // number of entries
 	told     bool   // an entry had more than its name, or no more was asked for
 	modes    bool   // an entry had permissions; if the entries are not kept, the first one
+	headed   bool   // its heading is written
 	below    bool   // the names of entries are paths below u
 }
 
@@ -91,8 +92,22 @@ func (d *directory) add(e ftpexec.Entry, err error) error {
 	return nil
 }
 
+// head writes the URL above what -l shows of several directories, as ls does.
+func (d *directory) head() {
+	if d.headed || !d.run.Long || d.run.JSON || len(d.run.Targets) < 2 {
+		return
+	}
+	d.headed = true
+	if d.run.listed > 0 {
+		_ = d.out.WriteByte('\n')
+	}
+	d.run.listed++
+	_, _ = d.out.WriteString(d.u.Redacted() + ":\n") // Flush returns the error
+}
+
 // write writes the line for an entry.
 func (d *directory) write(e ftpexec.Entry) error {
+	d.head()
 	d.line = d.run.appendLine(d.line[:0], e, d.terminal, d.modes)
 	_, err := d.out.Write(d.line)
 	return err
@@ -118,6 +133,7 @@ func (d *directory) urlOf(e ftpexec.Entry) *urlparse.URL {
 // end writes the kept entries in order. It returns an error if lines could not be read, and reports once per run that
 // the server told only names.
 func (d *directory) end() error {
+	d.head()
 	for e := range d.kept.sorted(d.sort, d.run.Reverse) {
 		if d.run.JSON {
 			e.URL = d.urlOf(e)

@@ -289,6 +289,8 @@ var misfits = []misfit{
 	{args: "ftp://127.0.0.1.:PORT/f", hint: "write 127.0.0.1", then: []string{"127.0.0.1.=>127.0.0.1"}},
 	{args: "ftp://sl:a/b@ADDR/f", hint: `write %2F for a "/"`, then: []string{"a/b=>a%2Fb"}},
 	{args: "ftp://n.invalid:12/b@ADDR/f", hint: `if the "/" is part of a password, write %2F for it`, then: []string{"12/b=>12%2Fb"}},
+	{args: "fpt://ADDR/f", hint: "write ftp://", then: []string{"fpt=>ftp"}},
+	{args: "ftp://me:a@c:r/t@ADDR/f", hint: `write %40, %3A, %2F and %23 for "@", ":", "/" and "#" in it`},
 	{args: "ftp://sl:a#b@ADDR/f", hint: "write %23", then: []string{"sl:a#b=>sh:a%23b"}},
 	{args: "127.0.0.1:/d/a.txt", hint: `write ftp://127.0.0.1/%2Fd/a.txt`, then: []string{"127.0.0.1:/=>ftp://ADDR/%2F"}},
 

@@ -77,7 +77,7 @@ var hints = []struct {
 	{is(ftpexec.ErrDataHost), "--mode pasv-host connects to it, if the server is trusted"},
 	{is(ftpexec.ErrNoCredentials), "--password-stdin or ~/.netrc"},
 	{is(urlparse.ErrPort), "FTPFETCH_WITHOUT=portcheck allows it, if an FTP server is there"},
-	{is(urlparse.ErrScheme), "for another scheme use curl"},
+	{isForeign, "for another scheme use curl"},
 	{is(ftpexec.ErrMore), "--range 0-now takes a file that grows as it is now"},
 	{is(ftpexec.ErrFewer), "--range 0-N takes the bytes up to N, if the size is what is wrong"},
 	{is(ftpexec.ErrSilent), "--timeout TIME waits longer"},
@@ -244,4 +244,10 @@ func (r *run) hasLogin(u *urlparse.URL) bool {
 // mayBePattern reports whether u looks like a pattern of names. A name with "=" is more likely the query of a web URL.
 func mayBePattern(u *urlparse.URL) bool {
 	return strings.ContainsAny(strings.Join(u.Dirs, "")+u.Name, "*?") && !strings.Contains(u.Name, "=")
+}
+
+// isForeign reports whether a URL has a scheme that is not ours, nor one of ours misspelt.
+func isForeign(err error) bool {
+	bad, ok := errors.AsType[*urlparse.Error](err)
+	return errors.Is(err, urlparse.ErrScheme) && (!ok || bad.Hint == "")
 }

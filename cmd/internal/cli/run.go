@@ -182,6 +182,7 @@ type run struct {
 	code         atomic.Int32 // the exit code of the first failure
 	lossReported atomic.Bool  // the loss of output was reported
 	loginRefused atomic.Bool  // a login was refused for good
+	listed       int          // number of directories that -l has listed
 	namesAlone   sync.Once    // reports that a listing has only names
 	looks        atomic.Int32 // how often the run has looked for similar names
 	untried      int64        // number of URLs that were not even tried

@@ -165,7 +165,7 @@ func (l *line) long(text string) {
 		}
 	}
 	if f == nil {
-		l.complainUnknown(spelling)
+		l.complainUnknown(spelling + l.meaning(spelling, value, given))
 		return
 	}
 	l.setTyped(f, value, given)

@@ -25,6 +25,7 @@ var habits = []habit{
 	{"", "-O", "FILE", "-o FILE"}, // of wget
 	{"", "-O", "", ""},            // of curl
 	{"", "-P", "DIR", "-d DIR"},
+	{"", "-C --continue-at", "-", "-c"},
 	{"", "-m --mirror", "", "-r -N"},
 	{"", "-4 --ipv4 --inet4-only", "", "--ip 4"},
 	{"", "-6 --ipv6 --inet6-only", "", "--ip 6"},
@@ -43,6 +44,7 @@ var habits = []habit{
 	{"wget", "-t --tries", "TRIES", "--retries TRIES"},
 	{"wget", "-T --read-timeout", "TIME", "--timeout TIME"},
 	{"wget", "-S --server-response", "", "-v"},
+	{"wget", "--start-pos", "FROM", "--range FROM"},
 	{"wget", "-V", "", "--version"},
 	{"wget", "-x --force-directories", "", "--keep-dirs"},
 	{"wget", "--no-passive-ftp", "", "--mode active"},
@@ -52,7 +54,6 @@ var habits = []habit{
 	{"curl", "-S --show-error -f --fail -L --location -g --globoff -J --remote-header-name", "", ""},
 	{"curl", "--remote-name --remote-name-all -R --remote-time --create-dirs --ftp-skip-pasv-ip", "", ""},
 	{"curl", "-l --list-only", "", ""}, // the names in a directory
-	{"curl", "-C --continue-at", "-", "-c"},
 	{"curl", "-k", "", "--insecure"},
 	{"curl", "-r", "RANGE", "--range RANGE"},
 	{"curl", "-m", "TIME", "--max-time TIME"},
@@ -130,6 +131,7 @@ var habits = []habit{
 	{"any", "--timestamping --update --only-newer", "", "-N"},
 	{"any", "--spider --head", "", "-I"},
 	{"any", "--list", "", "-l"},
+	{"any", "--latest", "", "--newest 1"},
 	{"any", "--md5", "HEX", "--checksum md5:HEX"},
 	{"any", "--sha256", "HEX", "--checksum sha256:HEX"},
 	{"any", "--max-depth", "N", "--depth N"},
@@ -169,6 +171,7 @@ var values = map[string]struct {
 	"DIR":     {`^([^0-9-]|-.)`, nil},
 	"FALSE":   {`^false$`, nil},
 	"FILE":    {`^[^0-9]`, nil},
+	"FROM":    {`^[0-9]+$`, func(at string) string { return at + "-" }},
 	"GLOB":    {`^(/.*|[^/]*/?)$`, nil}, // elsewhere, a slash has another meaning here
 	"GLOBS":   {`^[^/]*$`, oneGlob},
 	"HEX":     {`^[0-9a-fA-F]+$`, nil},

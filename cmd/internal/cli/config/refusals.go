@@ -39,7 +39,7 @@ var refusedOutputs = []refusal{{
 		named := l.Output != "" && !l.Info && !l.Reading.KeepDirs && !l.listsNewest() && !l.remembers()
 		return named && (l.Many || len(l.Targets) > 1 && l.Output != "-")
 	},
-	"-o is for a single file: use -d DIR to choose where several are saved",
+	"-o is for a single file: use -d DIR to choose where several are saved, or a --manifest to name each",
 }, {
 	func(l *line) bool {
 		alone := l.remembers() && !l.hasList() && !l.Recursive && !l.Glob && !l.Reading.KeepDirs

@@ -55,6 +55,27 @@ func (l *line) translate(spelling, value string, given bool) bool {
 	return false
 }
 
+// meaning says what is written here for a flag of other programs whose value is missing or does not fit, if all of them
+// mean the same by it.
+func (l *line) meaning(spelling, value string, given bool) string {
+	var rows []habit
+	for _, h := range habits {
+		if h.has(spelling) {
+			rows = append(rows, h)
+		}
+	}
+	if len(rows) != 1 || rows[0].value == "" || rows[0].write == "" {
+		return ""
+	}
+	if !given && !l.ends() {
+		value = l.peek()
+	}
+	if fits(rows[0].value, value) && (given || !l.ends()) {
+		return ""
+	}
+	return ": perhaps " + rows[0].write
+}
+
 // translateLetter does the same for a letter. Letters that follow it are its value or further flags.
 func (l *line) translateLetter(spelling, rest string) bool {
 	if rest == "" {
