@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
@@ -56,6 +57,35 @@ func TestLeft(t *testing.T) {
 		if tt.s.Left != tt.want || !strings.Contains(tt.s.text(), tt.text) {
 			t.Errorf("%+v: %d: %s", tt.s, tt.s.Left, tt.s.text())
 		}
+	}
+}
+
+// TestPace does a hundred files a second, then one in ten seconds, as when only a slow host is left.
+func TestPace(t *testing.T) {
+	var p pace
+	now := time.Now()
+	var files int64
+	var perSec float64
+	at := func(more int64) {
+		files += more
+		_, perSec = p.add(now, 1000*files, files)
+		now = now.Add(beat)
+	}
+	at(0)
+	if perSec != 0 {
+		t.Errorf("at the beginning %g files a second", perSec)
+	}
+	for range 10 {
+		at(400)
+	}
+	if perSec != 100 {
+		t.Errorf("%g files a second, want 100", perSec)
+	}
+	for range 5 {
+		at(2)
+	}
+	if rate, _ := p.add(now, 1000*(files+2), files+2); perSec != 0.5 || rate != 500 {
+		t.Errorf("%g files and %g bytes a second, want 0.5 and 500", perSec, rate)
 	}
 }
 

@@ -300,23 +300,39 @@ type presence struct {
 
 const mostLanes = 4096 // more lanes do not make chunks smaller
 
+// pace measures how much is done in a second, over the last beats. What was faster before does not count: at the end of a
+// job, when only a slow host is left, the time that is left would seem short for minutes.
+type pace [5]struct {
+	at           time.Time
+	bytes, files int64
+}
+
+// add takes what was done until now, and returns how much that is in a second.
+func (p *pace) add(now time.Time, bytes, files int64) (rate, perSec float64) {
+	if p[0].at.IsZero() {
+		for i := range p {
+			p[i].at = now
+		}
+	}
+	copy(p[:], p[1:])
+	last := &p[len(p)-1]
+	last.at = now
+	last.bytes = bytes
+	last.files = files
+	took := max(time.Millisecond, now.Sub(p[0].at)).Seconds()
+	return float64(bytes-p[0].bytes) / took, float64(files-p[0].files) / took
+}
+
 func (w *worker) presence() {
-	const weight = 0.3 // of the last beat
 	var p presence
+	var done pace
 	if ip, err := w.GetClientIP(); err == nil {
 		p.From = ip.String()
 	}
 	var warn sync.Once
-	var bytes, files int64
-	var rate float64
-	for at := time.Now(); ; {
-		took := max(time.Millisecond, time.Since(at)).Seconds()
-		at = time.Now()
-		rate += weight * (float64(w.bytes.Load()-bytes)/took - rate)
-		bytes = w.bytes.Load()
-		p.Files += weight * (float64(w.files.Load()-files)/took - p.Files)
-		files = w.files.Load()
-		p = presence{Egress: w.egress, From: p.From, Rate: int64(rate), Files: p.Files, Lanes: w.lanes}
+	for {
+		rate, files := done.add(time.Now(), w.bytes.Load(), w.files.Load())
+		p = presence{Egress: w.egress, From: p.From, Rate: int64(rate), Files: files, Lanes: w.lanes}
 		p.Jobs = w.has.names()
 		w.gates.says(&p)
 		text, _ := json.Marshal(p)
