@@ -81,15 +81,15 @@ func (c *contest) add(f *candidate) {
 	if c.room = max(c.room, fewest, 2*c.n); len(c.files) < c.room {
 		return
 	}
-	sure, perhaps, _, others := judge(c.files, c.n)
+	sure, perhaps, _, others := rank(c.files, c.n)
 	c.old += int64(len(others))
 	c.files = slices.Concat(sure, perhaps)
 	c.room = max(fewest, 2*c.n, 2*len(c.files))
 }
 
-// judge returns which files are among the n newest, and which may be. vague are those of perhaps whose exact times
+// rank returns which files are among the n newest, and which may be. vague are those of perhaps whose exact times
 // must be known.
-func judge(files []*candidate, n int) (sure, perhaps, vague, others []*candidate) {
+func rank(files []*candidate, n int) (sure, perhaps, vague, others []*candidate) {
 	entries := make([]*ftpexec.Entry, len(files))
 	for i, f := range files {
 		entries[i] = &f.entry
@@ -185,7 +185,7 @@ func (b *engine) choose(ctx context.Context, t *schedule.Turn[*job]) schedule.Ve
 func (b *engine) newest(ctx context.Context, t *schedule.Turn[*job], c *contest) (chosen []*candidate, err error) {
 	files := c.files
 	for n := c.n; n > 0 && len(files) > 0; {
-		sure, perhaps, vague, others := judge(files, n)
+		sure, perhaps, vague, others := rank(files, n)
 		if err := b.askTimes(ctx, t, vague); err != nil {
 			return nil, err
 		}

@@ -31,11 +31,11 @@ func TestShareLone(t *testing.T) {
 func TestClosedForGood(t *testing.T) {
 	t.Parallel()
 	w := newStand(t).worker("w")
-	if w.heedRefusal(); w.ctx.Err() != nil {
+	if w.endIfShutOut(); w.ctx.Err() != nil {
 		t.Fatal(context.Cause(w.ctx))
 	}
 	w.Close()
-	if w.heedRefusal(); !errors.Is(context.Cause(w.ctx), nats.ErrConnectionClosed) {
+	if w.endIfShutOut(); !errors.Is(context.Cause(w.ctx), nats.ErrConnectionClosed) {
 		t.Errorf("the worker ends with %v", context.Cause(w.ctx))
 	}
 }

@@ -247,7 +247,7 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broa
 		if err := w.reread(); err != nil {
 			w.line("%v: those of before go on", err)
 		}
-		w.heedRefusal()
+		w.endIfShutOut()
 	}
 	err := context.Cause(w.ctx)
 	w.stop(nil)
@@ -255,9 +255,9 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broa
 	return err
 }
 
-// heedRefusal ends the worker if its connection is closed for good, or the server refuses the token that it accepted
+// endIfShutOut ends the worker if its connection is closed for good, or the server refuses the token that it accepted
 // before, and the JOIN file gets no other one in time.
-func (w *worker) heedRefusal() {
+func (w *worker) endIfShutOut() {
 	switch refused := w.LastError(); {
 	case w.IsClosed(): // the library does not connect again after an error that it does not know
 		cause := cmp.Or(refused, nats.ErrConnectionClosed)

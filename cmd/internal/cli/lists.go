@@ -94,8 +94,11 @@ func (r *run) checkList(ctx context.Context, name string) {
 	}
 }
 
-// tellNothing says after a mistake that nothing was fetched, if the command names files without one.
+// tellNothing says after a mistake that nothing was fetched, if the command fetches and names files without one.
 func (r *run) tellNothing() {
+	if r.OnlyShows() {
+		return
+	}
 	if len(r.Targets) > 1 || slices.ContainsFunc(r.lists, func(l *list) bool { return l.files > 0 }) {
 		r.print.Tell("nothing was fetched")
 	}

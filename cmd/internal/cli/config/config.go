@@ -101,6 +101,9 @@ func (c *Config) OneNewest() bool {
 // listsNewest reports whether -l lists the newest files of directories or patterns.
 func (l *line) listsNewest() bool { return l.Tree.Newest > 0 && l.Long && !l.Recursive && !l.hasList() }
 
+// OnlyShows reports whether the command shows something and fetches no file.
+func (c *Config) OnlyShows() bool { return c.Long || c.JSON || c.Info || c.DryRun || c.Check }
+
 // Updates reports whether an existing file is replaced if the server's is newer (-N).
 func (c *Config) Updates() bool {
 	return c.File.Existing == download.Newer || c.File.Existing == download.NewerOrContinue

@@ -48,7 +48,7 @@ var refusedOutputs = []refusal{{
 	"--checksum checks a single file: list digests in a --manifest, or use --verify",
 }, {
 	func(l *line) bool {
-		return l.Long && l.Many && !l.listsNewest() && !l.remembers() && !l.Check
+		return l.Long && l.fetchesMany()
 	},
 	"-l lists the directories named by URLs: " +
 		"drop -i, --manifest, -r, --keep-dirs and -j (-I -r lists a tree)",
@@ -60,19 +60,19 @@ var refusedOutputs = []refusal{{
 	"--sort orders what -l lists, and -I with -r or --glob: add them, or drop --sort",
 }, {
 	func(l *line) bool {
-		return l.JSON && l.Many && !l.Info && !l.DryRun && !l.listsNewest() && !l.remembers() && !l.Check
+		return l.JSON && l.fetchesMany() && !l.Info && !l.DryRun
 	},
 	"--json works with -I, --dry-run, --check and listings: " +
 		"add -I, or use --report FILE to record what happened to each file",
 }, {
-	func(l *line) bool { return l.Report != "" && l.looks() },
+	func(l *line) bool { return l.Report != "" && l.OnlyShows() },
 	"-I, -l, --json, --dry-run and --check fetch nothing to report: drop --report",
 }, {
 	func(l *line) bool { return l.Report == "-" && l.Output == "-" },
 	"--report - and -o - cannot both write to standard output: give --report a file",
 }, {
 	func(l *line) bool {
-		return l.Report == "-" && !l.Many && l.Output == "" && !l.looks() && l.onlyListings()
+		return l.Report == "-" && !l.Many && l.Output == "" && !l.OnlyShows() && l.onlyListings()
 	},
 	"--report - and a listing cannot both write to standard output: give --report a file",
 }, {
@@ -95,7 +95,7 @@ var refusedFiles = []refusal{{
 	func(l *line) bool {
 		several := l.Many && !l.remembers() || len(l.Targets) > 1
 		checked := l.File.Sum.Algorithm != "" || l.File.Verify
-		return l.Range != nil && (several || checked || l.looks() || l.newer || l.resume ||
+		return l.Range != nil && (several || checked || l.OnlyShows() || l.newer || l.resume ||
 			l.Report != "" || l.given("segments"))
 	},
 	"--range fetches a part of one file: drop -r, -i, --manifest, --glob, -j, -s, -l, -I, --json, --dry-run, " +
@@ -204,7 +204,7 @@ var refusedRecords = []refusal{{
 	func(l *line) bool { return l.Once && (l.Info || l.Long || l.JSON && !l.DryRun) },
 	"--once is about what is fetched: drop -I, -l and --json, or use --dry-run to see what it leaves out",
 }, {
-	func(l *line) bool { return l.Exec != "" && l.looks() },
+	func(l *line) bool { return l.Exec != "" && l.OnlyShows() },
 	"--exec is for files that are fetched: drop -I, -l, --json and --dry-run",
 }, {
 	func(l *line) bool { return l.Exec != "" && l.Report == "-" },
@@ -250,8 +250,9 @@ func (l *line) filters() bool {
 	return l.MaxAge != 0 || l.Since != "" || l.Before != "" || l.Filter != mirror.Filter{}
 }
 
-// looks reports whether the command only shows something.
-func (l *line) looks() bool { return l.Long || l.JSON || l.Info || l.DryRun || l.Check }
+// fetchesMany reports whether the command takes several files as a list or tree does. With --newest, -l lists what it
+// chooses of them, and --check compares them.
+func (l *line) fetchesMany() bool { return l.Many && !l.listsNewest() && !l.remembers() && !l.Check }
 
 // checksOne reports whether --check compares one file, which may have a digest.
 func (l *line) checksOne() bool {

@@ -45,7 +45,7 @@ func (l *line) addOutput(args []string) {
 	}
 	isFile := func(text string) bool { return !strings.HasSuffix(text, "/") }
 	saves := slices.ContainsFunc(args, savesByName().MatchString) || l.Output != "" || l.Dir != ""
-	if slices.ContainsFunc(l.operands, isFile) && !saves && !l.looks() {
+	if slices.ContainsFunc(l.operands, isFile) && !saves && !l.OnlyShows() {
 		l.setFlag(l.lookup("--output"), "-", true)
 	}
 	if dir, name := filepath.Split(l.Output); dir != "" && slices.Contains(args, "--create-dirs") {
