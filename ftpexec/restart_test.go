@@ -25,16 +25,16 @@ func distinct(n int) string {
 }
 
 // farms are the servers behind one name: where each of them begins if REST asks for an offset.
-var farms = map[string]func(asked int) int{
+var farms = map[string]func(asked int64) int64{
 	"honest":           nil,
 	"from its start":   ftptest.IgnoresREST,
-	"one early":        func(asked int) int { return asked - 1 },
-	"one late":         func(asked int) int { return asked + 1 },
-	"512 early":        func(asked int) int { return asked - 512 },
-	"at half":          func(asked int) int { return asked / 2 },
-	"nothing":          func(int) int { return 1 << 30 },
-	"16-bit":           func(asked int) int { return asked & (1<<16 - 1) },
-	"only if not last": func(asked int) int { return min(asked, 1000) },
+	"one early":        func(asked int64) int64 { return asked - 1 },
+	"one late":         func(asked int64) int64 { return asked + 1 },
+	"512 early":        func(asked int64) int64 { return asked - 512 },
+	"at half":          func(asked int64) int64 { return asked / 2 },
+	"nothing":          func(int64) int64 { return 1 << 30 },
+	"16-bit":           func(asked int64) int64 { return asked & (1<<16 - 1) },
+	"only if not last": func(asked int64) int64 { return min(asked, 1000) },
 }
 
 // TestOffsetProven retrieves files from an offset on where every kth server does not begin there. No program gets a
@@ -197,7 +197,7 @@ func TestProofOfLargeOffsets(t *testing.T) {
 	size := func(c *testserver.Conn) error {
 		return testserver.Reply(fmt.Sprintf("213 %d", map[string]int64{"f": small, "g": large}[c.Arg]))(c)
 	}
-	wraps := ftptest.Restarts(contents, func(asked int) int { return asked & (1<<32 - 1) % small })
+	wraps := ftptest.Restarts(contents, func(asked int64) int64 { return asked & (1<<32 - 1) % small })
 	s := testserver.New(t, nil, wraps.With("SIZE", size))
 	c := &ftpexec.Client{}
 	defer c.CloseIdleConnections()

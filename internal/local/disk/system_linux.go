@@ -2,6 +2,7 @@ package disk
 
 import (
 	"cmp"
+	"math"
 	"os"
 	"time"
 
@@ -20,6 +21,13 @@ func (d *Dir) renameNew(from, to string) error {
 // the last access too, because many file systems in user space do nothing if only one of the two is to be set.
 func (d *Dir) setTime(name string, modTime time.Time) error {
 	at, err := unix.TimeToTimespec(modTime)
+	if err != nil { // in 32 bits: as a disk does, take the nearest time
+		nearest := int64(math.MaxInt32)
+		if modTime.Unix() < 0 {
+			nearest = math.MinInt32
+		}
+		at, err = unix.TimeToTimespec(time.Unix(nearest, 0))
+	}
 	if err != nil {
 		return err
 	}
