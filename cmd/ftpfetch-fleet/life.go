@@ -247,11 +247,17 @@ func (f *fleet) remove(ctx context.Context, id string) error {
 	}
 	results := jetstream.WithPurgeSubject(f.subject("results", id, ">"))
 	chunks := jetstream.WithPurgeSubject(f.subject("work", id, ">"))
-	err = errors.Join(err, f.work.Purge(ctx, chunks), f.results.Purge(ctx, results))
+	err = errors.Join(err, f.work.Purge(ctx, chunks))
+	if err == nil { // without its results, a job that stays would never be over
+		err = f.results.Purge(ctx, results)
+	}
 	if err == nil {
 		err = f.jobs.Purge(ctx, id) // from here on no worker can add a result
 	}
-	return errors.Join(err, f.results.Purge(ctx, results))
+	if err == nil {
+		err = f.results.Purge(ctx, results)
+	}
+	return err
 }
 
 // expire removes the jobs that are over and were added long enough ago. Errors do not matter, because each add tries

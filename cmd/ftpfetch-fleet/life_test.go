@@ -216,6 +216,20 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestForgetTwice forgets a queue of which another has just forgotten the same, as the server does beside add and delete.
+func TestForgetTwice(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	id := s.want(0, "add", newFTP(t, 1, 9, testserver.Options{}).list(t, 1))
+	admin := s.admin()
+	for key, e := range must.Get(readAll(t.Context(), admin, admin.queues, "*."+id))(t) {
+		must.Do(t, admin.forget(t.Context(), key, e.rev))
+		must.Do(t, admin.forget(t.Context(), key, e.rev))
+	}
+	must.Do(t, admin.remove(t.Context(), id))
+	s.want(2, "status", id)
+}
+
 // TestRetire retires the queue of a job that is done. A retry must still find its files.
 func TestRetire(t *testing.T) {
 	t.Parallel()

@@ -142,6 +142,11 @@ func (f *fleet) retire(ctx context.Context, sums map[string]*sum) error {
 // forget removes a queue if nothing was added after rev.
 func (f *fleet) forget(ctx context.Context, key string, rev uint64) error {
 	err := f.queues.Purge(ctx, key, jetstream.LastRevision(rev))
+	if err != nil {
+		if _, gerr := f.queues.Get(ctx, key); errors.Is(gerr, jetstream.ErrKeyNotFound) { // another was faster
+			err = nil
+		}
+	}
 	if err == nil {
 		err = f.work.DeleteConsumer(ctx, consumerName(key))
 	}
