@@ -37,7 +37,7 @@ func add(ctx context.Context, c *command, f *fleet) (err error) {
 			return download.Totals{}, fmt.Errorf("%w%.0w", err, download.ErrLocal)
 		}
 		if added, err = f.add(ctx, shown(list), tasks, o, &c.wishes); err != nil {
-			return download.Totals{}, fmt.Errorf("%w%.0w", inWords(err), download.ErrLocal) // not the failure of a file
+			return download.Totals{}, fmt.Errorf("%w%.0w", unanswered(err), download.ErrLocal) // not the failure of a file
 		}
 		c.about = added.ID + " from " + added.List + c.wishes.text()
 		return download.Totals{Files: added.Files, Complete: added.Files}, nil

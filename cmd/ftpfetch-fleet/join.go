@@ -184,8 +184,8 @@ func (j *join) connect(name string, again func()) (*nats.Conn, error) {
 	return nats.Connect(j.Address, o...)
 }
 
-// handlers returns what handles the events of a connection. They call refused if the server refuses the token that it accepted before,
-// and the JOIN file gets no other one in time. They call again after each reconnect.
+// handlers returns what handles the events of a connection. They call refused if the server refuses the token that it
+// accepted before, and the JOIN file gets no other one in time. They call again after each reconnect.
 func (j *join) handlers(again func()) []nats.Option {
 	var since time.Time // of refusal; zero: it is not refused
 	return []nats.Option{

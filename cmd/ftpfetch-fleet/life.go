@@ -247,17 +247,16 @@ func (f *fleet) remove(ctx context.Context, id string) error {
 	}
 	results := jetstream.WithPurgeSubject(f.subject("results", id, ">"))
 	chunks := jetstream.WithPurgeSubject(f.subject("work", id, ">"))
-	err = errors.Join(err, f.work.Purge(ctx, chunks))
-	if err == nil { // without its results, a job that stays would never be over
-		err = f.results.Purge(ctx, results)
+	if err = errors.Join(err, f.work.Purge(ctx, chunks)); err != nil {
+		return err // its results stay too: without them, a job would never be over
 	}
-	if err == nil {
-		err = f.jobs.Purge(ctx, id) // from here on no worker can add a result
+	if err = f.results.Purge(ctx, results); err != nil {
+		return err
 	}
-	if err == nil {
-		err = f.results.Purge(ctx, results)
+	if err = f.jobs.Purge(ctx, id); err != nil { // from here on no worker can add a result
+		return err
 	}
-	return err
+	return f.results.Purge(ctx, results)
 }
 
 // expire removes the jobs that are over and were added long enough ago. Errors do not matter, because each add tries

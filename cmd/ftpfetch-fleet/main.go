@@ -232,7 +232,7 @@ func execute(ctx context.Context, args []string, c *command) int {
 
 // explain is ftpfetch's, extended by the errors of this program.
 func explain(err error) (text string, code int) {
-	text, code = cli.Explain(inWords(err))
+	text, code = cli.Explain(unanswered(err))
 	switch {
 	case err == nil || code != exitOther:
 	case errors.Is(err, errNoRoom):

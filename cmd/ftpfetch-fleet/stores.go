@@ -154,8 +154,8 @@ func isAway(err error) bool {
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || ok && api.Code == 503
 }
 
-// inWords returns an error that says so if a server does not answer.
-func inWords(err error) error {
+// unanswered returns an error that says so if a server does not answer.
+func unanswered(err error) error {
 	if isAway(err) {
 		return fmt.Errorf("the server at the address of the JOIN file does not answer: %w", err)
 	}
