@@ -230,7 +230,8 @@ func testDownload(t *testing.T, address, contents string) {
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
 		for ctx.Err() == nil {
-			if _, err := os.Stat(path); err == nil { // the browser gives the file its name when it is complete
+			// Chromium reserves the name with an empty file, and moves the complete one there.
+			if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 				return
 			}
 			select {
