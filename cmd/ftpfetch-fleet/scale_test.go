@@ -122,8 +122,19 @@ func invented(t testing.TB, files, hosts int) string {
 }
 
 // TestManyWorkers has many workers with one egress. The cost of renewing a slot must not depend on their number. They
-// must fetch a list without losing a slot or exceeding a cap.
+// must fetch a list without losing a slot or exceeding a cap. It takes the command's own time limits: on a busy machine, so
+// many workers in one process may need longer for a renewal than the short slots of the other tests last.
 func TestManyWorkers(t *testing.T) {
+	if os.Getenv("FLEET_REAL") == "" {
+		c := exec.CommandContext(t.Context(), must.Get(os.Executable())(t), "-test.v", "-test.run", "^"+t.Name()+"$")
+		c.Env = append(os.Environ(), "FLEET_REAL=1")
+		out, err := c.CombinedOutput()
+		t.Logf("%s", out)
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
 	const workers, files, hosts, most = 50, 3000, 5, 6
 	s := newStand(t)
 	key := hostKey("h:21")
