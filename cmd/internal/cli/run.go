@@ -209,8 +209,8 @@ func (r *run) all(ctx context.Context) {
 	switch {
 	case r.asks():
 		r.infos(ctx)
-	case r.OneNewest():
-		r.newest(ctx)
+	case r.FindsFirst():
+		r.foundFirst(ctx)
 	case r.Many:
 		r.many(ctx)
 	default:
@@ -248,7 +248,7 @@ func (r *run) idle() int {
 		return cmp.Or(r.PerHost, r.Jobs, config.MostJobs)
 	case r.Matches: // several directories may have to be listed
 		return 1
-	case len(r.Targets) == 1 && !r.OneNewest() && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
+	case len(r.Targets) == 1 && !r.FindsFirst() && !r.Compares() && !f.Verify && f.Segments == 1 && r.Range == nil:
 		return -1
 	}
 	return max(1, f.Segments) // with -s auto, the connection that brings the end of the file is kept

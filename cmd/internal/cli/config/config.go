@@ -92,10 +92,12 @@ type Config struct {
 // Compares reports whether an existing file is compared with the server's: -N and -c ask for that.
 func (c *Config) Compares() bool { return c.Updates() || c.File.Existing == download.Continue }
 
-// OneNewest reports whether the newest file of each URL is saved under the name of -o, as a single file is.
-func (c *Config) OneNewest() bool {
+// FindsFirst reports whether the files of trees and patterns are found first, and then retrieved one by one as single
+// files are: all of them to standard output, or the newest of each URL under the name of -o.
+func (c *Config) FindsFirst() bool {
 	prints := c.Info || c.Long || c.JSON
-	return c.Tree.Newest == 1 && (c.Recursive || c.Glob) && c.Output != "" && !prints && !c.hasList()
+	chosen := c.Output == "-" || c.Output != "" && c.Tree.Newest == 1
+	return chosen && (c.Recursive || c.Glob) && !prints && !c.Check && !c.Reading.KeepDirs && !c.hasList()
 }
 
 // listsNewest reports whether -l lists the newest files of directories or patterns.
@@ -204,7 +206,7 @@ func (l *line) combine() {
 		l.Long = true
 	}
 	switch {
-	case l.OneNewest():
+	case l.FindsFirst():
 		l.Many = false
 	case l.listsNewest():
 		l.Many = true

@@ -177,7 +177,7 @@ var refusedTrees = []refusal{{
 	func(l *line) bool { return l.Tree.Newest > 0 && l.Long && (l.Output != "" || l.DryRun) },
 	"-l with --newest only prints files: drop -o and --dry-run, or -l",
 }, {
-	func(l *line) bool { return l.Watch != 0 && l.OneNewest() },
+	func(l *line) bool { return l.Watch != 0 && l.FindsFirst() },
 	"--watch saves files under their own names: drop -o",
 }, {
 	func(l *line) bool {

@@ -95,7 +95,7 @@ var refusalTests = []struct {
 	{"-l --newest 1 -o g URL/", "-l with --newest only prints files", []string{"-o g=>", "-l=>--glob"}},
 	{"-l --newest 1 --dry-run URL/", "-l with --newest only prints files", []string{"--dry-run=>", "-l=>-r"}},
 	{"--glob --newest 1 --watch 5m -o g URL*", "--watch saves files under their own names", []string{"-o g=>", "--watch 5m=>"}},
-	{"--glob --newest 2 -o - URL*", "-o is for a single file", []string{"newest 2=>newest 1", "-o -=>-d g"}},
+	{"--glob --newest 2 -o g URL*", "-o is for a single file", []string{"newest 2=>newest 1", "-o g=>-d g", "-o g=>-o -"}},
 	{"-r -l --newest 2 URL/", "(-I -r lists a tree)", []string{"-l=>-I", "-r=>", "-r=>--glob"}},
 	{"--glob --newest 2 --watch 5m -l URL*", "--watch runs until it is stopped", []string{"-l=>", "--watch 5m=>"}},
 	{"-r --watch 5m -I URL/", "--watch runs until it is stopped", []string{"-I=>", "--watch 5m=>"}},

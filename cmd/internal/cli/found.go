@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -15,40 +16,41 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// newest retrieves the newest file of each URL (--newest 1 with -o), as if the URL were that of the file.
-func (r *run) newest(ctx context.Context) {
+// foundFirst finds the files of each URL, and retrieves them one by one, as if the command line had their URLs.
+func (r *run) foundFirst(ctx context.Context) {
 	for i, t := range r.Targets {
-		if r.ended(ctx) {
-			return
-		}
 		r.current = i
-		u := r.newestOf(ctx, t)
-		if u == nil {
-			continue
+		for _, u := range r.find(ctx, t) {
+			if r.ended(ctx) {
+				return
+			}
+			if u != t.URL && r.Tree.Newest == 1 {
+				r.print.Tell("the newest is " + u.Redacted())
+			}
+			task := download.Task{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
+			var err error
+			if task.Path, err = r.path(u); err != nil {
+				r.printError(u.Redacted(), err)
+				continue
+			}
+			r.one(ctx, task)
 		}
-		if u != t.URL {
-			r.print.Tell("the newest is " + u.Redacted())
-		}
-		task := download.Task{URLs: []*urlparse.URL{u}, Sum: r.File.Sum}
-		var err error
-		if task.Path, err = r.path(u); err != nil {
-			r.printError(u.Redacted(), err)
-			continue
-		}
-		r.one(ctx, task)
 	}
 }
 
-// newestOf returns the URL of the newest file of a URL with a pattern or of a tree. It reports why there is none, and
-// returns nil then, or if some directory could not be listed: a file in it may be newer.
-func (r *run) newestOf(ctx context.Context, t config.Target) (u *urlparse.URL) {
+// find returns the URLs of the files that a URL with a pattern, or of a tree, stands for, in the order of their names. It
+// reports why there is none, and returns none if some directory could not be listed: files would be missing.
+func (r *run) find(ctx context.Context, t config.Target) (files []*urlparse.URL) {
+	if r.ended(ctx) {
+		return nil
+	}
 	task, err := r.task(t)
 	if err != nil {
 		r.printErrorOf(ctx, t.URL, err)
 		return nil
 	}
 	if task.Tree == nil { // a URL without a pattern
-		return t.URL
+		return []*urlparse.URL{t.URL}
 	}
 	r.shown = r.print.Run("", -1, -1)
 	tree := &mirror.Source{FullSource: r.source, Filter: r.FilterAt(time.Now())}
@@ -64,7 +66,7 @@ func (r *run) newestOf(ctx context.Context, t config.Target) (u *urlparse.URL) {
 			r.event(ctx, e)
 		}
 	}
-	o.Info = func(file *urlparse.URL, _ ftpexec.Entry) { u = file }
+	o.Info = func(u *urlparse.URL, _ ftpexec.Entry) { files = append(files, u) }
 	o.LeftOut = tree.LeftOut
 	totals, err := download.Run(ctx, tree, slices.Values([]download.Task{task}), o)
 	r.shown.Stop()
@@ -77,10 +79,13 @@ func (r *run) newestOf(ctx context.Context, t config.Target) (u *urlparse.URL) {
 	case err != nil:
 		r.printErrorOf(ctx, t.URL, err)
 		return nil
-	case u == nil:
+	case len(files) == 0:
 		r.printErrorOf(ctx, t.URL, noneLeft(tree.LeftOut()+totals.LeftOut))
 	}
-	return u
+	slices.SortFunc(files, func(a, b *urlparse.URL) int {
+		return cmp.Or(slices.Compare(a.Dirs, b.Dirs), cmp.Compare(a.Name, b.Name))
+	})
+	return files
 }
 
 // noneLeft is the error of a URL that names no file to save. leftOut is how many files were left out.
