@@ -86,6 +86,8 @@ func (s *space) there(dir string) (files []string) {
 	top := filepath.Join("/proc", fmt.Sprint(s.pid), "root", dir)
 	must.Do(s, filepath.Walk(top, func(name string, info os.FileInfo, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != top: // as below
+			return nil
 		case strings.HasPrefix(filepath.Base(name), ".fuse_hidden"): // a file that is removed and still open
 			return nil
 		case err != nil || info.IsDir() || strings.HasPrefix(info.Name(), ".ftpfetch-"):
