@@ -12,7 +12,7 @@ type EventKind string
 
 const (
 	// Noted is something worth a line. If Wait is not 0, a try has failed with Err, and the next try follows after
-	// Wait.
+	// Wait. If only Err is set, it is a warning.
 	Noted EventKind = "noted"
 	// Progress comes regularly and once at the end. Done includes bytes from earlier runs. It decreases if a transfer
 	// starts over.
@@ -28,18 +28,21 @@ const (
 type Event struct {
 	Kind EventKind
 	// Text is one line, unless a file name in it has line ends. With Wait it counts the retries in a row without
-	// progress: "1 of 5". With Ended, it is set only for a symbolic link that was not followed, and is its target.
+	// progress: "1 of 5". With Ended, it is set only for what is no file, and says why it was left out: "leads to
+	// TARGET, not followed" for a symbolic link, or what it is, such as "is a socket, left out".
 	Text  string
 	Done  int64 // bytes of the file so far
 	Total int64 // bytes of the whole file; -1 if unknown
 	Err   error // with Ended, why the task failed
 	Wait  time.Duration
+	// Detail says that the Text only explains the run. Without it, the user should see the Text: the run would seem to
+	// hang, or files may be missing.
+	Detail bool
 
 	// The other fields are set only by [Run].
 
 	// Task is the same from Started to Ended. Its first URL is the one being tried. Two kinds also occur without a
-	// Task: Progress, regularly and at the end, for all files together; and Noted, about a server or the run. Noted
-	// has a Wait if the server sends nothing for a while, for the reason in Text, and an Err if it is a warning.
+	// Task: Progress, regularly and at the end, for all files together; and Noted, about a server or the run.
 	Task   *Task
 	Result Result // with Ended, unless Text is set; if Err is set, only Kept counts
 	Totals Totals // with the Progress of the run

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,12 +227,18 @@ func (b *engine) relist(ctx context.Context, j *job) (int64, error) {
 		ftpexec.ErrChanged)
 }
 
+// tells passes what the listing says of a file of a tree to [RunOptions.Info].
 func (b *engine) tells(j *job, e ftpexec.Entry) {
 	j.in.withSurvey(func(h *survey) { h.wanted++ })
 	b.count(func(c *counts) { c.file(e.Size); c.Complete++ })
+	j.makeTask()
+	b.inform(j, e)
+}
+
+// inform calls [RunOptions.Info], while nothing else is told. The lock is released even if the callback panics.
+func (b *engine) inform(j *job, e ftpexec.Entry) {
 	b.telling.Lock()
 	defer b.telling.Unlock()
-	j.makeTask()
 	b.Info(j.url(), e)
 }
 
@@ -248,13 +255,12 @@ func (b *engine) ask(ctx context.Context, t *schedule.Turn[*job]) schedule.Verdi
 		return schedule.Full(err)
 	}
 	if err == nil {
-		b.telling.Lock()
-		b.Info(j.url(), e)
-		b.telling.Unlock()
+		b.inform(j, e)
 	}
 	return b.end(ctx, j, Result{}, err, verdict(err))
 }
 
+// pause is how long a file waits for another run that writes it.
 const pause = time.Second
 
 // wait releases the connection, pauses, and queues the file again, because another run is writing it. That run will
@@ -297,9 +303,14 @@ func (b *engine) end(ctx context.Context, j *job, result Result, err error,
 	return v
 }
 
-// skipLink ends an entry that is not followed: a link, or a special file; what says what it is or where it leads.
-func (b *engine) skipLink(j *job, what string) {
-	b.ended(Event{Text: what, Task: j.Task})
+// skipLink ends a link that is not followed.
+func (b *engine) skipLink(j *job, target string) {
+	b.leaveOut(j, "leads to "+cmp.Or(target, "an unknown place")+", not followed")
+}
+
+// leaveOut ends an entry that is no file; why is the [Event.Text].
+func (b *engine) leaveOut(j *job, why string) {
+	b.ended(Event{Text: why, Task: j.Task})
 }
 
 func (b *engine) bound(ctx context.Context) (context.Context, context.CancelFunc) {

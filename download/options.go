@@ -83,11 +83,12 @@ type Options struct {
 	// has returned.
 	Events func(Event)
 	// Commit, if set, is called when a file is complete, verified and flushed to the disk, just before it gets its
-	// name. The Result is the one that [File] is about to return. Commit may record the file: File never names a file
-	// without calling Commit first. But a record may exist without the file: if the process is killed or the rename
-	// fails, the target is missing or still an earlier file, and the next run calls Commit again. If Commit returns an
-	// error, the download fails with that error. The part stays as after any failure, so that the next run resumes.
-	// Commit is not called for a target that is left alone, nor by [To], nor for a device or FIFO.
+	// name, so that Commit can record the file. If the file replaces one of the same size and time, which the record
+	// would fit too, Commit is called just after the rename. The Result is the one that [File] is about to return. A
+	// record may exist without the file: if the process is killed or the rename fails, the target is missing or still
+	// an earlier file, and the next run calls Commit again. If Commit returns an error, the download fails with that
+	// error. The part stays as after any failure, so that the next run resumes. Commit is not called for a target that
+	// is left alone, nor for a device or FIFO. [To] refuses it.
 	Commit func(Result) error
 
 	// Attempt, if not "", names one of several processes that fetch the same file at the same time. It is part of the

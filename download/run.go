@@ -301,7 +301,7 @@ type engine struct {
 	group   *partfile.Group
 	lists   sums.Cache
 	ledger  *ledger.Ledger // nil if there is none
-	closing sync.Map       // addresses of servers that have closed a connection before their greeting
+	closing sync.Map       // addresses of servers that closed the last connection they refused before their greeting
 	spared  atomic.Bool    // the ledger could not be written, and gets no more records
 	doing   chan struct{}  // has an element for each call of Done
 	paths   *claims.Paths  // nil if no two files can have the same path
@@ -348,6 +348,7 @@ func (b *engine) guard(f func()) {
 	}
 }
 
+// ceiling tells how many connections a host takes; 0 means not even one now.
 func (b *engine) ceiling(host string, most int) {
 	_, closes := b.closing.Load(host)
 	switch {
@@ -369,14 +370,14 @@ func (b *engine) tell(e Event) {
 	}
 }
 
-// notice reports what the user must know: its Wait says so, whether or not the run waits for anything.
+// notice reports what the user must know.
 func (b *engine) notice(text string) {
-	b.tell(Event{Kind: Noted, Text: text, Wait: pause})
+	b.tell(Event{Kind: Noted, Text: text})
 }
 
 // detail reports what only explains the run.
 func (b *engine) detail(text string) {
-	b.tell(Event{Kind: Noted, Text: text})
+	b.tell(Event{Kind: Noted, Text: text, Detail: true})
 }
 
 // warn reports a warning that is not about one task.
@@ -429,11 +430,13 @@ func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 		return false
 	}
 	times := 0
-	if errors.Is(err, ftpexec.ErrLost) {
+	if e.Stage == ftpexec.StageConnect && errors.Is(err, ftpexec.ErrLost) {
 		if b.Each.Retries == 0 { // or else the job has tried again itself
 			times = retry.MostClosed
 		}
 		b.closing.Store(t.Value.url().Address(), true)
+	} else {
+		b.closing.Delete(t.Value.url().Address())
 	}
 	crowded := errors.Is(err, ftpexec.ErrTooMany) || e.Stage == ftpexec.StageConnect && ftpexec.Retryable(err) &&
 		t.MayBeFull(times)
@@ -443,6 +446,7 @@ func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	return crowded
 }
 
+// verdict says what the outcome of a job means for the others of its host.
 func verdict(err error) schedule.Verdict {
 	switch {
 	case retry.NoService(err):
@@ -453,6 +457,7 @@ func verdict(err error) schedule.Verdict {
 	return schedule.Done
 }
 
+// local reports whether err comes from this machine, so that it says nothing about the server.
 func local(err error) bool {
 	return errors.Is(err, ErrLocal) || errors.As(err, new(*ftpexec.Error)) &&
 		localfile.Failed(err)

@@ -79,7 +79,9 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	if j.contest() == nil {
 		b.sharpen(bounded, func(yield func(*job, *ftpexec.Entry) bool) {
 			for i := range found.entries {
-				yield(j, &found.entries[i])
+				if !yield(j, &found.entries[i]) {
+					return
+				}
 			}
 		})
 	}
@@ -407,13 +409,13 @@ func (b *engine) descend(parent, next *job, e ftpexec.Entry) bool {
 		return false
 	// a device or socket, or a link that is not followed
 	case e.Mode != fs.ModeDir && e.Mode != fs.ModeIrregular:
-		what := e.Mode.String()
-		if link {
-			what = cmp.Or(e.Target, "an unknown place")
-		}
 		next.URLs[0] = u
 		parent.withSurvey(func(h *survey) { h.links++ })
-		b.skipLink(next, what)
+		if link {
+			b.skipLink(next, e.Target)
+		} else {
+			b.leaveOut(next, "is "+kindOf(e.Mode)+", left out")
+		}
 		return false
 	}
 	return true
@@ -434,4 +436,17 @@ func noDirectory(err error) bool {
 	var e *ftpexec.Error
 	return errors.Is(err, ftpexec.ErrNotFound) || errors.Is(err, ftpexec.ErrRefused) &&
 		errors.As(err, &e) && e.Stage == ftpexec.StageDirectory
+}
+
+// kindOf says what an entry is that is neither a file nor a directory nor a link.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
 }

@@ -3,6 +3,7 @@ package download_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"runtime"
 	"strings"
@@ -81,6 +82,29 @@ func TestTreeEndlessLinks(t *testing.T) {
 	s.settled(got)
 	if got.Complete != most+1 || s.links() != 1 {
 		t.Errorf("%+v, %q, want %d files", got, s.failures(), most+1)
+	}
+}
+
+// TestTreeLeavesOut checks why entries that are no files were left out.
+func TestTreeLeavesOut(t *testing.T) {
+	x := shelf{verb: "LIST", listings: map[string]string{"/": lines("lrwxrwxrwx 1 0 0 3 Jan 02 2003 l -> x", "lrwxrwxrwx 1 0 0 3 Jan 02 2003 m",
+		"prw-r--r-- 1 0 0 0 Jan 02 2003 pipe", "srw-r--r-- 1 0 0 0 Jan 02 2003 sock", "brw-r--r-- 1 0 0 8, 1 Jan 02 2003 disk",
+		"crw-r--r-- 1 0 0 1, 3 Jan 02 2003 null")}}
+	s, srv := scripted(t, x)
+	got := s.run(t.Context(), treeOf(t, srv.URL("/"), download.Tree{}))
+	s.settled(got)
+	why := make(map[string]string)
+	for _, o := range s.outcomes {
+		if o.Err == nil {
+			why[path.Base(o.Task.URLs[0].String())] = o.Text
+		}
+	}
+	want := map[string]string{
+		"l": "leads to x, not followed", "m": "leads to an unknown place, not followed", "pipe": "is a named pipe, left out",
+		"sock": "is a socket, left out", "disk": "is a device, left out", "null": "is a device, left out",
+	}
+	if !maps.Equal(why, want) {
+		t.Errorf("got %q, want %q", why, want)
 	}
 }
 

@@ -82,9 +82,11 @@ func (b *engine) makeWay(ctx context.Context, j *job, at string) error {
 			return kind
 		}
 	}
-	b.telling.Lock()
-	err := b.MakeWay(at)
-	b.telling.Unlock()
+	err := func() error {
+		b.telling.Lock()
+		defer b.telling.Unlock()
+		return b.MakeWay(at)
+	}()
 	if err == nil && b.Dry {
 		b.cleared[at] = true
 	}

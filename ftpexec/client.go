@@ -71,7 +71,7 @@ type Client struct {
 	// sends less, the transfer fails with ErrTimeout. Time in which the caller does not read does not count. 0 means
 	// DefaultMinRate over DefaultMinRateTime. A negative number means no limit.
 	MinRate int64
-	// MinRateTime is the time over which MinRate is averaged; 0 means 30 seconds.
+	// MinRateTime is the time over which MinRate is averaged; 0 means 30 seconds. It counts only if MinRate is set.
 	MinRateTime time.Duration
 
 	// MaxIdle is how many connections to each server stay open, logged in, when no call uses them. A later call to the

@@ -265,7 +265,9 @@ func (host *server) makeWay() (done func()) {
 			host.overdue++
 		}
 		host.mu.Unlock()
-		host.closeIdle()
+		if late {
+			host.closeIdle()
+		}
 	})
 	return func() {
 		timer.Stop()

@@ -176,6 +176,8 @@ func (o *outcome) count(at int, t tally) {
 
 // twice repeats the outcome of a file that a chunk names twice, because download.Run reports only the first.
 func (o *outcome) twice() {
+	o.sharing.Lock() // a worker without work may take some of the files at this moment
+	defer o.sharing.Unlock()
 	first := make(map[string]*tally)
 	for at, i := range o.c.Items {
 		if t := o.done[at]; t != nil {

@@ -92,7 +92,7 @@ func (w *worker) isDry(key string) bool {
 	return ok && time.Since(dry.(time.Time)) < slotTTL/6 && known.seen.Before(dry.(time.Time))
 }
 
-// consumer returns the consumer of a queue, or nil if the queue has no chunks.
+// consumer returns the consumer of a queue, or nil if the queue has no chunks, or the server cannot tell now.
 func (w *worker) consumer(q queue) jetstream.Consumer {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()

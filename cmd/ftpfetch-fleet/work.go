@@ -280,7 +280,9 @@ func (w *worker) watch(all *sync.WaitGroup, r *broadcast) {
 	for _, m := range []*cache{w.hosts, w.lists, w.queued, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}
-	for !w.setClock() && wait(w.ctx, time.Second) {
+	for err := w.setClock(); err != nil && w.ctx.Err() == nil; err = w.setClock() {
+		w.line("cannot read the server's clock, trying again: %v", unanswered(err))
+		wait(w.ctx, asking)
 	}
 	_, _ = w.answer() // fails only without a connection, which ends the worker anyway
 }
@@ -351,7 +353,7 @@ func (w *worker) presence() {
 
 // warnEgress warns that the default of --egress may be wrong, because another worker seems to have the same address.
 func (w *worker) warnEgress(from string) {
-	if !w.guessed {
+	if !w.guessed || from == "" {
 		return
 	}
 	presences, _ := w.presences(w.ctx)
@@ -364,20 +366,20 @@ func (w *worker) warnEgress(from string) {
 	}
 }
 
-// setClock reads the server's clock, and compares it with this machine's.
-func (w *worker) setClock() bool {
+// setClock reads the server's clock, and this machine's at the same time.
+func (w *worker) setClock() error {
 	ctx, cancel := context.WithTimeout(w.ctx, asking)
 	defer cancel()
 	now := time.Now()
 	rev, err := w.workers.Put(ctx, keyOf(w.name), []byte("{}"))
 	if err != nil {
-		return false
+		return err
 	}
 	e, err := w.workers.GetRevision(ctx, keyOf(w.name), rev)
 	if err == nil {
 		w.began = held{seen: now, made: e.Created()}
 	}
-	return err == nil
+	return err
 }
 
 var notInKey = regexp.MustCompile(`[^a-zA-Z0-9_-]`)

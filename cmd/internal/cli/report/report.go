@@ -106,7 +106,7 @@ func (f *File) Add(e download.Event, text string, code int) error {
 	switch {
 	case e.Err == nil && e.Text != "":
 		x.Status = "link"
-		x.Error = "leads to " + e.Text
+		x.Error = e.Text
 	case e.Err != nil:
 		x.Status = "failed"
 		x.Error = text

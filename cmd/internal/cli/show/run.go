@@ -117,10 +117,10 @@ func (r *Run) overall(e download.Event) {
 		if !r.lone && r.clock.due(r.p.now(), r.mode, r.watched) {
 			r.p.say(r.event("total"), strings.Join(r.parts(), ", "))
 		}
-	case e.Wait > 0: // without a message, the run would seem to hang
-		r.p.note(Notice, event{Text: e.Text})
-	default:
+	case e.Detail:
 		r.p.note(Detail, event{Text: e.Text})
+	default:
+		r.p.note(Notice, event{Text: e.Text})
 	}
 }
 
@@ -176,8 +176,7 @@ func (r *Run) end(f *file, e download.Event) {
 	switch {
 	case e.Err == nil && e.Text != "":
 		r.links++
-		text := "leads to " + e.Text + ", not followed"
-		r.p.note(Notice, event{URL: u.Redacted(), Path: r.path(e.Task), Text: text})
+		r.p.note(Notice, event{URL: u.Redacted(), Path: r.path(e.Task), Text: e.Text})
 	case givenUp && r.p.Progress != JSON:
 		if at := u.Address(); !r.gone[at] {
 			r.gone[at] = true
