@@ -417,3 +417,18 @@ func TestPromptEnded(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanOnTerminal checks that a terminal shows that the plan of one file is no dialogue: the server receives nothing.
+func TestPlanOnTerminal(t *testing.T) {
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "x"}})
+	keyboard, c := openTerminal(t, 80, 24)
+	shown := screen.New(80)
+	if code := Run(t.Context(), []string{"--dry-run", s.URL("/f")}, IO{Out: c.Out, Err: c.Out}); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	c.In.Close()
+	shown.Show(keyboard)
+	if text := shown.String(); !strings.HasSuffix(text, "RETR f\nnothing was sent: this is the plan (-I asks the server)\n") || len(s.Commands()) > 0 {
+		t.Errorf("the terminal shows\n%s; the server received %q", text, s.Commands())
+	}
+}

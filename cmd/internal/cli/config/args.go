@@ -26,10 +26,11 @@ type line struct {
 	right    []string // the command as it should be
 	wrong    []string // what is wrong, for people
 
-	unknown    bool   // some word is no flag here, or has a value as in other programs
-	incomplete bool   // right lacks some part of the line
-	specific   bool   // the program alone gives some flag its meaning
-	verb       string // the first word, if it is a command, as lftp and rclone have them; or ""
+	unknown    bool     // some word is no flag here, or has a value as in other programs
+	incomplete bool     // right lacks some part of the line
+	specific   bool     // the program alone gives some flag its meaning
+	losses     []string // what a user loses whose flags are left out of right
+	verb       string   // the first word, if it is a command, as lftp and rclone have them; or ""
 }
 
 // read reads a command line as a user of the program means it. With program "" it reads the line as it is.
@@ -245,7 +246,7 @@ func (f *flag) mayHoldPassword() bool {
 // only after "=". Otherwise it returns "".
 func (l *line) apart(f *flag) string {
 	switch {
-	case f.name == "netrc" && l.aFile():
+	case f.name == "netrc" && l.aFile() && len(l.args)+len(l.operands) > 1: // a lone word is in place of the URL
 		return "file"
 	case f.name == "keep-dirs" && number().MatchString(l.peek()):
 		return "number"
@@ -258,7 +259,11 @@ func (f *flag) badValue(value string, why error) string {
 	if f.mayHoldPassword() {
 		return "--" + f.name + ": " + why.Error()
 	}
-	return "--" + f.name + " " + shown(value) + ": " + why.Error()
+	text := "--" + f.name + " " + shown(value) + ": " + why.Error()
+	if f.name == "speed-limit" { // some expect it to be what --limit-rate is
+		text += "; it is the least rate, --limit-rate the greatest"
+	}
+	return text
 }
 
 // aFile reports whether the next argument looks like the name of a file, and holds no password.

@@ -290,6 +290,11 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 }
 
 func (l *line) targets(texts []string) (targets []Target) {
+	if url := unquoted(texts); url != "" && !l.Matches && !l.Glob {
+		if u, err := l.parseURL(url); err == nil {
+			return []Target{{Err: Usage("blanks cannot stand in a URL: write '%s'", u.Redacted())}}
+		}
+	}
 	for i, text := range texts {
 		choices, err := l.choices(text)
 		if err != nil {
@@ -333,28 +338,97 @@ func (l *line) hint(text string, err error, last bool) {
 	list, marked := strings.CutPrefix(text, "@")
 	info, serr := os.Stat(list)
 	regular := serr == nil && info.Mode().IsRegular()
+	word := ofWord(text)
 	switch {
+	case word != "":
+		bad.Hint = word
 	case !strings.Contains(text, "://") && (marked && shown(list) == list || regular):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case last && aPath().MatchString(text) && shown(text) == text:
 		bad.Hint = l.place(text)
 	case !l.Glob && isPattern(text):
-		bad.Hint = "--glob takes it as a pattern of names"
+		bad.Hint = "--glob takes it as a pattern of names" + after("; for a file of that name, ", l.encoding(text))
 	case hasRange().MatchString(text):
 		if _, err := glob.Choices(text); err != nil {
 			bad.Hint = "as a pattern, " + err.Error()
 		}
 	default:
-		bad.Hint = cmp.Or(l.encoding(text), bad.Hint)
+		bad.Hint = cmp.Or(inPassword(text), ofDate(text), l.encoding(text), bad.Hint)
 	}
 }
+
+// after returns text after lead, or "" if it is empty.
+func after(lead, text string) string {
+	if text == "" {
+		return ""
+	}
+	return lead + text
+}
+
+// ofWord returns the hint for a word that other programs take: a command, a place of rsync, or a log.
+func ofWord(text string) string {
+	switch {
+	case aCommand().MatchString(text):
+		return "there are no commands to send: write ftp://host/path/file"
+	case ofDaemon().MatchString(text):
+		host, path, _ := strings.Cut(text, "::")
+		return "write ftp://" + host + "/" + path
+	case strings.HasSuffix(text, ".log") && plain().MatchString(text) && !strings.ContainsAny(text, "/@:"):
+		return "2>>" + text + " at the end keeps what is said"
+	}
+	return ""
+}
+
+// unquoted returns the URL that a shell has split at its blanks, if it is likely that it has.
+func unquoted(texts []string) string {
+	odd := func(text string) bool { return strings.ContainsAny(text, "@:") || number().MatchString(text) }
+	if len(texts) < 3 || !urlStart().MatchString(texts[0]) || slices.ContainsFunc(texts[1:], odd) {
+		return ""
+	}
+	return encoded(strings.Join(texts, " "))
+}
+
+// aCommand matches a command with which clients are told what to do.
+var aCommand = lazy.Regexp(`^(open|user|cd|lcd|get|mget|mirror|ls|binary|prompt) `)
+
+// ofDaemon matches a place as rsync writes it.
+var ofDaemon = lazy.Regexp(`^[A-Za-z0-9.-]+::[A-Za-z0-9_./-]*$`)
+
+// inPassword returns the hint for a URL that may have a "/" and an "@" in its password.
+func inPassword(text string) string {
+	_, rest, _ := strings.Cut(text, "://")
+	login, path, _ := strings.Cut(rest, "/")
+	if !strings.Contains(login, "@") || !strings.Contains(path, "@") {
+		return ""
+	}
+	return `if the password goes on after "/", write %40, %3A, %2F and %23 for "@", ":", "/" and "#" in it`
+}
+
+// ofDate returns the hint for a URL with the parts of a date, as date(1) writes them.
+func ofDate(text string) string {
+	if !dateParts().MatchString(text) || strings.Contains(text, "@") {
+		return ""
+	}
+	return `the shell fills in the date: write "` + dateParts().ReplaceAllString(text, "$$(date +$0)") + `"`
+}
+
+var dateParts = lazy.Regexp(`%[YmdHjy]([-_.]?%[YmdHMSjy])*`)
 
 // hasRange matches a URL with a range in braces. As a pattern it is wrong: others are known by isPattern.
 var hasRange = lazy.Regexp(`\{[^{}]*\.\.[^{}]*\}`)
 
+// aHost matches a word that looks like the name or the address of a host.
+var aHost = lazy.Regexp(`^[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+$`)
+
 // place returns the hint for a text that may name the place where files are to be saved.
 func (l *line) place(text string) string {
 	before := l.operands[len(l.operands)-2]
+	if len(l.operands) == 2 && aHost().MatchString(before) {
+		if number().MatchString(text) {
+			return "write ftp://" + before + ":" + text + "/ and the path"
+		}
+		return "write ftp://" + before + "/" + strings.TrimPrefix(text, "/")
+	}
 	if strings.ContainsAny(text, "*?") && strings.HasSuffix(before, "/") && !strings.Contains(before, "@") {
 		return "--glob '" + before + text + "' fetches what matches"
 	}

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"example.com/ftpfetch/internal/lazy"
+	"example.com/ftpfetch/urlparse"
 )
 
 // otherPrograms is what a message says of flags that other programs may have.
@@ -29,16 +31,31 @@ func (l *line) correct(args []string) error {
 		if other.specific {
 			lead = "as " + program + " means it: "
 		}
-		e.Lines = append(e.Lines, lead+command)
+		e.Lines = append(append(e.Lines, slices.Compact(other.losses)...), lead+command)
 		e.Whole = true
 		return e
 	}
 	if l.unknown {
-		e.Lines = append(e.Lines, otherPrograms)
+		e.Lines = append(append(advise(e.Lines), l.badURLs()...), otherPrograms)
 		return e
 	}
 	e.Lines = append(e.Lines, l.refused()...)
 	return e
+}
+
+// badURLs says what is wrong with the URLs.
+func (l *line) badURLs() (texts []string) {
+	for _, t := range l.Targets {
+		bad, ok := errors.AsType[*urlparse.Error](t.Err)
+		if !ok {
+			continue
+		}
+		text, _, _ := strings.Cut(bad.Error(), ": column")
+		if strings.Contains(text, "://") && !strings.Contains(text, " ") {
+			texts = append(texts, bad.Error())
+		}
+	}
+	return texts
 }
 
 // whole returns the corrected command, or "" if it is not known.

@@ -16,17 +16,22 @@ var update = stdflag.Bool("update", false, "write the help and the man page")
 // page is the man page.
 const page = "../../../../docs/ftpfetch.1"
 
-// TestGenerated compares the help and the options of the man page with the table of flags. With -update it writes them.
+// coming is the page about other programs.
+const coming = "../../../../docs/coming-from.md"
+
+// TestGenerated compares the help, the options of the man page, and what the page about other programs says of their
+// flags with the tables. With -update it writes them.
 func TestGenerated(t *testing.T) {
 	for file, want := range map[string]string{
 		"help.txt": withHelp(t),
 		page:       withOptions(t),
+		coming:     withAdvice(t),
 	} {
 		if *update {
 			must.Do(t, os.WriteFile(file, []byte(want), 0o666))
 		}
 		if got := text(t, file); got != want {
-			t.Errorf("%s is not what the table says: "+
+			t.Errorf("%s is not what the tables say: "+
 				"go test ./cmd/internal/cli/config -run TestGenerated -update", file)
 		}
 	}
@@ -57,6 +62,18 @@ func withHelp(t *testing.T) string {
 	all := between(t, text(t, "help.txt"), "\n---\n", "\nA file that is there", short)
 	return between(t, all, "before or after URLs.\n\n", "Environment: ", long)
 }
+
+// withAdvice returns the page about other programs with a row for each of advised.
+func withAdvice(t *testing.T) string {
+	rows := ""
+	for _, a := range advised {
+		rows += "| `" + strings.Join(strings.Fields(a.spelling), "`, `") + "` | " + regexp.MustCompile(code).ReplaceAllString(a.write, "`$0`") + " |\n"
+	}
+	return between(t, text(t, coming), "| typed | write |\n|---|---|\n", "\nIf ", rows)
+}
+
+// code matches what is typed.
+const code = `--?[a-zA-Z][a-z-]*(=excluded)?( (URL/?|DIR|NAME|PATTERN|LIST|FILE|RATE|N|url=1|json|/NAME/|'[^']*'))*( <FILE)?|ftp://\S*[^,;.\s]|2>>FILE|NO_PROXY|http://\S*|sha256:HEX`
 
 // between returns all with the text between two marks replaced.
 func between(t *testing.T, all, from, to, text string) string {

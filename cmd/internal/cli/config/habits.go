@@ -35,8 +35,9 @@ var habits = []habit{
 	{"wget", "-nH --no-host-directories -np --no-parent --show-progress", "", ""},
 	{"wget", "--progress", "BAR", "--progress bar"},
 	{"wget", "--progress", "DOT", "--progress plain"},
-	{"wget", "--cut-dirs", "N", ""}, // a tree begins with the last part of its path
-	{"wget", "-e --execute", "SETTING", ""},
+	{"wget", "--cut-dirs", "N", ""}, // see addLayout
+	{"wget", "-e --execute", "ROBOTS", ""},
+	{"wget", "-e --execute", "PROXY", "--proxy PROXY"},
 	{"wget", "-A", "GLOBS", "--accept GLOBS"},
 	{"wget", "-R", "GLOBS", "--reject GLOBS"},
 	{"wget", "-l --level", "LEVELS", "--depth LEVELS"},
@@ -45,7 +46,14 @@ var habits = []habit{
 	{"wget", "-T --read-timeout", "TIME", "--timeout TIME"},
 	{"wget", "-S --server-response", "", "-v"},
 	{"wget", "--start-pos", "FROM", "--range FROM"},
-	{"wget", "-V", "", "--version"},
+	{"wget", "-V", "", "--version"}, // without a URL: see addUnsaid
+	{"wget", "-t --tries", "ALL", "--retries 1000"},
+	{"wget", "--dns-timeout", "TIME", "--connect-timeout TIME"},
+	{"wget", "-w --wait --waitretry", "TIME", ""},
+	{"wget", "--random-wait", "", ""},
+	{"wget", "-U --user-agent --header --referer", "TEXT", ""},
+	{"wget", "--convert-links --page-requisites --adjust-extension", "", ""}, // of HTML
+	{"wget", "--content-disposition --trust-server-names --no-cookies --no-cache --no-hsts", "", ""},
 	{"wget", "-x --force-directories", "", "--keep-dirs"},
 	{"wget", "--no-passive-ftp", "", "--mode active"},
 	{"wget", "--retr-symlinks", "", "--follow-links"},
@@ -64,7 +72,11 @@ var habits = []habit{
 	{"curl", "-B --use-ascii", "", "--type a"},
 	{"wget", "-B", "URL", "--base URL"},
 	{"curl", "--output-dir", "DIR", "-d DIR"},
-	{"curl", "-V", "", "--version"},
+	{"curl", "-V", "", "--version"}, // without a URL
+	{"curl", "-z --time-cond", "FILE", "-N"},
+	{"curl", "--retry-delay --retry-max-time", "TIME", ""},
+	{"curl", "-A --user-agent -H --header --referer", "TEXT", ""},
+	{"curl", "--compressed --http1.1 --http2 --tlsv1.2", "", ""},
 	{"curl", "-Z --parallel", "", "-j 4"},
 	{"curl", "-P --ftp-port", "ADDR", "--mode active"},
 	{"curl", "--retry", "N", "--retries N"},
@@ -82,7 +94,17 @@ var habits = []habit{
 	{"aria2", "--max-tries", "TRIES", "--retries TRIES"},
 	{"aria2", "--max-download-limit --max-overall-download-limit", "RATE", "--limit-rate RATE"},
 	{"aria2", "--check-certificate", "FALSE", "--insecure"},
-	{"aria2", "--file-allocation --summary-interval", "TEXT", ""},
+	{"aria2", "--file-allocation --summary-interval --console-log-level", "TEXT", ""},
+	{"aria2", "--show-console-readout --download-result", "TEXT", ""},
+	{"aria2", "-V --check-integrity", "", ""}, // a digest that is given is compared
+	{"aria2", "--retry-wait", "TIME", ""},
+	{"aria2", "--remote-time", "", ""},
+	{"aria2", "--remote-time", "FALSE", ""},
+	{"aria2", "--ftp-pasv", "FALSE", "--mode active"},
+	{"aria2", "--ftp-type", "ASCII", "--type a"},
+	{"aria2", "--ftp-type", "BINARY", ""},
+	{"aria2", "--lowest-speed-limit", "RATE", "--speed-limit RATE"},
+	{"aria2", "--on-download-complete", "HOOK", "--exec HOOK"},
 	{"aria2", "--auto-file-renaming", "FALSE", ""},
 
 	{"lftp", "get pget", "", ""},
@@ -90,6 +112,8 @@ var habits = []habit{
 	{"lftp", "mirror", "", "-r -N"},
 	{"lftp", "ls", "", "-l"},
 	{"lftp", "nlist cls", "", ""}, // the names in a directory
+	{"lftp", "-1", "", ""},
+	{"lftp", "find du", "", "-I -r"},
 	{"lftp", "cat", "", "-o -"},
 	{"lftp", "-n --use-pget-n", "N", "-s N"},
 	{"lftp", "-n", "", ""}, // only what is newer: mirror has it
@@ -99,7 +123,11 @@ var habits = []habit{
 	{"lftp", "-I --include-glob", "GLOB", "--accept GLOB"},
 
 	{"rsync", "-a --archive", "", "-r -N"},
-	{"rsync", "-z --compress -P --partial --progress -t --times -h", "", ""},
+	{"rsync", "-z --compress -P --progress -t --times -h", "", ""},
+	{"rsync", "--include", "DIRS", ""}, // see addFilters
+	{"rsync", "--include", "GLOB", "--accept GLOB"},
+	{"rsync", "--exclude", "STARS", ""},
+	{"rsync", "--files-from", "FILE", "--manifest FILE --map url=1"},
 	{"rsync", "-l --links -p --perms -o -g -D -i --stats", "", ""}, // what a server tells of them is not kept
 	{"rsync", "-n", "", "--dry-run"},
 	{"rsync", "-u", "", "-N"},
@@ -112,8 +140,12 @@ var habits = []habit{
 	{"rclone", "-P --progress", "", ""},
 	{"rclone", "-u", "", "-N"},
 	{"rclone", "--max-age", "AGE", "--newer-than AGE"},
-	{"rclone", "ls lsl", "", "-l"},
+	{"rclone", "lsl tree", "", "-I -r"},
+	{"rclone", "lsd", "", "-l"},
+	{"rclone", "lsjson", "", "--json"},
 	{"rclone", "lsf", "", ""}, // the names in a directory
+	{"rclone", "--files-from", "FILE", "--manifest FILE --map url=1"},
+	{"rclone", "--exclude", "STARS", ""}, // see addFilters
 	{"rclone", "size", "", "-I -r"},
 	{"rclone", "check", "", "-r --check"},
 	{"rclone", "--transfers", "N", "-j N"},
@@ -132,6 +164,19 @@ var habits = []habit{
 	{"any", "--spider --head", "", "-I"},
 	{"any", "--list", "", "-l"},
 	{"any", "--latest", "", "--newest 1"},
+	{"any", "--last", "N", "--newest N"},
+	{"any", "--since --after --modified-since", "TEXT", "--newer-than TEXT"},
+	{"any", "--until --before --older-than", "TEXT", "--min-age TEXT"},
+	{"any", "--stdout --to-stdout", "", "-o -"},
+	{"any", "--resume", "", "-c"},
+	{"any", "--no-overwrite", "", "--no-clobber"},
+	{"any", "--only-new", "", "-N"},
+	{"any", "--compare", "", "--check"},
+	{"any", "--ascii", "", "--type a"},
+	{"any", "--active", "", "--mode active"},
+	{"any", "--speed --max-speed --max-rate", "RATE", "--limit-rate RATE"},
+	{"any", "--parallel", "N", "-j N"},
+	{"any", "--partial --no-glob", "", ""},
 	{"any", "--md5", "HEX", "--checksum md5:HEX"},
 	{"any", "--sha256", "HEX", "--checksum sha256:HEX"},
 	{"any", "--max-depth", "N", "--depth N"},
@@ -154,38 +199,44 @@ var habits = []habit{
 }
 
 // notMisspelt are flags of other programs that are spelled nearly as ours are, and mean something else.
-var notMisspelt = []string{"--backups", "--form", "--log", "--pass"}
+var notMisspelt = []string{"--backups", "--form", "--log", "--pass", "--limit", "--check-sums", "--checksums"}
 
 // values says what a placeholder stands for: a pattern, and how such a value is written here.
 var values = map[string]struct {
 	pattern string
 	here    func(string) string
 }{
-	"-":       {`^-$`, nil},
-	"N":       {`^[0-9]+$`, nil},
-	"ADDR":    {`[:.]|^-$`, nil},
-	"AGE":     {`^[0-9.]+[smhd]$`, nil},
-	"BAR":     {`^bar:`, nil},
-	"DOT":     {`^dot`, nil},
-	"ALL":     {`^(0|inf)$`, nil},
-	"DIR":     {`^([^0-9-]|-.)`, nil},
-	"FALSE":   {`^false$`, nil},
-	"FILE":    {`^[^0-9]`, nil},
-	"FROM":    {`^[0-9]+$`, func(at string) string { return at + "-" }},
-	"GLOB":    {`^(/.*|[^/]*/?)$`, nil}, // elsewhere, a slash has another meaning here
-	"GLOBS":   {`^[^/]*$`, oneGlob},
-	"HEX":     {`^[0-9a-fA-F]+$`, nil},
-	"KRATE":   {`^[0-9]`, inK},
-	"LEVELS":  {`^[1-9][0-9]*$`, nil},
-	"NAME":    {``, nil},
-	"RANGE":   {`^[0-9]+-[0-9]*$`, nil},
-	"RATE":    {`^[0-9]`, nil},
-	"SETTING": {`=`, nil}, // as in wgetrc
-	"SIZE":    {`^[0-9]`, nil},
-	"TEXT":    {``, nil},
-	"TIME":    {`^[0-9.]*[1-9]`, nil},
-	"TRIES":   {`^[1-9][0-9]{0,6}$`, lessOne},
-	"URL":     {`[:.]`, nil},
+	"-":      {`^-$`, nil},
+	"N":      {`^[0-9]+$`, nil},
+	"ASCII":  {`^(?i:a|ascii)$`, nil},
+	"BINARY": {`^(?i:i|binary)$`, nil},
+	"DIRS":   {`^\*/$`, nil},
+	"HOOK":   {`^[^ "$]+$`, func(program string) string { return program + ` - 1 "$1"` }}, // its arguments of aria2
+	"PROXY":  {`^ftp_proxy=`, func(setting string) string { return strings.TrimPrefix(setting, "ftp_proxy=") }},
+	"ROBOTS": {`^(robots|timestamping)=off$`, nil},
+	"STARS":  {`^\*+$`, nil},
+	"ADDR":   {`[:.]|^-$`, nil},
+	"AGE":    {`^[0-9.]+[smhd]$`, nil},
+	"BAR":    {`^bar:`, nil},
+	"DOT":    {`^dot`, nil},
+	"ALL":    {`^(0|inf)$`, nil},
+	"DIR":    {`^([^0-9-]|-.)`, nil},
+	"FALSE":  {`^false$`, nil},
+	"FILE":   {`^[^0-9]`, nil},
+	"FROM":   {`^[0-9]+$`, func(at string) string { return at + "-" }},
+	"GLOB":   {`^(/.*|[^/]*/?)$`, nil}, // elsewhere, a slash has another meaning here
+	"GLOBS":  {`^[^/]*$`, oneGlob},
+	"HEX":    {`^[0-9a-fA-F]+$`, nil},
+	"KRATE":  {`^[0-9]`, inK},
+	"LEVELS": {`^[1-9][0-9]*$`, nil},
+	"NAME":   {``, nil},
+	"RANGE":  {`^[0-9]+-[0-9]*$`, nil},
+	"RATE":   {`^[0-9]`, nil},
+	"SIZE":   {`^[0-9]`, nil},
+	"TEXT":   {``, nil},
+	"TIME":   {`^[0-9.]*[1-9]`, nil},
+	"TRIES":  {`^[1-9][0-9]{0,6}$`, lessOne},
+	"URL":    {`[:.]`, nil},
 }
 
 // fits reports whether a value may be what the placeholder stands for.

@@ -61,7 +61,7 @@ func TestHabitsRun(t *testing.T) {
 	secure := testserver.New(t, &testserver.Options{Scheme: "ftpes", Tree: map[string]string{"/f": "contents"}})
 	id := must.Get(throwaway.Loopback())(t)
 	pem := append(must.Get(id.ServerPEM())(t), id.RootPEM()...)
-	fill := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "TLS", "ftp://"+secure.Addr(), "ADDR", s.Addr(), "_", " ", "'", "")
+	fill := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "TLS", "ftp://"+secure.Addr(), "ADDR", s.Addr(), "'", "")
 	for _, h := range habits(t) {
 		typed := strings.Fields(h.typed)
 		for i, word := range typed {
@@ -96,7 +96,11 @@ func TestHabitsRun(t *testing.T) {
 func answer(typed []string) (command string, err error) {
 	_, err = config.Parse(typed)
 	if err != nil {
-		_, command, _ = strings.Cut(err.Error(), ": ftpfetch ")
+		text := err.Error()
+		last := text[strings.LastIndexByte(text, '\n')+1:]
+		if strings.HasPrefix(last, "as ") {
+			_, command, _ = strings.Cut(last, ": ftpfetch ")
+		}
 	}
 	return strings.ReplaceAll(command, "'", ""), err
 }
@@ -119,7 +123,7 @@ func effect(t *testing.T, words []string, pem []byte) string {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	must.Do(t, os.Mkdir("d", 0o777))
-	before := map[string]string{"keep": "mine", "d/gone": "mine", "g": "old", "list": "", "ca.pem": string(pem),
+	before := map[string]string{"keep": "mine", "d/gone": "mine", "g": "old", "list": "", "names": "a.txt\nsub/c.gz\n", "ca.pem": string(pem),
 		"netrc": "machine 127.0.0.1 login me password secret\n"}
 	for i, word := range words {
 		if word == "-i" && words[i+1] == "list" && i < len(words)-1 {

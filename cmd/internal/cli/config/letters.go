@@ -27,6 +27,12 @@ func (l *line) letters(text string) {
 	if l.ls(text) {
 		return
 	}
+	if ofFTP().MatchString(text) && strings.Contains(text, "i") && strings.Contains(text, "n") {
+		l.complain("-%s is a flag of ftp, to which commands are sent: write ftp://host/path/file", text)
+		l.unknown = true
+		l.incomplete = true
+		return
+	}
 	for text != "" {
 		text = l.letter(text)
 	}
@@ -59,6 +65,9 @@ func (l *line) ls(letters string) bool {
 	l.add("-" + letters)
 	return true
 }
+
+// ofFTP matches the flags with which scripts call ftp(1).
+var ofFTP = lazy.Regexp(`^[dginpv]{2,}$`)
 
 // ofWget matches the flags of wget that are two letters.
 var ofWget = lazy.Regexp(`^n[cdHpv]`)

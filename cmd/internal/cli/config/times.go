@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"example.com/ftpfetch/cmd/internal/mirror"
+	"example.com/ftpfetch/internal/lazy"
 )
 
 // readNewer reads how old files may be, or since when they have changed.
@@ -29,11 +31,23 @@ func readSince(s string) (age time.Duration, at time.Time, day string, err error
 	if day, err := time.Parse("20060102", s); err == nil { // not so many seconds
 		return 0, at, "", fmt.Errorf("write %s for the day, or %ss", day.Format(time.DateOnly), s)
 	}
+	if m := ago().FindStringSubmatch(s); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return time.Duration(n) * units[m[2]], at, "", nil
+	}
 	age, err = readTime(s)
 	if err != nil {
 		at, err = readMoment(s)
 	}
 	return age, at, "", err
+}
+
+// ago matches an age in words, as date(1) and lftp read it.
+var ago = lazy.Regexp(`^([1-9][0-9]{0,4}) ?(minute|hour|day|week|w)s?( ago)?$`)
+
+var units = map[string]time.Duration{
+	"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour,
+	"w": 7 * 24 * time.Hour,
 }
 
 // readMoment reads a time, in UTC unless it names a zone. If s names a file, it takes the file's time.

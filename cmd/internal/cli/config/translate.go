@@ -45,11 +45,11 @@ func (l *line) translate(spelling, value string, given bool) bool {
 	for _, h := range l.habitsOf(spelling) {
 		switch {
 		case h.value == "" && (!given || value == "true") && l.mayLackValue(spelling):
-			return l.apply(h, "")
+			return l.apply(h, spelling, "")
 		case h.value != "" && given && fits(h.value, value):
-			return l.apply(h, value)
+			return l.apply(h, spelling, value)
 		case h.value != "" && !given && l.hasValue(h):
-			return l.apply(h, l.next())
+			return l.apply(h, spelling, l.next())
 		}
 	}
 	return false
@@ -86,10 +86,10 @@ func (l *line) translateLetter(spelling, rest string) bool {
 		long := len(value) > 2 || number().MatchString(value) && l.program != "" || value == "-" // not flags
 		switch {
 		case h.value != "" && long && fits(h.value, value):
-			return l.apply(h, value)
+			return l.apply(h, spelling, value)
 		case h.value == "" && !takesNumber(spelling, value) && (l.program != "" || !takesValue(spelling)):
 			l.args = slices.Insert(l.args, 0, "-"+rest)
-			return l.apply(h, "")
+			return l.apply(h, spelling, "")
 		}
 	}
 	return false
@@ -113,7 +113,7 @@ func (l *line) hasValue(h habit) bool {
 }
 
 // apply sets our flags in place of the program's.
-func (l *line) apply(h habit, value string) bool {
+func (l *line) apply(h habit, spelling, value string) bool {
 	if here := values[h.value].here; here != nil {
 		value = here(value)
 	}
@@ -133,6 +133,9 @@ func (l *line) apply(h habit, value string) bool {
 			given = true
 		}
 		l.setFlag(f, text, given)
+	}
+	if h.write == "" && lost[spelling] != "" {
+		l.losses = append(l.losses, spelling+": "+lost[spelling])
 	}
 	l.specific = l.specific || h.program == l.program && h.program != ""
 	return true

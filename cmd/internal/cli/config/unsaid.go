@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/ftpfetch/internal/lazy"
@@ -11,13 +12,24 @@ import (
 
 // addUnsaid adds to the flags what the program does without one.
 func (l *line) addUnsaid(args []string) {
+	if l.Print == "version" && len(l.operands) > 0 { // -V has another meaning then
+		l.incomplete = true
+	}
 	switch l.program {
 	case "wget":
 		l.addProgress(args)
+		l.addLayout(args)
 	case "curl":
 		l.addOutput(args)
 	case "rsync", "rclone", "lftp":
+		l.addDirectory()
+		l.addBase(args)
+		l.addFilters(args)
 		l.addPlace()
+		if l.Delete {
+			l.losses = append(l.losses,
+				"--delete deletes only what ftpfetch has fetched: -r --check shows what else is here")
+		}
 	case "ncftp":
 		l.incomplete = l.incomplete || l.Dir != "" // its -d names a log
 	}
@@ -28,6 +40,32 @@ func (l *line) addProgress(args []string) {
 	if l.Quiet && slices.Contains(args, "--show-progress") {
 		l.Quiet = false
 		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "-q" })
+	}
+}
+
+// addLayout says where wget puts a tree: below all directories of its URL, without the first N with --cut-dirs=N. The
+// directory that it makes for the host without -nH is left out.
+func (l *line) addLayout(args []string) {
+	n := valueOf("--cut-dirs", args)
+	if !l.Recursive || n == "" && !slices.Contains(args, "-nH") && !slices.Contains(args, "--no-host-directories") {
+		return
+	}
+	cut, _ := strconv.Atoi(n)
+	keep := -1
+	for _, text := range l.operands {
+		u, err := l.parseURL(text)
+		if err != nil {
+			return
+		}
+		n := max(0, len(u.Child("", "").Dirs)-cut)
+		l.incomplete = l.incomplete || keep >= 0 && n != keep
+		keep = n
+	}
+	switch {
+	case keep == 0 && l.Dir == "":
+		l.setFlag(l.lookup("--dir"), ".", true)
+	case keep > 1, keep == 1 && l.Dir != "":
+		l.setFlag(l.lookup("--keep-dirs"), strconv.Itoa(keep), true)
 	}
 }
 
@@ -64,12 +102,70 @@ func (l *line) replace(flag, value string) {
 	l.setFlag(f, value, true)
 }
 
+// valueOf returns the last value of a flag in args, or "".
+func valueOf(flag string, args []string) (value string) {
+	for i, arg := range args {
+		name, text, given := strings.Cut(arg, "=")
+		switch {
+		case name != flag:
+		case given:
+			value = text
+		case i+1 < len(args):
+			value = args[i+1]
+		}
+	}
+	return value
+}
+
+// addDirectory adds the "/" to the URL of a directory whose names are to be printed.
+func (l *line) addDirectory() {
+	if !slices.Contains([]string{"nlist", "cls", "lsf", "lsjson"}, l.verb) || len(l.operands) == 0 {
+		return
+	}
+	url := l.operands[0]
+	if u, err := l.parseURL(url); err == nil && !u.IsDir() && u.Name != "" && !hasPattern(url) {
+		l.right[slices.Index(l.right, url)] = url + "/"
+		l.operands[0] = url + "/"
+	}
+}
+
+// addBase makes the URL the base of the paths in the list of --files-from.
+func (l *line) addBase(args []string) {
+	from := func(arg string) bool { return strings.HasPrefix(arg, "--files-from") }
+	if !slices.ContainsFunc(args, from) || len(l.operands) == 0 || l.base != "" {
+		return
+	}
+	url := l.operands[0]
+	l.operands = l.operands[1:]
+	l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == url })
+	l.setFlag(l.lookup("--base"), url, true)
+	l.Recursive = false // the list has the files
+	l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "-r" })
+	if len(l.operands) == 1 {
+		place := l.operands[0]
+		l.operands = nil
+		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == place })
+		l.setFlag(l.lookup("--dir"), place, true)
+	}
+}
+
+// addFilters checks that --include and --exclude '*' are together what --accept is: the one without the other means
+// something else, but for the --include of rclone.
+func (l *line) addFilters(args []string) {
+	includes := valueOf("--include", args) != ""
+	last := valueOf("--exclude", args)
+	rest := last == "*" || last == "**"
+	if includes != rest && (rest || l.program == "rsync") {
+		l.incomplete = true
+	}
+}
+
 // addPlace says where the files go: the last argument of rsync, of rclone and of lftp's mirror names the place.
 func (l *line) addPlace() {
 	last := len(l.operands) - 1
 	if l.program == "rsync" { // without a place it lists; the letters of a tree mean something only there
 		lists := last == 0 && !strings.HasSuffix(l.operands[0], "/")
-		l.incomplete = l.incomplete || lists || !l.Recursive
+		l.incomplete = l.incomplete || lists || !l.Recursive && l.base == ""
 	}
 	copyto := l.verb == "copyto"
 	if last < 1 || !l.Recursive && !copyto || urlStart().MatchString(l.operands[last]) {
