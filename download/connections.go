@@ -19,7 +19,7 @@ import (
 )
 
 // connections fetches the missing bytes of one file over several connections at the same time, which share the work
-// while it runs: one that is done takes over a part of what the slowest one still has, see take.
+// while it runs: one that is done takes over a part of what the slowest one still has, see takeSpan.
 type connections struct {
 	*transfer
 	ctx    context.Context

@@ -70,8 +70,8 @@ const LeftBefore = decide.LeftBefore
 // Result describes a finished download. With an error only Kept and Retries may be set.
 type Result struct {
 	Size int64 // bytes of the file
-	// ModTime is the time of the server's file, in UTC. If the server reported none, or if the local file cannot get
-	// it, ModTime is the time of the local file if Commit is set, and otherwise zero.
+	// ModTime is the time of the server's file, in UTC. If the server told none, or the local file could not get it, it
+	// is zero; with Options.Commit it is then the time of the local file, by which a record can recognize the file.
 	ModTime  time.Time
 	Left     string     // why the target was left alone, such as "already there"; "" if it was not
 	Resumed  int64      // bytes from earlier runs

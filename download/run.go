@@ -83,9 +83,8 @@ type RunOptions struct {
 	// file fails with its error. There are at most Jobs calls at the same time, or four if Jobs is 0; Timeout does not
 	// count them, and the context ends with that of Run.
 	//
-	// With a Ledger, a later Run with Done calls it again for each file for which it has failed, or had not returned
-	// when the process was killed: if the file is there, Run does not fetch it again. If it is not, Run does, even with
-	// Once. For other files that were complete before, Run does not call Done. While a Run with Done works, another Run
+	// With a Ledger, if Done fails for a file, or the process is killed before it has returned, the next Run with Done
+	// calls it again, and fetches the file again only if it is gone, even with Once. For other files that were complete before, Run does not call Done. While a Run with Done works, another Run
 	// with the same Ledger fails. Run does not call Done for a file that goes to a Writer.
 	Done func(ctx context.Context, t *Task, r Result) error
 	// Report, if not nil, is a file that the caller writes while Run works, which no task may replace.

@@ -108,6 +108,7 @@ func (b *engine) enters(j *job, same *node) bool {
 	return false
 }
 
+// queue adds the job of an entry, unless another job has its path.
 func (b *engine) queue(t *schedule.Turn[*job], j *job) {
 	if j.dir == nil {
 		t.Value.withSurvey(func(h *survey) { h.wanted++ })
@@ -369,6 +370,7 @@ func (j *job) wants(e ftpexec.Entry) bool {
 	return j.Tree.wants(path.Join(j.dir.below, e.Name), dir, dir || may)
 }
 
+// file returns the job of a file in the directory of j.
 func (j *job) file(e ftpexec.Entry) *job {
 	f := &job{in: j, name: e.Name, listed: e.Size}
 	if j.Tree.typeOf(e.Name) == urlparse.TypeASCII {

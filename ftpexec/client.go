@@ -30,8 +30,8 @@ const (
 	DefaultConnectTimeout = 30 * time.Second // ConnectTimeout
 	DefaultTimeout        = time.Minute      // Timeout
 
-	// MinRate and, unless MinRate is set, MinRateTime: 1 KiB a minute, so that no server can hold a call for ever with
-	// a byte now and then.
+	// MinRate and MinRateTime if MinRate is 0: 17 bytes per second, averaged over 10 minutes, so that no server can hold
+	// a call for ever with a byte now and then.
 	DefaultMinRate     = 17
 	DefaultMinRateTime = 10 * time.Minute
 )
@@ -54,10 +54,10 @@ const (
 // mode, and does not encrypt unless the URL's scheme is ftps or ftpes. A Client is safe for concurrent use. It must not
 // be copied, nor its fields changed, after first use.
 type Client struct {
-	// Credentials supplies what the server asks for and the URL does not contain: what is "password", after the reply
-	// 331 to USER, or "account" (ACCT, RFC 959 section 4.1.1), after 332. It may block, for example to ask the user. If
-	// it has nothing to supply it returns [ErrNoCredentials]. If Credentials is nil, the login fails with that error
-	// too. The result is sent byte for byte; it must not contain CR, LF or NUL.
+	// Credentials returns a secret that the server asks for and the URL lacks. The argument what is "password", or
+	// "account" for the few servers that want an account after the password (ACCT, RFC 959 section 4.1.1). Credentials
+	// may block, for example to ask the user. If it has nothing to return, it returns [ErrNoCredentials]; if the field
+	// is nil, the login fails with that error too. The secret is sent byte for byte, and must not contain CR, LF or NUL.
 	Credentials func(ctx context.Context, host, user, what string) (string, error)
 	// Trace, if not nil, gets the events of all calls; see [WithTrace] for those of one.
 	Trace *Trace
@@ -76,9 +76,9 @@ type Client struct {
 
 	// MaxIdle is how many connections to each server stay open, logged in, when no call uses them. A later call to the
 	// same server with the same login then needs no login of its own (RFC 1738 section 3.2.5). 0 means 8. With a
-	// negative number every call opens a connection of its own and closes it at its end. Connections in use do not
-	// count: six goroutines that retrieve file after file log in six times, and a program with more than eight should
-	// set the number.
+	// negative number every call opens a connection of its own and closes it at its end. MaxIdle limits only connections
+	// that are idle. If more than eight goroutines share the Client, set MaxIdle to their number: otherwise some
+	// connections are closed between two files, and opened again.
 	//
 	// A server sees as many connections as calls run at once, and after them up to MaxIdle for a minute, then QUIT. If
 	// it allows only a few for each address, MaxConns sets that limit. CloseIdleConnections closes the idle ones at
@@ -90,9 +90,8 @@ type Client struct {
 	MaxConns int
 	// Admit, if not nil, is called before a call opens a connection to address (host:port), and release after the
 	// connection is closed. Admit may wait for other programs to close their connections; ConnectTimeout does not
-	// include that wait. So that other programs get their turn, a Client with Admit closes a connection that no call
-	// has used for a second, and gives no further call a connection for which Admit returned more than half a minute
-	// ago.
+	// include that wait. So that other programs get their turn, a Client with Admit closes a connection that has
+	// been idle for a second, and uses none for another call that is more than 30 seconds old.
 	Admit func(ctx context.Context, address string) (release func(), err error)
 
 	AllowPort    bool // allow the ports of other protocols; see [urlparse.URL.BadPort]

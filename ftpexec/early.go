@@ -19,8 +19,9 @@ type early struct {
 // EntriesEarly is like [Client.Entries], but also calls entry and login before the listing is whole. A nil function is
 // not called.
 //
-// EntriesEarly calls entry for each entry as it arrives, in every try, although the listing may fail later. It leaves
-// out an entry whose name may depend on other lines. It calls login when a listing begins, with the directory after the
+// EntriesEarly calls entry for each entry as it arrives. It may do so again for the same entry after a retry, and the
+// listing may still fail. It leaves out entries whose names cannot be known before the whole listing is read. It calls
+// login when a listing begins, with the directory after the
 // login as PWD names it, or "" if the server does not name it. It does not call login if the server refuses the
 // directory.
 func (c *Client) EntriesEarly(

@@ -59,17 +59,17 @@ var (
 	// ErrRefused means that the server refused a command that is not part of the login. Error.Op says which.
 	ErrRefused = errors.New("refused")
 	// ErrNotFound means that the server has no such file or directory, as far as its replies show. FTP has one code,
-	// 550, for that and for a file that must not be read. So a refused transfer counts as not found if the code is 550
-	// or 450, or if it is 551 or 425 and the server did not know the file's size either; and a file counts as not found
-	// if the server tells neither its size (SIZE) nor its time (MDTM) and refuses with 550 or 450.
+	// 550, for a missing file and for one that must not be read; some servers use 450. So a transfer that is refused with
+	// one of them counts as not found. So does a file of which the server tells neither the size (SIZE) nor the time
+	// (MDTM), and one whose transfer is refused with 551 or 425, if the server did not tell its size.
 	ErrNotFound = fmt.Errorf("not found%.0w", fs.ErrNotExist)
 	// ErrNoRestart means that a transfer cannot begin at the offset: the server refuses that (REST, RFC 3659 section
 	// 5), it is known to send the file from its start all the same, nothing shows where it begins, the file is shorter,
 	// or the URL asks for text (;type=a), where positions have no meaning.
 	ErrNoRestart = errors.New("the server cannot begin in the middle of the file")
-	// ErrTooMany means that the server has too many connections, of everyone or of this client: its reply says so, or
-	// it ends the connection (421) before the login is complete. It is joined with the error for what the server
-	// refused, such as ErrLogin.
+	// ErrTooMany means that the server has reached its limit of connections, in total or for this client: its reply says
+	// so, or it ends the connection (421) before the login is complete. [errors.Is] also matches the error for what the
+	// server refused, such as ErrLogin.
 	ErrTooMany = errors.New("too many connections for the server")
 	// ErrTLSRequired means that the server accepts this only over TLS: use ftpes or ftps. It is joined with the error
 	// for what the server refused, such as ErrLogin, or with ErrConnect if the server speaks TLS from the first byte.
@@ -167,9 +167,10 @@ type Error struct {
 	// the code and last line of that reply; "" if there was none; secrets masked, not escaped for a terminal
 	Reply string
 	Hint  string // what to write instead, or ""
-	// Err wraps one of the errors of this package, an error of Credentials, or a context's cause. A refusal after the
-	// login also wraps [fs.ErrPermission] if the reply says that access is denied, and a refused CWD, MLSD or LIST
-	// [fs.ErrNotExist] if it says that there is no such directory: RFC 959 has only 550 for both.
+	// Err wraps one of the errors of this package, an error of Credentials, or a context's cause. After the
+	// login it also matches [fs.ErrPermission] if the text of the reply says that access is denied, and for a refused CWD,
+	// MLSD or LIST [fs.ErrNotExist] if it says that there is no such directory. The code alone does not tell: RFC 959 has
+	// only 550 for both.
 	Err error
 
 	answer answer // Reply for decisions; nil if there was none

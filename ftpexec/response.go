@@ -30,11 +30,10 @@ type Request struct {
 	// The caller should compare the Response's Size and ModTime with earlier ones before it reads Body, because the
 	// file may have changed on the server.
 	//
-	// Some servers accept an offset and send the file from its first byte all the same. So the first request with an
-	// offset on a connection first asks the server for the last byte of the file alone, as a proof that it begins where
-	// it is asked to; that takes four round trips, or five under TLS. If the file's size is not known there is no such
-	// proof, and the request fails with [ErrNoRestart]. It does so too if the file is shorter than Offset. If Offset is
-	// just the size, Body is empty.
+	// Some servers accept an offset, and send the file from its start all the same. To detect that, the first request
+	// with an offset on a connection first retrieves the file's last byte alone. This costs four round trips, or five
+	// under TLS. Without the file's size there is no such proof, and the request fails with [ErrNoRestart]. It does so
+	// too if the file is shorter than Offset. If Offset is just the size, Body is empty.
 	Offset int64
 	// Size is the size of the file, if the caller knows it from a listing; the proof needs it. If the server gives
 	// another size, the request fails with [ErrChanged]. 0 means that the caller does not know it.
@@ -42,11 +41,10 @@ type Request struct {
 	// Unproven leaves out the proof that the server begins at Offset. It is for callers that compare the bytes from
 	// Offset on with what they know, as package download does.
 	Unproven bool
-	// More, if not nil, saves a round trip if another file is retrieved after this one on the same connection. When all
-	// bytes of the Body have come, and More returns true, the client asks for the next data connection (EPSV or PASV)
-	// at once, instead of after the server's reply that the transfer is complete. More is called at most once, by Read
-	// or WriteTo of Body; it should be quick and must not use Body. If it returns true and no transfer follows, no harm
-	// is done.
+	// More, if not nil, reports whether another file will be retrieved after this one on the same connection. That saves
+	// a round trip: when the last byte has come and More returns true, the Client prepares the next data connection (EPSV
+	// or PASV) at once, instead of after the reply that the transfer is complete. More is called at most once, by Read or
+	// WriteTo of Body; it should be quick, and must not use Body. If no transfer follows, no harm is done.
 	More func() bool
 }
 
@@ -59,11 +57,11 @@ type Response struct {
 	// method CopyTo(*os.File, int64) (int64, error) does so for some of the bytes. The caller must close Body. Read
 	// returns an [fs.ErrClosed] after Close.
 	//
-	// Close before the end keeps the connection, if it can, for a later call: it reads what is left if that is at most
-	// 256 KiB and comes within a second, or else closes the data connection. The later call then takes the server's
-	// reply. If that does not come within two seconds, or is not clear, the call opens a new connection, and from then
-	// on Close closes the connection of a transfer to this server that is not complete. Close does so too while another
-	// goroutine is in a Read, which it ends, and if MaxIdle is negative.
+	// Close before the end tries to keep the connection for a later call. It reads what is left if that is at most 256 KiB
+	// and comes within a second, and otherwise closes the data connection. The later call reads the server's reply. If
+	// the reply does not come within two seconds, or is not clear, that call opens a new connection, and from then on
+	// Close before the end closes the whole connection to this server. Close does so too while another goroutine is in a
+	// Read, which it ends, and if MaxIdle is negative.
 	Body io.ReadCloser
 
 	// the size of the whole file in bytes; -1 if the server did not give it, and in ASCII type

@@ -141,9 +141,8 @@ func (r *run) Receive() error {
 	return r.begun
 }
 
-// maxTries bounds the connections of one run. Each try but the last may show one thing: that the kept connection was
-// stale, that the server loses commands sent ahead, that its EPSV ports cannot be reached, or that it still counts a
-// closed connection.
+// maxTries bounds the connections of one run. Each try but the last may show one thing about the server, as that the
+// kept connection was stale, or that it loses commands sent ahead; again.go and ways.go have them all.
 const maxTries = 4
 
 // run runs u's plan, or asks the questions of g, and then calls work. After a failure that can be avoided, it tries

@@ -44,8 +44,8 @@ func (c *Client) Stat(ctx context.Context, u *urlparse.URL) (e Entry, err error)
 
 // StatAll returns an iterator over the sizes and modification times of the files that urls name. It asks for many of
 // them in one round trip, without a data connection. It yields one Entry or error for each URL, in their order. All
-// URLs must have the scheme, server and login of the first; for any other it yields an error. The way from one
-// directory to the next is short if the URLs are in the order of their directories.
+// URLs must have the scheme, server and login of the first; for any other it yields an error. Sort the
+// URLs by directory: each change of directory costs commands.
 //
 // StatAll asks for the size and the time of a file (SIZE and MDTM), or only for the time of a text (";type=a"). It then
 // asks with MLST about the files for which that was too little, as [Client.Stat] does, unless the server does not know

@@ -64,7 +64,8 @@ type CommandInfo struct {
 	Conn int    // 0 if the command goes to a proxy that fetches files itself
 	Verb string // such as "RETR"
 	Text string // the whole command, without CR LF; stars in place of a password
-	// Joined says that the command is sent in the same write as the one before it. Every other one takes a round trip.
+	// Joined says that the command is sent in the same write as the one before it. Otherwise the Client has waited for
+	// the earlier replies first.
 	Joined bool
 }
 

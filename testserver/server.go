@@ -51,8 +51,8 @@ type Options struct {
 	Scheme string
 	// TLSConfig, when set, is the configuration that the server starts from. It may set versions, session tickets and
 	// certificates; without certificates the server uses one that RootCAs trusts. With "ftp" it makes the server accept
-	// AUTH TLS. The server calls VerifyConnection only for data connections, so that it can refuse a connection that
-	// does not resume a session, as vsftpd does.
+	// AUTH TLS. Set VerifyConnection to imitate servers such as vsftpd, which refuse a data connection that does not
+	// resume the session of the control connection: it is called for data connections only.
 	TLSConfig *tls.Config
 
 	// Latency is the time of a round trip to the server: it sends the greeting, handles a command, and sends the first

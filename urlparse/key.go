@@ -41,8 +41,8 @@ func (u *URL) digest(secret string) string {
 }
 
 // KeyOf returns the key for a stored text: a [URL.Key], or the canonical spelling of a URL without its
-// password, which earlier versions stored. In those versions different URLs could have the same text, with "***" in the
-// path. KeyOf returns such a text unchanged, and it is the key of no URL.
+// password, which earlier versions stored. A text with "***" in the path is ambiguous: in
+// those versions different URLs could have it. KeyOf returns it unchanged, so that it matches no URL.
 func KeyOf(stored string) string {
 	u, err := Parse(stored)
 	if err != nil || strings.Contains(stored, "***%40") {

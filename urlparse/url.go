@@ -52,7 +52,8 @@ type URL struct {
 	// "ftp"; "ftps": TLS from the first octet (implicit); or "ftpes": TLS after AUTH TLS (explicit, RFC 4217)
 	Scheme string
 	User   *url.Userinfo // arguments of USER and PASS, which may be empty; nil: log in as anonymous
-	// a name in lower-case A-labels (a trailing dot kept), dotted decimal, or IPv6 without brackets
+	// a name in lower case (an international one in its xn-- form; a dot at the end stays), an IPv4 address, or an IPv6
+	// address without brackets
 	Host string
 	Port int // 0: the scheme's default
 	// the directories to enter, one after the other, each with a CWD of its own; "" is a CWD with an empty argument
@@ -86,9 +87,8 @@ func defaultPort(scheme string) int {
 //
 // name is decoded octets and becomes one segment, whatever it holds: a "/" in it is printed as %2F and stays within one
 // CWD or RETR argument, so split a server's "dir/file" first. If t is TypeDir the child is a directory, with a trailing
-// "/" and no typecode; otherwise it is a file with the typecode t. If name is empty the child is the directory itself,
-// with a trailing "/" (for TypeDir, below a null segment); with TypeASCII or TypeImage it is a URL that Check refuses.
-// Child does not check name.
+// "/" and no typecode; otherwise it is a file with the typecode t. If name and t are empty the child is the directory
+// itself, with a trailing "/". Child does not check name, and with an empty name no other t makes sense.
 func (u *URL) Child(name string, t Typecode) *URL {
 	v := *u
 	v.Dirs = slices.Clone(u.Dirs)

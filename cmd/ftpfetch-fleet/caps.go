@@ -29,7 +29,8 @@ const (
 	settle = 4 * time.Second
 )
 
-// limit returns the current number of slots of a host, or of a job that has bounds.
+// limit returns the current number of slots of a host, or of a job that has bounds. 0 means that a host is not known
+// yet or is closed, and that a job has no bounds.
 func (w *worker) limit(key string) int {
 	var h host
 	var c ceiling

@@ -14,12 +14,13 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/timing"
 )
 
 // ledgerName is the start of the name of a worker's ledger. Machines that append to one file would lose lines.
-const ledgerName = ".ftpfetch-ledger"
+const ledgerName = ledger.Name
 
 var (
 	errFull  = errors.New("the server has too many connections")

@@ -117,7 +117,7 @@ func troubles(presences map[string]presence) map[string]fellow {
 	return all
 }
 
-// hosts returns the states of all hosts that have chunks or connections.
+// hostsNow returns the states of all hosts that have chunks or connections.
 func (f *fleet) hostsNow(ctx context.Context, presences map[string]presence) ([]hostState, error) {
 	hosts, err := values[host](ctx, f, f.hosts)
 	caps, cerr := values[ceiling](ctx, f, f.caps)

@@ -54,7 +54,8 @@ func (f *fleet) heardBy() string { return f.ConnectedServerId() + "/" + f.user }
 // slots, because each renewal would go to all workers. A worker that releases a slot tells one lane that waits for it.
 const mostTried = 4
 
-// acquire takes a slot of a host, or returns nil if it finds none before ctx ends. The server creates a key only once.
+// acquire takes a slot of a host. It tries mostTried of them, and one that was just released, and returns nil if it gets
+// none. The server creates a key only once.
 // The slot does not end with ctx, because a connection outlives the request that opened it.
 func (w *worker) acquire(ctx context.Context, host string) *slot {
 	order := rand.Perm(w.limit(host)) // so that lanes that start together do not all try the same slot

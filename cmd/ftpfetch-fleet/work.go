@@ -56,7 +56,7 @@ type worker struct {
 	files         atomic.Int64 // number of files with an outcome
 	bytes         atomic.Int64
 	busy          atomic.Int64 // number of lanes that have a chunk
-	last          atomic.Int64 // when a lane last had a chunk, in Unix nanoseconds
+	last          atomic.Int64 // when the worker was last not idle, in Unix nanoseconds
 	lanes         int
 	guessed       bool       // the egress is the default
 	me            string     // a nonce that identifies the worker

@@ -27,9 +27,8 @@ import (
 // Open asks the server what the name is, in one round trip if it knows MLST (RFC 3659 section 7), and follows links.
 // Files implement [io.Seeker] and [io.ReaderAt]. A Read elsewhere in the file begins another transfer there (REST, RFC
 // 3659 section 5), or reads on and drops what comes before, if that is at most 256 KiB. Calls of ReadAt that run at
-// once each have a transfer, and so a connection, but no more than [ftpexec.Client.MaxConns], or 8 if that is 0, or the
-// server allows; a range that begins up to 256 KiB after another one waits for its transfer. Other calls run one after
-// another. Close ends all calls. The last bytes, and [io.EOF], come only after the server has confirmed that the
+// once use one connection each, up to [ftpexec.Client.MaxConns] (8 if that is 0) or the server's limit. A call whose
+// range begins at most 256 KiB after that of another one shares its connection. Other calls run one after another. Close ends all calls. The last bytes, and [io.EOF], come only after the server has confirmed that the
 // transfer is complete; after any other error the next Read tries again, even if only the last byte is missing.
 //
 // A file may be replaced on the server while it is open. If its size or time is not what it was at the first Read, Read

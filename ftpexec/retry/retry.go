@@ -50,8 +50,8 @@ type Retrier struct {
 // Fewer than leastBytes in leastTime are no progress. Without this rule, a server that sends a few bytes and fails,
 // again and again, would hold a job for ever. [ftpexec.Client.MinRate] requires the same rate of a connection.
 const (
-	leastBytes = 17 * 600
-	leastTime  = 10 * time.Minute
+	leastTime  = ftpexec.DefaultMinRateTime
+	leastBytes = ftpexec.DefaultMinRate * int64(leastTime/time.Second)
 )
 
 // New returns a Retrier with p.

@@ -30,8 +30,8 @@ type Options struct {
 	Without  int
 	Received func() int64 // returns how many bytes have arrived so far; needed only if Jobs is 0
 	// Full, if not nil, is called when a host has refused a connection and is not given up. ceiling is how many
-	// connections the host seems to accept; 0 means that it refused the only one, and that the run pauses. Full must
-	// not call the scheduler.
+	// connections the host seems to accept; 0 means that it refused the only one, and that the run pauses. If this
+	// machine has too many open files, host is "this machine". Full must not call the scheduler.
 	Full func(host string, ceiling int)
 }
 
@@ -162,7 +162,7 @@ type scheduler[T any] struct {
 	search Search
 	limit  int           // limit of tokens that the search has chosen
 	silent time.Duration // time until the first file or byte arrived
-	spent  time.Duration // sum of the durations of these jobs
+	spent  time.Duration // sum of the durations of these files
 	begun  time.Time     // time at which the number of tokens in use became limit
 	from   mark          // start of the window
 	heard  bool          // a file or byte has arrived since begun

@@ -15,6 +15,7 @@ import (
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/digest"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/timing"
 )
 
@@ -146,9 +147,9 @@ func (r *run) ledger() string {
 	case r.NoLedger, r.Info, r.DryRun && r.root == nil:
 		return ""
 	case shard.Of != 0:
-		return fmt.Sprintf(".ftpfetch-ledger-%d-of-%d", shard.Number, shard.Of)
+		return fmt.Sprintf("%s-%d-of-%d", ledger.Name, shard.Number, shard.Of)
 	}
-	return ".ftpfetch-ledger"
+	return ledger.Name
 }
 
 // from returns the source of many files: tree if it has to see the listings first.

@@ -155,7 +155,7 @@ type run struct {
 	IO
 	engine  Engine // takes the tasks of several files
 	print   *show.Printer
-	exit    chan int // receives the exit code, at most once each from the run, the end of its context and --max-time
+	exit    chan int // receives the exit code: of the run, when its context ends, or when --max-time is over for a URL
 	logins  *logins
 	via     *proxy.Proxy        // the proxy that --proxy or a variable names, or nil
 	source  download.FullSource // where files and listings come from

@@ -53,7 +53,7 @@ func NotifyContext(parent context.Context) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// grace is how long a run may continue after its context has ended, and the last command of --exec.
+// grace is how long a run may continue after its context has ended, or after the last command of --exec has.
 const grace = time.Second
 
 const lastWords = 200 * time.Millisecond // how long the message about the end may take after that
