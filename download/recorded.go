@@ -100,7 +100,7 @@ func (b *engine) recordOf(j *job, r Result, told time.Time) ledger.Record {
 
 // record adds a record to the ledger.
 func (b *engine) record(r ledger.Record) error {
-	if b.spared.Load() {
+	if b.noLedger.Load() {
 		return nil
 	}
 	return b.unrecorded(b.ledger.Add(r))
@@ -112,7 +112,7 @@ func (b *engine) unrecorded(err error) error {
 	if b.Once || b.Done != nil {
 		return err
 	}
-	if err != nil && b.spared.CompareAndSwap(false, true) {
+	if err != nil && b.noLedger.CompareAndSwap(false, true) {
 		b.warn("%w: going on without it", err)
 	}
 	return nil

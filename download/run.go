@@ -295,15 +295,15 @@ var errNoRoot = fmt.Errorf(
 // engine is the state of a run.
 type engine struct {
 	RunOptions
-	src     FullSource
-	root    *os.Root
-	group   *partfile.Group
-	lists   sums.Cache
-	ledger  *ledger.Ledger // nil if there is none
-	closing sync.Map       // addresses of servers that closed the last connection they refused before their greeting
-	spared  atomic.Bool    // the ledger could not be written, and gets no more records
-	doing   chan struct{}  // has an element for each call of Done
-	paths   *claims.Paths  // nil if no two files can have the same path
+	src      FullSource
+	root     *os.Root
+	group    *partfile.Group
+	lists    sums.Cache
+	ledger   *ledger.Ledger // nil if there is none
+	closing  sync.Map       // addresses of servers that closed the last connection they refused before their greeting
+	noLedger atomic.Bool    // the ledger could not be written, and gets no more records
+	doing    chan struct{}  // has an element for each call of Done
+	paths    *claims.Paths  // nil if no two files can have the same path
 	// spellings finds out where two spellings of a name are one file.
 	spellings *disk.Spellings
 	trees     []*job

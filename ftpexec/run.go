@@ -48,7 +48,7 @@ type run struct {
 	refusal    error     // the last way to list was refused so
 	tried      []string  // the addresses of the server that did not serve this run
 	loggingIn  bool      // the last flight has a PASS, and more
-	begun      error     // why the transfer could not be started
+	notStarted error     // why the transfer could not be started
 	started    time.Time // when it was
 }
 
@@ -123,22 +123,22 @@ func (r *run) open() (*wire.Data, error) {
 	if err := r.runTo(setUp[len(setUp)-1]); err != nil {
 		return nil, err
 	}
-	r.begun = nil
+	r.notStarted = nil
 	data, err := r.conn.OpenData(r.dataHost(), r.port, r)
 	if err != nil {
 		return nil, err
 	}
-	if r.begun == nil && r.Receive() == nil {
+	if r.notStarted == nil && r.Receive() == nil {
 		return data, nil
 	}
 	data.Close()
-	return nil, r.begun
+	return nil, r.notStarted
 }
 
 // Receive receives the replies up to the one to the command of the transfer.
 func (r *run) Receive() error {
-	r.begun = r.runTo(r.goal.op.Verb)
-	return r.begun
+	r.notStarted = r.runTo(r.goal.op.Verb)
+	return r.notStarted
 }
 
 // maxTries bounds the connections of one run. Each try but the last may show one thing about the server, as that the

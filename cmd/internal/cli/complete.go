@@ -103,7 +103,7 @@ func newTypedLine(text string, stdio IO) (t *typedLine, ok bool) {
 	c.Shared = false
 	c.Verbose = false
 	t.run = newRun(c, stdio)
-	if !c.Client.AllowPort && u.BadPort() != nil || t.run.connect() != nil || t.run.complete(u) != nil {
+	if !c.Client.AllowPort && u.BadPort() != nil || t.run.connect() != nil || t.run.completeURL(u) != nil {
 		return nil, false
 	}
 	return t, true

@@ -266,7 +266,7 @@ func TestListShorter(t *testing.T) {
 	for text, want := range map[string]int{"ftp://h/a\nftp://h/b\n": exitOK, "ftp://h/a\n": 23, "": 3} {
 		must.Do(t, os.WriteFile(path, []byte("ftp://h/a\nftp://h/b\n"), 0o666))
 		r := newRun(must.Get(config.Parse([]string{"-i", path}))(t), IO{Out: io.Discard, Err: io.Discard})
-		r.check(t.Context())
+		r.checkInput(t.Context())
 		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 		for range r.tasks(t.Context()) {
 		}

@@ -152,8 +152,8 @@ func (r *run) letterHint(u *urlparse.URL, err error) string {
 	return ""
 }
 
-// isOutput returns a hint if the existing file is standard output: the shell has made it.
-func (r *run) isOutput(err error) string {
+// hintOfOutput returns a hint if the existing file is standard output: the shell has made it.
+func (r *run) hintOfOutput(err error) string {
 	local, ok := errors.AsType[*localfile.Error](err)
 	if !ok || r.Many || r.Output != "" || !errors.Is(err, fs.ErrExist) {
 		return ""

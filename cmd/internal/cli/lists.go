@@ -28,13 +28,13 @@ type list struct {
 
 func (l *list) text() io.Reader { return io.NewSectionReader(l.file, 0, math.MaxInt64) }
 
-// check completes the URLs of the command line and reads all lists. It reports every mistake before anything is
+// checkInput completes the URLs of the command line and reads all lists. It reports every mistake before anything is
 // fetched. The local path of a lone file is checked when it is its turn, because then its directory exists.
-func (r *run) check(ctx context.Context) {
+func (r *run) checkInput(ctx context.Context) {
 	for _, t := range r.Targets {
 		from, err := "", t.Err // its text shows the URL
 		if err == nil {
-			err = r.complete(t.URL)
+			err = r.completeURL(t.URL)
 		}
 		if err == nil && len(r.Targets) > 1 {
 			from = t.URL.Redacted()
@@ -119,7 +119,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	u, err := urlparse.Parse(l.name)
 	if err == nil {
 		l.name = u.Redacted()
-		err = r.complete(u)
+		err = r.completeURL(u)
 	}
 	if err != nil {
 		r.printError("", err)

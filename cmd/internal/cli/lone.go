@@ -46,7 +46,7 @@ func (r *run) one(ctx context.Context, t download.Task) {
 // fetchOne retrieves u for the task t, and returns the event that reports the outcome.
 func (r *run) fetchOne(ctx context.Context, t *download.Task, u *urlparse.URL) download.Event {
 	end := download.Event{Kind: download.Ended, Task: t}
-	from := download.Source(first{r.source, r})
+	from := download.Source(beforeNext{r.source, r})
 	each := withoutSum(r.File)
 	if u.IsDir() {
 		from = listing{r.source, r, t.Tree}
@@ -125,14 +125,14 @@ func (h *autoHint) due(now time.Time, done, total int64) bool {
 	return h.off
 }
 
-// first is the source of a lone file that other URLs of the command line may follow.
-type first struct {
+// beforeNext is the source of a lone file that other URLs of the command line may follow.
+type beforeNext struct {
 	download.Source
 	run *run
 }
 
 // Do tells the source whether a file of the same login follows.
-func (f first) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
+func (f beforeNext) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response, error) {
 	again := *req
 	again.More = func() bool {
 		next := f.run.Targets[f.run.current+1:]

@@ -191,7 +191,7 @@ type run struct {
 // all retrieves every URL, or prints what was asked about them.
 func (r *run) all(ctx context.Context) {
 	defer r.close()
-	r.check(ctx)
+	r.checkInput(ctx)
 	if r.code.Load() == exitOK {
 		r.printError("", r.open())
 	} else {
@@ -297,7 +297,7 @@ func (r *run) explained(ctx context.Context, u *urlparse.URL, err error) error {
 		r.MaxTime != 0 && errors.Is(err, context.DeadlineExceeded) && !as[*ftpexec.Error](err):
 		err = r.tooLong()
 	}
-	hint := cmp.Or(r.emptySegment(u, err), r.isOutput(err))
+	hint := cmp.Or(r.emptySegment(u, err), r.hintOfOutput(err))
 	if hint == "" {
 		hint = r.near(ctx, u, err) // this may ask the server
 	}

@@ -20,8 +20,8 @@ import (
 	"example.com/ftpfetch/urlparse"
 )
 
-// complete adds to a URL what it lacks and the flags give. The URL and the flags were checked when they were read.
-func (r *run) complete(u *urlparse.URL) error {
+// completeURL adds to a URL what it lacks and the flags give. The URL and the flags were checked when they were read.
+func (r *run) completeURL(u *urlparse.URL) error {
 	if err := r.logIn(u); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (r *run) tasksOf(l *list, next func(from string, t download.Task, err error
 			left--
 		}
 		for _, u := range item.URLs {
-			err = cmp.Or(err, r.complete(u))
+			err = cmp.Or(err, r.completeURL(u))
 		}
 		item.Path = r.charset.read(item.Path)
 		if !next(l.name, download.TaskOf(item), err) {
