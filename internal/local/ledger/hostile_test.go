@@ -15,7 +15,7 @@ import (
 
 // TestHostileLines reads ledgers full of lines that are not records, between two records that must count.
 func TestHostileLines(t *testing.T) {
-	size := night.Or(1, 256) << 18
+	size := night.Or(1, 32) << 18
 	for _, piece := range []string{"\n", "{\n", "{}\n", "[", `{"path":`, `{"path":"a"`, `"`, "x", "\x00\n", "null\n", `{"path":["a"]}` + "\n", `{"path":"b","size":-1}` + "\n", `{"path":"b","size":1e400}` + "\n",
 		`{"path":"b","url":{}}` + "\n", `{"path":"b","raw":"!"}` + "\n", `{"path":"` + strings.Repeat("c", maxRecord) + `"}` + "\n", strings.Repeat("[", maxRecord-10) + "\n"} {
 		r := newRoom(t)
