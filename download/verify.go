@@ -177,6 +177,9 @@ func (f *fetch) seek(ctx context.Context) (*check, error) {
 	aList := f.inTree && sums.Is(f.url.Name) // a list in a tree needs no digest of its own
 	if c == nil && err == nil && !aList {
 		err = errorf(ErrUnverified, "%s", f.missing())
+		if _, serr := f.src.Stat(ctx, f.url); errors.Is(serr, ftpexec.ErrNotFound) {
+			err = serr // there is no such file at all
+		}
 	}
 	return c, err
 }

@@ -68,6 +68,7 @@ var documentedCommands = []documented{
 	{line: "ftpfetch -r -d data --keep-dirs=1 ftp://ftp.example.org/pub/project/", files: "data/project/read.me", err: "1 of 1 complete"},
 	{line: "ftpfetch -r -d data --keep-dirs ftp://ftp.example.org/pub/project/", files: "data/pub/project/read.me", err: "1 of 1 complete"},
 	{line: "ftpfetch --glob 'ftp://ftp.example.org/pub/*.gz'", files: "file.gz", err: "1 of 1 complete"},
+	{line: "ftpfetch --glob -o - 'ftp://ftp.example.org/pub/*.gz' | gzip -dc", out: "unpacked"},
 	{line: "ftpfetch --glob --newest 1 -o - 'ftp://ftp.example.org/pub/*.gz' | gzip -dc", out: "unpacked"},
 	{line: "ftpfetch -r -N --delete --dry-run -d mirror ftp://ftp.example.org/pub/", out: "(fetch\t[0-9]+\tmirror/.*\tnot here\n){6}total\t[0-9]+\t6 to fetch, .*\n"},
 	{line: "ftpfetch -r --once -d incoming ftp://ftp.example.org/pub/",

@@ -279,6 +279,24 @@ var misfits = []misfit{
 	{args: "-N URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
 	{args: "-d g URL/d/", hint: "-d, -N and -c do not apply to listings: add -r to fetch the files, or -o FILE to save the listing", then: []string{"+-r"}},
 	{args: "URL/d/same URL/e/same", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
+	{local: `m=URL/d/same\tftp://LOCAL/d/same\n`, args: "URL/d/same ftp://LOCAL/d/same", hint: "of one file on several servers, write the URLs on one line of a list, with tabs between them, and -i LIST",
+		then: []string{"URL/d/same ftp://LOCAL/d/same=>-i m"}},
+	{args: "URL/x?", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://127.0.0.1:"},
+	{args: "URL/f -", hint: "-i - reads URLs from standard input"},
+	{args: "URL/f fetch.log", hint: "2>>fetch.log at the end keeps what is said"},
+	{args: "h.example.org 2121", hint: "write ftp://h.example.org:2121/ and the path"},
+	{args: "h.example.org d/f", hint: "write ftp://h.example.org/d/f"},
+	{args: "h.example::d/f", hint: "write ftp://h.example/d/f"},
+	{args: "URL/My Docs/a file.pdf", hint: "My%20Docs/a%20file.pdf'"},
+	{args: "URL/x_%Y%m%d.gz", hint: `the shell fills in the date: write "ftp://127.0.0.1:`},
+	{args: "URL/x_%Y%m%d.gz", hint: `/x_$(date +%Y%m%d).gz"`},
+	{args: "URL/[x].txt", hint: "/%5Bx%5D.txt"},
+	{args: "open h.example.org", hint: "there are no commands to send: write ftpfetch ftp://h.example.org/, or a path after it"},
+	{args: "put f", hint: "nothing can be uploaded: files are only fetched"},
+	{args: "h.example.org . /d/*.gz", hint: "write ftpfetch --glob 'ftp://h.example.org/d/*.gz'"},
+	{args: "h.example.org out /d/f", hint: "write ftpfetch -d out ftp://h.example.org/d/f"},
+	{args: "--verify SHA256SUMS URL/f", hint: "--verify finds the list beside the file; --manifest URL/SHA256SUMS takes one"},
+	{args: "--speed-limit 1MB/s URL/f", hint: "it is the least rate, --limit-rate the greatest", then: []string{"--speed-limit 1MB/s=>--limit-rate 1M"}},
 	{args: "-j 2 URL/d/same URL/e/same", hint: "--keep-dirs saves each file under the directories of its URL", then: []string{"+--keep-dirs"}},
 	{args: "-j 2 URL/d/ URL/f", hint: "-r fetches what is in it", then: []string{"+-r"}},
 	{args: "-r -d m URL/m/", hint: "has a name that ftpfetch gives its own files: --reject leaves it out", then: []string{"+--reject .ftpfetch-*"}},
@@ -406,7 +424,7 @@ func (m *misfit) run(t *testing.T, way string) (code int, out, message string, s
 	s = testserver.New(t, &o)
 	t.Chdir(t.TempDir())
 	t.Setenv("NETRC", "netrc")
-	url := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "HEX", hex, "ADDR", s.Addr(), "PORT", s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:])
+	url := strings.NewReplacer("URL", strings.TrimSuffix(s.URL("/"), "/"), "HEX", hex, "ADDR", s.Addr(), "LOCAL", strings.Replace(s.Addr(), "127.0.0.1", "localhost", 1), "PORT", s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:])
 	m.files(t, url, s)
 	line := m.args
 	for step := range strings.SplitSeq(way, "; ") {

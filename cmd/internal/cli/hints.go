@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"example.com/ftpfetch/cmd/internal/cli/config"
 	"example.com/ftpfetch/cmd/internal/cli/netrc"
 	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/cmd/internal/gateway"
@@ -196,10 +197,29 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 		return "-r shows what is in it"
 	case r.Many && errors.Is(err, localfile.ErrName): // -o does not apply to several files
 		return "-o FILE saves it under another name, if it is fetched alone"
-	case !r.keepsAllDirs() && errors.Is(err, localfile.ErrTaken):
+	case errors.Is(err, localfile.ErrTaken):
+		return r.takenHint(u)
+	}
+	return ""
+}
+
+// takenHint returns the hint for a path that belongs to another URL.
+func (r *run) takenHint(u *urlparse.URL) string {
+	switch {
+	case r.onSeveralServers(u):
+		return "of one file on several servers, write the URLs on one line of a list, " +
+			"with tabs between them, and -i LIST"
+	case !r.keepsAllDirs():
 		return "--keep-dirs saves each file under the directories of its URL"
 	}
 	return ""
+}
+
+// onSeveralServers reports whether the command line has a URL with the path of u and another host.
+func (r *run) onSeveralServers(u *urlparse.URL) bool {
+	return slices.ContainsFunc(r.Targets, func(t config.Target) bool {
+		return t.Err == nil && t.URL.Host != u.Host && t.URL.Name == u.Name && slices.Equal(t.URL.Dirs, u.Dirs)
+	})
 }
 
 // looksAtFiles reports whether the command looks at the files that URLs name, and fetches none.

@@ -71,6 +71,10 @@ func (r *run) checkList(ctx context.Context, name string) {
 			return
 		}
 	}
+	if err == nil && l.isKey() {
+		r.printError("", &localfile.Error{Path: name, Reason: "is a key or a certificate, not a list"})
+		return
+	}
 	if err == nil {
 		err = await(ctx, func() error {
 			l.files, l.octets, wrong = manifest.Check(l.text(), &l.options)
@@ -92,6 +96,13 @@ func (r *run) checkList(ctx context.Context, name string) {
 	if wrong == nil && l.files == 0 && l.options.Shard.Of == 0 {
 		r.print.Warn(l.name + " names no file")
 	}
+}
+
+// isKey reports whether the list is a file of PEM or of OpenSSH, whose lines no message may show.
+func (l *list) isKey() bool {
+	begin := make([]byte, len("-----BEGIN "))
+	_, err := io.ReadFull(l.text(), begin)
+	return err == nil && string(begin) == "-----BEGIN "
 }
 
 // tellNothing says after a mistake that nothing was fetched, if the command fetches and names files without one.

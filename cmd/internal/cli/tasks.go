@@ -293,10 +293,14 @@ func (r *run) path(u *urlparse.URL) (string, error) {
 
 // ownName returns the name under which a file is saved, or the part of it that --range names.
 func (r *run) ownName(u *urlparse.URL) string {
-	if r.Range == nil {
-		return u.Name
+	name := u.Name
+	if rest := strings.TrimPrefix(name, "/"); !strings.Contains(rest, "/") {
+		name = rest // of a file in the root, which is %2FNAME
 	}
-	return u.Name + "." + r.Range.String()
+	if r.Range == nil {
+		return name
+	}
+	return name + "." + r.Range.String()
 }
 
 // named refuses the path of -o if it is a directory, ends in a separator, or lies in a directory that does not exist.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,29 +11,40 @@ import (
 // advised is what to write in place of a flag or a command of other programs that [habits] cannot translate, or not
 // with each value. docs/coming-from.md explains more.
 var advised = []struct{ spelling, write string }{
-	{"-a --append-output --log", "2>>FILE at the end keeps what is said"},
-	{"-b --background --daemon", "& at the end of the command"},
+	{"--append-output --log", "2>>FILE at the end keeps what is said"},
+	{"-b -D --background --daemon", "& at the end of the command"},
 	{"-e --execute --set", "write flags in the command, such as --proxy URL, -u NAME, -N, --delete"},
 	{"--include-regex --exclude-regex --accept-regex --reject-regex",
 		"--accept PATTERN and --reject PATTERN, with the patterns of a shell"},
 	{"-K --config --rc --conf-path", "write the flags in the command"},
 	{"-M --metalink-file", "--manifest FILE"},
 	{"--script --batch", "there are no commands to send: write ftp://host/path/file"},
-	{"-p -P --port", "write ftp://host:PORT/path; -u NAME asks for a password"},
-	{"-Q --quote --request --ftp-method --ftp-alternative-to-user",
+	{"--pass", "-u NAME asks for the password"},
+	{"--parameterized-uri", "--glob takes it as a pattern"},
+	{"--newer-date", "--newer-than DATE, with --glob or -r"},
+	{"--port", "write ftp://host:PORT/path"},
+	{"--quote --request --ftp-method --ftp-alternative-to-user",
 		"ftpfetch sends the commands that the URL needs, and no others"},
 	{"-T --upload-file --upload put mput upload", "ftpfetch only downloads"},
 	{"-w", "ftpfetch chooses its pauses itself; --progress json tells sizes and rates"},
 	{"--write-out", "--progress json tells sizes and rates"},
-	{"-X --exclude-directories", "--reject /NAME/ leaves out a directory of the tree"},
+	{"--exclude-directories", "--reject /NAME/ leaves out a directory of the tree"},
 	{"-I --include-directories", "--accept '/NAME/**' fetches one directory of the tree"},
 	{"-nd --no-directories --flat", "--glob 'URL/*' fetches the files of one directory"},
-	{"-z --time-cond", "-N fetches a file only if the server's is newer"},
+	{"--time-cond", "-N fetches a file only if the server's is newer"},
+	{"-f --command-file", "there are no commands to send: write ftp://host/path/file"},
+	{"-y --speed-time", "--speed-limit RATE/TIME"},
+	{"--max-filesize", "--max-size SIZE, with --glob or -r"},
+	{"--url", "the URL alone"},
+	{"--save-session", "--report FILE keeps how each file ended"},
+	{"--today", "--newer-than today"},
+	{"--state", "--once remembers in the directory of the files"},
+	{"--pattern", "--glob 'URL/PATTERN'"},
 	{"-1", "a directory's URL alone prints the names"},
 	{"--limit", "--newest N fetches only the newest, --limit-rate RATE limits the speed"},
 	{"--check-sums --checksums --sha256sums --md5sums --verify-checksum --check-checksum",
 		"--verify compares with the server's list of digests, --manifest LIST with another one"},
-	{"--md5 --sha1 --sha256 --sha512",
+	{"--md5 --sha1 --sha256 --sha512 --md5sum --sha1sum --sha256sum --sha512sum",
 		"--checksum sha256:HEX compares with one digest, --verify with the server's list"},
 	{"--exclude-from --include-from --filter --filter-from", "--reject PATTERN or --accept PATTERN for each"},
 	{"--files-from --files", "--manifest FILE --map url=1 --base URL"},
@@ -54,29 +66,71 @@ var advised = []struct{ spelling, write string }{
 	{"ncftpget ncftp lftpget wget curl aria2c", "only the flags and the URL"},
 }
 
-// lost is what a user loses if a flag of another program is left out of the command.
-var lost = map[string]string{
-	"--random-wait": "ftpfetch chooses its pauses itself",
-	"--retry-delay": "ftpfetch chooses its pauses itself",
-	"--retry-wait":  "ftpfetch chooses its pauses itself",
-	"--wait":        "ftpfetch chooses its pauses itself",
-	"--waitretry":   "ftpfetch chooses its pauses itself",
-	"-w":            "ftpfetch chooses its pauses itself",
-	"--remote-time": "a file always has the server's time",
-	"--user-agent":  "FTP has no headers",
-	"--header":      "FTP has no headers",
-	"--referer":     "FTP has no headers",
-	"-A":            "FTP has no headers",
-	"-H":            "FTP has no headers",
-	"-U":            "FTP has no headers",
+const (
+	newerToo   = "-N replaces a file here that is newer, too, if it has another size"
+	ownPauses  = "ftpfetch chooses its pauses itself"
+	noHeaders  = "FTP has no headers"
+	ownDigests = "--verify compares with the list of digests beside the file"
+)
+
+// losses are what the user of a flag loses, or gets besides, when it is translated or left out.
+var losses = []struct{ program, spelling, text string }{
+	{"wget", "-w --wait --waitretry --random-wait", ownPauses},
+	{"curl", "--retry-delay --retry-max-time", ownPauses},
+	{"aria2", "--retry-wait", ownPauses},
+	{"wget", "-U --user-agent --header --referer", noHeaders},
+	{"curl", "-A --user-agent -H --header --referer", noHeaders},
+	{"aria2", "-V --check-integrity", ownDigests},
+	{"aria2", "--remote-time", "a file always has the server's time"},
+	{"rsync", "-u", newerToo},
+	{"rclone", "-u", newerToo},
+	{"any", "--update --only-newer", newerToo},
+	{"rclone", "lsd", "files are listed too"},
 }
 
-// adviceOn returns what to write in place of a flag or a command, or "".
-func adviceOn(spelling string) string {
+// lossOf returns what is lost with a row of the habits, or "".
+func lossOf(h habit, spelling string) string {
+	for _, l := range losses {
+		if l.program == h.program && slices.Contains(strings.Fields(l.spelling), spelling) {
+			return spelling + ": " + l.text
+		}
+	}
+	return ""
+}
+
+// letters are flags of one letter. Each program means something else by them: the verb before them, or what follows,
+// tells which long flag of advised is meant.
+var letters = []struct{ letter, verb, next, long string }{
+	{"-R", "mirror", ``, "--upload"},
+	{"-x", "mirror", ``, "--exclude-regex"},
+	{"-a", "", `[.](log|txt)$`, "--append-output"},
+	{"-p", "", `^[0-9]+$`, "--port"},
+	{"-P", "", `^[0-9]+$`, "--port"},
+	{"-p", "", `^[^-/.:]+$`, "--pass"},
+	{"-P", "", `[{[]`, "--parameterized-uri"},
+	{"-X", "", `^[A-Z]{4}\b`, "--request"},
+	{"-X", "", `^[^A-Z]`, "--exclude-directories"},
+	{"-Q", "", `^[0-9]+[kKmMgG]?$`, "--quota"},
+	{"-Q", "", `^[A-Za-z*+-]`, "--quote"},
+	{"-z", "", `^[0-9]`, "--newer-date"},
+	{"-z", "", `^[^0-9]`, "--time-cond"},
+}
+
+// adviceOn returns what to write in place of a flag or a command, or "". next is what follows it.
+func (l *line) adviceOn(spelling, next string) string {
+	for _, m := range letters {
+		fits := m.letter == spelling && (m.verb == "" || m.verb == l.verb)
+		if fits && (m.next == "" || regexp.MustCompile(m.next).MatchString(next)) {
+			spelling = m.long
+		}
+	}
 	for _, a := range advised {
 		if slices.Contains(strings.Fields(a.spelling), spelling) {
 			return a.write
 		}
+	}
+	if denied().MatchString(next) { // the value after "="
+		return ""
 	}
 	rows := make(map[string]bool)
 	write := ""
@@ -86,7 +140,7 @@ func adviceOn(spelling string) string {
 			write = h.write
 		}
 	}
-	if len(rows) == 1 {
+	if len(rows) == 1 && len(spelling) != 2 { // letters have too many meanings
 		return "perhaps " + write
 	}
 	return ""
@@ -95,13 +149,18 @@ func adviceOn(spelling string) string {
 // blamed matches what is said of a flag or command that ftpfetch does not have.
 var blamed = lazy.Regexp(`^(?:unknown flag (\S+)|(\S+) is not a command: write flags and URLs)$`)
 
+// denied matches a value that turns a flag off.
+var denied = lazy.Regexp(`^(no|false|off|0)$`)
+
 // advise adds to what is said of flags and commands what to write in their place.
-func advise(lines []string) []string {
+func (l *line) advise(lines []string) []string {
 	for i, line := range lines {
-		if m := blamed().FindStringSubmatch(line); m != nil {
-			if advice := adviceOn(m[1] + m[2]); advice != "" {
-				lines[i] += ": " + advice
-			}
+		m := blamed().FindStringSubmatch(line)
+		if m == nil || m[2] == "mirror" && slices.Contains(lines, "unknown flag -R") {
+			continue
+		}
+		if advice := l.adviceOn(m[1]+m[2], l.followed[m[1]]); advice != "" {
+			lines[i] += ": " + advice
 		}
 	}
 	return lines

@@ -26,11 +26,12 @@ type line struct {
 	right    []string // the command as it should be
 	wrong    []string // what is wrong, for people
 
-	unknown    bool     // some word is no flag here, or has a value as in other programs
-	incomplete bool     // right lacks some part of the line
-	specific   bool     // the program alone gives some flag its meaning
-	losses     []string // what a user loses whose flags are left out of right
-	verb       string   // the first word, if it is a command, as lftp and rclone have them; or ""
+	unknown    bool              // some word is no flag here, or has a value as in other programs
+	incomplete bool              // right lacks some part of the line
+	specific   bool              // the program alone gives some flag its meaning
+	followed   map[string]string // what follows an unknown flag
+	losses     []string          // what a user loses whose flags are left out of right
+	verb       string            // the first word, if it is a command, as lftp and rclone have them; or ""
 }
 
 // read reads a command line as a user of the program means it. With program "" it reads the line as it is.
@@ -147,6 +148,10 @@ func (l *line) complain(format string, args ...any) {
 // complainUnknown complains about a flag that ftpfetch does not have.
 func (l *line) complainUnknown(spelling string) {
 	l.complain("unknown flag %s", spelling)
+	if l.followed == nil {
+		l.followed = make(map[string]string)
+	}
+	l.followed[spelling] = l.peek()
 	l.unknown = true
 	l.incomplete = true
 }
@@ -167,6 +172,9 @@ func (l *line) long(text string) {
 	}
 	if f == nil {
 		l.complainUnknown(spelling + l.meaning(spelling, value, given))
+		if given {
+			l.followed[spelling] = value
+		}
 		return
 	}
 	l.setTyped(f, value, given)
@@ -196,7 +204,7 @@ func (l *line) setFlag(f *flag, value string, given bool) {
 		value = "true"
 	case f.implied != "":
 		value = f.implied
-	case len(l.args) == 0, urlStart().MatchString(next) && !f.takesURL():
+	case len(l.args) == 0, urlStart().MatchString(next) && !f.takesURL(), f.name == "segments" && isFlag(next):
 		l.complain("%s needs a value: write %s %s", f, f, f.value)
 		l.incomplete = true
 		return

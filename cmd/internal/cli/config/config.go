@@ -290,6 +290,9 @@ func (l *line) parseURL(text string) (*urlparse.URL, error) {
 }
 
 func (l *line) targets(texts []string) (targets []Target) {
+	if err := l.toHost(texts); err != nil {
+		return []Target{{Err: err}}
+	}
 	if url := unquoted(texts); url != "" && !l.Matches && !l.Glob {
 		if u, err := l.parseURL(url); err == nil {
 			return []Target{{Err: Usage("blanks cannot stand in a URL: write '%s'", u.Redacted())}}
@@ -335,14 +338,13 @@ func (l *line) hint(text string, err error, last bool) {
 	if !errors.As(err, &bad) {
 		return
 	}
-	list, marked := strings.CutPrefix(text, "@")
-	info, serr := os.Stat(list)
-	regular := serr == nil && info.Mode().IsRegular()
-	word := ofWord(text)
-	switch {
-	case word != "":
+	if word := l.ofWord(text); word != "" {
 		bad.Hint = word
-	case !strings.Contains(text, "://") && (marked && shown(list) == list || regular):
+		return
+	}
+	list, marked := strings.CutPrefix(text, "@")
+	switch {
+	case !strings.Contains(text, "://") && (marked && shown(list) == list || isFile(list)):
 		bad.Hint = "-i " + list + " fetches the URLs in that file"
 	case last && aPath().MatchString(text) && shown(text) == text:
 		bad.Hint = l.place(text)
@@ -365,9 +367,18 @@ func after(lead, text string) string {
 	return lead + text
 }
 
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // ofWord returns the hint for a word that other programs take: a command, a place of rsync, or a log.
-func ofWord(text string) string {
+func (l *line) ofWord(text string) string {
 	switch {
+	case l.File.Verify && ofDigests().MatchString(text):
+		return "--verify finds the list beside the file; --manifest URL/" + text + " takes one"
+	case text == "-":
+		return "-i - reads URLs from standard input"
 	case aCommand().MatchString(text):
 		return "there are no commands to send: write ftp://host/path/file"
 	case ofDaemon().MatchString(text):
@@ -379,6 +390,30 @@ func ofWord(text string) string {
 	return ""
 }
 
+// toHost returns an error for words that name a host and what to do there, as for ftp(1) and ncftpget.
+func (l *line) toHost(texts []string) error {
+	first := func(words ...string) bool { return len(texts) > 0 && slices.Contains(words, texts[0]) }
+	switch {
+	case first("put", "mput", "upload") && len(texts) > 1:
+		return Usage("nothing can be uploaded: files are only fetched")
+	case first("open", "ftp", "connect", "ncftp", "lftp", "sftp") && len(texts) == 2 && aName().MatchString(texts[1]):
+		return Usage("there are no commands to send: write ftpfetch ftp://%s/, or a path after it", texts[1])
+	case len(texts) == 3 && aHost().MatchString(texts[0]) && !slices.ContainsFunc(texts, urlStart().MatchString):
+		flags := ""
+		if strings.ContainsAny(texts[2], "*?[{") {
+			flags = "--glob "
+		}
+		if texts[1] != "." {
+			flags += "-d " + quoted(texts[1]) + " "
+		}
+		return Usage("write ftpfetch %s%s", flags, quoted("ftp://"+texts[0]+"/"+strings.TrimPrefix(texts[2], "/")))
+	}
+	return nil
+}
+
+// aName matches a word that may be the name of a host.
+var aName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
 // unquoted returns the URL that a shell has split at its blanks, if it is likely that it has.
 func unquoted(texts []string) string {
 	odd := func(text string) bool { return strings.ContainsAny(text, "@:") || number().MatchString(text) }
@@ -387,6 +422,9 @@ func unquoted(texts []string) string {
 	}
 	return encoded(strings.Join(texts, " "))
 }
+
+// ofDigests matches the usual names of lists of digests.
+var ofDigests = lazy.Regexp(`^[A-Za-z0-9._-]*((SUMS|sums?)([.]txt)?|[.](md5|sha1|sha256|sha512))$`)
 
 // aCommand matches a command with which clients are told what to do.
 var aCommand = lazy.Regexp(`^(open|user|cd|lcd|get|mget|mirror|ls|binary|prompt) `)
@@ -445,7 +483,7 @@ func (l *line) encoding(text string) string {
 	if err != nil {
 		return ""
 	}
-	return "write " + u.Redacted()
+	return "write " + quoted(u.Redacted())
 }
 
 // encoded returns the text of a URL, with everything that may not stand in its path percent-encoded.

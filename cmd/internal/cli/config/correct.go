@@ -36,7 +36,7 @@ func (l *line) correct(args []string) error {
 		return e
 	}
 	if l.unknown {
-		e.Lines = append(append(advise(e.Lines), l.badURLs()...), otherPrograms)
+		e.Lines = append(append(l.advise(e.Lines), l.badURLs()...), otherPrograms)
 		return e
 	}
 	e.Lines = append(e.Lines, l.refused()...)
@@ -45,6 +45,11 @@ func (l *line) correct(args []string) error {
 
 // badURLs says what is wrong with the URLs.
 func (l *line) badURLs() (texts []string) {
+	for _, text := range l.operands {
+		if ofDaemon().MatchString(text) {
+			texts = append(texts, text+": "+l.ofWord(text))
+		}
+	}
 	for _, t := range l.Targets {
 		bad, ok := errors.AsType[*urlparse.Error](t.Err)
 		if !ok {
@@ -75,17 +80,22 @@ func (l *line) written() (text string) {
 		}
 		u, err := l.parseURL(word)
 		switch {
-		case err == nil:
+		case err == nil && strings.Contains(word, "@"):
 			word = u.Redacted()
-		case strings.Contains(word, "@"):
+		case err != nil && strings.Contains(word, "@") && strings.ContainsAny(word, ":/"):
 			word = "URL"
 		}
-		if !plain().MatchString(word) {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		text += " " + word
+		text += " " + quoted(word)
 	}
 	return text
+}
+
+// quoted returns a word as it is written for a shell.
+func quoted(word string) string {
+	if plain().MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 var (

@@ -52,7 +52,8 @@ var habits = []habit{
 	{"wget", "-w --wait --waitretry", "TIME", ""},
 	{"wget", "--random-wait", "", ""},
 	{"wget", "-U --user-agent --header --referer", "TEXT", ""},
-	{"wget", "--convert-links --page-requisites --adjust-extension", "", ""}, // of HTML
+	{"wget", "-k --convert-links -p --page-requisites -E --adjust-extension", "", ""}, // of HTML: see addUnsaid
+	{"wget", "--retry-connrefused", "", ""},
 	{"wget", "--content-disposition --trust-server-names --no-cookies --no-cache --no-hsts", "", ""},
 	{"wget", "-x --force-directories", "", "--keep-dirs"},
 	{"wget", "--no-passive-ftp", "", "--mode active"},
@@ -116,6 +117,7 @@ var habits = []habit{
 	{"lftp", "find du", "", "-I -r"},
 	{"lftp", "cat", "", "-o -"},
 	{"lftp", "-n --use-pget-n", "N", "-s N"},
+	{"lftp", "-v --verbose", "", "--progress plain"},
 	{"lftp", "-n", "", ""}, // only what is newer: mirror has it
 	{"lftp", "-O", "DIR", "-d DIR"},
 	{"lftp", "-P --parallel", "N", "-j N"},
@@ -131,6 +133,8 @@ var habits = []habit{
 	{"rsync", "-l --links -p --perms -o -g -D -i --stats", "", ""}, // what a server tells of them is not kept
 	{"rsync", "-n", "", "--dry-run"},
 	{"rsync", "-u", "", "-N"},
+	{"rsync", "-v --verbose", "", "--progress plain"},
+	{"rsync", "--append --append-verify", "", "-c"},
 	{"rsync", "--bwlimit", "KRATE", "--limit-rate KRATE"},
 	{"rsync", "--delete-before --delete-during", "", "--delete"},
 	{"rsync", "--exclude", "GLOB", "--reject GLOB"},
@@ -139,6 +143,9 @@ var habits = []habit{
 	{"rclone", "copyto", "", "-N"},
 	{"rclone", "-P --progress", "", ""},
 	{"rclone", "-u", "", "-N"},
+	{"rclone", "-n", "", "--dry-run"},
+	{"rclone", "-v --verbose", "", "--progress plain"},
+	{"rclone", "--checkers", "N", ""},
 	{"rclone", "--max-age", "AGE", "--newer-than AGE"},
 	{"rclone", "lsl tree", "", "-I -r"},
 	{"rclone", "lsd", "", "-l"},
@@ -269,4 +276,7 @@ func lessOne(tries string) string {
 	return strconv.Itoa(n - 1)
 }
 
-var number = lazy.Regexp(`^([0-9][0-9-]*|inf)$`) // or a range
+var (
+	number = lazy.Regexp(`^([0-9][0-9-]*|inf)$`)                // or a range
+	amount = lazy.Regexp(`^([0-9][0-9-]*|inf|[0-9]+[kKmMgG])$`) // or a size
+)

@@ -41,7 +41,7 @@ func (l *line) letters(text string) {
 // ls reads the letters of ls(1): -l with others, some of which are no flags here. The letter r reverses the order.
 func (l *line) ls(letters string) bool {
 	has := func(some string) bool { return strings.ContainsAny(letters, some) }
-	if !has("l") || !has("aAtSR") || strings.Trim(letters, "laAtSRrh") != "" {
+	if !has("l") && l.verb != "ls" || !has("aAtSR") || strings.Trim(letters, "laAtSRrh1") != "" {
 		return false
 	}
 	set := func(flag, value string) { _ = l.parser.Set(flag, value) }
@@ -56,13 +56,14 @@ func (l *line) ls(letters string) bool {
 	if has("R") {
 		set("info", "true")
 		set("recursive", "true")
+		l.Long = false
 	} else {
 		set("long", "true")
 	}
 	l.Human = l.Human || has("h")
 	l.Reverse = has("r")
 	l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "-l" })
-	l.add("-" + letters)
+	l.add("-l" + strings.NewReplacer("l", "", "1", "").Replace(letters))
 	return true
 }
 

@@ -19,7 +19,7 @@ func TestEncoded(t *testing.T) {
 	} {
 		c, _ := Parse([]string{text})
 		message := fmt.Sprint(c.Targets[0].Err)
-		if want != "" && !strings.HasSuffix(message, "; write "+want) || strings.Contains(message, "secret") || want == "" && strings.Contains(message, "%20") && !strings.HasSuffix(message, "%20") {
+		if want != "" && !strings.HasSuffix(message, "; write "+quoted(want)) || strings.Contains(message, "secret") || want == "" && strings.Contains(message, "%20") && !strings.HasSuffix(message, "%20") {
 			t.Errorf("%s: %s", text, message)
 		}
 	}

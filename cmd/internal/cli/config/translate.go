@@ -44,7 +44,7 @@ func (l *line) habitsOf(spelling string) []habit {
 func (l *line) translate(spelling, value string, given bool) bool {
 	for _, h := range l.habitsOf(spelling) {
 		switch {
-		case h.value == "" && (!given || value == "true") && l.mayLackValue(spelling):
+		case h.value == "" && (!given || value == "true" && l.program != "curl") && l.mayLackValue(spelling):
 			return l.apply(h, spelling, "")
 		case h.value != "" && given && fits(h.value, value):
 			return l.apply(h, spelling, value)
@@ -83,7 +83,8 @@ func (l *line) translateLetter(spelling, rest string) bool {
 	}
 	value := strings.TrimPrefix(rest, "=")
 	for _, h := range l.habitsOf(spelling) {
-		long := len(value) > 2 || number().MatchString(value) && l.program != "" || value == "-" // not flags
+		// not flags
+		long := len(value) > 2 || amount().MatchString(value) && l.program != "" || value == "-"
 		switch {
 		case h.value != "" && long && fits(h.value, value):
 			return l.apply(h, spelling, value)
@@ -134,8 +135,8 @@ func (l *line) apply(h habit, spelling, value string) bool {
 		}
 		l.setFlag(f, text, given)
 	}
-	if h.write == "" && lost[spelling] != "" {
-		l.losses = append(l.losses, spelling+": "+lost[spelling])
+	if loss := lossOf(h, spelling); loss != "" {
+		l.losses = append(l.losses, loss)
 	}
 	l.specific = l.specific || h.program == l.program && h.program != ""
 	return true

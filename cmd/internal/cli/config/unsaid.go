@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,25 +16,46 @@ func (l *line) addUnsaid(args []string) {
 	if l.Print == "version" && len(l.operands) > 0 { // -V has another meaning then
 		l.incomplete = true
 	}
+	if l.program != "" && l.Tree.Newest > 0 && !l.Recursive && slices.ContainsFunc(l.operands, hasPattern) {
+		l.setFlag(l.lookup("--glob"), "", false)
+	}
 	switch l.program {
 	case "wget":
+		l.incomplete = l.incomplete || !l.Recursive && slices.ContainsFunc(args, ofHTML().MatchString)
 		l.addProgress(args)
 		l.addLayout(args)
 	case "curl":
 		l.addOutput(args)
 	case "rsync", "rclone", "lftp":
-		l.addDirectory()
-		l.addBase(args)
-		l.addFilters(args)
-		l.addPlace()
-		if l.Delete {
-			l.losses = append(l.losses,
-				"--delete deletes only what ftpfetch has fetched: -r --check shows what else is here")
-		}
+		l.addCopy(args)
 	case "ncftp":
 		l.incomplete = l.incomplete || l.Dir != "" // its -d names a log
 	}
 }
+
+// addCopy says what rsync, rclone and lftp do with what they copy or list.
+func (l *line) addCopy(args []string) {
+	l.addDirectory()
+	l.addBase(args)
+	l.addFilters(args)
+	if l.program == "rsync" { // without a place it lists; the letters of a tree mean something only there
+		lists := len(l.operands) == 1 && !strings.HasSuffix(l.operands[0], "/")
+		l.incomplete = l.incomplete || lists || !l.Recursive && l.base == "" && !l.addFilePlace()
+	}
+	l.addPlace()
+	if l.noClobber && l.newer { // --ignore-existing: what is there stays
+		l.newer = false
+		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "-N" })
+	}
+	l.incomplete = l.incomplete || l.verb == "mirror" && l.Input != "" // -i has a pattern there
+	if l.Delete {
+		l.losses = append(l.losses,
+			"--delete deletes only what ftpfetch has fetched: -r --check shows what else is here")
+	}
+}
+
+// ofHTML matches the letters of wget about HTML, which are certain to be wget's only with a tree.
+var ofHTML = lazy.Regexp(`^-([^-n]*[kpE]|n[a-zA-Z].*[kpE])`)
 
 // addProgress leaves out -q beside --show-progress of wget, which then shows the progress and no more.
 func (l *line) addProgress(args []string) {
@@ -163,10 +185,6 @@ func (l *line) addFilters(args []string) {
 // addPlace says where the files go: the last argument of rsync, of rclone and of lftp's mirror names the place.
 func (l *line) addPlace() {
 	last := len(l.operands) - 1
-	if l.program == "rsync" { // without a place it lists; the letters of a tree mean something only there
-		lists := last == 0 && !strings.HasSuffix(l.operands[0], "/")
-		l.incomplete = l.incomplete || lists || !l.Recursive && l.base == ""
-	}
 	copyto := l.verb == "copyto"
 	if last < 1 || !l.Recursive && !copyto || urlStart().MatchString(l.operands[last]) {
 		return
@@ -187,6 +205,24 @@ func (l *line) addPlace() {
 	if place != "" {
 		l.setFlag(l.lookup("--dir"), place, true)
 	}
+}
+
+// addFilePlace says where rsync puts one file, if that is certain. It reports whether it is.
+func (l *line) addFilePlace() bool {
+	if len(l.operands) != 2 || strings.HasSuffix(l.operands[0], "/") {
+		return false
+	}
+	place := l.operands[1]
+	info, err := os.Stat(place)
+	if !strings.HasSuffix(place, "/") && (err != nil || !info.IsDir()) {
+		return false
+	}
+	l.operands = l.operands[:1]
+	l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == place })
+	if path.Clean(place) != "." {
+		l.setFlag(l.lookup("--dir"), place, true)
+	}
+	return true
 }
 
 // below returns where the program copies a directory of a name, if the URL does not end in "/"; "" is the usual place.
