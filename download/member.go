@@ -283,6 +283,7 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 // failed.
 func (b *engine) next(ctx context.Context, j *job, has Result, err error,
 	v schedule.Verdict) schedule.Verdict {
+	b.logins.heed(j.url(), err, b.received.Load() > 0)
 	if local(err) || len(j.URLs) == 1 || j.Writer != nil && has.Size > 0 {
 		b.count(func(c *counts) { c.Kept += has.Kept })
 		return b.end(ctx, j, has, err, v)
@@ -295,6 +296,7 @@ func (b *engine) next(ctx context.Context, j *job, has Result, err error,
 // end reports the outcome of a file. If the run was interrupted, the file counts neither as complete nor as failed.
 func (b *engine) end(ctx context.Context, j *job, result Result, err error,
 	v schedule.Verdict) schedule.Verdict {
+	b.logins.heed(j.url(), err, b.received.Load() > 0)
 	if err == nil || ctx.Err() == nil {
 		e := j.ending(err)
 		e.Result = result

@@ -301,9 +301,10 @@ type engine struct {
 	lists    sums.Cache
 	ledger   *ledger.Ledger // nil if there is none
 	closing  sync.Map       // addresses of servers that closed the last connection they refused before their greeting
-	noLedger atomic.Bool    // the ledger could not be written, and gets no more records
-	doing    chan struct{}  // has an element for each call of Done
-	paths    *claims.Paths  // nil if no two files can have the same path
+	logins   logins
+	noLedger atomic.Bool   // the ledger could not be written, and gets no more records
+	doing    chan struct{} // has an element for each call of Done
+	paths    *claims.Paths // nil if no two files can have the same path
 	// spellings finds out where two spellings of a name are one file.
 	spellings *disk.Spellings
 	trees     []*job
@@ -328,6 +329,15 @@ type engine struct {
 func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) (v schedule.Verdict) {
 	b.guard(func() {
 		t.Value.makeTask()
+		if t.GivenUp == nil {
+			var refused error
+			var leave func()
+			ctx, leave, refused = b.logins.enter(ctx, t.Value.url())
+			defer leave()
+			if refused != nil {
+				t.GivenUp = schedule.GiveUp(refused)
+			}
+		}
 		switch {
 		case t.Value.chooses:
 			v = b.choose(ctx, t)

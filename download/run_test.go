@@ -169,7 +169,7 @@ func TestOnlyConnection(t *testing.T) {
 			s.options.Jobs, s.options.PerHost, s.options.Each.Retries = 1, 1, tt.retries
 			var said []string
 			s.options.Events = func(e download.Event) {
-				if e.Kind == download.Noted && e.Task == nil && e.Wait > 0 {
+				if e.Kind == download.Noted && e.Task == nil && !e.Detail {
 					said = append(said, strings.TrimPrefix(e.Text, srv.Addr()+" "))
 				}
 			}

@@ -317,7 +317,7 @@ func TestServerGivenUp(t *testing.T) {
 		"425":                    {testserver.On("RETR", testserver.Reply("425 Can't open data connection.")), false, 3},
 		"no reply to SIZE":       {testserver.On("SIZE", silence), false, 3},
 		"no reply to CWD":        {testserver.On("CWD", silence), false, 3},
-		"no login":               {testserver.On("PASS", testserver.Reply("530 No.")), false, 3},
+		"no login":               {testserver.On("PASS", testserver.Reply("530 No.")), false, 1}, // its password is not sent again
 		"listings without reply": {testserver.On("MLSD", silence), true, 3},
 		"refused":                {testserver.On("RETR", testserver.Reply("550 No.")), false, files},
 		"busy":                   {testserver.On("RETR", testserver.Reply("450 Busy.")), false, files},

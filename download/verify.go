@@ -206,13 +206,16 @@ func (f *fetch) inLists(ctx context.Context, up int) (*check, error) {
 	if !ok {
 		return nil, nil
 	}
-	there := f.names(ctx, dir)
+	there, err := f.names(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
 	listing := up > 0 || there.Has(name) // vsftpd sends an empty listing of a directory that it may not read
 	// A path in a list may also start with directories above the list, unless the list's directory has an entry of that
 	// name.
 	names := []string{name}
-	for i := len(dir.Dirs) - 1; i >= 0 && listing && !there.Has(dir.Dirs[i]); i-- {
-		names = append(names, strings.TrimPrefix(dir.Dirs[i], "/")+"/"+names[len(names)-1])
+	if listing {
+		names = fromAbove(name, dir.Dirs, there)
 	}
 	for _, list := range sums.Beside(name) {
 		if (listing || list.Rare) && !there.Has(list.File) {
@@ -234,6 +237,16 @@ func (f *fetch) inLists(ctx context.Context, up int) (*check, error) {
 		}
 	}
 	return nil, nil
+}
+
+// fromAbove returns the paths of a file that may stand in a list of a directory: name, and those that begin with the
+// directories above, up to the first that is a name there.
+func fromAbove(name string, dirs []string, there *sums.Digests) []string {
+	names := []string{name}
+	for i := len(dirs) - 1; i >= 0 && !there.Has(dirs[i]); i-- {
+		names = append(names, strings.TrimPrefix(dirs[i], "/")+"/"+names[len(names)-1])
+	}
+	return names
 }
 
 // lacks records why a list that is there has no digest of the file. A list above the file need not name it.
@@ -270,11 +283,12 @@ func described(sum digest.Sum, up int, list sums.List) string {
 	return from
 }
 
-// names returns the names in a directory. It returns no names if the server does not list the directory; then listed
-// requests each list by its name.
-func (f *fetch) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
+// names returns the names in a directory. It returns no names if the server does not list the directory; then inLists
+// requests each list by its name. A refused login is an error: with each name it would be refused again, and servers
+// lock out clients that try too often.
+func (f *fetch) names(ctx context.Context, dir urlparse.URL) (*sums.Digests, error) {
 	dir.Type = ""
-	names, _ := f.lists.Get(dir.String(), func() (*sums.Digests, error) {
+	names, err := f.lists.Get(dir.String(), func() (*sums.Digests, error) {
 		var names *sums.Digests
 		once := f.retry.Policy
 		once.Retries = cmp.Or(min(once.Retries, 1), -1) // some servers always reply 450 if they do not list a directory
@@ -288,12 +302,18 @@ func (f *fetch) names(ctx context.Context, dir urlparse.URL) *sums.Digests {
 			}
 			return nil
 		})
+		if errors.Is(err, ftpexec.ErrLogin) {
+			return nil, err
+		}
 		if err != nil {
 			names = new(sums.Digests)
 		}
 		return names, ctx.Err()
 	})
-	return names
+	if errors.Is(err, ftpexec.ErrLogin) {
+		return nil, err
+	}
+	return names, nil
 }
 
 // lookUp returns the digest that a list has for one of the names of a file. A list that was cut short is an error. A
@@ -310,7 +330,7 @@ func (f *fetch) lookUp(ctx context.Context, u urlparse.URL, list sums.List, name
 			return err
 		})
 		e, ok := errors.AsType[*ftpexec.Error](err)
-		refused := ok && e.Code/100 == 5 && !ftpexec.Retryable(err)
+		refused := ok && e.Code/100 == 5 && !ftpexec.Retryable(err) && !errors.Is(err, ftpexec.ErrLogin)
 		absent := ok && e.Code == 0 && errors.Is(err, ftpexec.ErrNotFound)
 		if (refused || absent) && ctx.Err() == nil { // the error at the end of ctx keeps the last reply
 			return new(sums.Digests), nil

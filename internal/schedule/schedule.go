@@ -54,6 +54,9 @@ type GivenUp struct{ error }
 
 func (e *GivenUp) Unwrap() error { return e.error }
 
+// GiveUp returns err as the reason of a caller that has given up some URLs of a host.
+func GiveUp(err error) *GivenUp { return &GivenUp{err} }
+
 // Verdict says how a job ended.
 type Verdict struct {
 	kind verdict

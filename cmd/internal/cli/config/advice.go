@@ -102,6 +102,7 @@ func lossOf(h habit, spelling string) string {
 // tells which long flag of advised is meant.
 var letters = []struct{ letter, verb, next, long string }{
 	{"-R", "mirror", ``, "--upload"},
+	{"-e", "", `^(get|mget|pget|mirror|ls|cat|open|cd|lcd|set|user) |;`, "--script"},
 	{"-x", "mirror", ``, "--exclude-regex"},
 	{"-a", "", `[.](log|txt)$`, "--append-output"},
 	{"-p", "", `^[0-9]+$`, "--port"},

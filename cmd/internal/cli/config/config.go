@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -156,6 +157,7 @@ func Parse(args []string) (*Config, error) {
 		l.Info = true
 	}
 	l.DryRun = l.DryRun || l.Check
+	l.noteLog()
 	if l.base == "" {
 		return &l.Config, nil
 	}
@@ -165,6 +167,13 @@ func Parse(args []string) (*Config, error) {
 		err = fmt.Errorf("--base: %w", err)
 	}
 	return &l.Config, err
+}
+
+// noteLog notes that -o names no log, as it does for wget.
+func (l *line) noteLog() {
+	if strings.HasSuffix(l.Output, ".log") && len(l.operands) == 1 && !strings.HasSuffix(l.operands[0], ".log") {
+		l.Notes = append(l.Notes, "-o names the file that is fetched: 2>>"+l.Output+" at the end keeps what is said")
+	}
 }
 
 // parseBase parses the value of --base: the URL of a directory, or a scheme alone, such as ftp://.
@@ -427,7 +436,7 @@ func unquoted(texts []string) string {
 var ofDigests = lazy.Regexp(`^[A-Za-z0-9._-]*((SUMS|sums?)([.]txt)?|[.](md5|sha1|sha256|sha512))$`)
 
 // aCommand matches a command with which clients are told what to do.
-var aCommand = lazy.Regexp(`^(open|user|cd|lcd|get|mget|mirror|ls|binary|prompt) `)
+var aCommand = lazy.Regexp(`^(open|user|cd|lcd|get|mget|pget|mirror|ls|cat|set|binary|prompt) `)
 
 // ofDaemon matches a place as rsync writes it.
 var ofDaemon = lazy.Regexp(`^[A-Za-z0-9.-]+::[A-Za-z0-9_./-]*$`)
@@ -455,6 +464,14 @@ var dateParts = lazy.Regexp(`%[YmdHjy]([-_.]?%[YmdHMSjy])*`)
 // hasRange matches a URL with a range in braces. As a pattern it is wrong: others are known by isPattern.
 var hasRange = lazy.Regexp(`\{[^{}]*\.\.[^{}]*\}`)
 
+// onHost returns the hint for a port or a path that follows a host as a word of its own.
+func onHost(host, text string) string {
+	if number().MatchString(text) {
+		return "write ftp://" + host + ":" + text + "/ and the path"
+	}
+	return "write ftp://" + host + "/" + strings.TrimPrefix(text, "/")
+}
+
 // aHost matches a word that looks like the name or the address of a host.
 var aHost = lazy.Regexp(`^[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+$`)
 
@@ -462,16 +479,20 @@ var aHost = lazy.Regexp(`^[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+$`)
 func (l *line) place(text string) string {
 	before := l.operands[len(l.operands)-2]
 	if len(l.operands) == 2 && aHost().MatchString(before) {
-		if number().MatchString(text) {
-			return "write ftp://" + before + ":" + text + "/ and the path"
-		}
-		return "write ftp://" + before + "/" + strings.TrimPrefix(text, "/")
+		return onHost(before, text)
 	}
 	if strings.ContainsAny(text, "*?") && strings.HasSuffix(before, "/") && !strings.Contains(before, "@") {
 		return "--glob '" + before + text + "' fetches what matches"
 	}
 	info, err := os.Stat(text)
-	if l.Recursive || os.IsPathSeparator(text[len(text)-1]) || err == nil && info.IsDir() {
+	isDir := err == nil && info.IsDir()
+	named := l.Recursive && !strings.HasSuffix(before, "/") // the name of the tree stays, as with cp -r
+	switch {
+	case named && filepath.Clean(text) == ".":
+		return "leave it out: the tree is saved here, under its name"
+	case named && isDir:
+		return "-d " + text + " --keep-dirs=1 saves the tree in that directory, under its name"
+	case l.Recursive || os.IsPathSeparator(text[len(text)-1]) || isDir:
 		return "-d " + text + " saves in that directory"
 	}
 	return "-o " + text + " saves under that name, -d " + text + " in that directory"

@@ -120,7 +120,7 @@ var refusedFiles = []refusal{{
 // Lists and directories.
 var refusedTrees = []refusal{{
 	func(l *line) bool {
-		return l.Recursive && l.Dir != "" && !l.Reading.KeepDirs && !l.Info && l.trees() > 1
+		return l.Recursive && (l.Dir != "" || l.Check) && !l.Reading.KeepDirs && !l.Info && l.trees() > 1
 	},
 	"-r -d DIR saves what is in one tree: add --keep-dirs=1 to save each tree in DIR/NAME, " +
 		"or --keep-dirs for all directories of its URL",
@@ -137,10 +137,15 @@ var refusedTrees = []refusal{{
 	"--format, --base and --shard need a list: add -i FILE or --manifest FILE",
 }, {
 	func(l *line) bool {
-		filters := l.Tree.Accept != nil || l.Tree.Reject != nil || l.Tree.FollowLinks
-		return filters && !l.Recursive && !l.Glob
+		return (l.selects() || l.Tree.FollowLinks) && !l.Long && (l.hasList() || !l.Recursive && !l.Glob)
 	},
-	"--accept, --reject and --follow-links need a tree: add -r or --glob",
+	"--accept, --reject and --follow-links need a tree: add -r or --glob, and drop -i and --manifest",
+}, {
+	func(l *line) bool {
+		named := func(t Target) bool { return t.Err == nil && t.Pattern == "" && !t.URL.IsDir() }
+		return (l.selects() || l.filters()) && l.Glob && !l.Recursive && slices.ContainsFunc(l.Targets, named)
+	},
+	"filters choose among what a pattern with * matches: write one in each URL, or fetch named files without filters",
 }, {
 	func(l *line) bool { return l.Tree.Depth != 0 && !l.Recursive },
 	"--depth needs a tree: add -r",
@@ -157,7 +162,10 @@ var refusedTrees = []refusal{{
 	},
 	"--delete needs a tree: use -r -N --delete without --glob, --follow-links, --no-ledger, -i, --manifest and -I",
 }, {
-	func(l *line) bool { return l.filters() && l.Long && !l.Recursive && !l.Glob && !l.hasList() },
+	func(l *line) bool {
+		chooses := l.filters() || l.selects() || l.Tree.FollowLinks
+		return chooses && l.Long && !l.Recursive && !l.Glob && !l.hasList()
+	},
 	"-l lists whole directories: write * after the last / of the URL, in quotes, to list what a filter leaves",
 }, {
 	func(l *line) bool {
@@ -244,6 +252,9 @@ var refusedConnections = []refusal{{
 
 // given reports whether the command line, or a variable that stands for the flag, has it.
 func (l *line) given(flag string) bool { return l.parser.Changed(flag) }
+
+// selects reports whether files are left out by their names.
+func (l *line) selects() bool { return l.Tree.Accept != nil || l.Tree.Reject != nil }
 
 // filters reports whether files are left out by their times or sizes.
 func (l *line) filters() bool {
