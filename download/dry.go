@@ -40,7 +40,7 @@ func (b *engine) plan(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 func (b *engine) planOf(ctx context.Context, t *schedule.Turn[*job]) (e Event, err error) {
 	ctx, cancel := b.bound(ctx)
 	defer cancel()
-	m := b.member(t)
+	m := b.member(ctx, t)
 	f := &file{fetch: m.fetch(true)}
 	if b.Check {
 		if e, other := b.otherThanFile(t.Value); other {

@@ -31,7 +31,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	m := b.member(t)
+	m := b.member(bounded, t)
 	result, err := b.save(bounded, m)
 	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
@@ -118,6 +118,7 @@ func (b *engine) find(ctx context.Context, j *job) (*partfile.Place, error) {
 
 // member is a file of a run while it is fetched: the caller of its fetch.
 type member struct {
+	ctx    context.Context // of the job
 	run    *engine
 	turn   *schedule.Turn[*job]
 	job    *job
@@ -127,10 +128,10 @@ type member struct {
 	todo   *ledger.Record // the record of the file if RunOptions.Done is to be called with it, else nil
 }
 
-func (b *engine) member(t *schedule.Turn[*job]) *member {
+func (b *engine) member(ctx context.Context, t *schedule.Turn[*job]) *member {
 	j := t.Value
 	return &member{
-		run: b, turn: t, job: j,
+		ctx: ctx, run: b, turn: t, job: j,
 		spares: spareConnections{turn: t, urls: j.URLs, used: map[*urlparse.URL]int{j.url(): 1}},
 		meter:  meter{engine: b, sized: j.size() >= 0},
 	}
@@ -151,6 +152,7 @@ func (m *member) fetch(turns bool) *fetch {
 }
 
 func (m *member) begin() error {
+	m.run.admit(m.ctx, m.turn)
 	switch {
 	case m.turn.GivenUp != nil:
 		return m.turn.GivenUp
@@ -283,7 +285,7 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 // failed.
 func (b *engine) next(ctx context.Context, j *job, has Result, err error,
 	v schedule.Verdict) schedule.Verdict {
-	b.logins.heed(j.url(), err, b.received.Load() > 0)
+	heed(ctx, err)
 	if local(err) || len(j.URLs) == 1 || j.Writer != nil && has.Size > 0 {
 		b.count(func(c *counts) { c.Kept += has.Kept })
 		return b.end(ctx, j, has, err, v)
@@ -296,7 +298,7 @@ func (b *engine) next(ctx context.Context, j *job, has Result, err error,
 // end reports the outcome of a file. If the run was interrupted, the file counts neither as complete nor as failed.
 func (b *engine) end(ctx context.Context, j *job, result Result, err error,
 	v schedule.Verdict) schedule.Verdict {
-	b.logins.heed(j.url(), err, b.received.Load() > 0)
+	heed(ctx, err)
 	if err == nil || ctx.Err() == nil {
 		e := j.ending(err)
 		e.Result = result

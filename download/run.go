@@ -300,7 +300,7 @@ type engine struct {
 	group    *partfile.Group
 	lists    sums.Cache
 	ledger   *ledger.Ledger // nil if there is none
-	closing  sync.Map       // addresses of servers that closed the last connection they refused before their greeting
+	closing  sync.Map       // addresses of servers that have closed the last connection without a greeting
 	logins   logins
 	noLedger atomic.Bool   // the ledger could not be written, and gets no more records
 	doing    chan struct{} // has an element for each call of Done
@@ -329,14 +329,10 @@ type engine struct {
 func (b *engine) do(ctx context.Context, t *schedule.Turn[*job]) (v schedule.Verdict) {
 	b.guard(func() {
 		t.Value.makeTask()
-		if t.GivenUp == nil {
-			var refused error
-			var leave func()
-			ctx, leave, refused = b.logins.enter(ctx, t.Value.url())
-			defer leave()
-			if refused != nil {
-				t.GivenUp = schedule.GiveUp(refused)
-			}
+		ctx, visit := b.logins.visiting(ctx, t.Value.url())
+		defer visit.leave()
+		if t.Value.chooses || t.Value.dir != nil || b.Info != nil {
+			b.admit(ctx, t) // a file may need no server
 		}
 		switch {
 		case t.Value.chooses:
@@ -457,7 +453,10 @@ func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 
 // verdict says what the outcome of a job means for the others of its host.
 func verdict(err error) schedule.Verdict {
+	_, givenUp := errors.AsType[*schedule.GivenUp](err)
 	switch {
+	case givenUp:
+		return schedule.Untouched
 	case retry.NoService(err):
 		return schedule.Unusable(err)
 	case local(err):

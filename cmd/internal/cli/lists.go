@@ -72,7 +72,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 		}
 	}
 	if err == nil && l.isKey() {
-		r.printError("", &localfile.Error{Path: name, Reason: "is a key or a certificate, not a list"})
+		r.printError("", &localfile.Error{Path: l.name, Reason: "is a key or a certificate, not a list"})
 		return
 	}
 	if err == nil {
@@ -81,7 +81,7 @@ func (r *run) checkList(ctx context.Context, name string) {
 			return nil
 		})
 	}
-	r.printError("", localfile.Failure(name, "cannot be read", err))
+	r.printError("", localfile.Failure(l.name, "cannot be read", err))
 	if err != nil {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// TestOneRefusedLogin runs the command in all its ways with a wrong password: the server is sent it once, because many lock
-// out whoever sends it again and again. A lone URL each is tried, as curl does.
+// TestOneRefusedLogin runs the command in many ways with a wrong password: the server is sent it once, because many lock
+// out whoever sends it again and again.
 func TestOneRefusedLogin(t *testing.T) {
 	for _, line := range []string{
 		"U/f", "-o g U/f", "-c U/f", "-N U/f", "--verify U/f", "--verify U/d/f", "-s 4 U/f", "--range 0-3 U/f", "U/d/", "-l U/d/", "-l U/d/*",

@@ -232,7 +232,8 @@ func (r *run) commands(u *urlparse.URL) error {
 	if err == nil && told {
 		r.print.Tell(u.Redacted() + ": a server without MLSD is sent LIST; what follows depends on the listing")
 	}
-	if err == nil && show.IsTerminal(r.Err) { // a person may take the plan for a dialogue
+	last := r.current == len(r.Targets)-1
+	if err == nil && last && !r.FindsFirst() && show.IsTerminal(r.Err) { // a person may take it for a dialogue
 		r.print.Tell("nothing was sent: this is the plan (-I asks the server)")
 	}
 	return err

@@ -29,7 +29,7 @@ var advised = []struct{ spelling, write string }{
 	{"-w", "ftpfetch chooses its pauses itself; --progress json tells sizes and rates"},
 	{"--write-out", "--progress json tells sizes and rates"},
 	{"--exclude-directories", "--reject /NAME/ leaves out a directory of the tree"},
-	{"-I --include-directories", "--accept '/NAME/**' fetches one directory of the tree"},
+	{"--include-directories", "--accept '/NAME/**' fetches one directory of the tree"},
 	{"-nd --no-directories --flat", "--glob 'URL/*' fetches the files of one directory"},
 	{"--time-cond", "-N fetches a file only if the server's is newer"},
 	{"-f --command-file", "there are no commands to send: write ftp://host/path/file"},

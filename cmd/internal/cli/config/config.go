@@ -376,6 +376,11 @@ func after(lead, text string) string {
 	return lead + text
 }
 
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
@@ -401,6 +406,10 @@ func (l *line) ofWord(text string) string {
 
 // toHost returns an error for words that name a host and what to do there, as for ftp(1) and ncftpget.
 func (l *line) toHost(texts []string) error {
+	private := func(text string) bool { return strings.ContainsAny(text, "@:") }
+	if slices.ContainsFunc(texts, private) || slices.ContainsFunc(texts, isFile) {
+		return nil
+	}
 	first := func(words ...string) bool { return len(texts) > 0 && slices.Contains(words, texts[0]) }
 	switch {
 	case first("put", "mput", "upload") && len(texts) > 1:
@@ -453,11 +462,16 @@ func inPassword(text string) string {
 
 // ofDate returns the hint for a URL with the parts of a date, as date(1) writes them.
 func ofDate(text string) string {
-	if !dateParts().MatchString(text) || strings.Contains(text, "@") {
+	rest := dateParts().ReplaceAllString(text, "")
+	inShell := plain().MatchString(rest) && !strings.Contains(text, "@") // within double quotes
+	if rest == text || !inShell || octet().MatchString(rest) || hexDay().MatchString(text) {
 		return ""
 	}
 	return `the shell fills in the date: write "` + dateParts().ReplaceAllString(text, "$$(date +$0)") + `"`
 }
+
+// hexDay matches an encoded octet that looks like the day of a date: of %d0, say.
+var hexDay = lazy.Regexp(`%d[0-9a-fA-F]`)
 
 var dateParts = lazy.Regexp(`%[YmdHjy]([-_.]?%[YmdHMSjy])*`)
 
@@ -478,14 +492,13 @@ var aHost = lazy.Regexp(`^[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+$`)
 // place returns the hint for a text that may name the place where files are to be saved.
 func (l *line) place(text string) string {
 	before := l.operands[len(l.operands)-2]
-	if len(l.operands) == 2 && aHost().MatchString(before) {
+	if len(l.operands) == 2 && aHost().MatchString(before) && shown(text) == text {
 		return onHost(before, text)
 	}
 	if strings.ContainsAny(text, "*?") && strings.HasSuffix(before, "/") && !strings.Contains(before, "@") {
 		return "--glob '" + before + text + "' fetches what matches"
 	}
-	info, err := os.Stat(text)
-	isDir := err == nil && info.IsDir()
+	isDir := isDirectory(text)
 	named := l.Recursive && !strings.HasSuffix(before, "/") // the name of the tree stays, as with cp -r
 	switch {
 	case named && filepath.Clean(text) == ".":

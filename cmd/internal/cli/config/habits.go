@@ -74,7 +74,6 @@ var habits = []habit{
 	{"wget", "-B", "URL", "--base URL"},
 	{"curl", "--output-dir", "DIR", "-d DIR"},
 	{"curl", "-V", "", "--version"}, // without a URL
-	{"curl", "-z --time-cond", "FILE", "-N"},
 	{"curl", "--retry-delay --retry-max-time", "TIME", ""},
 	{"curl", "-A --user-agent -H --header --referer", "TEXT", ""},
 	{"curl", "--compressed --http1.1 --http2 --tlsv1.2", "", ""},

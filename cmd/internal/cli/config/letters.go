@@ -27,7 +27,8 @@ func (l *line) letters(text string) {
 	if l.ls(text) {
 		return
 	}
-	if ofFTP().MatchString(text) && strings.Contains(text, "i") && strings.Contains(text, "n") {
+	both := strings.Contains(text, "i") && strings.Contains(text, "n")
+	if both && ofFTP().MatchString(text) && !urlStart().MatchString(l.peek()) {
 		l.complain("-%s is a flag of ftp, to which commands are sent: write ftp://host/path/file", text)
 		l.unknown = true
 		l.incomplete = true
@@ -68,7 +69,7 @@ func (l *line) ls(letters string) bool {
 }
 
 // ofFTP matches the flags with which scripts call ftp(1).
-var ofFTP = lazy.Regexp(`^[dginpv]{2,}$`)
+var ofFTP = lazy.Regexp(`^[ginpv]*[gnpv]$`)
 
 // ofWget matches the flags of wget that are two letters.
 var ofWget = lazy.Regexp(`^n[cdHpv]`)

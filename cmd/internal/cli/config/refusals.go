@@ -43,7 +43,8 @@ var refusedOutputs = []refusal{{
 }, {
 	func(l *line) bool {
 		alone := l.remembers() && !l.hasList() && !l.Recursive && !l.Glob && !l.Reading.KeepDirs
-		return l.File.Sum.Algorithm != "" && !l.checksOne() && (l.Many && !alone || len(l.Targets) > 1)
+		several := l.Many && !alone || l.printsSeveral() || len(l.Targets) > 1
+		return l.File.Sum.Algorithm != "" && !l.checksOne() && several
 	},
 	"--checksum checks a single file: list digests in a --manifest, or use --verify",
 }, {
@@ -55,7 +56,7 @@ var refusedOutputs = []refusal{{
 }, {
 	func(l *line) bool {
 		tree := l.Recursive || l.Glob
-		return l.Sort != "" && !l.listsNewest() && (l.Many && !l.Info || l.Info && !tree)
+		return l.Sort != "" && !l.listsNewest() && (l.Many && !l.Info || l.Info && !tree || l.FindsFirst())
 	},
 	"--sort orders what -l lists, and -I with -r or --glob: add them, or drop --sort",
 }, {
@@ -93,7 +94,7 @@ var refusedOutputs = []refusal{{
 // A part of a file, and the file here.
 var refusedFiles = []refusal{{
 	func(l *line) bool {
-		several := l.Many && !l.remembers() || len(l.Targets) > 1
+		several := l.Many && !l.remembers() || len(l.Targets) > 1 || l.printsSeveral()
 		checked := l.File.Sum.Algorithm != "" || l.File.Verify
 		return l.Range != nil && (several || checked || l.OnlyShows() || l.newer || l.resume ||
 			l.Report != "" || l.given("segments"))
@@ -101,7 +102,7 @@ var refusedFiles = []refusal{{
 	"--range fetches a part of one file: drop -r, -i, --manifest, --glob, -j, -s, -l, -I, --json, --dry-run, " +
 		"-N, -c, --checksum, --verify, --report, --keep-dirs and other URLs",
 }, {
-	func(l *line) bool { return l.Range != nil && !l.Long && l.onlyListings() },
+	func(l *line) bool { return l.Range != nil && !l.Long && !l.FindsFirst() && l.onlyListings() },
 	"--range fetches a part of a file, but the URL names a directory: drop --range",
 }, {
 	func(l *line) bool { return l.Dir != "" && (l.Output == "-" || filepath.IsAbs(l.Output)) },
@@ -120,7 +121,7 @@ var refusedFiles = []refusal{{
 // Lists and directories.
 var refusedTrees = []refusal{{
 	func(l *line) bool {
-		return l.Recursive && (l.Dir != "" || l.Check) && !l.Reading.KeepDirs && !l.Info && l.trees() > 1
+		return l.Recursive && l.Dir != "" && !l.Reading.KeepDirs && !l.Info && l.trees() > 1
 	},
 	"-r -d DIR saves what is in one tree: add --keep-dirs=1 to save each tree in DIR/NAME, " +
 		"or --keep-dirs for all directories of its URL",
@@ -260,6 +261,9 @@ func (l *line) selects() bool { return l.Tree.Accept != nil || l.Tree.Reject != 
 func (l *line) filters() bool {
 	return l.MaxAge != 0 || l.Since != "" || l.Before != "" || l.Filter != mirror.Filter{}
 }
+
+// printsSeveral reports whether the files of a tree or pattern go to standard output.
+func (l *line) printsSeveral() bool { return l.FindsFirst() && l.Tree.Newest != 1 }
 
 // fetchesMany reports whether the command takes several files as a list or tree does. With --newest, -l lists what it
 // chooses of them, and --check compares them.

@@ -43,7 +43,7 @@ func TestTaken(t *testing.T) {
 }
 
 // TestNewcomers types each command of docs/coming-from.md with ftpfetch in place of the program's name. It must be read
-// as, or answered with, the command beside it.
+// as, or answered with, the command beside it. What is advised in place of other flags names flags that exist.
 func TestNewcomers(t *testing.T) {
 	page := must.Get(os.ReadFile("../../../../docs/coming-from.md"))(t)
 	rows := regexp.MustCompile("(?m)^\\| `(.*)` \\| `ftpfetch (.*)` \\|$").FindAllStringSubmatch(string(page), -1)
@@ -66,10 +66,10 @@ func TestNewcomers(t *testing.T) {
 		}
 	}
 	l := read(nil, "")
-	for _, row := range regexp.MustCompile("(?m)^\\| ([^`].*) \\| (.*) \\|$").FindAllStringSubmatch(string(page), -1) {
-		for _, flag := range regexp.MustCompile("[` ](--?[a-z][a-z-]*)").FindAllStringSubmatch(row[2], -1) {
+	for _, a := range advised {
+		for _, flag := range regexp.MustCompile("(?:^|[ '])(--?[a-zA-Z][a-z-]*)").FindAllStringSubmatch(a.write, -1) {
 			if l.lookup(flag[1]) == nil {
-				t.Errorf("%s: ftpfetch has no %s", row[1], flag[1])
+				t.Errorf("%s: ftpfetch has no %s", a.spelling, flag[1])
 			}
 		}
 	}

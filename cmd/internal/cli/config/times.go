@@ -43,7 +43,7 @@ func readSince(s string) (age time.Duration, at time.Time, day string, err error
 }
 
 // ago matches an age in words, as date(1) and lftp read it.
-var ago = lazy.Regexp(`^([1-9][0-9]{0,4}) ?(minute|hour|day|week|w)s?( ago)?$`)
+var ago = lazy.Regexp(`^([1-9][0-9]{0,3}) ?(minute|hour|day|week|w)s?( ago)?$`)
 
 var units = map[string]time.Duration{
 	"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour,

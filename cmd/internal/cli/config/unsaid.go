@@ -43,7 +43,7 @@ func (l *line) addCopy(args []string) {
 		l.incomplete = l.incomplete || lists || !l.Recursive && l.base == "" && !l.addFilePlace()
 	}
 	l.addPlace()
-	if l.noClobber && l.newer { // --ignore-existing: what is there stays
+	if (l.noClobber || l.resume) && l.newer { // of --ignore-existing and --append: what is there stays
 		l.newer = false
 		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "-N" })
 	}

@@ -102,6 +102,9 @@ func (r *Run) Event(e download.Event) {
 	case download.Progress:
 		r.progress(f, e.Done, e.Total)
 	default:
+		if f == nil { // a dry run tells no Started
+			f = r.file(e.Task)
+		}
 		r.happened(f, e)
 	}
 }
