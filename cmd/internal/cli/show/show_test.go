@@ -247,6 +247,17 @@ func TestRunPlain(t *testing.T) {
 	s.compare(t, "1 of 3 complete, 1 already there, 1 failed, 2 directories could not be fully listed, 1 link not followed: 1 B in 1 h 6 min, 0 B/s\n")
 }
 
+// TestNotStarted shows a retry of a file that was not started, as in a dry run.
+func TestNotStarted(t *testing.T) {
+	s := newStand(Plain)
+	f := s.Run("", 2, -1).one("a")
+	again := retries
+	again.Kind = download.Noted
+	again.Task = &download.Task{URLs: f.t.URLs, Path: "b"}
+	f.Event(again)
+	s.compare(t, "b: connection lost; trying again in 1.5 s (2 of 5)\n")
+}
+
 // TestFailedAgain checks that the end names the failed files again, at most ten, if their messages may have scrolled
 // away.
 func TestFailedAgain(t *testing.T) {
