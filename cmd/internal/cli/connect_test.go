@@ -280,7 +280,7 @@ func TestListShorter(t *testing.T) {
 func TestListTooLong(t *testing.T) {
 	defer func(most int) { mostPiped = most }(mostPiped)
 	const text = "# a list of nothing\n"
-	for most, want := range map[int]string{len(text): "ftpfetch: warning: standard input names no file\n", len(text) - 1: "ftpfetch: -: cannot be read: it is longer than 1 GiB: save it as a file\n"} {
+	for most, want := range map[int]string{len(text): "ftpfetch: warning: standard input names no file\n", len(text) - 1: "ftpfetch: standard input: cannot be read: it is longer than 1 GiB: save it as a file\n"} {
 		mostPiped = most
 		var said strings.Builder
 		if code := Run(t.Context(), []string{"-q", "-i", "-"}, IO{In: strings.NewReader(text), Out: io.Discard, Err: &said}); said.String() != want || (code == 23) != (most < len(text)) {
