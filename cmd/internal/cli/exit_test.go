@@ -295,7 +295,7 @@ var misfits = []misfit{
 	{args: "URL/x_%Y%m%d.gz", hint: `/x_$(date +%Y%m%d).gz"`},
 	{args: "URL/[x].txt", hint: "/%5Bx%5D.txt"},
 	{args: "open h.example.org", hint: "there are no commands to send: write ftpfetch ftp://h.example.org/, or a path after it"},
-	{args: "put f", hint: "nothing can be uploaded: files are only fetched"},
+	{local: "f=mine", args: "put f", hint: "nothing can be uploaded: files are only fetched"},
 	{args: "h.example.org . /d/*.gz", hint: "write ftpfetch --glob 'ftp://h.example.org/d/*.gz'"},
 	{args: "h.example.org out /d/f", hint: "write ftpfetch -d out ftp://h.example.org/d/f"},
 	{args: "--verify SHA256SUMS URL/f", hint: "--verify finds the list beside the file; --manifest URL/SHA256SUMS takes one"},

@@ -98,9 +98,9 @@ func lossOf(h habit, spelling string) string {
 	return ""
 }
 
-// letters are flags of one letter. Each program means something else by them: the verb before them, or what follows,
+// ofLetters are flags of one letter. Each program means something else by them: the verb before them, or what follows,
 // tells which long flag of advised is meant.
-var letters = []struct{ letter, verb, next, long string }{
+var ofLetters = []struct{ letter, verb, next, long string }{
 	{"-R", "mirror", ``, "--upload"},
 	{"-e", "", `^(get|mget|pget|mirror|ls|cat|open|cd|lcd|set|user) |;`, "--script"},
 	{"-x", "mirror", ``, "--exclude-regex"},
@@ -119,7 +119,7 @@ var letters = []struct{ letter, verb, next, long string }{
 
 // adviceOn returns what to write in place of a flag or a command, or "". next is what follows it.
 func (l *line) adviceOn(spelling, next string) string {
-	for _, m := range letters {
+	for _, m := range ofLetters {
 		fits := m.letter == spelling && (m.verb == "" || m.verb == l.verb)
 		if fits && (m.next == "" || regexp.MustCompile(m.next).MatchString(next)) {
 			spelling = m.long

@@ -358,7 +358,7 @@ func (l *line) hint(text string, err error, last bool) {
 	case last && aPath().MatchString(text) && shown(text) == text:
 		bad.Hint = l.place(text)
 	case !l.Glob && isPattern(text):
-		bad.Hint = "--glob takes it as a pattern of names" + after("; for a file of that name, ", l.encoding(text))
+		bad.Hint = "--glob takes it as a pattern of names" + afterLead("; for a file of that name, ", l.encoding(text))
 	case hasRange().MatchString(text):
 		if _, err := glob.Choices(text); err != nil {
 			bad.Hint = "as a pattern, " + err.Error()
@@ -368,8 +368,8 @@ func (l *line) hint(text string, err error, last bool) {
 	}
 }
 
-// after returns text after lead, or "" if it is empty.
-func after(lead, text string) string {
+// afterLead returns text after lead, or "" if it is empty.
+func afterLead(lead, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -407,7 +407,7 @@ func (l *line) ofWord(text string) string {
 // toHost returns an error for words that name a host and what to do there, as for ftp(1) and ncftpget.
 func (l *line) toHost(texts []string) error {
 	private := func(text string) bool { return strings.ContainsAny(text, "@:") }
-	if slices.ContainsFunc(texts, private) || slices.ContainsFunc(texts, isFile) {
+	if slices.ContainsFunc(texts, private) {
 		return nil
 	}
 	first := func(words ...string) bool { return len(texts) > 0 && slices.Contains(words, texts[0]) }
@@ -416,7 +416,8 @@ func (l *line) toHost(texts []string) error {
 		return Usage("nothing can be uploaded: files are only fetched")
 	case first("open", "ftp", "connect", "ncftp", "lftp", "sftp") && len(texts) == 2 && aName().MatchString(texts[1]):
 		return Usage("there are no commands to send: write ftpfetch ftp://%s/, or a path after it", texts[1])
-	case len(texts) == 3 && aHost().MatchString(texts[0]) && !slices.ContainsFunc(texts, urlStart().MatchString):
+	case len(texts) == 3 && aHost().MatchString(texts[0]) && !isFile(texts[0]) &&
+		!slices.ContainsFunc(texts, urlStart().MatchString):
 		flags := ""
 		if strings.ContainsAny(texts[2], "*?[{") {
 			flags = "--glob "
