@@ -131,7 +131,7 @@ func newFetch(src Source, u *urlparse.URL, o Options, c caller, lists *sums.Cach
 	}
 	f.checkpoint = cmp.Or(f.checkpoint, checkpointInterval)
 	f.retry = retry.New(retry.Policy{
-		Retries: o.Retries, ReturnCrowded: crowds,
+		Retries: o.Retries, Unreached: o.RetryUnreached, ReturnCrowded: crowds,
 		Tell: func(err error, try int, wait time.Duration) {
 			f.retries.Add(1)
 			which := fmt.Sprintf("%d of %d", try, retry.Count(o.Retries))

@@ -49,11 +49,14 @@ type Options struct {
 	// Root.
 	Root *os.Root
 
-	// Retries is how many times in a row, without progress, a failure that may pass is retried; less than 0 means
-	// never, and 0 means five. With 0, there are no retries if the server was never reached, because it refuses the
-	// connection, does not answer, or has no route to it: the address is probably wrong. A host without an address in
-	// DNS is never retried.
+	// Retries is how many times in a row, without progress, a failure that may pass is retried; 0 means five, and less
+	// than 0 means never.
 	Retries int
+
+	// RetryUnreached retries also if the server was never reached, because it refuses the connection, does not answer, or
+	// has no route to it. Otherwise that is an error at once: the address is probably wrong. A host without an address in
+	// DNS is never retried.
+	RetryUnreached bool
 
 	// Segments is how many connections fetch one file at the same time, at most 64; 0 and 1 mean one. With AutoSegments
 	// the transfer begins with one and uses more, at most 16, as long as they make it faster.

@@ -73,14 +73,15 @@ func TestRetry(t *testing.T) {
 func TestRetryUnreached(t *testing.T) {
 	noHost := &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}
 	for _, tt := range []struct {
-		err     error
-		retries int
-		may     bool // the run retries
+		err error
+		o   Options
+		may bool // the run retries
 	}{
-		{syscall.ECONNREFUSED, 0, false}, {syscall.ECONNREFUSED, 5, true},
-		{syscall.ENETUNREACH, 0, false}, {syscall.ENETUNREACH, 5, true},
-		{syscall.ETIMEDOUT, 0, false}, {syscall.ETIMEDOUT, 5, true},
-		{noHost, 0, false}, {noHost, 5, false},
+		{syscall.ECONNREFUSED, Options{}, false}, {syscall.ECONNREFUSED, Options{RetryUnreached: true}, true},
+		{syscall.ENETUNREACH, Options{}, false}, {syscall.ENETUNREACH, Options{RetryUnreached: true}, true},
+		{syscall.ETIMEDOUT, Options{}, false}, {syscall.ETIMEDOUT, Options{RetryUnreached: true}, true},
+		{syscall.ETIMEDOUT, Options{Retries: 5}, false}, {syscall.ETIMEDOUT, Options{Retries: 2, RetryUnreached: true}, true},
+		{noHost, Options{}, false}, {noHost, Options{RetryUnreached: true}, false},
 	} {
 		k := newKit(t, map[string]string{"/f": body})
 		dials := 0
@@ -90,16 +91,16 @@ func TestRetryUnreached(t *testing.T) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
-		_, err := k.get("/f", Options{Retries: tt.retries})
+		_, err := k.get("/f", tt.o)
 		want := 0
 		if tt.may {
 			want = 2
 		}
 		if (err == nil) != tt.may || err != nil && !errors.Is(err, tt.err) || len(k.waits) != want {
-			t.Errorf("%v, Retries %d: %v after %d retries, want %d", tt.err, tt.retries, err, len(k.waits), want)
+			t.Errorf("%v, Retries %d, RetryUnreached %v: %v after %d retries, want %d", tt.err, tt.o.Retries, tt.o.RetryUnreached, err, len(k.waits), want)
 		}
 		dials = 0
-		if _, err := k.get("/f", Options{Retries: -1, Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
+		if _, err := k.get("/f", Options{Retries: -1, RetryUnreached: true, Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
 			t.Errorf("%v without retries: %v after %d", tt.err, err, len(k.waits))
 		}
 	}

@@ -174,6 +174,9 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 	}
 	o.Dry = o.Dry || o.Check
 	b := newEngine(ctx, src, o)
+	queue, leave := partfile.QueueOf(b.root)
+	defer leave()
+	b.group.Queue = queue
 	if o.Dry {
 		o.Ledger = unwritten(o)
 		o.Done = nil
@@ -427,7 +430,7 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 
 // freeConnections reports whether the server may accept the connection once it has fewer, and closes the idle ones.
 // Not every server replies that it has too many: some refuse the connection, or close it without a greeting. After
-// the latter it may also have none to give, as a balancer with no server behind it: without Retries such a connection
+// the latter it may also have none to give, as a balancer with no server behind it: without RetryUnreached such a connection
 // is tried again retry.MostClosed times.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
@@ -436,8 +439,8 @@ func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	}
 	times := 0
 	if e.Stage == ftpexec.StageConnect && errors.Is(err, ftpexec.ErrLost) {
-		if b.Each.Retries == 0 { // or else the job has tried again itself
-			times = retry.MostClosed
+		if !b.Each.RetryUnreached { // or else the job has tried again itself
+			times = min(retry.MostClosed, retry.Count(b.Each.Retries))
 		}
 		b.closing.Store(t.Value.url().Address(), true)
 	} else {

@@ -150,8 +150,9 @@ func TestOnlyConnection(t *testing.T) {
 		{"closes twice", closes, 2, 0, 1, []string{again, again}, 3},
 		{"closes always", closes, 99, 0, 1, []string{again, again}, 3},
 		{"closes always, no retries", closes, 99, -1, 1, nil, 1},
-		{"closes always, one retry", closes, 99, 1, 1, nil, 2},
-		{"closes always, five retries", closes, 99, 5, 1, nil, 6},
+		{"closes always, one retry", closes, 99, 1, 1, []string{again}, 2},
+		{"closes always, five retries", closes, 99, 5, 1, []string{again, again}, 3},
+		{"closes always, five retries though unreached", closes, 99, 5, 1, nil, 6},
 		{"refuses once", full, 1, 0, 1, []string{waits}, 2},
 		{"closes always, two files", closes, 99, 0, 2, []string{again, again}, 4},
 	} {
@@ -167,6 +168,7 @@ func TestOnlyConnection(t *testing.T) {
 			s := newClientStand(t)
 			s.client.Dial = network.Dial
 			s.options.Jobs, s.options.PerHost, s.options.Each.Retries = 1, 1, tt.retries
+			s.options.Each.RetryUnreached = strings.HasSuffix(tt.name, "though unreached")
 			var said []string
 			s.options.Events = func(e download.Event) {
 				if e.Kind == download.Noted && e.Task == nil && !e.Detail {

@@ -277,7 +277,7 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 }
 
 func (b *engine) again(ctx context.Context, f func() error) error {
-	p := retry.Policy{Retries: b.Each.Retries, ReturnCrowded: true}
+	p := retry.Policy{Retries: b.Each.Retries, Unreached: b.Each.RetryUnreached, ReturnCrowded: true}
 	return retry.New(p).Do(ctx, f)
 }
 

@@ -94,6 +94,7 @@ type terms struct {
 	Existing         download.Existing
 	NoResume, Verify bool
 	Retries          int
+	RetryUnreached   bool
 	Timeout          time.Duration
 }
 
@@ -101,14 +102,14 @@ func termsOf(o *download.RunOptions) terms {
 	e := o.Each
 	return terms{
 		Existing: e.Existing, NoResume: e.NoResume, Verify: e.Verify,
-		Retries: e.Retries, Timeout: o.Timeout,
+		Retries: e.Retries, RetryUnreached: e.RetryUnreached, Timeout: o.Timeout,
 	}
 }
 
 func (t terms) each(root *os.Root) download.Options {
 	return download.Options{
 		Root: root, Existing: t.Existing, NoResume: t.NoResume, Verify: t.Verify,
-		Retries: t.Retries,
+		Retries: t.Retries, RetryUnreached: t.RetryUnreached,
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"example.com/ftpfetch/cmd/internal/cli/netrc"
 	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/network/proxy"
 )
@@ -119,6 +120,13 @@ func work(ctx context.Context, c *command) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if w.root != nil {
+		// While the ledger is open here, the chunks share it, and do not read it again. If it cannot be opened, the first
+		// chunk says so.
+		if l, err := ledger.Open(w.root, w.ledger); err == nil {
+			defer l.Close()
+		}
 	}
 	w.shared = c.shared
 	w.guessed = c.egress == ""

@@ -18,9 +18,8 @@ import (
 
 // Policy says what to retry.
 type Policy struct {
-	// Retries is the maximum number of retries in a row without progress; see Count. If it is more than 0, a server
-	// that was never reached is retried too.
-	Retries int
+	Retries   int  // the maximum number of retries in a row without progress; see Count
+	Unreached bool // also retry a server that was never reached
 	// ReturnCrowded returns [ftpexec.ErrTooMany] at once, for a caller that can do other work meanwhile.
 	ReturnCrowded bool
 	// Tell, if not nil, is called before each wait.
@@ -180,21 +179,22 @@ func (e *Judged) Unwrap() error { return e.Err }
 // Retryable makes [ftpexec.Retryable] report Passes.
 func (e *Judged) Retryable() bool { return e.Passes }
 
-// MostClosed is how often to try again, without Retries, if a server that was never reached closes the connection before
+// MostClosed is how often to try again, without Unreached, if a server that was never reached closes the connection before
 // its greeting. It may have too many connections, but there may also be no server behind what accepts them.
 const MostClosed = 2
 
 // most returns how often to try again after err.
 func (r *Retrier) most(err error) int {
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	if ok && !r.Reached.Load() && r.Retries == 0 && e.Stage == ftpexec.StageConnect && e.Code == 0 {
-		return MostClosed
+	most := Count(r.Retries)
+	if ok && !r.Reached.Load() && !r.Unreached && e.Stage == ftpexec.StageConnect && e.Code == 0 {
+		return min(MostClosed, most)
 	}
-	return Count(r.Retries)
+	return most
 }
 
 // temporary reports whether a retry may succeed after err. If the server was never reached, the address is probably
-// wrong; see Policy.Retries. A server that closes the connection before its greeting was reached. It may have too many
+// wrong; see Policy.Unreached. A server that closes the connection before its greeting was reached. It may have too many
 // connections, so with ReturnCrowded temporary returns false for it too.
 func (r *Retrier) temporary(err error) bool {
 	if known, ok := errors.AsType[*Judged](err); ok {
@@ -206,7 +206,7 @@ func (r *Retrier) temporary(err error) bool {
 		return false
 	case r.ReturnCrowded && errors.Is(err, ftpexec.ErrTooMany):
 		return false
-	case r.Reached.Load() || r.Retries > 0:
+	case r.Reached.Load() || r.Unreached:
 		return true
 	}
 	reached := e.Stage != ftpexec.StageConnect || e.Code != 0

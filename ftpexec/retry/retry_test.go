@@ -43,7 +43,7 @@ func TestTemporary(t *testing.T) {
 		}{
 			{"reached", Policy{}, true, tt.reached},
 			{"never reached", Policy{}, false, tt.never},
-			{"Connect", Policy{Retries: 1}, false, tt.connect},
+			{"Unreached", Policy{Unreached: true}, false, tt.connect},
 			{"ReturnCrowded", Policy{ReturnCrowded: true}, false, tt.returned},
 		} {
 			r := New(row.policy)

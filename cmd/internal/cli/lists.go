@@ -139,7 +139,7 @@ func (r *run) retrieveList(ctx context.Context, l *list) bool {
 	ctx, cancel := r.limit(ctx)
 	defer cancel()
 	err = l.fill(ctx, func(w io.Writer) error {
-		o := download.Options{Retries: r.File.Retries}
+		o := download.Options{Retries: r.File.Retries, RetryUnreached: r.File.RetryUnreached}
 		_, err := download.To(ctx, r.source, u, w, &o)
 		return err
 	})

@@ -369,6 +369,6 @@ func (r *run) again(ctx context.Context, f func() error) error {
 		r.print.Tell(fmt.Sprintf("%s; trying again in %.1f s (%d of %d)",
 			show.OneLine(err.Error()), wait.Seconds(), try, retry.Count(r.File.Retries)))
 	}
-	policy := retry.Policy{Retries: r.File.Retries, Tell: tell}
+	policy := retry.Policy{Retries: r.File.Retries, Unreached: r.File.RetryUnreached, Tell: tell}
 	return retry.New(policy).Do(ctx, f)
 }

@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -72,25 +73,41 @@ func (r Record) describes(path string, info fs.FileInfo) bool {
 // record of a path counts. A run that opens a ledger most of whose records are superseded rewrites it without these.
 //
 // Several runs may add to the ledgers of one directory at the same time, each to its own ledger or all to the same.
-// They share a lock on it, so that nobody rewrites it meanwhile. Each run reads all ledgers when it starts. A Ledger is
-// safe for concurrent use.
+// They share a lock on it, so that nobody rewrites it meanwhile. Each run reads all ledgers when it starts; those of one
+// process read them once, see [Open]. A Ledger is safe for concurrent use.
 type Ledger struct {
+	*store
+	Ignored []string // names of ledgers that are not trusted
+	added   []*lot   // with records of this run; store.mu guards it
+	close   func()
+}
+
+// store is what the runs of one process that add to the same ledger share.
+type store struct {
 	root    *os.Root
 	names   []string // names for the run's own ledger: the second is used if the first is not trusted
-	Ignored []string // names of ledgers that are not trusted
+	ignored []string // names of ledgers that are not trusted
 	broken  error    // why the run's own ledger cannot be written; nil if it can
 	open777 *bool    // the disk shows every file as writable for all: see modeless
 	alone   bool     // no other run may add to the run's own ledger meanwhile
 	worn    bool     // most records of the run's own ledger were superseded when it was read
 
 	mu    sync.Mutex
-	files []*os.File        // all ledgers, for reading
+	files []*ledgerFile     // all ledgers
 	own   *os.File          // the ledger that the run adds to; nil if there is none yet
 	mine  int               // index of own in files
-	added []byte            // lines to write to own
-	end   int64             // how far own has been read
-	read  []place           // the last record of each path that Open found, sorted; half as large as a map
+	next  *lot              // to write to own; nil if nothing was added
+	torn  bool              // the last line of own may be unfinished
+	found time.Time         // when ledgers were last looked for
+	read  []place           // the last record of each path, sorted; half as large as a map
 	later map[uint64]uint64 // position of the last later record of each path, by its hash; nil until Open ends
+}
+
+// ledgerFile is a ledger that is open for reading.
+type ledgerFile struct {
+	*os.File
+	name string
+	end  int64 // how far it has been read
 }
 
 // place says where a record is.
@@ -105,40 +122,57 @@ const offsetBits = 48
 
 const maxRecord = 256 << 10
 
-// Open opens all ledgers in root. It trusts only ledgers that this user owns and no other user may write to. The ledger
-// called name is created with its first record. The caller must call Close.
-func Open(root *os.Root, name string) (*Ledger, error) { return openTidy(root, name, false) }
-
-// OpenAlone is Open for a run beside which no other may add to the same ledger: until Close, another Open of it fails
+// OpenAlone is [Open] for a run beside which no other may add to the same ledger: until Close, another Open of it fails
 // with [ErrAtWork]. So does OpenAlone while another run has the ledger open. Where there are no locks, it is as Open.
-func OpenAlone(root *os.Root, name string) (*Ledger, error) { return openTidy(root, name, true) }
+func OpenAlone(root *os.Root, name string) (*Ledger, error) {
+	s, err := openTidy(root, name, true)
+	return ledgerOf(s, s.end), err
+}
 
 // OpenToRead opens all ledgers in root, also if a run has one for itself. The caller must not add to them, and must call
 // Close.
 func OpenToRead(root *os.Root) (*Ledger, error) {
-	return openAll(root, Name+"-none", false) // there is none of that name
+	s, err := openAll(root, Name+"-none", false) // there is none of that name
+	return ledgerOf(s, s.end), err
+}
+
+func ledgerOf(s *store, end func()) *Ledger {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Ledger{store: s, Ignored: slices.Clone(s.ignored), close: end}
 }
 
 // openTidy opens all ledgers, and rewrites the run's own one if most of its records are superseded.
-func openTidy(root *os.Root, name string, alone bool) (*Ledger, error) {
+func openTidy(root *os.Root, name string, alone bool) (*store, error) {
 	l, err := openAll(root, name, alone)
 	if err != nil || !l.worn {
 		return l, err
 	}
 	l.rewrite()
-	l.Close()
+	l.end()
 	return openAll(root, name, alone)
 }
 
-func openAll(root *os.Root, name string, alone bool) (*Ledger, error) {
-	l := &Ledger{root: root, alone: alone}
+func openAll(root *os.Root, name string, alone bool) (*store, error) {
+	l := &store{root: root, alone: alone}
 	l.names = []string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}
-	names, err := fs.Glob(root.FS(), Name+"*")
+	err := l.find()
+	l.index()
+	if err != nil {
+		l.end()
+	}
+	return l, localfile.Failure(name, "the ledger cannot be used", err)
+}
+
+// find opens and reads the ledgers in the directory that are not open yet.
+func (l *store) find() error {
+	l.found = time.Now()
+	names, err := l.list()
 	for _, n := range names {
 		failed := l.use(n)
 		switch {
 		case errors.Is(failed, errForeign):
-			l.Ignored = append(l.Ignored, n)
+			l.ignored = append(l.ignored, n)
 		case errors.Is(failed, ErrAtWork):
 			err = cmp.Or(err, failed)
 		case slices.Contains(l.names, n) && failed != nil: // some mounts open no file that they are still writing
@@ -147,15 +181,40 @@ func openAll(root *os.Root, name string, alone bool) (*Ledger, error) {
 			err = cmp.Or(err, failed)
 		}
 	}
-	l.index()
+	return err
+}
+
+// list returns the names of the ledgers that are neither open nor ignored. It looks at no other file of the directory,
+// which may have millions.
+func (l *store) list() (names []string, err error) {
+	dir, err := l.root.Open(".")
 	if err != nil {
-		l.Close()
+		return nil, err
 	}
-	return l, localfile.Failure(name, "the ledger cannot be used", err)
+	defer dir.Close()
+	for err == nil {
+		var some []string
+		some, err = dir.Readdirnames(1 << 10)
+		for _, n := range some {
+			if strings.HasPrefix(n, Name) && !l.has(n) && !slices.Contains(l.ignored, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	if err == io.EOF {
+		err = nil
+	}
+	return names, err
+}
+
+// has reports whether the ledger with this name is open.
+func (l *store) has(name string) bool {
+	return slices.ContainsFunc(l.files, func(f *ledgerFile) bool { return f.name == name })
 }
 
 // index sorts what Open has read, and finds out whether the run's own ledger is worn.
-func (l *Ledger) index() {
+func (l *store) index() {
 	slices.SortFunc(l.read, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(b.position, a.position))
 	})
@@ -174,7 +233,7 @@ func (l *Ledger) index() {
 }
 
 // use opens and reads a ledger. If it has a name of the run's own ledger, it becomes that.
-func (l *Ledger) use(name string) error {
+func (l *store) use(name string) error {
 	var f *os.File
 	var err error
 	mine := l.own == nil && l.broken == nil && slices.Contains(l.names, name)
@@ -191,28 +250,27 @@ func (l *Ledger) use(name string) error {
 	if err != nil {
 		return err
 	}
-	l.files = append(l.files, f)
+	l.files = append(l.files, &ledgerFile{File: f, name: name})
 	n := len(l.files) - 1
-	end, err := l.load(n, 0, nil)
+	err = l.load(n)
 	if !mine {
 		return err
 	}
 	info, serr := f.Stat()
-	if err == nil && serr == nil && info.Size() > end { // a killed run left an unfinished line
+	if err == nil && serr == nil && info.Size() > l.files[n].end { // a killed run left an unfinished line
 		if _, l.broken = f.WriteString("\n"); l.broken != nil {
 			return nil
 		}
-		end, err = l.load(n, end, nil)
+		err = l.load(n)
 	}
 	l.own = f
 	l.mine = n
-	l.end = end
 	return err
 }
 
 // begin opens the run's own ledger, or creates it if create is set. If other users own files of both names, the run
 // records nothing.
-func (l *Ledger) begin(create bool) error {
+func (l *store) begin(create bool) error {
 	for _, name := range l.names {
 		if l.own != nil || l.broken != nil {
 			break
@@ -267,7 +325,7 @@ var probeMode fs.FileMode = 0o600
 // modeless reports whether the disk shows every file as writable for all users, whatever mode a file is given, as a
 // mount of FAT may. There a ledger's mode says nothing, and whoever can write to the ledger can write to the files as
 // well. It makes a file to find out, and removes it again.
-func (l *Ledger) modeless() bool {
+func (l *store) modeless() bool {
 	if l.open777 != nil {
 		return *l.open777
 	}
@@ -284,11 +342,17 @@ func (l *Ledger) modeless() bool {
 	return *l.open777
 }
 
+// trusts reports whether info is of a regular file that this user owns and no other user may write to, as far as the disk
+// knows.
+func (l *store) trusts(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && disk.Ours(info) && (disk.Alone(info) || l.modeless())
+}
+
 // open opens a regular file that this user owns and no other user may write to, as far as the disk knows. For any other
 // file the error is errForeign.
-func (l *Ledger) open(name string, flag int) (*os.File, error) {
+func (l *store) open(name string, flag int) (*os.File, error) {
 	info, err := l.root.Lstat(name)
-	if err == nil && (!info.Mode().IsRegular() || !disk.Ours(info) || !disk.Alone(info) && !l.modeless()) {
+	if err == nil && !l.trusts(info) {
 		err = errForeign
 	}
 	if err != nil {
@@ -305,16 +369,18 @@ func (l *Ledger) open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// load reads l.files[n] from offset at on, and returns the offset of the end of its last line. It notes the positions of
-// the records or, if f is not nil, calls f with each record.
-func (l *Ledger) load(n int, at int64, f func(Record)) (end int64, err error) {
-	return lines(l.files[n], at, func(at int64, _ []byte, r Record) {
-		if f != nil {
-			f(r)
-			return
-		}
+// load reads what was added to l.files[n] since it was read, and notes the positions of the records.
+func (l *store) load(n int) (err error) {
+	f := l.files[n]
+	info, err := f.Stat()
+	if err != nil || info.Size() == f.end { // mostly there is nothing new, and a buffer takes long to make
+		return err
+	}
+	f.end, err = lines(f.File, f.end, func(at int64, _ []byte, r Record) {
 		l.note(key(r.Local()), uint64(n)<<offsetBits|uint64(at))
 	})
+	l.merge()
+	return err
 }
 
 // lines calls f for each record of a ledger from offset at on, with its offset and its line, and returns the offset of
@@ -338,7 +404,7 @@ func lines(file *os.File, at int64, f func(at int64, line []byte, r Record)) (en
 }
 
 // note records the position of a record.
-func (l *Ledger) note(path, position uint64) {
+func (l *store) note(path, position uint64) {
 	if l.later == nil {
 		l.read = append(l.read, place{path, position})
 		return
@@ -346,8 +412,25 @@ func (l *Ledger) note(path, position uint64) {
 	l.later[path] = position
 }
 
+// leastMerged is how many later records there are at least when merge moves them. A test changes it.
+var leastMerged = 1 << 14
+
+// merge moves the positions of later records to the others, once they are as many, because a map needs more memory.
+func (l *store) merge() {
+	if len(l.later) < max(leastMerged, len(l.read)) {
+		return
+	}
+	l.read = slices.DeleteFunc(l.read, func(p place) bool { _, later := l.later[p.path]; return later })
+	l.read = slices.Grow(l.read, len(l.later))
+	for path, position := range l.later {
+		l.read = append(l.read, place{path, position})
+	}
+	slices.SortFunc(l.read, func(a, b place) int { return cmp.Compare(a.path, b.path) })
+	l.later = make(map[uint64]uint64)
+}
+
 // position returns the position of the last record of a path.
-func (l *Ledger) position(path uint64) (position uint64, ok bool) {
+func (l *store) position(path uint64) (position uint64, ok bool) {
 	if position, ok = l.later[path]; ok {
 		return position, true
 	}
@@ -359,31 +442,34 @@ func (l *Ledger) position(path uint64) (position uint64, ok bool) {
 }
 
 // Each calls f with each record of the ledgers that Open found, including older records of the same path.
-func (l *Ledger) Each(f func(Record)) error {
-	for n := range l.files {
-		if _, err := l.load(n, 0, f); err != nil {
-			return localfile.Failure(l.files[n].Name(), "the ledger cannot be read", err)
+func (l *store) Each(f func(Record)) error {
+	l.mu.Lock()
+	files := slices.Clone(l.files)
+	l.mu.Unlock()
+	for _, file := range files {
+		if _, err := lines(file.File, 0, func(_ int64, _ []byte, r Record) { f(r) }); err != nil {
+			return localfile.Failure(file.name, "the ledger cannot be read", err)
 		}
 	}
 	return nil
 }
 
 // Blank reports whether there are ledgers, but no record in them: where no record could be written, its file stays empty.
-func (l *Ledger) Blank() bool { return len(l.files) > 0 && len(l.read) == 0 && len(l.later) == 0 }
+func (l *store) Blank() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.files) > 0 && len(l.read) == 0 && len(l.later) == 0
+}
 
 // Refresh reads the records that any run has added to the run's own ledger since it was read.
-func (l *Ledger) Refresh() error {
+func (l *store) Refresh() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := l.begin(false)
 	if err != nil || l.own == nil {
 		return err
 	}
-	info, err := l.own.Stat()
-	if err == nil && info.Size() != l.end { // mostly there is nothing new, and a buffer takes long to make
-		l.end, err = l.load(l.mine, l.end, nil)
-	}
-	return err
+	return l.load(l.mine)
 }
 
 var seed = maphash.MakeSeed()
@@ -391,13 +477,13 @@ var seed = maphash.MakeSeed()
 func key(path string) uint64 { return maphash.String(seed, path) }
 
 // Find returns the record of the existing file at path, which info describes.
-func (l *Ledger) Find(path string, info fs.FileInfo) (r Record, ok bool) {
+func (l *store) Find(path string, info fs.FileInfo) (r Record, ok bool) {
 	r, ok = l.Last(path)
 	return r, ok && r.describes(path, info) && disk.Ours(info)
 }
 
 // Last returns the last record of a path, whatever has become of the file.
-func (l *Ledger) Last(path string) (r Record, ok bool) {
+func (l *store) Last(path string) (r Record, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at, ok := l.position(key(path))
@@ -420,34 +506,61 @@ func (l *Ledger) Add(r Record) error {
 	if err := l.begin(true); err != nil {
 		return err
 	}
-	l.added = append(l.added, line...)
+	if l.next == nil {
+		l.next = &lot{}
+		l.next.flush = sync.OnceValue(l.next.to(l.store))
+	}
+	l.next.lines = append(l.next.lines, line...)
+	if !slices.Contains(l.added, l.next) {
+		l.added = append(l.added, l.next)
+	}
 	return nil
 }
 
-// Flush writes the added records and flushes them to the disk. After an error any of them may be on the disk.
-func (l *Ledger) Flush() error {
+// Flush writes the added records and flushes them to the disk, with those of other runs that share the ledger. After an
+// error any of them may be on the disk.
+func (l *Ledger) Flush() (err error) {
 	l.mu.Lock()
-	own := l.own
-	lines := l.added
+	all := l.added
 	l.added = nil
-	if own == nil {
-		l.mu.Unlock()
-		return nil
-	}
-	err := disk.Do("append", own.Name(), func() error {
-		_, err := own.Write(lines)
-		return err
-	})
-	if err != nil { // the error may have come in the middle of a line
-		l.added = []byte("\n")
-	}
 	l.mu.Unlock()
-	err = cmp.Or(err, disk.Flush(own)[0])
-	return localfile.Failure(own.Name(), "the ledger cannot be written", err)
+	for _, b := range all {
+		err = cmp.Or(err, b.flush())
+	}
+	return err
+}
+
+// lot has records that are written together.
+type lot struct {
+	lines []byte
+	flush func() error
+}
+
+// to returns a function that writes the lot to the ledger, and flushes that.
+func (b *lot) to(l *store) func() error {
+	return func() error {
+		l.mu.Lock()
+		own := l.own
+		l.next = nil
+		if l.torn {
+			b.lines = append([]byte("\n"), b.lines...)
+		}
+		err := disk.Do("append", own.Name(), func() error {
+			_, err := own.Write(b.lines)
+			return err
+		})
+		l.torn = err != nil // the error may have come in the middle of a line
+		l.mu.Unlock()
+		err = cmp.Or(err, disk.Flush(own)[0])
+		return localfile.Failure(own.Name(), "the ledger cannot be written", err)
+	}
 }
 
 // Close closes the ledger.
-func (l *Ledger) Close() {
+func (l *Ledger) Close() { l.close() }
+
+// end unlocks and closes all ledgers.
+func (l *store) end() {
 	if l.own != nil {
 		disk.Unlock(l.own)
 	}

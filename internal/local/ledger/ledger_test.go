@@ -70,7 +70,20 @@ func newRoom(t *testing.T) *room {
 	return &room{t, dir, root}
 }
 
+// open opens a ledger as another process would.
 func (r *room) open(name string) *Ledger {
+	r.Helper()
+	root := must.Get(os.OpenRoot(r.dir))(r)
+	l := must.Get(Open(root, name))(r)
+	r.Cleanup(func() {
+		l.Close()
+		root.Close()
+	})
+	return l
+}
+
+// share opens a ledger as another run of the process would.
+func (r *room) share(name string) *Ledger {
 	r.Helper()
 	l := must.Get(Open(r.root, name))(r)
 	r.Cleanup(func() { l.Close() })

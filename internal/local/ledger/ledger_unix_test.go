@@ -23,7 +23,7 @@ func TestLedgerFlushed(t *testing.T) {
 	must.Do(t, err)
 	defer r.Close()
 	defer w.Close()
-	l := &Ledger{own: w}
+	l := &Ledger{store: &store{own: w}}
 	if err := errors.Join(l.Add(Record{Path: "f"}), l.Flush()); !errors.Is(err, localfile.ErrLocal) {
 		t.Errorf("got %v, want the failure of the flush", err)
 	}

@@ -23,7 +23,7 @@ var ErrAtWork = errors.New("another run works here: let it end, or choose anothe
 const patience, pause = time.Second, 10 * time.Millisecond
 
 // openOwn opens and locks the run's own ledger. Another run may have replaced it before it was locked.
-func (l *Ledger) openOwn(name string) (*os.File, error) {
+func (l *store) openOwn(name string) (*os.File, error) {
 	for {
 		f, err := l.open(name, os.O_RDWR|os.O_APPEND)
 		if err != nil {
@@ -45,7 +45,7 @@ func (l *Ledger) openOwn(name string) (*os.File, error) {
 }
 
 // named reports whether f still has a name.
-func (l *Ledger) named(f *os.File, name string) (bool, error) {
+func (l *store) named(f *os.File, name string) (bool, error) {
 	self, err := f.Stat()
 	if err != nil {
 		return false, err
@@ -55,7 +55,7 @@ func (l *Ledger) named(f *os.File, name string) (bool, error) {
 }
 
 // hold locks the run's own ledger: with the other runs that add to it or, if the run is alone, against them.
-func (l *Ledger) hold(f *os.File) error {
+func (l *store) hold(f *os.File) error {
 	for range patience / pause {
 		taken := false
 		if l.alone {
@@ -90,7 +90,7 @@ func (c counts) worn() bool { return c.superseded >= leastWorn && c.superseded >
 // rewrite replaces the run's own ledger by one that has only the last record of each path, line for line. It does so
 // only if no other run has the ledger open, and only where there are locks that show that. The caller must open all
 // ledgers anew. If the ledger cannot be rewritten, it stays as it is.
-func (l *Ledger) rewrite() {
+func (l *store) rewrite() {
 	if runtime.GOOS == "windows" { // an open file cannot be replaced there
 		return
 	}
@@ -117,7 +117,7 @@ func (l *Ledger) rewrite() {
 }
 
 // write writes the last record of each path in the run's own ledger to a new file, and flushes it to the disk.
-func (l *Ledger) write(name string) error {
+func (l *store) write(name string) error {
 	info, err := l.own.Stat()
 	if err != nil {
 		return err

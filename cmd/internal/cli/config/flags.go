@@ -293,7 +293,7 @@ func (l *line) speed() []*flag {
 func (l *line) failures() []*flag {
 	retries := strconv.Itoa(retry.Count(0)) // if the flag is not given
 	return []*flag{{
-		name: "retries", value: "N", set: into(&l.File.Retries, readRetries),
+		name: "retries", value: "N", set: l.readRetries,
 		help: `retry what may pass up to N times without progress (default ` + retries + `); if given, also
 			a server that cannot be reached`,
 	}, {

@@ -136,10 +136,12 @@ func or(word string, means int, read func(string) (int, error)) func(string) (in
 	}
 }
 
-// readRetries reads a number of retries; -1 stands for none, because 0 stands for the default.
-func readRetries(s string) (int, error) {
+// readRetries reads a number of retries. Whoever gives one wants them also while the server cannot be reached.
+func (l *line) readRetries(s string) error {
 	n, err := whole(0, 0)(s)
-	return cmp.Or(n, -1), err
+	l.File.Retries = cmp.Or(n, -1) // 0 is the default
+	l.File.RetryUnreached = true
+	return err
 }
 
 // readLogin reads NAME[:PASSWORD]. Nothing is decoded.
