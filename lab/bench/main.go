@@ -1,5 +1,5 @@
-// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/side-by-side.md, docs/clients.md and
-// docs/performance.md and writes them there:
+// Command bench compares ftpfetch with other FTP clients. It makes the tables of docs/side-by-side.md, docs/clients.md,
+// docs/performance.md and docs/fleet.md, and writes them there:
 //
 //	go -C lab/bench run .                    # everything: some fifty minutes on an idle machine
 //	go -C lab/bench run . -only exact,large  # only these tables
@@ -50,6 +50,7 @@ var tables = []table{
 	{"library", "docs/performance.md", library},
 	{"sessions", "docs/performance.md", sessions},
 	{"listings", "docs/performance.md", listings},
+	{"fleet", "docs/fleet.md", fleet},
 }
 
 func keys() (all []string) {
@@ -187,6 +188,10 @@ func outside(ctx context.Context, chosen []string, short bool) error {
 	}
 	if slices.Contains(chosen, "clients") && !short {
 		steps = append(steps, []string{filepath.Join(top, "lab/bench/install.sh")})
+	}
+	if slices.Contains(chosen, "fleet") {
+		steps = append(steps, []string{"go", "-C", filepath.Join(top, "cmd/ftpfetch-fleet"), "build", "-buildvcs=false", "-o",
+			filepath.Join(dir, "bin/ftpfetch-fleet"), "."})
 	}
 	for _, key := range chosen {
 		steps = append(steps, []string{"unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"example.com/ftpfetch/lab/interop"
+)
+
+const (
+	fleetFiles   = 20_000
+	fleetWorkers = 4
+	fleetLanes   = 4 // of each worker
+)
+
+// fleetRun is one run of a fleet, or of the command.
+type fleetRun struct {
+	dir, list string
+	took      float64 // seconds from the start of the command, or from add to the end of wait
+	processor float64 // seconds, of the command or of all workers
+	hub       float64 // seconds of a processor that serve used meanwhile
+	rest      int     // memory of a worker at rest, without the program's file, in MiB
+	program   int     // memory of the program's file, in MiB
+}
+
+// fleet compares four workers with one command that has as many connections. Both fetch the same list from vsftpd into
+// an empty directory, in turn.
+func fleet(ctx context.Context, b *bench, w io.Writer) error {
+	if _, err := tuneTCP(); err != nil { // for the loopback interface
+		return err
+	}
+	s, err := interop.Start(ctx, interop.Vsftpd, b.tree, interop.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	files := pick(b, fleetFiles, 200)
+	var list strings.Builder
+	for i := range files {
+		name, err := b.file(smallFile(i), small)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(&list, s.URL("/"+name))
+	}
+	path := filepath.Join(b.dir, "fleet.list")
+	if err := os.WriteFile(path, []byte(list.String()), 0o644); err != nil {
+		return err
+	}
+	var rates, processor, hub, rest, program []float64
+	for pass := range pick(b, 5, 1) {
+		alone := &fleetRun{dir: filepath.Join(b.dir, fmt.Sprint("alone", pass)), list: path}
+		together := &fleetRun{dir: filepath.Join(b.dir, fmt.Sprint("together", pass)), list: path}
+		if err := errors.Join(alone.command(ctx), together.fleet(ctx, files)); err != nil {
+			return err
+		}
+		rates = append(rates, alone.took/together.took)
+		processor = append(processor, together.processor/alone.processor)
+		hub = append(hub, 100*together.hub/together.took)
+		rest = append(rest, float64(together.rest))
+		program = append(program, float64(together.program))
+	}
+	fmt.Fprintln(w, "| | median | smallest | largest |\n|---|--:|--:|--:|")
+	row := func(title string, values []float64, format string) {
+		s := spreadOf(values)
+		fmt.Fprintf(w, "| %s | "+format+" | "+format+" | "+format+" |\n", title, s.median, s.min, s.max)
+	}
+	row("files a second, to the command", rates, "%.2f")
+	row("processor time of the workers, to the command", processor, "%.2f")
+	row("processor time of `serve`, % of a processor", hub, "%.1f")
+	row("memory of a worker at rest, MiB", rest, "%.0f")
+	row("memory of the program's file, which all workers of a machine share, MiB", program, "%.0f")
+	_, err = fmt.Fprintf(w, "\nMachine: %s. vsftpd 3.0.3.\n", machine())
+	return err
+}
+
+// seconds returns the processor time of a process that has ended.
+func seconds(p *os.ProcessState) float64 { return (p.UserTime() + p.SystemTime()).Seconds() }
+
+// command runs ftpfetch.
+func (r *fleetRun) command(ctx context.Context) error {
+	connections := strconv.Itoa(fleetWorkers * fleetLanes)
+	c := exec.CommandContext(ctx, "ftpfetch", "-q", "-i", r.list, "-j", connections, "--per-host", connections, "-d", r.dir)
+	c.Stderr = os.Stderr
+	begun := time.Now()
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("ftpfetch: %w", err)
+	}
+	r.took = time.Since(begun).Seconds()
+	r.processor = seconds(c.ProcessState)
+	return nil
+}
+
+// fleet runs a server and its workers, and adds the list.
+func (r *fleetRun) fleet(ctx context.Context, files int) (err error) {
+	if err := os.Mkdir(r.dir, 0o755); err != nil {
+		return err
+	}
+	join := filepath.Join(r.dir, "join")
+	start := func(args ...string) (*exec.Cmd, error) {
+		c := exec.CommandContext(ctx, "ftpfetch-fleet", args...)
+		return c, c.Start()
+	}
+	serve, err := start("serve", "--dir", filepath.Join(r.dir, "state"), "--join", join, "--listen", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	all := []*exec.Cmd{serve}
+	defer func() {
+		for _, c := range all {
+			_ = c.Process.Signal(syscall.SIGTERM)
+		}
+		for _, c := range all {
+			err = errors.Join(err, c.Wait())
+		}
+	}()
+	ask := func(args ...string) (string, error) {
+		c := exec.CommandContext(ctx, "ftpfetch-fleet", append(args, "--join", join)...)
+		text, err := c.Output()
+		if err != nil {
+			return "", fmt.Errorf("ftpfetch-fleet %s: %w", args[0], err)
+		}
+		return strings.TrimSpace(string(text)), nil
+	}
+	if err := appears(ctx, join); err != nil {
+		return err
+	}
+	for i := range fleetWorkers {
+		c, err := start("work", "--join", join, "-d", filepath.Join(r.dir, "files"), "-j", strconv.Itoa(fleetLanes),
+			"--egress", "bench", "--name", fmt.Sprint("worker", i))
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	if err := r.working(ctx, ask); err != nil {
+		return err
+	}
+	if r.rest, r.program, err = resident(all[1].Process.Pid); err != nil {
+		return err
+	}
+	workers := func() (sum float64) {
+		for _, c := range all[1:] {
+			sum += used(c.Process.Pid)
+		}
+		return sum
+	}
+	begun, before, idle := time.Now(), used(serve.Process.Pid), workers()
+	id, err := ask("add", "--per-host", strconv.Itoa(fleetWorkers*fleetLanes), r.list)
+	if err != nil {
+		return err
+	}
+	got, err := ask("wait", id, "--json")
+	r.took = time.Since(begun).Seconds()
+	r.hub = used(serve.Process.Pid) - before
+	r.processor = workers() - idle
+	if err == nil && !strings.Contains(got, fmt.Sprintf(`"complete":%d,`, files)) {
+		err = fmt.Errorf("not all files are complete: %s", got)
+	}
+	return err
+}
+
+// appears waits until a file exists.
+func appears(ctx context.Context, path string) error {
+	for ctx.Err() == nil {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// working waits until the server knows all workers. It says how many there are beside a job, so there is one of one file.
+func (r *fleetRun) working(ctx context.Context, ask func(...string) (string, error)) error {
+	text, err := os.ReadFile(r.list)
+	if err != nil {
+		return err
+	}
+	url, _, _ := strings.Cut(string(text), "\n")
+	first := filepath.Join(r.dir, "first.ndjson")
+	if err := os.WriteFile(first, fmt.Appendf(nil, "{\"url\":%q,\"path\":\"first\"}\n", url), 0o644); err != nil {
+		return err
+	}
+	id, err := ask("add", first)
+	if err == nil {
+		_, err = ask("wait", id)
+	}
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		text, err := ask("status", "--json")
+		if err != nil || strings.Contains(text, fmt.Sprintf(`"workers":%d`, fleetWorkers)) {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// used returns the processor time that a process has used.
+func used(pid int) float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	const utime, stime, ticks = 11, 12, 100
+	sum := 0
+	for _, at := range []int{utime, stime} {
+		n, _ := strconv.Atoi(fields[at])
+		sum += n
+	}
+	return float64(sum) / ticks
+}
+
+// resident returns how many MiB of a process are in memory, without those of files, and those of files.
+func resident(pid int) (own, file int, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	field := func(name string) (n int) {
+		_, rest, _ := strings.Cut(string(text), name)
+		_, scan := fmt.Sscan(rest, &n)
+		err = errors.Join(err, scan)
+		return n >> 10
+	}
+	return field("RssAnon:"), field("RssFile:"), err
+}
