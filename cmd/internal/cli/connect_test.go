@@ -189,18 +189,6 @@ func TestClientKey(t *testing.T) {
 	}
 }
 
-type asTerminal struct{ io.Reader }
-
-func (asTerminal) IsTerminal() bool { return true }
-
-// TestPipedPassword checks that --password-stdin refuses a terminal.
-func TestPipedPassword(t *testing.T) {
-	_, err := readPiped(asTerminal{})
-	if text, code := Explain(err); code != 67 || !strings.HasSuffix(text, " (drop --password-stdin to be prompted)") {
-		t.Errorf("got %s, exit %d", text, code)
-	}
-}
-
 // TestLimiterBeginsEmpty takes all available tokens in every millisecond of the first second. It must never get more
 // than the rate times the time.
 func TestLimiterBeginsEmpty(t *testing.T) {

@@ -294,6 +294,8 @@ var misfits = []misfit{
 	{args: "URL/x_%Y%m%d.gz", hint: `the shell fills in the date: write "ftp://127.0.0.1:`},
 	{args: "URL/x_%Y%m%d.gz", hint: `/x_$(date +%Y%m%d).gz"`},
 	{args: "URL/[x].txt", hint: "/%5Bx%5D.txt"},
+	{args: "-n h.example.org", hint: "there are no commands to send: write ftp://host/path/file"},
+	{args: "URL/f,URL/f", hint: "several URLs are joined by commas: write blanks between them"},
 	{args: "open h.example.org", hint: "there are no commands to send: write ftpfetch ftp://h.example.org/, or a path after it"},
 	{local: "f=mine", args: "put f", hint: "nothing can be uploaded: files are only fetched"},
 	{args: "h.example.org . /d/*.gz", hint: "write ftpfetch --glob 'ftp://h.example.org/d/*.gz'"},

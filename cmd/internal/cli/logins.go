@@ -21,10 +21,12 @@ import (
 )
 
 // logins is the source of the command's credentials. If a server asks for a password or account that neither the URL
-// nor -u gives, logins takes it from --password-stdin, the netrc file or the person at the terminal, in this order.
+// nor -u gives, logins takes it from --password-stdin, the netrc file or the person at the terminal, in this order. If
+// standard input is a terminal, --password-stdin means the person there.
 type logins struct {
 	*config.Config
 	piped    func() (string, error) // the password on standard input, which is read once
+	typing   bool                   // standard input is a terminal
 	alone    func(f func())         // calls f while nothing is drawn on the terminal; nil if nobody may be asked
 	file     *netrc.File            // empty if there is none, or it is unusable
 	unusable error                  // matters only to a URL that needs the file
@@ -47,6 +49,7 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 	return &logins{
 		Config:  c,
 		piped:   sync.OnceValues(func() (string, error) { return readPiped(in) }),
+		typing:  show.IsTerminal(in),
 		alone:   alone,
 		file:    new(netrc.File),
 		names:   c.Netrc != "" && c.Netrc != config.NoNetrc,
@@ -59,9 +62,6 @@ func newLogins(c *config.Config, in io.Reader, alone func(func())) *logins {
 
 // readPiped reads the password for --password-stdin.
 func readPiped(in io.Reader) (string, error) {
-	if show.IsTerminal(in) {
-		return "", missing("password", "standard input is a terminal", "drop --password-stdin to be prompted")
-	}
 	line, err := show.ReadLine(in)
 	switch {
 	case errors.Is(err, io.EOF):
@@ -115,20 +115,17 @@ func (l *logins) read(path string) {
 // login is anonymous and its password no secret.
 func (l *logins) supply(ctx context.Context, host, user, what string) (text string, err error) {
 	ours := user == l.StdinUser && (l.StdinHost == "" || host == l.StdinHost)
-	if what == "password" && l.PasswordStdin && ours {
+	fromStdin := what == "password" && l.PasswordStdin && ours
+	if fromStdin && !l.typing {
 		if err := await(ctx, func() error { _, err := l.piped(); return err }); err != nil {
 			return "", err
 		}
 		return l.piped()
 	}
-	if l.unusable != nil {
-		return "", l.unusable
-	}
-	l.warn()
-	if text, ok := l.file.Secret(host, user, what); ok && anonymous(user) {
-		return text, nil
-	} else if ok {
-		return text, l.file.Private()
+	if !fromStdin {
+		if text, ok, err := l.recorded(host, user, what); ok || err != nil {
+			return text, err
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,6 +141,19 @@ func (l *logins) supply(ctx context.Context, host, user, what string) (text stri
 		*used = answer{of, text}
 	}
 	return text, nil
+}
+
+// recorded returns what the netrc file has.
+func (l *logins) recorded(host, user, what string) (text string, ok bool, err error) {
+	if l.unusable != nil {
+		return "", false, l.unusable
+	}
+	l.warn()
+	text, ok = l.file.Secret(host, user, what)
+	if ok && !anonymous(user) {
+		err = l.file.Private()
+	}
+	return text, ok, err
 }
 
 // forget drops the person's answers after a refused login.

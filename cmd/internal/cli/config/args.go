@@ -28,6 +28,7 @@ type line struct {
 
 	unknown    bool              // some word is no flag here, or has a value as in other programs
 	incomplete bool              // right lacks some part of the line
+	compares   bool              // a flag of other programs means --check
 	specific   bool              // the program alone gives some flag its meaning
 	followed   map[string]string // what follows an unknown flag
 	losses     []string          // what a user loses whose flags are left out of right

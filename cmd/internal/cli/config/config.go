@@ -137,6 +137,9 @@ func Parse(args []string) (*Config, error) {
 	l := read(args, "")
 	l.combine()
 	l.Written = l.written
+	if l.wrong == nil && scripted(args) != nil { // lftp -c 'get URL': here -c is another flag
+		l.complain("there are no commands to send")
+	}
 	switch {
 	case l.wrong != nil:
 		return &l.Config, l.correct(args)
@@ -393,7 +396,8 @@ func (l *line) ofWord(text string) string {
 		return "--verify finds the list beside the file; --manifest URL/" + text + " takes one"
 	case text == "-":
 		return "-i - reads URLs from standard input"
-	case aCommand().MatchString(text):
+	case aCommand().MatchString(text),
+		l.Netrc == UsualNetrc && len(l.operands) == 1 && aHost().MatchString(text): // ftp -n HOST
 		return "there are no commands to send: write ftp://host/path/file"
 	case ofDaemon().MatchString(text):
 		host, path, _ := strings.Cut(text, "::")

@@ -17,6 +17,15 @@ const otherPrograms = "docs/coming-from.md has what users of wget, curl, aria2, 
 // correct names the page about other programs.
 func (l *line) correct(args []string) error {
 	e := &Error{Lines: slices.Compact(l.wrong)}
+	if args := scripted(args); args != nil {
+		other := read(args, "lftp")
+		other.combine()
+		if command := other.whole(); command != "" {
+			e.Lines = append(append(e.Lines, slices.Compact(other.losses)...), "as lftp means it: "+command)
+			e.Whole = true
+			return e
+		}
+	}
 	for _, program := range slices.Concat([]string{""}, programs) {
 		other := l
 		if program != "" {
@@ -66,7 +75,8 @@ func (l *line) badURLs() (texts []string) {
 // whole returns the corrected command, or "" if it is not known.
 func (l *line) whole() string {
 	bad := func(t Target) bool { return t.Err != nil }
-	if l.incomplete || slices.ContainsFunc(l.Targets, bad) || l.refused() != nil {
+	twoServers := l.compares && len(l.Targets) > 1
+	if l.incomplete || twoServers || slices.ContainsFunc(l.Targets, bad) || l.refused() != nil {
 		return ""
 	}
 	return "ftpfetch" + l.written()

@@ -329,7 +329,7 @@ func (l *line) logins() []*flag {
 		brief: `log in as NAME`,
 	}, {
 		name: "password-stdin", on: &l.PasswordStdin,
-		help: `read the password, one line, from standard input`,
+		help: `read the password, one line, from standard input, or ask for it at a terminal`,
 	}, {
 		name: "netrc", letter: "n", value: "FILE", implied: UsualNetrc, set: into(&l.Netrc, readName),
 		help: `take the user too from ~/.netrc, or from FILE, if the URL names none; =none ignores the

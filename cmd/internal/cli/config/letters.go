@@ -34,10 +34,21 @@ func (l *line) letters(text string) {
 		l.incomplete = true
 		return
 	}
+	if lastBytes().MatchString(text) {
+		l.complain("-%s: --range takes A-B, or A- for all from byte A on; -I tells the size", text)
+		l.unknown = true
+		l.incomplete = true
+		return
+	}
 	for text != "" {
 		text = l.letter(text)
 	}
 }
+
+var (
+	ftpCommand = lazy.Regexp(`^[-*+]?[A-Z]{3,4}\b`) // as curl's -Q sends it
+	lastBytes  = lazy.Regexp(`^[0-9]{2,}$`)         // of curl's -r -500
+)
 
 // ls reads the letters of ls(1): -l with others, some of which are no flags here. The letter r reverses the order.
 func (l *line) ls(letters string) bool {
@@ -87,6 +98,9 @@ func (l *line) letter(text string) (rest string) {
 	f := l.lookup(spelling)
 	if f == nil {
 		l.complainUnknown(spelling)
+		if spelling == "-Q" && ftpCommand().MatchString(l.peek()) { // its value may begin with "-"
+			l.next()
+		}
 		return ""
 	}
 	value := strings.TrimPrefix(rest, "=")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.com/ftpfetch/cmd/internal/mirror"
+	"example.com/ftpfetch/internal/lazy"
 )
 
 // refusal is a contradiction in a command line, and what to write instead.
@@ -16,6 +17,9 @@ type refusal struct {
 
 // refusals is the table of contradictions. The messages appear in its order.
 var refusals = slices.Concat(refusedOutputs, refusedFiles, refusedTrees, refusedRecords, refusedConnections)
+
+// joined matches URLs with a comma between them.
+var joined = lazy.Regexp(`^[a-z]+://.*[^/],(ftp|ftps|ftpes)://`)
 
 // refused returns the messages that apply to the command line.
 func (l *line) refused() (texts []string) {
@@ -31,6 +35,9 @@ func (l *line) refused() (texts []string) {
 var refusedOutputs = []refusal{{
 	func(l *line) bool { return len(l.Targets) == 0 && l.Print == "" && !l.hasList() },
 	"no URL given: write ftpfetch ftp://host/path/file, or -i - to read URLs from standard input",
+}, {
+	func(l *line) bool { return slices.ContainsFunc(l.operands, joined().MatchString) },
+	"several URLs are joined by commas: write blanks between them",
 }, {
 	func(l *line) bool { return l.Output != "" && l.Reading.KeepDirs && !l.remembers() },
 	"-o and --keep-dirs both say what a file is called: drop one",

@@ -18,6 +18,7 @@ var refusalTests = []struct {
 	then       []string
 }{
 	{"", "no URL given", []string{"URL", "-i l", "--manifest -", "--help"}},
+	{"URL,ftp://h/f", "several URLs are joined by commas", []string{",=> "}},
 	{"-o g URL URL", "-o is for a single file", []string{"-o g=>-d g", "-o g=>-o -"}},
 	{"-r -o g URL/", "-o is for a single file", []string{"-o g=>-d g"}},
 	{"-i l -o -", "-o is for a single file", []string{"-o -=>"}},

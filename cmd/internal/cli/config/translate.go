@@ -138,6 +138,7 @@ func (l *line) apply(h habit, spelling, value string) bool {
 	if loss := lossOf(h, spelling); loss != "" {
 		l.losses = append(l.losses, loss)
 	}
+	l.compares = l.compares || h.write == "--check"
 	l.specific = l.specific || h.program == l.program && h.program != ""
 	return true
 }
@@ -155,7 +156,7 @@ func (l *line) isCommand(word string) bool {
 	return err != nil && slices.ContainsFunc(l.args, urlStart().MatchString)
 }
 
-var plainWord = lazy.Regexp(`^[a-z]{3,}$`)
+var plainWord = lazy.Regexp(`^[a-z][a-z0-9]{2,}$`)
 
 // command reads a word that is a command of other programs, where a URL should stand.
 func (l *line) command(word string) {

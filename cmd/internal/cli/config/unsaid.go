@@ -33,8 +33,28 @@ func (l *line) addUnsaid(args []string) {
 	}
 }
 
+// isPlace reports whether an operand is no URL.
+func isPlace(text string) bool { return !urlStart().MatchString(text) }
+
+// addCheck says which directory is compared with the server's, as rclone and diff take it: ftpfetch compares one here.
+func (l *line) addCheck() {
+	place := slices.IndexFunc(l.operands, isPlace)
+	if len(l.operands) != 2 || place < 0 {
+		l.incomplete = true
+		return
+	}
+	dir := l.operands[place]
+	l.operands = slices.Delete(l.operands, place, place+1)
+	l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == dir })
+	l.setFlag(l.lookup("--dir"), dir, true)
+}
+
 // addCopy says what rsync, rclone and lftp do with what they copy or list.
 func (l *line) addCopy(args []string) {
+	if l.verb == "check" {
+		l.addCheck()
+		return
+	}
 	l.addDirectory()
 	l.addBase(args)
 	l.addFilters(args)
@@ -91,6 +111,9 @@ func (l *line) addLayout(args []string) {
 	}
 }
 
+// onlyNames matches the flags with which curl lists only names.
+var onlyNames = lazy.Regexp(`^(-[a-zA-Z]*l[a-zA-Z]*|--list-only)$`)
+
 // savesByName matches the flags with which curl saves a file.
 var savesByName = lazy.Regexp(`^(-[^-]*O.*|--remote-name.*)$`)
 
@@ -103,6 +126,10 @@ func (l *line) addOutput(args []string) {
 	if l.Recursive || remoteTime || slices.ContainsFunc(l.operands, star) {
 		l.incomplete = true
 	}
+	if most := valueOf("--parallel-max", args); most != "" {
+		l.replace("-j", most)
+	}
+	l.addPrinted(args)
 	isFile := func(text string) bool { return !strings.HasSuffix(text, "/") }
 	saves := slices.ContainsFunc(args, savesByName().MatchString) || l.Output != "" || l.Dir != ""
 	if slices.ContainsFunc(l.operands, isFile) && !saves && !l.OnlyShows() {
@@ -114,10 +141,21 @@ func (l *line) addOutput(args []string) {
 	}
 }
 
+// addPrinted says that what curl prints of a file or a directory is printed otherwise here.
+func (l *line) addPrinted(args []string) {
+	if l.Info && !l.Recursive {
+		l.losses = append(l.losses, "-I prints size, time and URL on one line; --json names them")
+	}
+	lists := slices.ContainsFunc(l.operands, func(text string) bool { return strings.HasSuffix(text, "/") })
+	if names := slices.ContainsFunc(args, onlyNames().MatchString); lists && !names && !l.OnlyShows() {
+		l.losses = append(l.losses, "a directory is printed as its names: with -l there are size, time and name")
+	}
+}
+
 // replace sets one of our flags in place of an earlier value.
 func (l *line) replace(flag, value string) {
 	f := l.lookup(flag)
-	if i := slices.Index(l.right, f.String()); i >= 0 {
+	for i := slices.Index(l.right, f.String()); i >= 0; i = slices.Index(l.right, f.String()) {
 		l.right = slices.Delete(l.right, i, i+2)
 	}
 	f.before = ""
@@ -185,7 +223,7 @@ func (l *line) addFilters(args []string) {
 // addPlace says where the files go: the last argument of rsync, of rclone and of lftp's mirror names the place.
 func (l *line) addPlace() {
 	last := len(l.operands) - 1
-	copyto := l.verb == "copyto"
+	copyto := l.verb == "copyto" || l.verb == "copyurl"
 	if last < 1 || !l.Recursive && !copyto || urlStart().MatchString(l.operands[last]) {
 		return
 	}
