@@ -242,9 +242,9 @@ func (c *Client) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[Entry, 
 
 // entries lists the directory that u names by the first of ways that works.
 func (s *session) entries(ctx context.Context, u *urlparse.URL, o early) (l listed, err error) {
-	var so search
+	var before refusedWays
 	err = s.run(ctx, u, goal{listing: true, entries: true, early: o}, func(r *run) error {
-		l, err = (&lister{r, &so}).goThroughWays()
+		l, err = (&lister{r, &before}).goThroughWays()
 		return err
 	})
 	return l, err

@@ -76,7 +76,7 @@ type body struct {
 	run      *run
 	conn     *wire.Conn // of run
 	data     io.Reader
-	wire     *wire.Data
+	dataConn *wire.Data
 	size     int64 // bytes expected, from the offset on; -1 if unknown
 	text     bool  // ASCII type: the server's file may have another number of bytes
 	n        int64 // bytes so far
@@ -133,7 +133,7 @@ func (b *body) advance(n int, err error) error {
 		b.weigh(max(b.n, b.run.file.other))
 		b.fail(b.excess())
 	case err == io.EOF:
-		b.wire.Close()
+		b.dataConn.Close()
 		b.complete(b.sendInAdvance())
 	case err == wire.ErrOpen:
 		b.conn.Note("all bytes have come, but the server leaves the data connection open")
@@ -142,7 +142,7 @@ func (b *body) advance(n int, err error) error {
 	case err != nil:
 		b.fail(err)
 	default:
-		b.wire.Whole(b.n == b.size)
+		b.dataConn.Whole(b.n == b.size)
 		return nil
 	}
 	return b.err
@@ -154,8 +154,8 @@ func (b *body) complete(advance string) {
 	final, e := b.run.finish(b.n, b.size < 0)
 	b.run.advance = advance
 	err := b.short(b.size)
-	if err != nil && b.wire.Cut() != nil {
-		err = b.wire.Cut()
+	if err != nil && b.dataConn.Cut() != nil {
+		err = b.dataConn.Cut()
 	}
 	switch {
 	case e == nil:
@@ -176,13 +176,13 @@ func (b *body) complete(advance string) {
 // closed ends the data connection after a positive final reply. short is why too few bytes have come, or nil.
 func (b *body) closed(short error) error {
 	if b.open {
-		if b.wire.More() {
+		if b.dataConn.More() {
 			return b.excess()
 		}
-		b.wire.Close()
+		b.dataConn.Close()
 	}
 	b.weigh(b.n)
-	if short != nil && b.wire.Cut() == nil && !b.wire.Abrupt() {
+	if short != nil && b.dataConn.Cut() == nil && !b.dataConn.Abrupt() {
 		return fmt.Errorf("%w, and the server says that this is all%.0w", short, ErrFewer)
 	}
 	if short != nil {
@@ -282,9 +282,9 @@ func (b *body) confirm() error {
 	// in ASCII type SIZE is not sent, but the 150 may have said that the file is empty
 	empty := b.size == 0 || b.text && b.run.file.info.Size == 0
 	switch {
-	case b.wire.Cut() != nil && !empty:
-		err = b.wire.Cut()
-	case err == nil && b.wire.Abrupt():
+	case b.dataConn.Cut() != nil && !empty:
+		err = b.dataConn.Cut()
+	case err == nil && b.dataConn.Abrupt():
 		err = b.run.abrupt(b.size >= 0)
 	}
 	return err
@@ -487,7 +487,7 @@ func (b *body) socketTo(file *os.File) *net.TCPConn {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	return b.wire.TCP()
+	return b.dataConn.TCP()
 }
 
 // stride is one step of a copy: it takes the bytes that have come before it waits for more. The transfer has stalled if
@@ -495,8 +495,8 @@ func (b *body) socketTo(file *os.File) *net.TCPConn {
 func (b *body) stride(file *os.File, conn *net.TCPConn, most int64) (int64, error) {
 	b.busy.Lock()
 	defer b.busy.Unlock()
-	left := b.wire.Patience() - time.Since(b.progress)
-	b.wire.ExtendBy(min(slice, max(left, lastLook)))
+	left := b.dataConn.Patience() - time.Since(b.progress)
+	b.dataConn.ExtendBy(min(slice, max(left, lastLook)))
 	began := time.Now()
 	n, err := file.ReadFrom(&io.LimitedReader{R: conn, N: most})
 	if n > 0 {
@@ -504,11 +504,11 @@ func (b *body) stride(file *os.File, conn *net.TCPConn, most int64) (int64, erro
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded) && (n > 0 || left > 0):
-		err = b.wire.Slow(n, min(slice, time.Since(began)))
+		err = b.dataConn.Slow(n, min(slice, time.Since(began)))
 	case err == nil && n < most:
 		err = io.EOF
 	case err == nil:
-		err = b.wire.Slow(n, 0)
+		err = b.dataConn.Slow(n, 0)
 	case err != nil:
 		socket := socketError(err)
 		if socket == nil {
@@ -516,7 +516,7 @@ func (b *body) stride(file *os.File, conn *net.TCPConn, most int64) (int64, erro
 		}
 		err = socket
 	}
-	return n, b.advance(int(n), b.wire.Reason(err))
+	return n, b.advance(int(n), b.dataConn.Reason(err))
 }
 
 // connectionErrors are the errors that the system reports for a broken connection.

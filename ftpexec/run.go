@@ -89,7 +89,7 @@ func (r *run) retrieve() (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &body{run: r, conn: r.conn, data: data, wire: conn, size: -1, text: typeOf(r.url) == "A"}
+	b := &body{run: r, conn: r.conn, data: data, dataConn: conn, size: -1, text: typeOf(r.url) == "A"}
 	info := r.file.info
 	response := &b.response
 	*response = Response{Body: b, Size: info.Size, ModTime: info.ModTime}

@@ -18,36 +18,36 @@ func (g *goal) listBy(way int) {
 	g.op = ways[way]
 }
 
-// search records the results of the ways that did not list a directory.
-type search struct {
+// refusedWays records the results of the ways that did not list a directory.
+type refusedWays struct {
 	odd    listed // lines that cannot be read
 	denied error  // why MLSD or LIST is refused, although the server knows it
 	blank  bool   // LIST was empty, and nothing else says more
 }
 
 // clear reports whether the ways so far were unknown to the server or empty.
-func (s *search) clear() bool { return s.denied == nil && s.odd.text.Len() == 0 }
+func (s *refusedWays) clear() bool { return s.denied == nil && s.odd.text.Len() == 0 }
 
 // lister is a run whose plan ends in a listing.
 type lister struct {
 	*run
-	so *search // the results of earlier connections too, if the ways need several
+	before *refusedWays // the results of earlier connections too, if the ways need several
 }
 
 // goThroughWays runs the plan to its end, a listing. It tries one way after another until one lists the directory.
 func (r *lister) goThroughWays() (listed, error) {
-	so := r.so
+	before := r.before
 	for {
 		l, err := r.lines()
-		if err == nil && r.settles(l, so.clear()) {
+		if err == nil && r.settles(l, before.clear()) {
 			return r.certain(l), nil
 		}
 		if err != nil && !unlisted(l.op, err) {
 			return l, err
 		}
-		so.add(l, err)
+		before.add(l, err)
 		if r.goal.how == len(ways)-1 {
-			return so.end(l, err)
+			return before.end(l, err)
 		}
 		r.refusal = err
 		r.nextWay(err)
@@ -58,7 +58,7 @@ func (r *lister) goThroughWays() (listed, error) {
 }
 
 // add records a way that did not list the directory.
-func (s *search) add(l listed, err error) {
+func (s *refusedWays) add(l listed, err error) {
 	switch list := l.op.line() == "LIST"; {
 	case err == nil && l.text.Len() == 0:
 		s.blank = list
@@ -70,7 +70,7 @@ func (s *search) add(l listed, err error) {
 }
 
 // end returns the result when the last way has not listed the directory either.
-func (s *search) end(l listed, err error) (listed, error) {
+func (s *refusedWays) end(l listed, err error) (listed, error) {
 	switch {
 	case !s.clear():
 		return s.odd, s.denied

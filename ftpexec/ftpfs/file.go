@@ -238,12 +238,12 @@ func (f *file) fetch(t *transfer, p []byte, off int64) (n int, err error) {
 	if n > 0 && err == io.EOF {
 		return n, nil
 	}
-	return f.held(n, off, err), err
+	return f.returned(n, off, err), err
 }
 
-// held returns how many of n bytes at off Read returns with err. It holds back the last byte of the file, because a
+// returned returns how many of n bytes at off Read returns with err. It holds back the last byte of the file, because a
 // caller that gets all bytes, such as io.ReadFull, may ignore err.
-func (f *file) held(n int, off int64, err error) int {
+func (f *file) returned(n int, off int64, err error) int {
 	if err == nil || err == io.EOF || f.size < 0 {
 		return n
 	}

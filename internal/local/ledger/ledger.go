@@ -420,7 +420,10 @@ func (l *store) merge() {
 	if len(l.later) < max(leastMerged, len(l.read)) {
 		return
 	}
-	l.read = slices.DeleteFunc(l.read, func(p place) bool { _, later := l.later[p.path]; return later })
+	l.read = slices.DeleteFunc(l.read, func(p place) bool {
+		_, later := l.later[p.path]
+		return later
+	})
 	l.read = slices.Grow(l.read, len(l.later))
 	for path, position := range l.later {
 		l.read = append(l.read, place{path, position})

@@ -16,6 +16,7 @@ var (
 	// ofSets matches the settings that need nothing here, and the one that is --insecure.
 	ofSets = lazy.Regexp(
 		`^(ftp:(ssl-allow|passive-mode|use-feat|list-options|prefer-epsv)|cmd:\S+|ssl:verify-certificate) \S+$`)
+	listing = lazy.Regexp(`^(ls|nlist|cls|du|find)$`)
 	// remotePath matches paths that are written in a URL as they are.
 	remotePath = lazy.Regexp(`^[A-Za-z0-9._/*?~+,=@-]+$`)
 )
@@ -122,7 +123,8 @@ func (s *script) args() []string {
 	if s.local != "" {
 		args = append(args, "-d", s.local)
 	}
-	if !slices.ContainsFunc(rest, func(word string) bool { return !isFlag(word) }) { // the directory
+	isPath := func(word string) bool { return !isFlag(word) }
+	if !slices.ContainsFunc(rest, isPath) { // the directory
 		rest = append(rest, "")
 	}
 	urls := 0
@@ -158,7 +160,7 @@ func (s *script) url(name, verb string) string {
 	if host == "" || whole != "/" && !remotePath().MatchString(strings.Replace(whole, "%2F", "", 1)) {
 		return ""
 	}
-	lists := slices.Contains([]string{"ls", "nlist", "cls", "du", "find"}, verb) && !strings.ContainsAny(whole, "*?")
+	lists := listing().MatchString(verb) && !strings.ContainsAny(whole, "*?")
 	if whole != "/" && (strings.HasSuffix(name, "/") || lists) {
 		whole += "/"
 	}

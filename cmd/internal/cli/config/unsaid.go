@@ -146,9 +146,11 @@ func (l *line) addPrinted(args []string) {
 	if l.Info && !l.Recursive {
 		l.losses = append(l.losses, "-I prints size, time and URL on one line; --json names them")
 	}
-	lists := slices.ContainsFunc(l.operands, func(text string) bool { return strings.HasSuffix(text, "/") })
-	if names := slices.ContainsFunc(args, onlyNames().MatchString); lists && !names && !l.OnlyShows() {
-		l.losses = append(l.losses, "a directory is printed as its names: with -l there are size, time and name")
+	isDir := func(text string) bool { return strings.HasSuffix(text, "/") }
+	names := slices.ContainsFunc(args, onlyNames().MatchString)
+	if slices.ContainsFunc(l.operands, isDir) && !names && !l.OnlyShows() {
+		l.losses = append(l.losses,
+			"a directory is printed as its names: with -l there are size, time and name")
 	}
 }
 
