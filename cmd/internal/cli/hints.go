@@ -116,6 +116,8 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 			return `if the "/" is part of a password, write %2F for it`
 		case password && strings.Contains(strings.Join(u.Dirs, "")+u.Name, "@"):
 			return `if "@" and "/" are part of a password, write %40 and %2F for them`
+		case u.Scheme == "ftps" && errors.Is(err, syscall.ECONNREFUSED):
+			return "ftps:// is TLS from the first byte, usually on port 990; ftpes:// asks for it on port 21"
 		}
 	case errors.Is(err, ftpexec.ErrTLSRequired): // its hint is in the table
 	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):

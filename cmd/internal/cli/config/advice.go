@@ -11,7 +11,7 @@ import (
 // advised is what to write in place of a flag or a command of other programs that [habits] cannot translate, or not
 // with each value. docs/coming-from.md explains more.
 var advised = []struct{ spelling, write string }{
-	{"--append-output --log", "2>>FILE at the end keeps what is said"},
+	{"--append-output --log --log-file --logfile", "2>>FILE at the end keeps what is said"},
 	{"-b -D --background --daemon", "& at the end of the command"},
 	{"-e --execute --set", "write flags in the command, such as --proxy URL, -u NAME, -N, --delete"},
 	{"--include-regex --exclude-regex --accept-regex --reject-regex",
@@ -44,9 +44,20 @@ var advised = []struct{ spelling, write string }{
 	{"--today", "--newer-than today"},
 	{"--state", "--once remembers in the directory of the files"},
 	{"--pattern", "--glob 'URL/PATTERN'"},
+	{"--accept-list", "--accept PATTERN"},
+	{"--reject-list", "--reject PATTERN"},
+	{"--ignore-case", "write both letters in a pattern, as in '*.[jJ][pP][gG]'"},
+	{"--trace --trace-ascii", "-v shows the dialogue, 2>FILE keeps it"},
+	{"--log-level", "-v says more, -q less"},
+	{"--ftp-host --ftp-port --host", "write ftp://host:PORT/path"},
+	{"--ftps-implicit", "ftps:// means it"},
+	{"rm rmdir del delete mkdir rename chmod --delete-after", "nothing is changed on the server: ftpfetch only downloads"},
+	{"more less", "-o - URL | less"},
+	{"--to", "-d DIR or -o FILE"},
+	{"--head", "-I prints size and time, --range 0-N fetches the first bytes"},
 	{"-1", "a directory's URL alone prints the names"},
 	{"--limit", "--newest N fetches only the newest, --limit-rate RATE limits the speed"},
-	{"--check-sums --checksums --sha256sums --md5sums --verify-checksum --check-checksum",
+	{"--check-sums --checksums --sha256sums --md5sums --verify-checksum --verify-checksums --checksum-file --check-checksum",
 		"--verify compares with the server's list of digests, --manifest LIST with another one"},
 	{"--md5 --sha1 --sha256 --sha512 --md5sum --sha1sum --sha256sum --sha512sum",
 		"--checksum sha256:HEX compares with one digest, --verify with the server's list"},
@@ -119,8 +130,9 @@ var ofLetters = []struct{ letter, verb, next, long string }{
 	{"-X", "", `^[^A-Z]`, "--exclude-directories"},
 	{"-Q", "", `^[0-9]+[kKmMgG]?$`, "--quota"},
 	{"-Q", "", `^[A-Za-z*+-]`, "--quote"},
-	{"-z", "", `^[0-9]`, "--newer-date"},
-	{"-z", "", `^[^0-9]`, "--time-cond"},
+	{"-z", "", `^[0-9]{4}-?[0-9]{2}|^[0-9]+ [a-z]`, "--newer-date"},
+	{"-z", "", `^[^0-9-]`, "--time-cond"},
+	{"-A", "", `[*?]|^[.a-z0-9,]+$`, "--accept-list"},
 }
 
 // adviceOn returns what to write in place of a flag or a command, or "". next is what follows it.
@@ -130,6 +142,9 @@ func (l *line) adviceOn(spelling, next string) string {
 		if fits && (m.next == "" || regexp.MustCompile(m.next).MatchString(next)) {
 			spelling = m.long
 		}
+	}
+	if spelling == "--pattern" && l.Recursive {
+		return "--accept PATTERN"
 	}
 	for _, a := range advised {
 		if slices.Contains(strings.Fields(a.spelling), spelling) {

@@ -44,9 +44,9 @@ func read(args []string, program string) *line {
 		arg := l.next()
 		switch {
 		case l.asksForHelp(arg):
-		case arg == "--human-readable": // of ls, du and rsync
+		case arg == "--human-readable", arg == "--human": // of ls, du and rsync
 			l.Human = true
-			l.add(arg)
+			l.add("--human-readable")
 		case arg == "--":
 			l.right = append(append(l.right, arg), l.args...)
 			l.operands = append(l.operands, l.args...)
@@ -187,6 +187,10 @@ func (l *line) setTyped(f *flag, value string, given bool) {
 	kind := ""
 	if !given {
 		kind = l.apart(f)
+	}
+	noURL := !slices.ContainsFunc(l.args, urlStart().MatchString)
+	if kind == "file" && noURL && aHost().MatchString(l.peek()) { // ftp -n HOST PORT
+		kind = ""
 	}
 	if kind != "" {
 		value = l.next()

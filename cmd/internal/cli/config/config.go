@@ -426,6 +426,9 @@ func (l *line) toHost(texts []string) error {
 		if strings.ContainsAny(texts[2], "*?[{") {
 			flags = "--glob "
 		}
+		if name := l.User.Username(); name != "" {
+			flags += "-u " + quoted(name) + " "
+		}
 		if texts[1] != "." {
 			flags += "-d " + quoted(texts[1]) + " "
 		}

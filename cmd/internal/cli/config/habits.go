@@ -80,6 +80,7 @@ var habits = []habit{
 	{"curl", "-Z --parallel", "", "-j 4"},
 	{"curl", "-P --ftp-port", "ADDR", "--mode active"},
 	{"curl", "--retry", "N", "--retries N"},
+	{"curl", "--retry-all-errors", "", ""},
 	{"curl", "--netrc-optional", "", "-n"},
 	{"curl", "--netrc-file", "FILE", "--netrc=FILE"},
 	{"curl", "--ssl --ftp-ssl", "", "--tls try"},
@@ -119,6 +120,7 @@ var habits = []habit{
 	{"lftp", "cat", "", "-o -"},
 	{"lftp", "-n --use-pget-n", "N", "-s N"},
 	{"lftp", "-v --verbose", "", "--progress plain"},
+	{"lftp", "-s", "", ""}, // of du
 	{"lftp", "-n", "", ""}, // only what is newer: mirror has it
 	{"lftp", "-O", "DIR", "-d DIR"},
 	{"lftp", "-P --parallel", "N", "-j N"},
@@ -156,6 +158,8 @@ var habits = []habit{
 	{"rclone", "--files-from", "FILE", "--manifest FILE --map url=1"},
 	{"rclone", "--exclude", "STARS", ""}, // see addFilters
 	{"rclone", "size", "", "-I -r"},
+	{"rclone", "cat", "", "-o -"},
+	{"rclone", "--head", "FIRST", "--range FIRST"},
 	{"rclone", "check", "", "-r --check"},
 	{"rclone", "--transfers", "N", "-j N"},
 	{"rclone", "--bwlimit", "KRATE", "--limit-rate KRATE"},
@@ -166,11 +170,11 @@ var habits = []habit{
 
 	{"any", "--output-document --out --output-file", "FILE", "-o FILE"},
 	{"any", "--directory-prefix --directory --dest --destination --output-directory", "DIR", "-d DIR"},
-	{"any", "--input-file", "FILE", "-i FILE"},
+	{"any", "--input-file --from-file", "FILE", "-i FILE"},
 	{"any", "--skip-existing --ignore-existing", "", "--no-clobber"},
 	{"any", "--allow-overwrite --force", "", "--overwrite"},
-	{"any", "--timestamping --update --only-newer", "", "-N"},
-	{"any", "--spider --head --exists --size", "", "-I"},
+	{"any", "--timestamping --update --only-newer --if-newer", "", "-N"},
+	{"any", "--spider --head --exists --size --mtime", "", "-I"},
 	{"any", "--list --ls", "", "-l"},
 	{"any", "--latest", "", "--newest 1"},
 	{"any", "--last", "N", "--newest N"},
@@ -232,6 +236,7 @@ var values = map[string]struct {
 	"DIR":    {`^([^0-9-]|-.)`, nil},
 	"FALSE":  {`^false$`, nil},
 	"FILE":   {`^[^0-9]`, nil},
+	"FIRST":  {`^[1-9][0-9]{0,9}$`, func(n string) string { return "0-" + lessOne(n) }},
 	"FROM":   {`^[0-9]+$`, func(at string) string { return at + "-" }},
 	"GLOB":   {`^(/.*|[^/]*/?)$`, nil}, // elsewhere, a slash has another meaning here
 	"GLOBS":  {`^[^/]*$`, oneGlob},

@@ -16,7 +16,12 @@ func (l *line) addUnsaid(args []string) {
 	if l.Print == "version" && len(l.operands) > 0 { // -V has another meaning then
 		l.incomplete = true
 	}
-	if l.program != "" && l.Tree.Newest > 0 && !l.Recursive && slices.ContainsFunc(l.operands, hasPattern) {
+	patterns := hasPattern
+	if l.program == "curl" {
+		patterns = isPattern // it has no "*"
+	}
+	globs := l.Tree.Newest > 0 || l.program == "wget" || l.program == "curl"
+	if l.program != "" && globs && !l.Recursive && !l.Glob && slices.ContainsFunc(l.operands, patterns) {
 		l.setFlag(l.lookup("--glob"), "", false)
 	}
 	switch l.program {
@@ -89,7 +94,11 @@ func (l *line) addProgress(args []string) {
 // directory that it makes for the host without -nH is left out.
 func (l *line) addLayout(args []string) {
 	n := valueOf("--cut-dirs", args)
-	if !l.Recursive || n == "" && !slices.Contains(args, "-nH") && !slices.Contains(args, "--no-host-directories") {
+	noHost := slices.Contains(args, "-nH") || slices.Contains(args, "--no-host-directories")
+	if l.Reading.KeepDirs && !l.Recursive && !noHost {
+		l.losses = append(l.losses, "a directory for the host is not made: -d HOST makes it")
+	}
+	if !l.Recursive && !l.Reading.KeepDirs || n == "" && (!noHost || !l.Recursive) {
 		return
 	}
 	cut, _ := strconv.Atoi(n)
@@ -99,13 +108,22 @@ func (l *line) addLayout(args []string) {
 		if err != nil {
 			return
 		}
-		n := max(0, len(u.Child("", "").Dirs)-cut)
+		dirs := u.Dirs
+		if l.Recursive {
+			dirs = u.Child("", "").Dirs
+		}
+		n := max(0, len(dirs)-cut)
 		l.incomplete = l.incomplete || keep >= 0 && n != keep
 		keep = n
 	}
 	switch {
-	case keep == 0 && l.Dir == "":
+	case keep == 0 && l.Dir == "" && l.Recursive:
 		l.setFlag(l.lookup("--dir"), ".", true)
+	case !l.Recursive:
+		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "--keep-dirs" })
+		if keep > 0 {
+			l.setFlag(l.lookup("--keep-dirs"), strconv.Itoa(keep), true)
+		}
 	case keep > 1, keep == 1 && l.Dir != "":
 		l.setFlag(l.lookup("--keep-dirs"), strconv.Itoa(keep), true)
 	}
@@ -220,6 +238,10 @@ func (l *line) addFilters(args []string) {
 	if includes != rest && (rest || l.program == "rsync") {
 		l.incomplete = true
 	}
+	dirs := slices.Contains(args, "--include=*/") || slices.Contains(args, "*/")
+	if l.program == "rsync" && rest && !dirs && l.Recursive { // the directories are left out too
+		l.setFlag(l.lookup("--depth"), "1", true)
+	}
 }
 
 // addPlace says where the files go: the last argument of rsync, of rclone and of lftp's mirror names the place.
@@ -251,6 +273,9 @@ func (l *line) addPlace() {
 func (l *line) addFilePlace() bool {
 	if len(l.operands) != 2 || strings.HasSuffix(l.operands[0], "/") {
 		return false
+	}
+	if !l.newer {
+		l.setFlag(l.lookup("-N"), "", false)
 	}
 	place := l.operands[1]
 	info, err := os.Stat(place)
