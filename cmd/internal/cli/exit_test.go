@@ -300,7 +300,7 @@ var misfits = []misfit{
 	{local: "f=mine", args: "put f", hint: "nothing can be uploaded: files are only fetched"},
 	{args: "h.example.org . /d/*.gz", hint: "write ftpfetch --glob 'ftp://h.example.org/d/*.gz'"},
 	{args: "-u me h.example.org out /d/f", hint: "write ftpfetch -u me -d out ftp://h.example.org/d/f"},
-	{args: "ftps://127.0.0.1:1/f", hint: "ftpes:// asks for it on port 21"},
+	{args: "ftps://127.0.0.1:990/f", hint: "ftpes:// asks for it on port 21"},
 	{args: "h.example.org out /d/f", hint: "write ftpfetch -d out ftp://h.example.org/d/f"},
 	{args: "--verify SHA256SUMS URL/f", hint: "--verify finds the list beside the file; --manifest URL/SHA256SUMS takes one"},
 	{args: "--speed-limit 1MB/s URL/f", hint: "it is the least rate, --limit-rate the greatest", then: []string{"--speed-limit 1MB/s=>--limit-rate 1M"}},

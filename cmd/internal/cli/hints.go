@@ -110,15 +110,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		!as[*tls.CertificateVerificationError](err) && !as[tls.AlertError](err)
 	switch {
 	case as[*net.DNSError](err), errors.Is(err, ftpexec.ErrConnect):
-		_, password := u.User.Password()
-		switch {
-		case u.User == nil && u.Redacted() != u.String():
-			return `if the "/" is part of a password, write %2F for it`
-		case password && strings.Contains(strings.Join(u.Dirs, "")+u.Name, "@"):
-			return `if "@" and "/" are part of a password, write %40 and %2F for them`
-		case u.Scheme == "ftps" && errors.Is(err, syscall.ECONNREFUSED):
-			return "ftps:// is TLS from the first byte, usually on port 990; ftpes:// asks for it on port 21"
-		}
+		return unreachedHint(u, err)
 	case errors.Is(err, ftpexec.ErrTLSRequired): // its hint is in the table
 	case errors.Is(err, ftpexec.ErrLogin), errors.Is(err, ftpexec.ErrNoCredentials):
 		return r.loginHint(u)
@@ -127,6 +119,20 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 			"or --tls explicit in place of --tls implicit"
 	default:
 		return cmp.Or(r.letterHint(u, err), r.flagHint(u, err), r.anonymousHint(u, err))
+	}
+	return ""
+}
+
+// unreachedHint returns a hint for a server that was not reached, or "".
+func unreachedHint(u *urlparse.URL, err error) string {
+	_, password := u.User.Password()
+	switch {
+	case u.User == nil && u.Redacted() != u.String():
+		return `if the "/" is part of a password, write %2F for it`
+	case password && strings.Contains(strings.Join(u.Dirs, "")+u.Name, "@"):
+		return `if "@" and "/" are part of a password, write %40 and %2F for them`
+	case u.Scheme == "ftps" && errors.Is(err, syscall.ECONNREFUSED):
+		return "ftps:// is TLS from the first byte, usually on port 990; ftpes:// asks for it on port 21"
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ var advised = []struct{ spelling, write string }{
 	{"--save-session", "--report FILE keeps how each file ended"},
 	{"--today", "--newer-than today"},
 	{"--state", "--once remembers in the directory of the files"},
-	{"--pattern", "--glob 'URL/PATTERN'"},
+	{"--pattern", "--glob 'URL/PATTERN', or -r --accept PATTERN in a tree"},
 	{"--accept-list", "--accept PATTERN"},
 	{"--reject-list", "--reject PATTERN"},
 	{"--ignore-case", "write both letters in a pattern, as in '*.[jJ][pP][gG]'"},
@@ -51,13 +51,15 @@ var advised = []struct{ spelling, write string }{
 	{"--log-level", "-v says more, -q less"},
 	{"--ftp-host --ftp-port --host", "write ftp://host:PORT/path"},
 	{"--ftps-implicit", "ftps:// means it"},
-	{"rm rmdir del delete mkdir rename chmod --delete-after", "nothing is changed on the server: ftpfetch only downloads"},
+	{"rm rmdir del delete mkdir rename chmod --delete-after",
+		"nothing is changed on the server: ftpfetch only downloads"},
 	{"more less", "-o - URL | less"},
 	{"--to", "-d DIR or -o FILE"},
 	{"--head", "-I prints size and time, --range 0-N fetches the first bytes"},
 	{"-1", "a directory's URL alone prints the names"},
 	{"--limit", "--newest N fetches only the newest, --limit-rate RATE limits the speed"},
-	{"--check-sums --checksums --sha256sums --md5sums --verify-checksum --verify-checksums --checksum-file --check-checksum",
+	{"--check-sums --checksums --sha256sums --md5sums --check-checksum --verify-checksum --verify-checksums " +
+		"--checksum-file",
 		"--verify compares with the server's list of digests, --manifest LIST with another one"},
 	{"--md5 --sha1 --sha256 --sha512 --md5sum --sha1sum --sha256sum --sha512sum",
 		"--checksum sha256:HEX compares with one digest, --verify with the server's list"},
@@ -142,9 +144,6 @@ func (l *line) adviceOn(spelling, next string) string {
 		if fits && (m.next == "" || regexp.MustCompile(m.next).MatchString(next)) {
 			spelling = m.long
 		}
-	}
-	if spelling == "--pattern" && l.Recursive {
-		return "--accept PATTERN"
 	}
 	for _, a := range advised {
 		if slices.Contains(strings.Fields(a.spelling), spelling) {

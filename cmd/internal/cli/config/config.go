@@ -422,19 +422,24 @@ func (l *line) toHost(texts []string) error {
 		return Usage("there are no commands to send: write ftpfetch ftp://%s/, or a path after it", texts[1])
 	case len(texts) == 3 && aHost().MatchString(texts[0]) && !isFile(texts[0]) &&
 		!slices.ContainsFunc(texts, urlStart().MatchString):
-		flags := ""
-		if strings.ContainsAny(texts[2], "*?[{") {
-			flags = "--glob "
-		}
-		if name := l.User.Username(); name != "" {
-			flags += "-u " + quoted(name) + " "
-		}
-		if texts[1] != "." {
-			flags += "-d " + quoted(texts[1]) + " "
-		}
-		return Usage("write ftpfetch %s%s", flags, quoted("ftp://"+texts[0]+"/"+strings.TrimPrefix(texts[2], "/")))
+		return l.ofNcftpget(texts[0], texts[1], texts[2])
 	}
 	return nil
+}
+
+// ofNcftpget returns the error for the words of ncftpget: a host, a directory here, and a file.
+func (l *line) ofNcftpget(host, dir, file string) error {
+	flags := ""
+	if strings.ContainsAny(file, "*?[{") {
+		flags = "--glob "
+	}
+	if name := l.User.Username(); name != "" {
+		flags += "-u " + quoted(name) + " "
+	}
+	if dir != "." {
+		flags += "-d " + quoted(dir) + " "
+	}
+	return Usage("write ftpfetch %s%s", flags, quoted("ftp://"+host+"/"+strings.TrimPrefix(file, "/")))
 }
 
 // aName matches a word that may be the name of a host.

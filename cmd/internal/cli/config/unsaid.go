@@ -16,14 +16,7 @@ func (l *line) addUnsaid(args []string) {
 	if l.Print == "version" && len(l.operands) > 0 { // -V has another meaning then
 		l.incomplete = true
 	}
-	patterns := hasPattern
-	if l.program == "curl" {
-		patterns = isPattern // it has no "*"
-	}
-	globs := l.Tree.Newest > 0 || l.program == "wget" || l.program == "curl"
-	if l.program != "" && globs && !l.Recursive && !l.Glob && slices.ContainsFunc(l.operands, patterns) {
-		l.setFlag(l.lookup("--glob"), "", false)
-	}
+	l.addGlob()
 	switch l.program {
 	case "wget":
 		l.incomplete = l.incomplete || !l.Recursive && slices.ContainsFunc(args, ofHTML().MatchString)
@@ -35,6 +28,18 @@ func (l *line) addUnsaid(args []string) {
 		l.addCopy(args)
 	case "ncftp":
 		l.incomplete = l.incomplete || l.Dir != "" // its -d names a log
+	}
+}
+
+// addGlob has patterns in URLs taken as the program does.
+func (l *line) addGlob() {
+	patterns := hasPattern
+	if l.program == "curl" {
+		patterns = isPattern // it has no "*"
+	}
+	globs := l.Tree.Newest > 0 || l.program == "wget" || l.program == "curl"
+	if l.program != "" && globs && !l.Recursive && !l.Glob && slices.ContainsFunc(l.operands, patterns) {
+		l.setFlag(l.lookup("--glob"), "", false)
 	}
 }
 
@@ -90,23 +95,49 @@ func (l *line) addProgress(args []string) {
 	}
 }
 
-// addLayout says where wget puts a tree: below all directories of its URL, without the first N with --cut-dirs=N. The
-// directory that it makes for the host without -nH is left out.
+// addLayout says where wget puts a tree, and a file with -x: below all directories of its URL, without the first N with
+// --cut-dirs=N. The directory that it makes for the host without -nH is left out.
 func (l *line) addLayout(args []string) {
 	n := valueOf("--cut-dirs", args)
 	noHost := slices.Contains(args, "-nH") || slices.Contains(args, "--no-host-directories")
-	if l.Reading.KeepDirs && !l.Recursive && !noHost {
-		l.losses = append(l.losses, "a directory for the host is not made: -d HOST makes it")
-	}
-	if !l.Recursive && !l.Reading.KeepDirs || n == "" && (!noHost || !l.Recursive) {
+	if l.Reading.KeepDirs && !l.Recursive {
+		l.addFileLayout(n, noHost)
 		return
 	}
-	cut, _ := strconv.Atoi(n)
+	if !l.Recursive || n == "" && !noHost {
+		return
+	}
+	switch keep := l.dirsWithout(n); {
+	case keep == 0 && l.Dir == "":
+		l.setFlag(l.lookup("--dir"), ".", true)
+	case keep > 1, keep == 1 && l.Dir != "":
+		l.setFlag(l.lookup("--keep-dirs"), strconv.Itoa(keep), true)
+	}
+}
+
+// addFileLayout is addLayout for files.
+func (l *line) addFileLayout(cut string, noHost bool) {
+	if !noHost {
+		l.losses = append(l.losses, "a directory for the host is not made: -d HOST makes it")
+	}
+	if cut == "" {
+		return
+	}
+	l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "--keep-dirs" })
+	if keep := l.dirsWithout(cut); keep > 0 {
+		l.setFlag(l.lookup("--keep-dirs"), strconv.Itoa(keep), true)
+	}
+}
+
+// dirsWithout returns how many directories of the URLs are left without the first ones; -1 if that is not known. The line
+// is incomplete if the URLs differ.
+func (l *line) dirsWithout(first string) int {
+	cut, _ := strconv.Atoi(first)
 	keep := -1
 	for _, text := range l.operands {
 		u, err := l.parseURL(text)
 		if err != nil {
-			return
+			return -1
 		}
 		dirs := u.Dirs
 		if l.Recursive {
@@ -116,17 +147,7 @@ func (l *line) addLayout(args []string) {
 		l.incomplete = l.incomplete || keep >= 0 && n != keep
 		keep = n
 	}
-	switch {
-	case keep == 0 && l.Dir == "" && l.Recursive:
-		l.setFlag(l.lookup("--dir"), ".", true)
-	case !l.Recursive:
-		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "--keep-dirs" })
-		if keep > 0 {
-			l.setFlag(l.lookup("--keep-dirs"), strconv.Itoa(keep), true)
-		}
-	case keep > 1, keep == 1 && l.Dir != "":
-		l.setFlag(l.lookup("--keep-dirs"), strconv.Itoa(keep), true)
-	}
+	return keep
 }
 
 // onlyNames matches the flags with which curl lists only names.
