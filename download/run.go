@@ -174,9 +174,6 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 	}
 	o.Dry = o.Dry || o.Check
 	b := newEngine(ctx, src, o)
-	queue, leave := partfile.QueueOf(b.root)
-	defer leave()
-	b.group.Queue = queue
 	if o.Dry {
 		o.Ledger = unwritten(o)
 		o.Done = nil

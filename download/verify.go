@@ -291,7 +291,7 @@ func (f *fetch) names(ctx context.Context, dir urlparse.URL) (*sums.Digests, err
 	names, err := f.lists.Get(dir.String(), func() (*sums.Digests, error) {
 		var names *sums.Digests
 		once := f.retry.Policy
-		once.Retries = -1 // some servers always reply 450 if they do not list a directory
+		once.Retries = cmp.Or(min(once.Retries, 1), -1) // some servers always reply 450 if they do not list a directory
 		err := retry.New(once).Do(ctx, func() error {
 			names = new(sums.Digests)
 			for e, err := range f.src.List(ctx, &dir) {

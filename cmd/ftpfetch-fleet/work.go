@@ -121,13 +121,6 @@ func work(ctx context.Context, c *command) (err error) {
 	if err != nil {
 		return err
 	}
-	if w.root != nil {
-		// While the ledger is open here, the chunks share it, and do not read it again. If it cannot be opened, the first
-		// chunk says so.
-		if l, err := ledger.Open(w.root, w.ledger); err == nil {
-			defer l.Close()
-		}
-	}
 	w.shared = c.shared
 	w.guessed = c.egress == ""
 	c.role = "work"
@@ -243,12 +236,15 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broa
 	for range lanes {
 		all.Go(w.lane)
 	}
+	var keep keeper
+	defer func() { keep.ledger(w, false) }()
 	for wait(w.ctx, slotTTL/20) {
 		// A worker that has not begun has to know first whether there is something to do.
 		if !w.IsConnected() || !w.queued.whole() || !w.lists.whole() || !w.hosts.whole() || !w.caps.whole() {
 			w.last.Store(time.Now().UnixNano())
 		}
 		quiet := time.Since(time.Unix(0, w.last.Load()))
+		keep.ledger(w, w.busy.Load() > 0 || quiet < slotTTL)
 		if idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
 		}
@@ -261,6 +257,23 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broa
 	w.stop(nil)
 	all.Wait()
 	return err
+}
+
+// keeper keeps the ledger open between the chunks, which share it: otherwise each would read it from its beginning. It
+// closes the ledger while the worker has nothing to do, so that the next chunk can rewrite one most of whose records
+// are superseded.
+type keeper struct{ open *ledger.Ledger }
+
+// ledger opens or closes the ledger of a worker. If it cannot be opened, the chunk says so.
+func (k *keeper) ledger(w *worker, open bool) {
+	switch {
+	case w.root == nil || open == (k.open != nil):
+	case open:
+		k.open, _ = ledger.Open(w.root, w.ledger)
+	default:
+		k.open.Close()
+		k.open = nil
+	}
 }
 
 // endIfShutOut ends the worker if its connection is closed for good, or the server refuses the token that it accepted

@@ -20,12 +20,11 @@ import (
 	"example.com/ftpfetch/internal/testkit/must"
 )
 
-// flock is one run, or several beside each other. They name one file first, and then the others in one batch.
+// flock is a run that names one file first, and then the others in one batch.
 type flock struct {
 	*testing.T
-	root   *os.Root
-	groups []*Group // the files take turns
-	queue  *Queue   // of all groups
+	root  *os.Root
+	group *Group
 
 	mu       sync.Mutex
 	at, n    int // the number of the call that fails, and of calls so far
@@ -35,7 +34,7 @@ type flock struct {
 	path     string
 	begun    func()         // called when the first file is being flushed
 	synced   map[string]int // how often each file was flushed
-	recorded map[*Group][]string
+	recorded []string
 	flushed  []string // those of recorded that were flushed
 	errs     map[string]error
 }
@@ -61,27 +60,12 @@ func (f *flock) call(call, path string) error {
 	return nil
 }
 
-// begin makes groups that share a queue.
-func (f *flock) begin(groups int) (leave func()) {
-	f.queue, leave = QueueOf(f.root)
-	for range groups {
-		g := &Group{Queue: f.queue}
-		g.Dirs.Keep = 2
-		g.Flush = func() error {
-			f.flushed = append(f.flushed, f.recorded[g]...)
-			return nil
-		}
-		f.groups = append(f.groups, g)
-	}
-	return leave
-}
-
 // run writes and publishes the files that do not exist yet.
 func (f *flock) run() {
-	f.synced, f.recorded, f.flushed, f.errs = map[string]int{}, map[*Group][]string{}, nil, map[string]error{}
+	f.synced, f.recorded, f.flushed, f.errs = map[string]int{}, nil, nil, map[string]error{}
 	var parts []*Part
-	for i, name := range flockNames {
-		p, err := f.groups[i%len(f.groups)].Find(f.root, name)
+	for _, name := range flockNames {
+		p, err := f.group.Find(f.root, name)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -105,9 +89,9 @@ func (f *flock) run() {
 	f.begun = sync.OnceFunc(func() { // the others are waiting by the time that the first is flushed
 		start()
 		for wait := len(parts) == len(flockNames); wait; runtime.Gosched() {
-			f.queue.mu.Lock()
-			wait = len(f.queue.waiting)+int(ended.Load()) < len(parts)-1
-			f.queue.mu.Unlock()
+			f.group.mu.Lock()
+			wait = len(f.group.waiting)+int(ended.Load()) < len(parts)-1
+			f.group.mu.Unlock()
 		}
 	})
 	disk.Fault = f.call
@@ -115,7 +99,7 @@ func (f *flock) run() {
 		name := strings.TrimPrefix(filepath.ToSlash(part.Path), filepath.ToSlash(f.root.Name())+"/")
 		all.Go(func() {
 			err := part.Publish(Finish{Note: func(string) {}, Commit: func(time.Time) error {
-				f.recorded[part.group] = append(f.recorded[part.group], name)
+				f.recorded = append(f.recorded, name)
 				return nil
 			}})
 			f.mu.Lock()
@@ -178,15 +162,16 @@ func TestGroupFaults(t *testing.T) {
 	}
 	runs := 0
 	for _, kind := range []struct {
-		err    error
-		dead   bool
-		groups int
-	}{{syscall.EIO, false, 1}, {syscall.ENOSPC, false, 2}, {errors.New("dead"), true, 1}, {errors.New("dead"), true, 2}} {
+		err  error
+		dead bool
+	}{{syscall.EIO, false}, {syscall.ENOSPC, false}, {errors.New("dead"), true}} {
 		for at := 0; ; at++ {
 			root := must.Get(os.OpenRoot(t.TempDir()))(t)
 			f := &flock{T: t, root: root, err: kind.err, dead: kind.dead, at: at}
 			runs++
-			leave := f.begin(kind.groups)
+			f.group = new(Group)
+			f.group.Dirs.Keep = 2
+			f.group.Flush = func() error { f.flushed = slices.Clone(f.recorded); return nil }
 			f.run()
 			f.check(kind.err.Error() + " at " + f.failed)
 			failures := 0
@@ -204,10 +189,7 @@ func TestGroupFaults(t *testing.T) {
 			if got := f.files(); !maps.Equal(got, want) {
 				t.Fatalf("%v at call %d (%s): then there is %q, errors %v", kind.err, at, f.failed, got, f.errs)
 			}
-			for _, g := range f.groups {
-				g.Dirs.Close()
-			}
-			leave()
+			f.group.Dirs.Close()
 			root.Close()
 			if !more {
 				break
@@ -215,32 +197,4 @@ func TestGroupFaults(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs", runs)
-}
-
-// TestGroupsTogether has two runs name files in one batch. If the records of one cannot be flushed, only its files fail.
-func TestGroupsTogether(t *testing.T) {
-	root := must.Get(os.OpenRoot(t.TempDir()))(t)
-	defer root.Close()
-	f := &flock{T: t, root: root}
-	defer f.begin(2)()
-	flushes := 0
-	for i, g := range f.groups {
-		g.Flush = func() error {
-			flushes++
-			f.flushed = append(f.flushed, f.recorded[g]...)
-			if i == 1 {
-				return syscall.ENOSPC
-			}
-			return nil
-		}
-	}
-	f.run()
-	if flushes != 3 { // one for the first file, and one for each run
-		t.Errorf("the records are flushed %d times", flushes)
-	}
-	for i, name := range flockNames {
-		if failed := f.errs[name] != nil; failed != (i%2 == 1) {
-			t.Errorf("%s: %v", name, f.errs[name])
-		}
-	}
 }

@@ -16,11 +16,11 @@ import (
 
 // Publish gives the complete part its final name, together with the other parts of its group.
 func (p *Part) Publish(f Finish) error {
-	n := &naming{Finish: f, group: p.group, part: p, size: p.Snapshot().Done.Octets()}
+	n := &naming{Finish: f, part: p, size: p.Snapshot().Done.Octets()}
 	if err := p.prepare(n); err != nil {
 		return err
 	}
-	return n.join()
+	return p.group.join(n)
 }
 
 // prepare sets the part's size and time.
@@ -140,54 +140,18 @@ func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 	return p.shown(p.bad), err
 }
 
-// Group gives the files of a run their names in batches: the files that become complete during one batch make up the
-// next. The zero value is for one file. A Group is safe for concurrent use.
+// Group gives files their names in batches: the files that become complete during one batch make up the next. The zero
+// value is for one file. A Group is safe for concurrent use.
 type Group struct {
 	Pause   time.Duration // how long a batch waits for more files
 	Flush   func() error  // flushes what Finish.Commit has recorded; nil: there is nothing to flush
 	Dirs    disk.Dirs
 	Attempt string // identifies the attempt in the names of the parts; "" if there is only one
 	Dry     bool   // leave the disk as it is
-	Queue   *Queue // where files wait; nil: the group has one of its own
 
-	own Queue
-}
-
-// Queue is where complete files wait for the next batch. Groups that share one have batches in common.
-type Queue struct {
 	mu      sync.Mutex
 	leads   bool // a caller of join is naming files for all waiting callers
 	waiting []*naming
-	users   int // of queues
-}
-
-// queues has the queue of each root directory that runs of this process save files in.
-var queues = struct {
-	sync.Mutex
-	of map[*os.Root]*Queue
-}{of: make(map[*os.Root]*Queue)}
-
-// QueueOf returns the queue that all runs have which save files in root at the same time: the disk is flushed once for
-// all of them. The caller must call leave when its files have their names. If root is nil, so is the queue.
-func QueueOf(root *os.Root) (q *Queue, leave func()) {
-	if root == nil {
-		return nil, func() {}
-	}
-	queues.Lock()
-	defer queues.Unlock()
-	if q = queues.of[root]; q == nil {
-		q = &Queue{}
-		queues.of[root] = q
-	}
-	q.users++
-	return q, func() {
-		queues.Lock()
-		defer queues.Unlock()
-		q.users--
-		if q.users == 0 {
-			delete(queues.of, root)
-		}
-	}
 }
 
 // Finish says how a part becomes a file.
@@ -207,48 +171,45 @@ type Finish struct {
 // naming is a part that is waiting for its name.
 type naming struct {
 	Finish
-	group *Group
-	part  *Part     // nil if there is only something to record
-	size  int64     // of the file
-	time  time.Time // of the file
-	late  bool      // Commit is called after the rename, not before
-	err   error
-	wake  chan bool // true: this caller leads the next batch; false: n is done, and err is its result
+	part *Part     // nil if there is only something to record
+	size int64     // of the file
+	time time.Time // of the file
+	late bool      // Commit is called after the rename, not before
+	err  error
+	wake chan bool // true: this caller leads the next batch; false: n is done, and err is its result
 }
 
 // Record calls commit and waits until what it records is on the disk.
 func (g *Group) Record(commit func() error) error {
-	n := &naming{Finish: Finish{Commit: func(time.Time) error { return commit() }}, group: g}
-	return n.join()
+	return g.join(&naming{Finish: Finish{Commit: func(time.Time) error { return commit() }}})
 }
 
 // join waits until n is done. If no caller is working, this caller does the work for all waiting callers, in one batch.
 // Then it passes the lead to the first caller that joined meanwhile.
-func (n *naming) join() error {
+func (g *Group) join(n *naming) error {
 	n.wake = make(chan bool, 1)
-	q := cmp.Or(n.group.Queue, &n.group.own)
-	q.mu.Lock()
-	q.waiting = append(q.waiting, n)
-	lead := !q.leads
-	q.leads = true
-	q.mu.Unlock()
+	g.mu.Lock()
+	g.waiting = append(g.waiting, n)
+	lead := !g.leads
+	g.leads = true
+	g.mu.Unlock()
 	if !lead && !<-n.wake {
 		return n.err
 	}
-	time.Sleep(n.group.Pause)
-	q.mu.Lock()
-	all := q.waiting
-	q.waiting = nil
-	q.mu.Unlock()
-	finish(all)
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	time.Sleep(g.Pause)
+	g.mu.Lock()
+	all := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	g.finish(all)
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for _, x := range all {
 		x.wake <- false
 	}
-	q.leads = len(q.waiting) > 0
-	if q.leads {
-		q.waiting[0].wake <- true
+	g.leads = len(g.waiting) > 0
+	if g.leads {
+		g.waiting[0].wake <- true
 	}
 	return n.err
 }
@@ -257,9 +218,9 @@ func (n *naming) join() error {
 func MostWaiting() int { return min(256, disk.OpenFiles()/4) }
 
 // finish flushes the files of a batch, records the ones that are on the disk, and gives them their names. A file that
-// fails does not affect the others. If the flush of the records fails, all files of the group in the batch fail; if the
-// flush of a directory fails, all files in it do.
-func finish(all []*naming) {
+// fails does not affect the others. If the flush of the records fails, all files of the batch fail; if the flush of a
+// directory fails, all files in it do.
+func (g *Group) finish(all []*naming) {
 	parts := slices.DeleteFunc(slices.Clone(all), func(n *naming) bool { return n.part == nil })
 	var files []*os.File
 	for _, n := range parts {
@@ -268,48 +229,48 @@ func finish(all []*naming) {
 	for i, err := range disk.Flush(files...) {
 		parts[i].err = parts[i].part.flushed(err)
 	}
-	record(all, false)
+	g.record(all, false)
 	each(parts, func(n *naming) error { return n.part.publish(n) })
 	dirs := make(map[*disk.Dir]error)
 	for _, n := range parts {
-		d := n.part.dir
-		if _, done := dirs[d]; n.part.placed && !done {
-			dirs[d] = cmp.Or(n.group.Dirs.FlushNew(), d.Flush()) // flush the names of new directories first
+		if n.part.placed {
+			dirs[n.part.dir] = nil
 		}
 	}
-	record(all, true)
+	for d := range dirs {
+		dirs[d] = cmp.Or(g.Dirs.FlushNew(), d.Flush()) // flush the names of new directories first
+	}
+	g.record(all, true)
 	for d, err := range dirs {
 		dirs[d] = cmp.Or(err, d.Named())
 	}
 	each(parts, func(n *naming) error {
-		n.group.Dirs.Rely(n.part.dir, n.part.target)
+		g.Dirs.Rely(n.part.dir, n.part.target)
 		return dirs[n.part.dir]
 	})
 }
 
 // record calls Commit for the files whose field late has the given value, and then flushes the records.
-func record(all []*naming, late bool) {
-	flushed := make(map[*Group]error)
+func (g *Group) record(all []*naming, late bool) {
+	recorded := false
 	each(all, func(n *naming) error {
 		switch {
 		case n.Commit != nil && n.late == late:
-			flushed[n.group] = nil
+			recorded = true
 			if n.part != nil {
 				n.part.recorded = true
 			}
 			return disk.Do("commit", "", func() error { return n.Commit(n.time) })
 		case n.Announce != nil && n.late && !late:
-			flushed[n.group] = nil
+			recorded = true
 			return disk.Do("commit", "", n.Announce)
 		}
 		return nil
 	})
-	for g := range flushed {
-		if g.Flush != nil {
-			flushed[g] = disk.Do("flush", "", g.Flush)
-		}
+	if recorded && g.Flush != nil {
+		err := disk.Do("flush", "", g.Flush)
+		each(all, func(*naming) error { return err })
 	}
-	each(all, func(n *naming) error { return flushed[n.group] })
 }
 
 // each calls f for the files that have not failed.

@@ -73,8 +73,8 @@ func (r Record) describes(path string, info fs.FileInfo) bool {
 // record of a path counts. A run that opens a ledger most of whose records are superseded rewrites it without these.
 //
 // Several runs may add to the ledgers of one directory at the same time, each to its own ledger or all to the same.
-// They share a lock on it, so that nobody rewrites it meanwhile. Each run reads all ledgers when it starts; those of one
-// process read them once, see [Open]. A Ledger is safe for concurrent use.
+// They share a lock on it, so that nobody rewrites it meanwhile. Each run reads all ledgers when it starts; runs of one
+// process may have a ledger in common, see [Open]. A Ledger is safe for concurrent use.
 type Ledger struct {
 	*store
 	Ignored []string // names of ledgers that are not trusted
@@ -82,25 +82,27 @@ type Ledger struct {
 	close   func()
 }
 
-// store is what the runs of one process that add to the same ledger share.
+// store has the ledgers of a directory that are open, for one run or for several of this process.
 type store struct {
-	root    *os.Root
-	names   []string // names for the run's own ledger: the second is used if the first is not trusted
-	ignored []string // names of ledgers that are not trusted
-	broken  error    // why the run's own ledger cannot be written; nil if it can
-	open777 *bool    // the disk shows every file as writable for all: see modeless
-	alone   bool     // no other run may add to the run's own ledger meanwhile
-	worn    bool     // most records of the run's own ledger were superseded when it was read
+	root  *os.Root
+	names []string // names for the own ledger: the second is used if the first is not trusted
+	alone bool     // no other run may add to the own ledger meanwhile
+	worn  bool     // most records of the own ledger were superseded when it was read
 
-	mu    sync.Mutex
-	files []*ledgerFile     // all ledgers
-	own   *os.File          // the ledger that the run adds to; nil if there is none yet
-	mine  int               // index of own in files
-	next  *lot              // to write to own; nil if nothing was added
-	torn  bool              // the last line of own may be unfinished
-	found time.Time         // when ledgers were last looked for
-	read  []place           // the last record of each path, sorted; half as large as a map
-	later map[uint64]uint64 // position of the last later record of each path, by its hash; nil until Open ends
+	flushing sync.Mutex // held while a lot is written and flushed, before mu
+
+	mu      sync.Mutex
+	ignored []string          // names of ledgers that are not trusted
+	broken  error             // why the own ledger cannot be written; nil if it can
+	open777 *bool             // the disk shows every file as writable for all: see modeless
+	files   []*ledgerFile     // all ledgers
+	own     *os.File          // the ledger that records are added to; nil if there is none yet
+	mine    int               // index of own in files
+	next    *lot              // to write to own; nil if nothing was added
+	torn    bool              // the last line of own may be unfinished
+	looked  time.Time         // when ledgers were last looked for
+	read    []place           // the last record of each path, sorted; half as large as a map
+	later   map[uint64]uint64 // position of the last later record of each path, by its hash; nil until Open ends
 }
 
 // ledgerFile is a ledger that is open for reading.
@@ -126,20 +128,20 @@ const maxRecord = 256 << 10
 // with [ErrAtWork]. So does OpenAlone while another run has the ledger open. Where there are no locks, it is as Open.
 func OpenAlone(root *os.Root, name string) (*Ledger, error) {
 	s, err := openTidy(root, name, true)
-	return ledgerOf(s, s.end), err
+	return ledgerOf(s, s.close), err
 }
 
 // OpenToRead opens all ledgers in root, also if a run has one for itself. The caller must not add to them, and must call
 // Close.
 func OpenToRead(root *os.Root) (*Ledger, error) {
 	s, err := openAll(root, Name+"-none", false) // there is none of that name
-	return ledgerOf(s, s.end), err
+	return ledgerOf(s, s.close), err
 }
 
-func ledgerOf(s *store, end func()) *Ledger {
+func ledgerOf(s *store, leave func()) *Ledger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Ledger{store: s, Ignored: slices.Clone(s.ignored), close: end}
+	return &Ledger{store: s, Ignored: slices.Clone(s.ignored), close: sync.OnceFunc(leave)}
 }
 
 // openTidy opens all ledgers, and rewrites the run's own one if most of its records are superseded.
@@ -149,25 +151,26 @@ func openTidy(root *os.Root, name string, alone bool) (*store, error) {
 		return l, err
 	}
 	l.rewrite()
-	l.end()
+	l.close()
 	return openAll(root, name, alone)
 }
 
 func openAll(root *os.Root, name string, alone bool) (*store, error) {
 	l := &store{root: root, alone: alone}
 	l.names = []string{name, fmt.Sprintf("%s~%d", name, os.Geteuid())}
-	err := l.find()
+	names, err := l.list(nil)
+	if err == nil {
+		err = l.useAll(names)
+	}
 	l.index()
 	if err != nil {
-		l.end()
+		l.close()
 	}
 	return l, localfile.Failure(name, "the ledger cannot be used", err)
 }
 
-// find opens and reads the ledgers in the directory that are not open yet.
-func (l *store) find() error {
-	l.found = time.Now()
-	names, err := l.list()
+// useAll opens and reads ledgers.
+func (l *store) useAll(names []string) (err error) {
 	for _, n := range names {
 		failed := l.use(n)
 		switch {
@@ -175,18 +178,21 @@ func (l *store) find() error {
 			l.ignored = append(l.ignored, n)
 		case errors.Is(failed, ErrAtWork):
 			err = cmp.Or(err, failed)
-		case slices.Contains(l.names, n) && failed != nil: // some mounts open no file that they are still writing
-			l.broken = failed
+		case slices.Contains(l.names, n) && failed != nil && l.own == nil:
+			l.broken = failed // some mounts open no file that they are still writing
 		default:
 			err = cmp.Or(err, failed)
 		}
 	}
+	if err == nil {
+		l.looked = time.Now()
+	}
 	return err
 }
 
-// list returns the names of the ledgers that are neither open nor ignored. It looks at no other file of the directory,
-// which may have millions.
-func (l *store) list() (names []string, err error) {
+// list returns the names of the ledgers in the directory that are not among known. It looks at no other file, of which
+// there may be millions.
+func (l *store) list(known []string) (names []string, err error) {
 	dir, err := l.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -196,7 +202,7 @@ func (l *store) list() (names []string, err error) {
 		var some []string
 		some, err = dir.Readdirnames(1 << 10)
 		for _, n := range some {
-			if strings.HasPrefix(n, Name) && !l.has(n) && !slices.Contains(l.ignored, n) {
+			if strings.HasPrefix(n, Name) && !slices.Contains(known, n) {
 				names = append(names, n)
 			}
 		}
@@ -206,11 +212,6 @@ func (l *store) list() (names []string, err error) {
 		err = nil
 	}
 	return names, err
-}
-
-// has reports whether the ledger with this name is open.
-func (l *store) has(name string) bool {
-	return slices.ContainsFunc(l.files, func(f *ledgerFile) bool { return f.name == name })
 }
 
 // index sorts what Open has read, and finds out whether the run's own ledger is worn.
@@ -501,17 +502,16 @@ func (l *store) Last(path string) (r Record, ok bool) {
 	return r, r.Local() == path
 }
 
-// Add adds a record. It is on the disk only after Flush.
+// Add adds a record. It is on the disk only after Flush. Without a ledger that may be trusted, Add records nothing.
 func (l *Ledger) Add(r Record) error {
 	line := printable.JSON(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.begin(true); err != nil {
+	if err := l.begin(true); err != nil || l.own == nil {
 		return err
 	}
 	if l.next == nil {
-		l.next = &lot{}
-		l.next.flush = sync.OnceValue(l.next.to(l.store))
+		l.next = newLot(l.store)
 	}
 	l.next.lines = append(l.next.lines, line...)
 	if !slices.Contains(l.added, l.next) {
@@ -520,50 +520,62 @@ func (l *Ledger) Add(r Record) error {
 	return nil
 }
 
-// Flush writes the added records and flushes them to the disk, with those of other runs that share the ledger. After an
-// error any of them may be on the disk.
+// Flush writes the added records and flushes them to the disk, with those of other runs that have the ledger in common.
+// After an error any of them may be on the disk.
 func (l *Ledger) Flush() (err error) {
 	l.mu.Lock()
-	all := l.added
-	l.added = nil
+	all := slices.Clone(l.added)
 	l.mu.Unlock()
-	for _, b := range all {
-		err = cmp.Or(err, b.flush())
+	for _, x := range all {
+		err = cmp.Or(err, x.flush())
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.added = slices.DeleteFunc(l.added, func(x *lot) bool { return slices.Contains(all, x) })
 	return err
 }
 
 // lot has records that are written together.
 type lot struct {
 	lines []byte
-	flush func() error
+	flush func() error // writes and flushes the lot, once
 }
 
-// to returns a function that writes the lot to the ledger, and flushes that.
-func (b *lot) to(l *store) func() error {
-	return func() error {
-		l.mu.Lock()
-		own := l.own
-		l.next = nil
-		if l.torn {
-			b.lines = append([]byte("\n"), b.lines...)
-		}
-		err := disk.Do("append", own.Name(), func() error {
-			_, err := own.Write(b.lines)
-			return err
-		})
-		l.torn = err != nil // the error may have come in the middle of a line
-		l.mu.Unlock()
-		err = cmp.Or(err, disk.Flush(own)[0])
-		return localfile.Failure(own.Name(), "the ledger cannot be written", err)
+func newLot(l *store) *lot {
+	x := &lot{}
+	x.flush = sync.OnceValue(func() error { return l.write(x) })
+	return x
+}
+
+// write adds a lot to the own ledger, and flushes that. While one lot is flushed, the next one grows.
+func (l *store) write(x *lot) error {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	own, err := l.append(x)
+	err = cmp.Or(err, disk.Flush(own)[0])
+	return localfile.Failure(own.Name(), "the ledger cannot be written", err)
+}
+
+func (l *store) append(x *lot) (own *os.File, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = nil
+	if l.torn {
+		x.lines = append([]byte("\n"), x.lines...)
 	}
+	err = disk.Do("append", l.own.Name(), func() error {
+		_, err := l.own.Write(x.lines)
+		return err
+	})
+	l.torn = err != nil // the error may have come in the middle of a line
+	return l.own, err
 }
 
 // Close closes the ledger.
 func (l *Ledger) Close() { l.close() }
 
-// end unlocks and closes all ledgers.
-func (l *store) end() {
+// close unlocks and closes all ledgers.
+func (l *store) close() {
 	if l.own != nil {
 		disk.Unlock(l.own)
 	}

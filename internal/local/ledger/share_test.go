@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/testkit/must"
+	"example.com/ftpfetch/internal/testkit/night"
 )
 
 // TestShared opens a ledger several times in one process. Each Ledger must know the records of the others and of other
@@ -52,15 +55,15 @@ func TestSharedFindsOthers(t *testing.T) {
 	r.has(r.share(Name), "b", 2, false)
 	a := r.share(Name)
 	a.mu.Lock()
-	a.found = time.Now().Add(-looking)
+	a.looked = time.Now().Add(-lookEvery)
 	a.mu.Unlock()
 	r.has(r.share(Name), "b", 2, true)
 	r.add(r.open(Name+"-other"), "c", 3)
 	r.has(r.share(Name), "c", 3, true)
 }
 
-// TestSharedReplaced replaces, removes and cuts a ledger, and lets others write to it, while it is open. The next Open
-// must read what is there then.
+// TestSharedReplaced replaces, removes and cuts a ledger, and lets others write to it, while it is open: the own one, and
+// one of another machine. The next Open must read what is there then, and the one after that must share it.
 func TestSharedReplaced(t *testing.T) {
 	for what, change := range map[string]func(path string) error{
 		"removed": os.Remove,
@@ -72,17 +75,144 @@ func TestSharedReplaced(t *testing.T) {
 			return errors.Join(err, os.WriteFile(path+".new", text, 0o600), os.Rename(path+".new", path))
 		},
 	} {
-		r := newRoom(t)
-		l := r.share(Name)
-		r.add(l, "a", 1)
-		must.Do(t, l.Refresh())
-		must.Do(t, change(filepath.Join(r.dir, Name)))
-		next := r.share(Name)
-		_, ok := next.Last("a")
-		_, other := next.Last("z")
-		if ok || other != (what == "another") {
-			t.Errorf("%s: the record is known: %v, the other: %v", what, ok, other)
+		for _, name := range []string{Name, Name + "-other"} {
+			r := newRoom(t)
+			r.add(r.open(name), "a", 1)
+			l := r.share(Name)
+			r.has(l, "a", 1, true)
+			must.Do(t, change(filepath.Join(r.dir, name)))
+			next := r.share(Name)
+			_, ok := next.Last("a")
+			_, other := next.Last("z")
+			if ok || other != (what == "another") {
+				t.Errorf("%s %s: the record is known: %v, the other: %v", name, what, ok, other)
+			}
+			if r.share(Name).store != next.store {
+				t.Errorf("%s %s: the ledger is read again for each run", name, what)
+			}
 		}
+	}
+}
+
+// TestSharedIgnored opens ledgers that others may write to. The run records nothing if its own are among them, and
+// another one is read as soon as it may be trusted.
+func TestSharedIgnored(t *testing.T) {
+	r := newRoom(t)
+	r.add(r.open(Name+"-other"), "p", 1)
+	names := []string{Name, fmt.Sprintf("%s~%d", Name, os.Geteuid()), Name + "-other"}
+	for _, n := range names {
+		if n != Name+"-other" {
+			must.Do(t, os.WriteFile(filepath.Join(r.dir, n), nil, 0o600))
+		}
+		must.Do(t, os.Chmod(filepath.Join(r.dir, n), 0o666))
+	}
+	l := r.share(Name)
+	if len(l.Ignored) != len(names) {
+		t.Errorf("ignored are %q", l.Ignored)
+	}
+	must.Do(t, cmp.Or(l.Add(r.record("a", 1)), l.Flush(), l.Refresh()))
+	r.has(l, "a", 1, false)
+	must.Do(t, os.Chmod(filepath.Join(r.dir, names[2]), 0o600))
+	next := r.share(Name)
+	r.has(next, "p", 1, true)
+	if len(next.Ignored) != 2 {
+		t.Errorf("then ignored are %q", next.Ignored)
+	}
+}
+
+// TestSharedAlone has another process take the ledger for itself. Open must fail as long as it has it.
+func TestSharedAlone(t *testing.T) {
+	r := newRoom(t)
+	keep := r.share(Name)
+	root := must.Get(os.OpenRoot(r.dir))(t)
+	defer root.Close()
+	alone := must.Get(OpenAlone(root, Name))(t)
+	r.add(alone, "a", 1)
+	for _, looked := range []time.Time{time.Now(), {}, {}} {
+		keep.mu.Lock()
+		keep.looked = looked
+		keep.mu.Unlock()
+		if _, err := Open(r.root, Name); !errors.Is(err, ErrAtWork) {
+			t.Errorf("beside one that is alone: %v", err)
+		}
+	}
+	alone.Close()
+	r.has(r.share(Name), "a", 1, true)
+}
+
+// TestSharedFlushWaits flushes twice at once. Neither may return before the records are on the disk.
+func TestSharedFlushWaits(t *testing.T) {
+	r := newRoom(t)
+	l := r.share(Name)
+	r.add(l, "first", 1)
+	in, goOn := make(chan bool), make(chan bool)
+	var synced atomic.Bool
+	disk.Fault = func(call, _ string) error {
+		if call == "fsync" && !synced.Load() {
+			in <- true
+			<-goOn
+			synced.Store(true)
+		}
+		return nil
+	}
+	defer func() { disk.Fault = nil }()
+	must.Do(t, l.Add(Of("a")))
+	var both sync.WaitGroup
+	flush := func() {
+		if err := l.Flush(); err != nil || !synced.Load() {
+			t.Errorf("Flush returned %v; the records are on the disk: %v", err, synced.Load())
+		}
+	}
+	both.Go(flush)
+	<-in
+	both.Go(flush)
+	close(goOn)
+	both.Wait()
+}
+
+// TestSharedModel lets runs of this process and others add records at random. The last record of each path must count.
+func TestSharedModel(t *testing.T) {
+	defer func(n int) { leastMerged = n }(leastMerged)
+	leastMerged = 5
+	for seed := range uint64(night.Or(10, 150)) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		r := newRoom(t)
+		keep := must.Get(Open(r.root, Name))(t)
+		want := make(map[string]int64)
+		for n := range int64(120) {
+			switch random.IntN(6) {
+			case 0, 1, 2:
+				l := must.Get(Open(r.root, Name))(t)
+				path := fmt.Sprint("own", random.IntN(20))
+				r.add(l, path, n)
+				want[path] = n
+				l.Close()
+			case 3:
+				root := must.Get(os.OpenRoot(r.dir))(t)
+				w := random.IntN(3)
+				l := must.Get(Open(root, Name+[]string{"", "-x", "-y"}[w]))(t)
+				path := fmt.Sprint("other", w, "-", random.IntN(20))
+				r.add(l, path, n)
+				want[path] = n
+				l.Close()
+				root.Close()
+			case 4:
+				must.Do(t, keep.Refresh())
+			case 5:
+				keep.mu.Lock()
+				keep.looked = time.Time{}
+				keep.mu.Unlock()
+				l := must.Get(Open(r.root, Name))(t)
+				for path, size := range want {
+					if got, ok := l.Last(path); !ok || got.Size != size {
+						t.Fatalf("seed %d: %s has %d, %v, want %d", seed, path, got.Size, ok, size)
+					}
+				}
+				l.Close()
+				l.Close()
+			}
+		}
+		keep.Close()
 	}
 }
 
@@ -143,7 +273,7 @@ func TestSharedAtOnce(t *testing.T) {
 	}
 	opened.Lock()
 	defer opened.Unlock()
-	if _, ok := opened.all[whose{r.root, Name}]; ok {
+	if _, ok := opened.all[ownLedger{r.root, Name}]; ok {
 		t.Error("the ledger is still open")
 	}
 }

@@ -102,7 +102,7 @@ func (l *store) rewrite() {
 	}
 	// No ledger has a name that begins so: a run may be killed here, and half of a ledger must not count.
 	fresh := ".ftpfetch-new" + strings.TrimPrefix(name, ".ftpfetch")
-	err := l.write(fresh)
+	err := l.writeLast(fresh)
 	if err == nil {
 		err = disk.Do("rename", fresh, func() error { return l.root.Rename(fresh, name) })
 	}
@@ -116,8 +116,8 @@ func (l *store) rewrite() {
 	}
 }
 
-// write writes the last record of each path in the run's own ledger to a new file, and flushes it to the disk.
-func (l *store) write(name string) error {
+// writeLast writes the last record of each path in the run's own ledger to a new file, and flushes it to the disk.
+func (l *store) writeLast(name string) error {
 	info, err := l.own.Stat()
 	if err != nil {
 		return err
