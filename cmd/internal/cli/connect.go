@@ -27,6 +27,9 @@ import (
 // connect makes the client from the flags and the environment, and warns of what is unsafe.
 func (r *run) connect() (err error) {
 	r.logins.load()
+	if r.logins.names && r.logins.absent {
+		r.print.Tell("-n: there is no netrc file (--dry-run shows what would be done)")
+	}
 	r.logins.warn = sync.OnceFunc(func() {
 		for _, text := range r.logins.file.Warnings {
 			r.print.Warn(text)

@@ -290,3 +290,24 @@ func TestUnusableNetrc(t *testing.T) {
 		t.Errorf("exit %d, %s", code, said.String())
 	}
 }
+
+// TestNoNetrc checks that -n says so where there is no netrc file: elsewhere it is a dry run.
+func TestNoNetrc(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("NETRC", "")
+	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents"}})
+	says := func(args ...string) string {
+		var stderr bytes.Buffer
+		Run(t.Context(), append(args, "--overwrite", "-d", home, s.URL("/f")), IO{In: strings.NewReader(""), Out: io.Discard, Err: &stderr})
+		return stderr.String()
+	}
+	const note = "-n: there is no netrc file (--dry-run shows what would be done)"
+	without := says()
+	first := says("-n")
+	must.Do(t, os.WriteFile(filepath.Join(home, ".netrc"), nil, 0o600))
+	then := says("-n")
+	if !strings.Contains(first, note) || strings.Contains(without+then, note) {
+		t.Errorf("got %q, and with the file %q, without -n %q", first, then, without)
+	}
+}

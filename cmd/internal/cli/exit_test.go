@@ -285,7 +285,7 @@ var misfits = []misfit{
 	{args: "-r URL/d .", hint: "leave it out: the tree is saved here, under its name", then: []string{" .=>"}},
 	{local: "m/x=y", args: "-r URL/d m", hint: "-d m --keep-dirs=1 saves the tree in that directory, under its name", then: []string{"URL/d m=>URL/d -d m --keep-dirs=1"}},
 	{args: "-o g.log URL/none", hint: "-o names the file that is fetched: 2>>g.log at the end keeps what is said"},
-	{args: "URL/f -", hint: "-i - reads URLs from standard input"},
+	{args: "URL/f -", hint: "-o - writes to standard output"},
 	{args: "URL/f fetch.log", hint: "2>>fetch.log at the end keeps what is said"},
 	{args: "h.example.org 2121", hint: "write ftp://h.example.org:2121/ and the path"},
 	{args: "h.example.org d/f", hint: "write ftp://h.example.org/d/f"},

@@ -31,6 +31,7 @@ type logins struct {
 	file     *netrc.File            // empty if there is none, or it is unusable
 	unusable error                  // matters only to a URL that needs the file
 	names    bool                   // the file also gives users, not only passwords
+	absent   bool                   // there is none of the usual files
 	warn     func()                 // reports what of the file was not read
 	open     func() (*show.Console, error)
 
@@ -99,6 +100,7 @@ func (l *logins) load() {
 		}
 		return
 	}
+	l.absent = true
 }
 
 // read reads a netrc file. If the file cannot be used, read leaves an empty one.

@@ -26,7 +26,7 @@ var advised = []struct{ spelling, write string }{
 	{"--quote --request --ftp-method --ftp-alternative-to-user",
 		"ftpfetch sends the commands that the URL needs, and no others"},
 	{"-T --upload-file --upload put mput upload --data --data-binary --form", "ftpfetch only downloads"},
-	{"-a --anonymous", "a URL without a user logs in as anonymous"},
+	{"--anonymous", "a URL without a user logs in as anonymous"},
 	{"zcat --unzip --decompress --gunzip", "-o - URL | gunzip"},
 	{"md5sum sha256sum sha1sum hashsum",
 		"-q -o - URL | sha256sum prints the digest, --verify compares with the server's list"},

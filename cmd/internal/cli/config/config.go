@@ -394,6 +394,8 @@ func (l *line) ofWord(text string) string {
 	switch {
 	case l.File.Verify && ofDigests().MatchString(text):
 		return "--verify finds the list beside the file; --manifest URL/" + text + " takes one"
+	case text == "-" && len(l.operands) > 1:
+		return "-o - writes to standard output"
 	case text == "-":
 		return "-i - reads URLs from standard input"
 	case aCommand().MatchString(text),

@@ -53,7 +53,7 @@ var habits = []habit{
 	{"wget", "--random-wait", "", ""},
 	{"wget", "-U --user-agent --header --referer", "TEXT", ""},
 	{"wget", "-k --convert-links -p --page-requisites -E --adjust-extension", "", ""}, // of HTML: see addUnsaid
-	{"wget", "--retry-connrefused", "", ""},
+	{"wget", "--retry-connrefused --no-remove-listing", "", ""},
 	{"wget", "--content-disposition --trust-server-names --no-cookies --no-cache --no-hsts", "", ""},
 	{"wget", "-x --force-directories", "", "--keep-dirs"},
 	{"wget", "--no-passive-ftp", "", "--mode active"},
@@ -93,6 +93,7 @@ var habits = []habit{
 	{"aria2", "-k --min-split-size", "SIZE", ""},
 	{"aria2", "-Z", "", "-j 4"},
 	{"aria2", "-m --max-tries", "TRIES", "--retries TRIES"},
+	{"aria2", "-t", "TIME", "--timeout TIME"},
 	{"aria2", "--stop", "TIME", "--max-time TIME"},
 	{"aria2", "--conditional-get", "", "-N"},
 	{"aria2", "--max-download-limit --max-overall-download-limit", "RATE", "--limit-rate RATE"},
@@ -128,8 +129,8 @@ var habits = []habit{
 	{"lftp", "-I --include-glob", "GLOB", "--accept GLOB"},
 
 	{"rsync", "-a --archive", "", "-r -N"},
-	{"rsync", "-z --compress -P --progress -t --times -h", "", ""},
-	{"rsync", "--include", "DIRS", ""}, // see addFilters
+	{"rsync", "-z --compress -P --progress --partial -t --times -h", "", ""}, // see addPartial
+	{"rsync", "--include", "DIRS", ""},                                       // see addFilters
 	{"rsync", "--include", "GLOB", "--accept GLOB"},
 	{"rsync", "--exclude", "STARS", ""},
 	{"rsync", "--files-from", "FILE", "--manifest FILE --map url=1"},
@@ -169,13 +170,15 @@ var habits = []habit{
 	{"ncftp", "-R", "", "-r"},
 
 	{"any", "--output-document --out --output-file", "FILE", "-o FILE"},
-	{"any", "--directory-prefix --directory --dest --destination --output-directory", "DIR", "-d DIR"},
+	{"any", "--directory-prefix --directory --dest --destination --output-directory --out-dir", "DIR", "-d DIR"},
 	{"any", "--input-file --from-file", "FILE", "-i FILE"},
 	{"any", "--skip-existing --ignore-existing", "", "--no-clobber"},
 	{"any", "--allow-overwrite --force", "", "--overwrite"},
 	{"any", "--timestamping --update --only-newer --if-newer", "", "-N"},
 	{"any", "--spider --head --exists --size --mtime", "", "-I"},
-	{"any", "--list --ls", "", "-l"},
+	{"any", "--list --ls list", "", "-l"},
+	{"any", "stat info", "", "-I"},
+	{"any", "--no-progress", "", "--progress none"},
 	{"any", "--latest", "", "--newest 1"},
 	{"any", "--last", "N", "--newest N"},
 	{"any", "--since --after --modified-since", "TEXT", "--newer-than TEXT"},

@@ -77,12 +77,24 @@ func (l *line) addCopy(args []string) {
 		l.newer = false
 		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "-N" })
 	}
+	l.addPartial(args)
 	l.incomplete = l.incomplete || l.verb == "mirror" && l.Input != "" // -i has a pattern there
 	if l.Delete {
 		l.losses = append(l.losses,
 			"--delete deletes only what ftpfetch has fetched: -r --check shows what else is here")
 	}
 }
+
+// addPartial has rsync's -P and --partial go on with the part of one file that is there.
+func (l *line) addPartial(args []string) {
+	partial := func(arg string) bool { return arg == "--partial" || ofPartial().MatchString(arg) }
+	if l.program == "rsync" && !l.Recursive && !l.noClobber && slices.ContainsFunc(args, partial) {
+		l.setFlag(l.lookup("-c"), "", false)
+	}
+}
+
+// ofPartial matches letters of rsync with P among them.
+var ofPartial = lazy.Regexp(`^-[a-zA-Z]*P[a-zA-Z]*$`)
 
 // ofHTML matches the letters of wget about HTML, which are certain to be wget's only with a tree.
 var ofHTML = lazy.Regexp(`^-([^-n]*[kpE]|n[a-zA-Z].*[kpE])`)
@@ -173,6 +185,7 @@ func (l *line) addOutput(args []string) {
 	saves := slices.ContainsFunc(args, savesByName().MatchString) || l.Output != "" || l.Dir != ""
 	if slices.ContainsFunc(l.operands, isFile) && !saves && !l.OnlyShows() {
 		l.setFlag(l.lookup("--output"), "-", true)
+		l.losses = append(l.losses, "curl prints the file: without -o - it is saved")
 	}
 	if dir, name := filepath.Split(l.Output); dir != "" && slices.Contains(args, "--create-dirs") {
 		l.replace("--dir", filepath.Join(l.Dir, dir))
