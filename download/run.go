@@ -41,7 +41,7 @@ type RunOptions struct {
 	Jobs, PerHost int
 	// Ledger is the name of a file under Each.Root in which Run records the verified files, or "". It must begin with
 	// ".ftpfetch-ledger". Run reads all files with such names. If it cannot write its own, it warns once and goes on
-	// without it.
+	// without it. Runs beside each other with the same Root and Ledger read the records once.
 	Ledger string
 	// Each applies to every file. Without a Root nothing can be saved; Run changes nothing outside Root. Run refuses
 	// the fields Size and Sum, which each Task has, and Events and Commit, in whose place RunOptions.Events tells of
