@@ -267,6 +267,7 @@ var misfits = []misfit{
 	{args: "-I URL/d/", hint: "-r shows what is in it", then: []string{"+-r"}},
 	{args: "--json URL/f", hint: "leave out --json to fetch it; -I shows its size and time", then: []string{"--json=>-I", "--json=>"}},
 	{args: "-l URL/f", hint: "leave out -l to fetch it; -I shows its size and time", then: []string{"-l=>-I", "-l=>"}},
+	{args: "-i URL/none", hint: "-i reads URLs from it: leave -i out to fetch it"},
 	{args: "URL/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://127.0.0.1:", then: []string{"+--glob"}},
 	{args: "-r URL/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob -r 'ftp://127.0.0.1:", then: []string{"+--glob"}},
 	{server: testserver.Options{}, args: "ftp://me:secret@ADDR/d/*.txt", hint: "--glob takes it as a pattern of names: ftpfetch --glob 'ftp://me:***@127.0.0.1:"},

@@ -197,6 +197,8 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 	switch {
 	case alert == handshakeFailure && !r.NoForwardSecrecy:
 		return "FTPFETCH_WITHOUT=forwardsecrecy accepts RSA key exchange, and some old servers know no other"
+	case u.String() == r.Input && errors.Is(err, ftpexec.ErrNotFound):
+		return "-i reads URLs from it: leave -i out to fetch it"
 	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
 		return patternHint(u)
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
