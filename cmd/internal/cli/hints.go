@@ -118,7 +118,7 @@ func (r *run) hint(u *urlparse.URL, err error) string {
 		return "perhaps the server expects ftpes:// in place of ftps://, " +
 			"or --tls explicit in place of --tls implicit"
 	default:
-		return cmp.Or(r.letterHint(u, err), r.flagHint(u, err), r.anonymousHint(u, err))
+		return cmp.Or(r.listHint(u, err), r.letterHint(u, err), r.flagHint(u, err), r.anonymousHint(u, err))
 	}
 	return ""
 }
@@ -152,6 +152,14 @@ func (r *run) whole(hint string) string {
 
 // handshakeFailure is the alert of a server that shares no cipher suite with the client (RFC 5246 section 7.2.2).
 const handshakeFailure tls.AlertError = 40
+
+// listHint returns a hint for a list that is not there, or "".
+func (r *run) listHint(u *urlparse.URL, err error) string {
+	if u.String() == r.Input && errors.Is(err, ftpexec.ErrNotFound) {
+		return "-i reads URLs from it: leave -i out to fetch it"
+	}
+	return ""
+}
 
 // letterHint says what a "?" in a name from a listing may mean.
 func (r *run) letterHint(u *urlparse.URL, err error) string {
@@ -197,8 +205,6 @@ func (r *run) flagHint(u *urlparse.URL, err error) string {
 	switch {
 	case alert == handshakeFailure && !r.NoForwardSecrecy:
 		return "FTPFETCH_WITHOUT=forwardsecrecy accepts RSA key exchange, and some old servers know no other"
-	case u.String() == r.Input && errors.Is(err, ftpexec.ErrNotFound):
-		return "-i reads URLs from it: leave -i out to fetch it"
 	case !r.Glob && mayBePattern(u) && is(ftpexec.ErrNotFound, ftpexec.ErrRefused)(err):
 		return patternHint(u)
 	case r.Recursive && as[*ftpexec.Error](err) && errors.Is(err, ftpexec.ErrNotFound):
