@@ -70,7 +70,7 @@ func TestCluster(t *testing.T) {
 		t.Log("by day no cluster is started")
 		return
 	}
-	const files = 3000
+	const files = 6000
 	c := newCluster(t)
 	s := &stand{T: t, file: filepath.Join(t.TempDir(), "join")}
 	must.Do(t, (&join{Address: strings.Join(c.listens[:], ",")}).write(s.file))
@@ -96,12 +96,13 @@ func TestCluster(t *testing.T) {
 	}
 	for i := range c.nodes {
 		before := srv.files.Load()
-		eventually(t, "files", func() bool { return srv.files.Load() > before+files/10 })
-		t.Logf("node %d dies", i)
+		more := func() bool { return srv.files.Load() > before+files/20 || srv.files.Load() >= files }
+		eventually(t, "files", more)
+		t.Logf("node %d dies after %d files", i, srv.files.Load())
 		c.stop(i)
 		s.want(0, "status") // at once: it waits for the election
 		before = srv.files.Load()
-		eventually(t, "files without a node", func() bool { return srv.files.Load() > before+files/10 || srv.files.Load() >= files })
+		eventually(t, "files without a node", more)
 		c.start(i)
 		eventually(t, "the node is there again", c.nodes[i].JetStreamIsCurrent)
 	}

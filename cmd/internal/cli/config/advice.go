@@ -134,6 +134,7 @@ var ofLetters = []struct{ letter, verb, next, long string }{
 	{"-Q", "", `^[A-Za-z*+-]`, "--quote"},
 	{"-z", "", `^[0-9]{4}-?[0-9]{2}|^[0-9]+ [a-z]`, "--newer-date"},
 	{"-z", "", `^[^0-9-]`, "--time-cond"},
+	{"-a", "", `^(ftp|ftps|ftpes)://`, "--anonymous"},
 	{"-A", "", `[*?]|^[.a-z0-9,]+$`, "--accept-list"},
 }
 

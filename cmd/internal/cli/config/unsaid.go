@@ -16,7 +16,7 @@ func (l *line) addUnsaid(args []string) {
 	if l.Print == "version" && len(l.operands) > 0 { // -V has another meaning then
 		l.incomplete = true
 	}
-	l.addGlob()
+	l.addGlob(args)
 	switch l.program {
 	case "wget":
 		l.incomplete = l.incomplete || !l.Recursive && slices.ContainsFunc(args, ofHTML().MatchString)
@@ -32,7 +32,10 @@ func (l *line) addUnsaid(args []string) {
 }
 
 // addGlob has patterns in URLs taken as the program does.
-func (l *line) addGlob() {
+func (l *line) addGlob(args []string) {
+	if slices.Contains(args, "--no-glob") {
+		return
+	}
 	patterns := hasPattern
 	if l.program == "curl" {
 		patterns = isPattern // it has no "*"
@@ -73,7 +76,8 @@ func (l *line) addCopy(args []string) {
 		l.incomplete = l.incomplete || lists || !l.Recursive && l.base == "" && !l.addFilePlace()
 	}
 	l.addPlace()
-	if (l.noClobber || l.resume) && l.newer { // of --ignore-existing and --append: what is there stays
+	stays := l.noClobber || l.resume && l.program != "lftp" // of --ignore-existing and --append
+	if stays && l.newer {
 		l.newer = false
 		l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == "-N" })
 	}
