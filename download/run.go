@@ -427,8 +427,8 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 
 // freeConnections reports whether the server may accept the connection once it has fewer, and closes the idle ones.
 // Not every server replies that it has too many: some refuse the connection, or close it without a greeting. After
-// the latter it may also have none to give, as a balancer with no server behind it: without RetryUnreached such a connection
-// is tried again retry.MostClosed times.
+// the latter it may also have none to give, as a balancer with no server behind it: without RetryUnreached such a
+// connection is tried again retry.MostClosed times.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
 	if !ok || t.GivenUp != nil {

@@ -49,7 +49,7 @@ func main() {
 END
 seen=
 for version in 1.25.3 1.26.8; do
-	(cd program && GOTOOLCHAIN=go$version CGO_ENABLED=0 go build -o "$work/root/tmp/list" . 2>"$work/build")
+	(cd program && GOTOOLCHAIN=go$version CGO_ENABLED=0 go build -o "$work/root/tmp/list" .)
 	for way in path root; do
 		mkdir root/tmp/d
 		(cd root/tmp/d && seq 1000 | xargs touch)

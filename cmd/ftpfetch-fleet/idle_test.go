@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
@@ -118,4 +120,30 @@ func TestSbatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKeeper holds the ledger of a worker at work. Another process cannot have the ledger for itself then, nor rewrite it,
+// and can when the worker has nothing to do.
+func TestKeeper(t *testing.T) {
+	dir := t.TempDir()
+	root := must.Get(os.OpenRoot(dir))(t)
+	defer root.Close()
+	other := must.Get(os.OpenRoot(dir))(t)
+	defer other.Close()
+	l := must.Get(ledger.Open(root, ledgerName))(t)
+	must.Do(t, errors.Join(l.Add(ledger.Of("f")), l.Flush()))
+	l.Close()
+	w := &worker{root: root, ledger: ledgerName}
+	var k keeper
+	for _, atWork := range []bool{true, true, false, false, true, false} {
+		k.hold(w, atWork)
+		alone, err := ledger.OpenAlone(other, ledgerName)
+		if (err != nil) != atWork || atWork && !errors.Is(err, ledger.ErrAtWork) {
+			t.Errorf("at work %v: %v", atWork, err)
+		}
+		if err == nil {
+			alone.Close()
+		}
+	}
+	k.hold(&worker{}, true) // into a store: there is no ledger
 }

@@ -237,14 +237,14 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broa
 		all.Go(w.lane)
 	}
 	var keep keeper
-	defer func() { keep.ledger(w, false) }()
+	defer func() { keep.hold(w, false) }()
 	for wait(w.ctx, slotTTL/20) {
 		// A worker that has not begun has to know first whether there is something to do.
 		if !w.IsConnected() || !w.queued.whole() || !w.lists.whole() || !w.hosts.whole() || !w.caps.whole() {
 			w.last.Store(time.Now().UnixNano())
 		}
 		quiet := time.Since(time.Unix(0, w.last.Load()))
-		keep.ledger(w, w.busy.Load() > 0 || quiet < slotTTL)
+		keep.hold(w, w.busy.Load() > 0 || quiet < slotTTL)
 		if idle > 0 && w.busy.Load() == 0 && quiet > idle {
 			break
 		}
@@ -262,17 +262,18 @@ func (w *worker) run(ctx context.Context, lanes int, idle time.Duration, r *broa
 // keeper keeps the ledger open between the chunks, which share it: otherwise each would read it from its beginning. It
 // closes the ledger while the worker has nothing to do, so that the next chunk can rewrite one most of whose records
 // are superseded.
-type keeper struct{ open *ledger.Ledger }
+type keeper struct{ held *ledger.Ledger }
 
-// ledger opens or closes the ledger of a worker. If it cannot be opened, the chunk says so.
-func (k *keeper) ledger(w *worker, open bool) {
+// hold opens the ledger of a worker if the worker is at work, and closes it otherwise. If the ledger cannot be opened,
+// the chunk says so.
+func (k *keeper) hold(w *worker, atWork bool) {
 	switch {
-	case w.root == nil || open == (k.open != nil):
-	case open:
-		k.open, _ = ledger.Open(w.root, w.ledger)
+	case w.root == nil || atWork == (k.held != nil):
+	case atWork:
+		k.held, _ = ledger.Open(w.root, w.ledger)
 	default:
-		k.open.Close()
-		k.open = nil
+		k.held.Close()
+		k.held = nil
 	}
 }
 

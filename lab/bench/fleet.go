@@ -79,7 +79,8 @@ func fleet(ctx context.Context, b *bench, w io.Writer) error {
 	row("processor time of `serve`, % of a processor", hub, "%.1f")
 	row("memory of a worker at rest, MiB", rest, "%.0f")
 	row("memory of the program's file, which all workers of a machine share, MiB", program, "%.0f")
-	_, err = fmt.Fprintf(w, "\nMachine: %s. vsftpd 3.0.3.\n", machine())
+	version, _ := interop.Version(string(interop.Vsftpd)) // without a version, the name stands alone
+	_, err = fmt.Fprintf(w, "\nMachine: %s. vsftpd %s.\n", machine(), version)
 	return err
 }
 
@@ -105,7 +106,7 @@ func (r *fleetRun) fleet(ctx context.Context, files int) (err error) {
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
 		return err
 	}
-	join := filepath.Join(r.dir, "join")
+	join := r.join()
 	start := func(args ...string) (*exec.Cmd, error) {
 		c := exec.CommandContext(ctx, "ftpfetch-fleet", args...)
 		return c, c.Start()
@@ -123,15 +124,11 @@ func (r *fleetRun) fleet(ctx context.Context, files int) (err error) {
 			err = errors.Join(err, c.Wait())
 		}
 	}()
-	ask := func(args ...string) (string, error) {
-		c := exec.CommandContext(ctx, "ftpfetch-fleet", append(args, "--join", join)...)
-		text, err := c.Output()
-		if err != nil {
-			return "", fmt.Errorf("ftpfetch-fleet %s: %w", args[0], err)
-		}
-		return strings.TrimSpace(string(text)), nil
-	}
-	if err := appears(ctx, join); err != nil {
+	err = poll(ctx, func() (bool, error) {
+		_, err := os.Stat(join)
+		return err == nil, nil
+	})
+	if err != nil {
 		return err
 	}
 	for i := range fleetWorkers {
@@ -142,7 +139,7 @@ func (r *fleetRun) fleet(ctx context.Context, files int) (err error) {
 		}
 		all = append(all, c)
 	}
-	if err := r.working(ctx, ask); err != nil {
+	if err := r.working(ctx); err != nil {
 		return err
 	}
 	if r.rest, r.program, err = resident(all[1].Process.Pid); err != nil {
@@ -155,11 +152,11 @@ func (r *fleetRun) fleet(ctx context.Context, files int) (err error) {
 		return sum
 	}
 	begun, before, idle := time.Now(), used(serve.Process.Pid), workers()
-	id, err := ask("add", "--per-host", strconv.Itoa(fleetWorkers*fleetLanes), r.list)
+	id, err := r.ask(ctx, "add", "--per-host", strconv.Itoa(fleetWorkers*fleetLanes), r.list)
 	if err != nil {
 		return err
 	}
-	got, err := ask("wait", id, "--json")
+	got, err := r.ask(ctx, "wait", id, "--json")
 	r.took = time.Since(begun).Seconds()
 	r.hub = used(serve.Process.Pid) - before
 	r.processor = workers() - idle
@@ -169,19 +166,34 @@ func (r *fleetRun) fleet(ctx context.Context, files int) (err error) {
 	return err
 }
 
-// appears waits until a file exists.
-func appears(ctx context.Context, path string) error {
-	for ctx.Err() == nil {
-		if _, err := os.Stat(path); err == nil {
-			return nil
-		}
-		time.Sleep(50 * time.Millisecond)
+func (r *fleetRun) join() string { return filepath.Join(r.dir, "join") }
+
+// ask runs a command of the fleet, and returns what it prints.
+func (r *fleetRun) ask(ctx context.Context, args ...string) (string, error) {
+	text, err := exec.CommandContext(ctx, "ftpfetch-fleet", append(args, "--join", r.join())...).Output()
+	if err != nil {
+		return "", fmt.Errorf("ftpfetch-fleet %s: %w", args[0], err)
 	}
-	return ctx.Err()
+	return strings.TrimSpace(string(text)), nil
+}
+
+// poll calls done until it reports true or fails.
+func poll(ctx context.Context, done func() (bool, error)) error {
+	for {
+		is, err := done()
+		if is || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // working waits until the server knows all workers. It says how many there are beside a job, so there is one of one file.
-func (r *fleetRun) working(ctx context.Context, ask func(...string) (string, error)) error {
+func (r *fleetRun) working(ctx context.Context) error {
 	text, err := os.ReadFile(r.list)
 	if err != nil {
 		return err
@@ -191,34 +203,32 @@ func (r *fleetRun) working(ctx context.Context, ask func(...string) (string, err
 	if err := os.WriteFile(first, fmt.Appendf(nil, "{\"url\":%q,\"path\":\"first\"}\n", url), 0o644); err != nil {
 		return err
 	}
-	id, err := ask("add", first)
+	id, err := r.ask(ctx, "add", first)
 	if err == nil {
-		_, err = ask("wait", id)
+		_, err = r.ask(ctx, "wait", id)
 	}
 	if err != nil {
 		return err
 	}
-	for ctx.Err() == nil {
-		text, err := ask("status", "--json")
-		if err != nil || strings.Contains(text, fmt.Sprintf(`"workers":%d`, fleetWorkers)) {
-			return err
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-	return ctx.Err()
+	return poll(ctx, func() (bool, error) {
+		text, err := r.ask(ctx, "status", "--json")
+		return strings.Contains(text, fmt.Sprintf(`"workers":%d`, fleetWorkers)), err
+	})
 }
 
-// used returns the processor time that a process has used.
+// used returns how many seconds of a processor a process has used; 0 if it is gone.
 func used(pid int) float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	const utime, stime, ticks = 11, 12, 100
-	sum := 0
-	for _, at := range []int{utime, stime} {
-		n, _ := strconv.Atoi(fields[at])
-		sum += n
+	_, rest, _ := strings.Cut(string(text), ") ")
+	var state string
+	var n [10]int
+	var user, system int
+	_, err := fmt.Sscan(rest, &state, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &user, &system)
+	if err != nil {
+		return 0
 	}
-	return float64(sum) / ticks
+	const ticks = 100 // a second
+	return float64(user+system) / ticks
 }
 
 // resident returns how many MiB of a process are in memory, without those of files, and those of files.

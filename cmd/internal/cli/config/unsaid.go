@@ -312,9 +312,6 @@ func (l *line) addFilePlace() bool {
 	if len(l.operands) != 2 || strings.HasSuffix(l.operands[0], "/") {
 		return false
 	}
-	if !l.newer {
-		l.setFlag(l.lookup("-N"), "", false)
-	}
 	place := l.operands[1]
 	info, err := os.Stat(place)
 	if !strings.HasSuffix(place, "/") && (err != nil || !info.IsDir()) {
@@ -324,6 +321,9 @@ func (l *line) addFilePlace() bool {
 	l.right = slices.DeleteFunc(l.right, func(word string) bool { return word == place })
 	if path.Clean(place) != "." {
 		l.setFlag(l.lookup("--dir"), place, true)
+	}
+	if !l.newer { // rsync replaces what differs
+		l.setFlag(l.lookup("-N"), "", false)
 	}
 	return true
 }
