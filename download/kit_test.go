@@ -24,6 +24,7 @@ import (
 
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/testkit/memory"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/timing"
 	"example.com/ftpfetch/testserver"
@@ -354,6 +355,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(killChild) != "" {
 		os.Exit(beKilled())
 	}
+	memory.Use()
 	timing.Wait = atOnce
 	goleak.VerifyTestMain(m)
 }

@@ -99,6 +99,7 @@ func TestRetryUnreached(t *testing.T) {
 		if (err == nil) != tt.may || err != nil && !errors.Is(err, tt.err) || len(k.waits) != want {
 			t.Errorf("%v, Retries %d, RetryUnreached %v: %v after %d retries, want %d", tt.err, tt.o.Retries, tt.o.RetryUnreached, err, len(k.waits), want)
 		}
+		k.c.CloseIdleConnections()
 		dials = 0
 		if _, err := k.get("/f", Options{Retries: -1, RetryUnreached: true, Existing: Overwrite}); !errors.Is(err, tt.err) || len(k.waits) > 0 {
 			t.Errorf("%v without retries: %v after %d", tt.err, err, len(k.waits))

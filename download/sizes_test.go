@@ -171,6 +171,7 @@ func TestSecondOpinion(t *testing.T) {
 
 // TestWaitingForADigestIsTold checks that the user is told what the run waits for.
 func TestWaitingForADigestIsTold(t *testing.T) {
+	t.Parallel()
 	k := newKit(t, map[string]string{"/d/f": body})
 	told := make(chan struct{})
 	k.faulty(func(c *testserver.Conn) testserver.Action {

@@ -351,6 +351,7 @@ func TestCloseBodyElsewhere(t *testing.T) {
 // A transfer straight into a file gathers bytes. However few have come, they reach the file before the next ones are
 // sent, and the server that sent them has not stalled.
 func TestStraightTakesFewBytes(t *testing.T) {
+	t.Parallel()
 	const contents = "four"
 	f := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	defer f.Close()

@@ -62,6 +62,7 @@ func TestStraightGathers(t *testing.T) {
 
 // A transfer into a file stalls if no byte comes for the timeout, also if bytes have come before.
 func TestStraightStalls(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), ample)
 	defer cancel()
 	s := testserver.New(t, nil, testserver.Honest(strings.Repeat("x", 64<<10)),

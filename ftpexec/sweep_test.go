@@ -196,6 +196,7 @@ func clients() []*ftpexec.Client {
 
 // A data connection that a Dial function does not open is an error too.
 func TestDialOpensNothing(t *testing.T) {
+	t.Parallel()
 	s := testserver.New(t, &testserver.Options{Tree: tree})
 	c := closing(t, &ftpexec.Client{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		if address != s.Addr() {

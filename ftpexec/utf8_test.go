@@ -71,6 +71,7 @@ func (tt utf8Case) ask(t *testing.T, octets bool) (names []string, seen *testser
 // Whatever lists a directory, its names are asked for in UTF-8 where FEAT offers it, at no round trip: FEAT travels with
 // the login, and OPTS with the command that lists.
 func TestUTF8Listings(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for _, feat := range []string{"211-x\r\n UTF8\r\n211 y", "211-x\r\n MDTM\r\n211 y", "211 none", "500 x", "502 x"} {
 		for _, refuses := range []string{"", "MLSD", "MLSD LIST"} {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
@@ -156,7 +157,11 @@ func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (se
 			if err != nil {
 				return err
 			}
-			return f.send(inner, &c)
+			msg, err := f.packed(&c)
+			if err != nil {
+				return err
+			}
+			return f.deliver(inner, c.id(), msg)
 		})
 		if inner.Err() != nil {
 			break
@@ -224,16 +229,20 @@ func (j *job) text() []byte {
 	return text
 }
 
-// send gives the server a chunk, and repeats that if the answer is lost. The server ignores copies for two minutes. A
-// chunk that is nevertheless there twice gets one result.
+// send gives the server a chunk.
 func (f *fleet) send(ctx context.Context, c *chunk) error {
 	msg, err := f.message(c)
 	if err != nil {
 		return err
 	}
+	return f.deliver(ctx, c.id(), msg)
+}
+
+// deliver gives the server the message of the chunk with this id, and repeats that if the answer is lost. The server
+// ignores copies for two minutes. A chunk that is nevertheless there twice gets one result.
+func (f *fleet) deliver(ctx context.Context, id string, msg *nats.Msg) (err error) {
 	for range 5 {
-		_, err = f.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(5),
-			jetstream.WithMsgID(c.id()))
+		_, err = f.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(5), jetstream.WithMsgID(id))
 		if err == nil || ctx.Err() != nil {
 			break
 		}

@@ -22,6 +22,8 @@ type held struct {
 	seen  time.Time // on this machine's clock, so that no two clocks are compared
 	made  time.Time // by the server's clock
 	gone  bool      // the key was deleted
+
+	decoded any // value in Go, as valueOf last returned it; nil: nobody has asked yet
 }
 
 // entryOf returns the entry of a bucket that is in a message of its stream.
@@ -210,12 +212,31 @@ func (m *cache) put(to map[string]held, key string, h held) {
 	}
 }
 
-// get reads the value of a key into *to, if that is not nil, and reports whether there is one.
-func (m *cache) get(key string, to any) (held, bool) {
+// seen returns when the copy of a key was last changed; the zero time if it never had that key.
+func (m *cache) seen(key string) time.Time {
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.held[key].seen
+}
+
+// valueOf returns the value of a key, and reports whether there is one. Lanes ask before each file, so each value is
+// decoded once. The caller must not change what it refers to.
+func valueOf[T any](m *cache, key string) (value T, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	h, ok := m.held[key]
-	m.mu.Unlock()
-	return h, ok && !h.gone && (to == nil || json.Unmarshal(h.value, to) == nil)
+	if !ok || h.gone {
+		return value, false
+	}
+	if value, ok = h.decoded.(T); ok {
+		return value, true
+	}
+	if err := json.Unmarshal(h.value, &value); err != nil {
+		return value, false
+	}
+	h.decoded = value
+	m.held[key] = h
+	return value, true
 }
 
 // whole reports whether m was a complete copy at least once.

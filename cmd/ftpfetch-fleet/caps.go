@@ -32,20 +32,18 @@ const (
 // limit returns the current number of slots of a host, or of a job that has bounds. 0 means that a host is not known
 // yet or is closed, and that a job has no bounds.
 func (w *worker) limit(key string) int {
-	var h host
-	var c ceiling
 	if id, ok := strings.CutPrefix(key, jobPrefix); ok {
-		var j job
-		_, _ = w.lists.get(id, &j)
+		j, _ := valueOf[job](w.lists, id)
 		if !j.bounded() {
 			return 0
 		}
 		return cmp.Or(j.PerJob, mostLanes)
 	}
-	if _, ok := w.hosts.get(key, &h); !ok || !w.caps.whole() { // there may be a ceiling that w.caps has not read yet
+	h, ok := valueOf[host](w.hosts, key)
+	if !ok || !w.caps.whole() { // there may be a ceiling that w.caps has not read yet
 		return 0
 	}
-	if _, ok := w.caps.get(w.egress+"."+key, &c); ok {
+	if c, ok := valueOf[ceiling](w.caps, w.egress+"."+key); ok {
 		return min(c.Most, h.PerHost)
 	}
 	return h.PerHost
@@ -71,17 +69,16 @@ func (w *worker) lower(ctx context.Context, key string) {
 		c.Probing = false
 		return true
 	})
-	var h host
-	_, _ = w.hosts.get(key, &h)
+	h, _ := valueOf[host](w.hosts, key)
 	w.line("%s has too many connections: continuing with %d", h.Address, max(1, live))
 }
 
 // raise tries one more connection, if all that the ceiling allows are in use and the ceiling has not changed for long
 // enough.
 func (w *worker) raise(ctx context.Context, key string) {
-	var c ceiling
 	at := w.egress + "." + key
-	if seen, ok := w.caps.get(at, &c); !ok || elapsed(seen.seen) < c.Patient {
+	c, ok := valueOf[ceiling](w.caps, at)
+	if !ok || elapsed(w.caps.seen(at)) < c.Patient {
 		return
 	}
 	if n, err := w.used(ctx, key); err != nil || n < w.limit(key) {

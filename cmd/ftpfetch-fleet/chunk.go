@@ -133,9 +133,16 @@ type chunk struct {
 // read the chunk needs these to give each file an outcome.
 const chunkHeader = "Fleet-Chunk"
 
-func (f *fleet) message(c *chunk) (*nats.Msg, error) {
-	text, err := json.Marshal(c)
-	of := fmt.Sprintf("%s %s %d", c.Job, c.ID, len(c.Items))
+// message returns the message of a chunk.
+func (f *fleet) message(c *chunk) (*nats.Msg, error) { return f.messageOf(c, c, len(c.Items)) }
+
+// packed returns the message of a packed chunk.
+func (f *fleet) packed(p *packed) (*nats.Msg, error) { return f.messageOf(&p.chunk, p, len(p.Items)) }
+
+// messageOf returns the message of chunk c that holds body, with this number of files.
+func (f *fleet) messageOf(c *chunk, body any, files int) (*nats.Msg, error) {
+	text, err := json.Marshal(body)
+	of := fmt.Sprintf("%s %s %d", c.Job, c.ID, files)
 	to := f.subject("work", c.Job, hostKey(c.Host))
 	return &nats.Msg{Subject: to, Data: text, Header: nats.Header{chunkHeader: {of}}}, err
 }

@@ -130,8 +130,7 @@ func TestFull(t *testing.T) {
 	}
 	w.lower(t.Context(), key)
 	eventually(t, "the ceiling of no slot", func() bool { return w.limit(key) == 1 })
-	var c ceiling
-	w.caps.get("here."+key, &c)
+	c, _ := valueOf[ceiling](w.caps, "here."+key)
 	if c.Patient != 2*firstProbe || c.Probing {
 		t.Errorf("got %+v", c)
 	}
@@ -267,7 +266,7 @@ func TestChunks(t *testing.T) {
 				must.Do(t, err)
 				chunks++
 				files += len(c.Items)
-				text := must.Get(json.Marshal(c))(t)
+				text := must.Get(new(fleet).packed(&c))(t).Data
 				var back chunk
 				must.Do(t, json.Unmarshal(text, &back))
 				got := must.Get(back.Items[0].unpack())(t)

@@ -69,9 +69,8 @@ func (g *gates) refuses(host string, cause error) {
 // shut returns why a host of a chunk has let nobody in for as long as its job allows, or nil. Another worker may have
 // the connections that this one does not get.
 func (w *worker) shut(c *chunk) (why string, cause error) {
-	var j job
 	host := hostKey(c.Host)
-	_, _ = w.lists.get(c.Job, &j)
+	j, _ := valueOf[job](w.lists, c.Job)
 	w.gates.mu.Lock()
 	d, ok := w.gates.refused[host]
 	w.gates.mu.Unlock()

@@ -106,6 +106,9 @@ func readRate(flag, text string) (int64, error) {
 }
 
 func readHours(text string) (from, to int, ok bool) {
+	if text == "" {
+		return 0, 0, false
+	}
 	n, err := fmt.Sscanf(text, "%d-%d", &from, &to)
 	ok = err == nil && n == 2 && 0 <= from && from < 24 && 0 <= to && to <= 24 && from != to
 	return from, to, ok

@@ -43,7 +43,7 @@ func TestPause(t *testing.T) {
 	s.want(0, "pause", id)
 	w := s.worker("looks")
 	var j job
-	eventually(t, "the worker can know", func() bool { _, _ = w.lists.get(id, &j); return j.State == "paused" })
+	eventually(t, "the worker can know", func() bool { j, _ = valueOf[job](w.lists, id); return j.State == "paused" })
 	<-time.After(slotTTL / 4)
 	open()
 	other := newFTP(t, 0, 9, testserver.Options{Tree: map[string]string{"/d/other": "x"}})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,11 +25,10 @@ import (
 
 // outcome records what became of the files of a chunk, over all tries.
 type outcome struct {
-	w      *worker
-	c      *chunk
-	rows   bytes.Buffer
-	report *report.File
-	done   []*tally // by item; nil: no outcome yet
+	w    *worker
+	c    *chunk
+	rows bytes.Buffer
+	done []*tally // by item; nil: no outcome yet
 	// the items that could not be fetched in this try, although the server did not refuse them
 	noted  map[int]bool
 	tally  tally // of all items
@@ -62,12 +60,10 @@ type tally struct {
 }
 
 func newOutcome(w *worker, c *chunk) *outcome {
-	o := &outcome{
+	return &outcome{
 		w: w, c: c, done: make([]*tally, len(c.Items)), noted: make(map[int]bool),
 		sizes: make(map[*download.Task]int64),
 	}
-	o.report, _ = report.Create("-", "", &o.rows)
-	return o
 }
 
 // left returns the files that have no outcome yet. A file whose item this worker cannot read fails. The Line of a task
@@ -108,7 +104,7 @@ func (o *outcome) fail(at int, why string, err error) {
 	if len(i.URLs) > 0 {
 		row.URL = i.URLs[0]
 	}
-	o.keep(&i, func() error { return o.report.Write(row) })
+	o.keep(row, &i)
 	o.tellFailed(at, text)
 	o.count(at, tally{Ended: 1, Failed: 1, Code: code})
 }
@@ -137,24 +133,16 @@ type stored struct {
 	Item *item `json:"item,omitempty"`
 }
 
-// keep adds to the row that write writes where the file is and, for a failed file, its item.
-func (o *outcome) keep(failed *item, write func() error) {
-	from := o.rows.Len()
-	_ = write() // writing to memory cannot fail
-	s := stored{Item: failed}
-	if json.Unmarshal(o.rows.Bytes()[from:], &s.Row) == nil {
-		s.Path = o.w.where + s.Path
-		o.rows.Truncate(from)
-		o.rows.Write(printable.JSON(s))
-	}
+// keep adds a row, with where the file is and, for a failed file, its item.
+func (o *outcome) keep(row report.Row, failed *item) {
+	o.rows.Write(printable.JSON(stored{row.At(o.w.where + row.Path), failed}))
 }
 
 // unreadable records the outcome of a chunk of which only the number of files can be read.
 func (o *outcome) unreadable(err error) {
 	n := o.c.files
 	text := fmt.Sprintf("a worker cannot read the %d files of a chunk, use one version of ftpfetch-fleet: %v", n, err)
-	_ = o.report.Write(report.Row{Version: 1, Status: "failed", Error: show.OneLine(text),
-		Code: exitOther})
+	o.rows.Write(printable.JSON(report.Row{Version: 1, Status: "failed", Error: show.OneLine(text), Code: exitOther}))
 	o.tally = tally{Ended: n, Failed: n, Code: exitOther, Lost: n,
 		By: map[string]int64{o.by(exitOther): n}}
 	o.w.files.Add(n)
@@ -243,7 +231,7 @@ func (o *outcome) event(e download.Event) {
 	} else {
 		o.tellFailed(at, text)
 	}
-	o.keep(failed, func() error { return o.report.Add(e, show.OneLine(text), code) })
+	o.keep(report.RowOf(e, show.OneLine(text), code), failed)
 	if e.Result.Left != "" {
 		t.Before = 1
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -22,15 +24,11 @@ type plan struct {
 	lanes     int
 	cost      map[string]int64 // of all files of a host, by host
 	addresses map[string]bool  // of all URLs
-	parcels   *os.File         // one parcel for each file: the list may be larger than memory, and is read once
+	parcels   *os.File         // a line for each file: the list may be larger than memory, and is read once
 }
 
-// parcel is what is sent of a task, in JSON.
-type parcel struct {
-	item
-	Host string
-	Cost int64
-}
+// parcelLine is a line of parcels: what the file costs, its host, and its item in JSON.
+const parcelLine = "%d %s %s\n"
 
 const (
 	perLane = 8         // number of chunks
@@ -69,20 +67,31 @@ func (p *plan) put(to io.Writer, t download.Task) error {
 	if err != nil {
 		return usage("line %d: %v", t.Line, err)
 	}
-	one := parcel{i, t.URLs[0].Address(), perFile}
+	host, cost := t.URLs[0].Address(), int64(perFile)
 	if t.Size != nil {
-		one.Cost += min(max(0, *t.Size), mostBytes)
+		cost += min(max(0, *t.Size), mostBytes)
 	}
-	text, _ := json.Marshal(one)
+	text, _ := json.Marshal(i)
 	if len(text) > mostText {
 		return usage("line %d is too long for a message", t.Line)
 	}
-	p.cost[one.Host] += one.Cost
-	for _, u := range t.URLs {
+	p.cost[host] += cost
+	p.addresses[host] = true
+	for _, u := range t.URLs[1:] {
 		p.addresses[u.Address()] = true
 	}
-	_, err = to.Write(text)
+	_, err = fmt.Fprintf(to, parcelLine, cost, host, text)
 	return err
+}
+
+// parcel returns the parts of a line of parcels.
+func parcel(line []byte) (cost int64, host string, item []byte, err error) {
+	fields := bytes.SplitN(line, []byte(" "), 3)
+	if len(fields) < 3 {
+		return 0, "", nil, io.ErrUnexpectedEOF
+	}
+	cost, err = strconv.ParseInt(string(fields[0]), 10, 64)
+	return cost, string(fields[1]), bytes.TrimSuffix(fields[2], []byte("\n")), err
 }
 
 func (p *plan) close() {
@@ -90,9 +99,15 @@ func (p *plan) close() {
 	_ = os.Remove(p.parcels.Name())
 }
 
+// packed is a chunk as it is sent, whose items are in JSON already.
+type packed struct {
+	chunk
+	Items []json.RawMessage `json:"items"` // in place of those of chunk
+}
+
 // growing is a chunk to which files are being added.
 type growing struct {
-	chunk
+	packed
 	cost int64
 	text int64
 }
@@ -105,34 +120,32 @@ func (g *growing) full(p *plan, cost, text int64) bool {
 }
 
 // chunks cuts a plan into the chunks of a job, each for one host. Their ids begin with prefix.
-func (p *plan) chunks(j *job, prefix string) iter.Seq2[chunk, error] {
-	return func(yield func(chunk, error) bool) {
+func (p *plan) chunks(j *job, prefix string) iter.Seq2[packed, error] {
+	return func(yield func(packed, error) bool) {
 		hosts := make(map[string]*growing)
 		n := 0
 		flush := func(g *growing) bool {
 			n++
 			g.ID = prefix + strconv.Itoa(n)
-			return yield(g.chunk, nil)
+			return yield(g.packed, nil)
 		}
-		d := json.NewDecoder(io.NewSectionReader(p.parcels, 0, math.MaxInt64))
+		from := bufio.NewReader(io.NewSectionReader(p.parcels, 0, math.MaxInt64))
 		for {
-			var one parcel
-			begin := d.InputOffset()
-			err := d.Decode(&one)
-			if errors.Is(err, io.EOF) {
+			line, err := from.ReadBytes('\n')
+			if errors.Is(err, io.EOF) && len(line) == 0 {
 				break
 			}
-			if err != nil {
-				yield(chunk{}, err)
+			cost, host, item, perr := parcel(line)
+			if err = cmp.Or(err, perr); err != nil {
+				yield(packed{}, err)
 				return
 			}
-			text := d.InputOffset() - begin
-			g := hosts[one.Host]
+			g := hosts[host]
 			if g == nil {
-				g = &growing{chunk: chunk{Job: j.ID, Host: one.Host, Terms: j.Terms}}
-				hosts[one.Host] = g
+				g = &growing{packed: packed{chunk: chunk{Job: j.ID, Host: host, Terms: j.Terms}}}
+				hosts[host] = g
 			}
-			if g.full(p, one.Cost, text) {
+			if g.full(p, cost, int64(len(item))) {
 				if !flush(g) {
 					return
 				}
@@ -140,9 +153,9 @@ func (p *plan) chunks(j *job, prefix string) iter.Seq2[chunk, error] {
 				g.cost = 0
 				g.text = 0
 			}
-			g.Items = append(g.Items, one.item)
-			g.cost += one.Cost
-			g.text += text
+			g.Items = append(g.Items, item)
+			g.cost += cost
+			g.text += int64(len(item))
 		}
 		for _, host := range slices.Sorted(maps.Keys(hosts)) {
 			if !flush(hosts[host]) {

@@ -50,8 +50,8 @@ func (w *worker) queues() []queue {
 	for i, key := range keys {
 		host, id, _ := strings.Cut(key, ".")
 		rank[host] = i
-		var j job
-		if _, ok := w.lists.get(id, &j); !ok || !w.may(queue{host: host, job: id}) || w.isDry(key) {
+		j, ok := valueOf[job](w.lists, id)
+		if !ok || !w.may(queue{host: host, job: id}) || w.isDry(key) {
 			continue
 		}
 		if _, away := w.gates.away(host); !away || w.hopeless(host) {
@@ -70,10 +70,8 @@ func (w *worker) queues() []queue {
 // may reports whether a host may be asked for files of a job now. Chunks of a cancelled or deleted job may be taken, so
 // that they are refused.
 func (w *worker) may(q queue) bool {
-	var h host
-	var j job
-	_, _ = w.lists.get(q.job, &j)
-	_, ok := w.hosts.get(q.host, &h)
+	j, _ := valueOf[job](w.lists, q.job)
+	h, ok := valueOf[host](w.hosts, q.host)
 	return ok && j.State != "paused" && h.open(time.Now())
 }
 
@@ -87,9 +85,9 @@ func (w *worker) first(q queue) bool {
 
 // isDry reports whether a queue was empty a moment ago. Chunks that other workers have now may come back later.
 func (w *worker) isDry(key string) bool {
-	known, _ := w.queued.get(key, nil) // changes when something is added
 	dry, ok := w.dry.Load(key)
-	return ok && time.Since(dry.(time.Time)) < slotTTL/6 && known.seen.Before(dry.(time.Time))
+	// The queue's key changes when something is added.
+	return ok && time.Since(dry.(time.Time)) < slotTTL/6 && w.queued.seen(key).Before(dry.(time.Time))
 }
 
 // consumer returns the consumer of a queue, or nil if the queue has no chunks, or the server cannot tell now.
@@ -168,11 +166,9 @@ const burst = 4096
 // rate returns how many bytes per second the connection may receive: its share of what its host, its job and all hosts
 // together may send.
 func (h *lease) rate() rate.Limit {
-	var at, all host
-	var j job
-	_, _ = h.w.hosts.get(h.host, &at)
-	_, _ = h.w.hosts.get(hostKey(allHosts), &all)
-	_, _ = h.w.lists.get(h.queue.job, &j)
+	at, _ := valueOf[host](h.w.hosts, h.host)
+	all, _ := valueOf[host](h.w.hosts, hostKey(allHosts))
+	j, _ := valueOf[job](h.w.lists, h.queue.job)
 	least := rate.Inf
 	for _, of := range []struct {
 		rate int64

@@ -25,6 +25,7 @@ const (
 // fleetRun is one run of a fleet, or of the command.
 type fleetRun struct {
 	dir, list string
+	common    bool    // all workers save into one directory
 	took      float64 // seconds from the start of the command, or from add to the end of wait
 	processor float64 // seconds, of the command or of all workers
 	hub       float64 // seconds of a processor that serve used meanwhile
@@ -32,8 +33,8 @@ type fleetRun struct {
 	program   int     // memory of the program's file, in MiB
 }
 
-// fleet compares four workers with one command that has as many connections. Both fetch the same list from vsftpd into
-// an empty directory, in turn.
+// fleet compares four workers with one command that has as many connections. They fetch the same list from vsftpd, in
+// turn: each worker into a directory of its own, as on four machines, or all into one.
 func fleet(ctx context.Context, b *bench, w io.Writer) error {
 	if _, err := tuneTCP(); err != nil { // for the loopback interface
 		return err
@@ -56,15 +57,19 @@ func fleet(ctx context.Context, b *bench, w io.Writer) error {
 	if err := os.WriteFile(path, []byte(list.String()), 0o644); err != nil {
 		return err
 	}
-	var rates, processor, hub, rest, program []float64
+	var rates, processor, commonRates, commonProcessor, hub, rest, program []float64
 	for pass := range pick(b, 5, 1) {
-		alone := &fleetRun{dir: filepath.Join(b.dir, fmt.Sprint("alone", pass)), list: path}
-		together := &fleetRun{dir: filepath.Join(b.dir, fmt.Sprint("together", pass)), list: path}
-		if err := errors.Join(alone.command(ctx), together.fleet(ctx, files)); err != nil {
+		run := func(name string) *fleetRun {
+			return &fleetRun{dir: filepath.Join(b.dir, fmt.Sprint(name, pass)), list: path, common: name == "common"}
+		}
+		alone, together, common := run("alone"), run("together"), run("common")
+		if err := errors.Join(alone.command(ctx), together.fleet(ctx, files), common.fleet(ctx, files)); err != nil {
 			return err
 		}
 		rates = append(rates, alone.took/together.took)
 		processor = append(processor, together.processor/alone.processor)
+		commonRates = append(commonRates, alone.took/common.took)
+		commonProcessor = append(commonProcessor, common.processor/alone.processor)
 		hub = append(hub, 100*together.hub/together.took)
 		rest = append(rest, float64(together.rest))
 		program = append(program, float64(together.program))
@@ -76,6 +81,8 @@ func fleet(ctx context.Context, b *bench, w io.Writer) error {
 	}
 	row("files a second, to the command", rates, "%.2f")
 	row("processor time of the workers, to the command", processor, "%.2f")
+	row("files a second, workers with one directory in common", commonRates, "%.2f")
+	row("processor time, workers with one directory in common", commonProcessor, "%.2f")
 	row("processor time of `serve`, % of a processor", hub, "%.1f")
 	row("memory of a worker at rest, MiB", rest, "%.0f")
 	row("memory of the program's file, which all workers of a machine share, MiB", program, "%.0f")
@@ -132,7 +139,11 @@ func (r *fleetRun) fleet(ctx context.Context, files int) (err error) {
 		return err
 	}
 	for i := range fleetWorkers {
-		c, err := start("work", "--join", join, "-d", filepath.Join(r.dir, "files"), "-j", strconv.Itoa(fleetLanes),
+		into := filepath.Join(r.dir, "files", strconv.Itoa(i))
+		if r.common {
+			into = filepath.Dir(into)
+		}
+		c, err := start("work", "--join", join, "-d", into, "-j", strconv.Itoa(fleetLanes),
 			"--egress", "bench", "--name", fmt.Sprint("worker", i))
 		if err != nil {
 			return err

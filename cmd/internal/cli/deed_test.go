@@ -68,7 +68,7 @@ func complaints(said string) (all []string) {
 // --delete to what has another kind on the server now, so that such a run fails only for files of the user's.
 func TestPlanAndDeed(t *testing.T) {
 	counts := map[int]int{}
-	for seed := range uint64(night.Or(150, 3000)) {
+	for seed := range uint64(night.Or(60, 3000)) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		files := afero.NewMemMapFs()
 		s := testserver.New(t, &testserver.Options{FS: afero.NewIOFS(files), ModTime: time.Unix(1e9, 0), Tree: map[string]string{"/t/keep": "k"}})

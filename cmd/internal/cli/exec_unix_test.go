@@ -84,6 +84,7 @@ func TestExecKilled(t *testing.T) {
 // TestExecAlone starts a second run while a command runs. It must end at once, with code 75; a share of a list has a
 // ledger of its own, and may run.
 func TestExecAlone(t *testing.T) {
+	t.Parallel()
 	s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents", "/g": "contents"}})
 	dir := t.TempDir()
 	must.Do(t, errors.Join(os.WriteFile(filepath.Join(dir, "list"), []byte(s.URL("/g")+"\n"), 0o600)))

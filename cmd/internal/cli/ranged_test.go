@@ -38,6 +38,7 @@ func backEnd(contents string, ignores bool, cut int) testserver.Step {
 // TestRangeBehindOneName fetches ranges from a name with several servers, of which some ignore REST and some lose the
 // connection. What is saved with exit code 0 is the range.
 func TestRangeBehindOneName(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&b, "%04d ", i)

@@ -22,10 +22,12 @@ import (
 	"github.com/spf13/afero"
 
 	"example.com/ftpfetch/cmd/internal/cli"
+	"example.com/ftpfetch/internal/testkit/memory"
 	"example.com/ftpfetch/testserver"
 )
 
 func TestMain(m *testing.M) {
+	memory.Use()
 	os.Setenv("TERM", "xterm")               // for the tests with terminals, wherever they run
 	os.Setenv("NO_COLOR", "1")               // the tests search for escape sequences of servers
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // every process would wait a second

@@ -72,6 +72,7 @@ func TestWrongSize(t *testing.T) {
 
 // TestSilentServer checks that a timeout names the command and the flag.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("RETR", testserver.EndControl(testserver.Stalled)))
 	code, _, said := run(t, "--timeout", "2", "--retries", "0", "-d", t.TempDir(), s.URL("/f"))
 	if code != 28 || !strings.Contains(said, "timed out: no reply to RETR for 2s (--timeout TIME waits longer") {

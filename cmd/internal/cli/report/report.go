@@ -2,6 +2,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -23,8 +24,9 @@ import (
 // File is a report: a table, or a JSON object per line for each file.
 type File struct {
 	to   io.Writer
-	dir  string // the directory of the paths
-	form string // ".tsv" or ".csv" for a table
+	late *bufio.Writer // collects rows for to; nil: each row is written at once
+	dir  string        // the directory of the paths
+	form string        // ".tsv" or ".csv" for a table
 }
 
 // Create creates the file of a report about files below dir. The report is a table if name ends in .tsv or .csv; "-" is
@@ -93,14 +95,29 @@ type Row struct {
 	Encoded string `json:"encoded,omitempty"`
 }
 
+// At returns the row for a file at path.
+func (x Row) At(path string) Row {
+	x.Path = path
+	if !utf8.ValidString(path) { // JSON cannot show it
+		x.Encoded = encoded(path)
+	}
+	return x
+}
+
 // Add writes the row for the end of a task. text and code describe its error. The row shows no password.
 func (f *File) Add(e download.Event, text string, code int) error {
+	x := RowOf(e, text, code)
+	return f.Write(x.At(filepath.Join(f.dir, x.Path)))
+}
+
+// RowOf returns the row for the end of a task, as Add writes it, with the path of the task.
+func RowOf(e download.Event, text string, code int) Row {
 	u := e.Task.URLs[0].WithoutPassword()
 	x := Row{
 		Version: 1,
 		Line:    e.Task.Line,
 		URL:     u.String(),
-		Path:    filepath.Join(f.dir, e.Task.Path),
+		Path:    e.Task.Path,
 		Status:  "complete",
 	}
 	switch {
@@ -129,13 +146,13 @@ func (f *File) Add(e download.Event, text string, code int) error {
 			x.Status = "before"
 		}
 	}
-	return f.Write(x)
+	return x
 }
 
 // Write writes a row.
 func (f *File) Write(x Row) error {
 	var line []byte
-	if !f.shows(x.Path) {
+	if x.Encoded == "" && !f.shows(x.Path) {
 		x.Encoded = encoded(x.Path)
 	}
 	if f.isTable() {
@@ -150,7 +167,12 @@ func (f *File) Write(x Row) error {
 	} else {
 		line = printable.JSON(x)
 	}
-	_, err := f.to.Write(line)
+	var err error
+	if f.late != nil {
+		_, err = f.late.Write(line)
+	} else {
+		_, err = f.to.Write(line)
+	}
 	return err
 }
 
@@ -184,10 +206,16 @@ func (f *File) Info() fs.FileInfo {
 	return info
 }
 
-// Close closes the file.
-func (f *File) Close() error {
-	if file, ok := f.to.(*os.File); ok {
-		return file.Close()
+// Late has the rows written in large pieces: the last ones are in the report only after Close.
+func (f *File) Late() { f.late = bufio.NewWriterSize(f.to, 1<<16) }
+
+// Close writes the last rows and closes the file.
+func (f *File) Close() (err error) {
+	if f.late != nil {
+		err = f.late.Flush()
 	}
-	return nil
+	if file, ok := f.to.(*os.File); ok {
+		err = errors.Join(err, file.Close())
+	}
+	return err
 }

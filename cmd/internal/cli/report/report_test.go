@@ -74,3 +74,32 @@ func TestReportIsAList(t *testing.T) {
 		must.Get(Create(name, "", nil))(t).Close() // a later run may replace it
 	}
 }
+
+// TestLate checks that a late report is whole after Close, and that Close says if it cannot be written.
+func TestLate(t *testing.T) {
+	task := &download.Task{URLs: []*urlparse.URL{must.Get(urlparse.Parse("ftp://h/f"))(t)}, Path: "f"}
+	var out bytes.Buffer
+	f := must.Get(Create("-", "", &out))(t)
+	f.Late()
+	for range 1000 {
+		must.Do(t, f.Add(download.Event{Task: task}, "", 0))
+	}
+	must.Do(t, f.Close())
+	if n := strings.Count(out.String(), "\n"); n != 1000 {
+		t.Errorf("%d rows", n)
+	}
+	full := must.Get(Create("-", "", failing{}))(t)
+	full.Late()
+	if err := full.Add(download.Event{Task: task}, "", 0); err != nil {
+		t.Error(err)
+	}
+	if err := full.Close(); !errors.Is(err, errFull) {
+		t.Errorf("got %v", err)
+	}
+}
+
+var errFull = errors.New("the disk is full")
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }
