@@ -235,7 +235,7 @@ func TestOnceHere(t *testing.T) {
 // TestOncePart checks that a recorded file counts as fetched only if no part of it is here: the part may be whole, or
 // what a later run had of it when it was killed.
 func TestOncePart(t *testing.T) {
-	for _, part := range []string{"first", "fi", "", "other", "longer than the file"} {
+	for _, part := range []string{"first", "fi", "other", "longer than the file"} {
 		s := newOnceStand(t, testserver.Options{})
 		task := fileOf(s.url("/d/a"), "a")
 		if got := s.run(t.Context(), task); !got.Whole() {
@@ -247,6 +247,52 @@ func TestOncePart(t *testing.T) {
 			t.Errorf("part %q: %q", part, s.failures())
 		}
 		s.compare(map[string]string{"a": "first"})
+	}
+}
+
+// TestOncePartStays has a run fail that would have given a recorded file its name. The part stays, so that the next run
+// fetches the file again.
+func TestOncePartStays(t *testing.T) {
+	for _, text := range []string{"", "first"} {
+		refuses := new(atomic.Bool)
+		s := newOnceStand(t, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+			if c.Verb == "RETR" && refuses.Load() {
+				return testserver.Reply("550 Not now.")
+			}
+			return nil
+		}})
+		s.change("/d/a", text, 0)
+		task := fileOf(s.url("/d/a"), "a")
+		if got := s.run(t.Context(), task); !got.Whole() {
+			t.Fatal(s.failures())
+		}
+		s.moved()
+		s.write("a.ftpfetch.part", text, time.Now()) // as if the run had been killed just before the file got its name
+		refuses.Store(true)
+		if got := s.run(t.Context(), task); got.Whole() {
+			t.Errorf("%q: the run that was refused is whole", text)
+		}
+		refuses.Store(false)
+		if got := s.run(t.Context(), task); !got.Whole() {
+			t.Errorf("%q: %q", text, s.failures())
+		}
+		s.compare(map[string]string{"a": text})
+	}
+}
+
+// TestOnceCreatedPart checks that an empty part, as another run has just created it, does not make a recorded file come
+// again.
+func TestOnceCreatedPart(t *testing.T) {
+	s := newOnceStand(t, testserver.Options{})
+	task := fileOf(s.url("/d/a"), "a")
+	if got := s.run(t.Context(), task); !got.Whole() {
+		t.Fatal(s.failures())
+	}
+	s.moved()
+	s.write("a.ftpfetch.part", "", time.Now())
+	s.verbs()
+	if got := s.run(t.Context(), task); !got.Whole() || s.verbs()["RETR"] > 0 || s.outcomes[0].Result.Left != download.LeftBefore {
+		t.Errorf("%+v, %q", s.outcomes[0].Result, s.failures())
 	}
 }
 

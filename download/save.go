@@ -122,15 +122,18 @@ var otherParts = []string{".aria2", ".lftp-pget-status"}
 func (f *file) lookBack() {
 	f.past = f.caller.before()
 	f.facts.Before = nil
-	unnamed := func() bool { return false }
+	unnamed := func(int64) bool { return false }
 	switch {
 	case f.t != nil:
 		unnamed = f.t.part.Unnamed
 	case f.to != nil:
 		unnamed = f.to.Unnamed
 	}
-	if f.past != nil && unnamed() {
+	if f.past != nil && unnamed(f.past.Size) {
 		f.past = nil
+		if f.t != nil {
+			f.t.part.Keep()
+		}
 	}
 	if f.past != nil {
 		f.facts.Before = &decide.Stamp{Size: f.past.Size, Time: cmp.Or(f.past.Told, f.past.Modified)}

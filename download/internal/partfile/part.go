@@ -176,8 +176,14 @@ func (p *Part) Reset() error {
 	return cmp.Or(p.removeJournal(), p.truncate())
 }
 
+// truncate drops the contents. Of a part that another run created one octet stays, so that it does not look like one
+// that was just created: see Unnamed.
 func (p *Part) truncate() error {
-	return failure(p.Name(), "cannot be emptied", disk.Truncate(p.f, 0))
+	n := int64(1)
+	if p.created {
+		n = 0
+	}
+	return failure(p.Name(), "cannot be emptied", disk.Truncate(p.f, n))
 }
 
 // Checkpoint flushes the part to the disk, and only then claims its bytes in the journal. If the journal cannot be
@@ -264,19 +270,29 @@ func (p *Part) Leave(worthless bool) (kept int64) {
 }
 
 // Unnamed is [Place.Unnamed] for a part that was claimed.
-func (p *Part) Unnamed() bool { return !p.created }
+func (p *Part) Unnamed(size int64) bool { return !p.created && mayBeOf(p.info, size) }
 
-// Unnamed reports whether there is a part: the file has no name yet, even if it is recorded, because a run was killed
-// between the two, or a later run while it fetched the file again.
-func (p *Place) Unnamed() bool {
+// Unnamed reports whether there is a part of a file that was recorded with this size: the file has no name yet, because
+// a run was killed between the two, or a later run while it fetched the file again. An empty part is none: another run
+// has just created it, and will find the record.
+func (p *Place) Unnamed(size int64) bool {
 	if p.dir == nil {
 		return false
 	}
-	return p.fits(func() error {
-		_, err := p.dir.Lstat(p.partial)
+	var info fs.FileInfo
+	err := p.fits(func() (err error) {
+		info, err = p.dir.Lstat(p.partial)
 		return err
-	}) == nil
+	})
+	return err == nil && mayBeOf(info, size)
 }
+
+// mayBeOf reports whether a part may be what a run left of a file of this size.
+func mayBeOf(part fs.FileInfo, size int64) bool { return part.Size() > 0 || size == 0 }
+
+// Keep has Leave keep the part, even without a byte to resume from: without it, the record alone would say that the
+// file is complete.
+func (p *Part) Keep() { p.recorded = true }
 
 // Discard closes the part, and removes it and its journal unless the part has become a file.
 func (p *Part) Discard() {
