@@ -181,7 +181,9 @@ func TestCaps(t *testing.T) {
 	for _, way := range opening {
 		for _, limit := range caps {
 			for most := 1; most <= 2; most++ {
-				if nth++; nth%night.Or(11, 1) != 0 || limit == "-j N" && strings.HasSuffix(way.args, " FILE") {
+				// -j alone limits files, and -s the connections of a file.
+				segments := strings.Contains(way.args, "-s ") || strings.HasSuffix(way.args, " FILE")
+				if nth++; nth%night.Or(11, 1) != 0 || limit == "-j N" && segments {
 					continue
 				}
 				cases++
