@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/ftpexec/internal/wire"
 	"example.com/ftpfetch/internal/lazy"
@@ -67,10 +68,7 @@ func init() {
 				s.utf8 = true
 				return decision{state: s}
 			}},
-		"PWD": {accepted: func(s state, _ step, reply wire.Reply) decision {
-			s.home = directoryIn(reply)
-			return decision{state: s}
-		}},
+		"PWD": {accepted: judgePWD},
 
 		"CWD": {stage: StageDirectory, refused: errDirectory, basic: true, null: true,
 			needless: unreachable, judge: judgeCWD},
@@ -115,6 +113,39 @@ type state struct {
 	triesTLS   bool // TLS is asked for and not required
 	canPASS    bool // there is a password, or there may be one
 }
+
+// habits are what a Client has learned about a server.
+type habits struct {
+	greets     bool // it has sent a greeting
+	sequential bool // it loses commands sent ahead of replies
+	noEPSV     bool // its EPSV ports cannot be reached
+	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
+	how        int  // the index of the first of ways to list a directory that may work
+	listed     bool // that way has listed something
+	utf8       offer
+	octets     bool // it lists names that are not UTF-8 after OPTS UTF8 ON
+	noMLST     bool // it does not know MLST
+	abrupt     bool // it ends data under TLS without close_notify
+	// its replies after a transfer that was left are not clear, or it ends the connection then
+	unsettled bool
+	// it, or one of the servers behind its name, has accepted REST and sent a file from its first byte
+	ignoresREST bool
+	wantsPASS   bool      // it refuses commands until PASS, even after a 230 to USER
+	counts      string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
+	stalePort   int       // a port that a refused transfer left behind and the connection got again; 0 if there is none
+	onePort     bool      // a new connection got that port too: the server has no other
+	failed      []string  // its addresses that did not serve, the last to fail last; never changed in place
+	shut        time.Time // when a connection that it had admitted was last closed
+}
+
+// offer is whether a server lists UTF8 in its reply to FEAT, or what is left to do about that.
+type offer uint8
+
+const (
+	unasked offer = iota // FEAT shows it
+	offers               // OPTS UTF8 ON is to be sent
+	settled              // nothing is to be sent
+)
 
 // decision is what a reply means.
 type decision struct {
@@ -202,6 +233,12 @@ func judgeFEAT(s state, _ step, reply wire.Reply) decision {
 		utf8 = offers
 	}
 	return decision{state: s, learn: func(h *habits) { h.utf8 = utf8 }}
+}
+
+// judgePWD keeps the directory after the login.
+func judgePWD(s state, _ step, reply wire.Reply) decision {
+	s.home = directoryIn(reply)
+	return decision{state: s}
 }
 
 // judgeAUTH judges the reply to AUTH. If the server does not offer TLS, a Client that only tries it goes on without.

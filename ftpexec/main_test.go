@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -122,17 +123,14 @@ func (d *diary) add(event any) {
 
 // trace returns a Trace of which every function adds to d.
 func (d *diary) trace() *ftpexec.Trace {
-	return &ftpexec.Trace{
-		Wait:        func(i ftpexec.WaitInfo) { d.add(i) },
-		GotConn:     func(i ftpexec.ConnInfo) { d.add(i) },
-		Secured:     func(i ftpexec.SecuredInfo) { d.add(i) },
-		Command:     func(i ftpexec.CommandInfo) { d.add(i) },
-		Reply:       func(i ftpexec.ReplyInfo) { d.add(i) },
-		Transferred: func(i ftpexec.TransferInfo) { d.add(i) },
-		Retry:       func(i ftpexec.RetryInfo) { d.add(i) },
-		Note:        func(i ftpexec.NoteInfo) { d.add(i) },
-		Closed:      func(i ftpexec.ClosedInfo) { d.add(i) },
+	trace := new(ftpexec.Trace)
+	for _, hook := range reflect.ValueOf(trace).Elem().Fields() {
+		hook.Set(reflect.MakeFunc(hook.Type(), func(info []reflect.Value) []reflect.Value {
+			d.add(info[0].Interface())
+			return nil
+		}))
 	}
+	return trace
 }
 
 func (d *diary) text() string {

@@ -89,39 +89,6 @@ type server struct {
 	connections, logins int // so far
 }
 
-// habits are what a Client has learned about a server.
-type habits struct {
-	greets     bool // it has sent a greeting
-	sequential bool // it loses commands sent ahead of replies
-	noEPSV     bool // its EPSV ports cannot be reached
-	late       bool // it accepts EPSV or PASV only after the final reply of a transfer
-	how        int  // the index of the first of ways to list a directory that may work
-	listed     bool // that way has listed something
-	utf8       offer
-	octets     bool // it lists names that are not UTF-8 after OPTS UTF8 ON
-	noMLST     bool // it does not know MLST
-	abrupt     bool // it ends data under TLS without close_notify
-	// its replies after a transfer that was left are not clear, or it ends the connection then
-	unsettled bool
-	// it, or one of the servers behind its name, has accepted REST and sent a file from its first byte
-	ignoresREST bool
-	wantsPASS   bool      // it refuses commands until PASS, even after a 230 to USER
-	counts      string    // "SIZE" or "150": which of the two is right where they have different sizes; "": not known
-	stalePort   int       // a port that a refused transfer left behind and the connection got again; 0 if there is none
-	onePort     bool      // a new connection got that port too: the server has no other
-	failed      []string  // its addresses that did not serve, the last to fail last; never changed in place
-	shut        time.Time // when a connection that it had admitted was last closed
-}
-
-// offer is whether a server lists UTF8 in its reply to FEAT, or what is left to do about that.
-type offer uint8
-
-const (
-	unasked offer = iota // FEAT shows it
-	offers               // OPTS UTF8 ON is to be sent
-	settled              // nothing is to be sent
-)
-
 // known returns what is known about the server.
 func (host *server) known() habits {
 	host.mu.Lock()
