@@ -36,7 +36,7 @@ const (
 )
 
 // Options changes how a file is retrieved. The zero value and nil replace no target, resume a partial file of an
-// earlier call, and retry five times.
+// earlier call, and retry five times. JSON has the fields that mean the same in another process: the fleet sends them.
 type Options struct {
 	// Existing says what happens to a target that exists.
 	Existing Existing
@@ -47,7 +47,7 @@ type Options struct {
 	// links out of it are not followed. The download makes missing directories below Root, with mode 0777 less umask;
 	// if it fails, it removes those that it made and that are empty. It refuses a device or FIFO. The caller closes
 	// Root.
-	Root *os.Root
+	Root *os.Root `json:"-"`
 
 	// Retries is how many times in a row, without progress, a failure that may pass is retried; 0 means five, and less
 	// than 0 means never.
@@ -60,13 +60,13 @@ type Options struct {
 
 	// Segments is how many connections fetch one file at the same time, at most 64; 0 and 1 mean one. With AutoSegments
 	// the transfer begins with one and uses more, at most 16, as long as they make it faster.
-	Segments int
+	Segments int `json:"-"`
 
 	// Size is the size that the file must have, in bytes; nil means any. It does not apply in ASCII type. The error is
 	// [ftpexec.ErrChanged].
-	Size *int64
+	Size *int64 `json:"-"`
 	// Sum is the digest that the file must have; the zero value means any.
-	Sum digest.Sum
+	Sum digest.Sum `json:"-"`
 	// Verify looks on the server for a digest that the file must have: in lists beside it, then by HASH and similar
 	// commands, then in lists of the two directories above. If there is none, the error is [ErrUnverified]. If Sum is
 	// set, only Sum counts.
@@ -80,11 +80,11 @@ type Options struct {
 	// [rate.Limiter]: https://pkg.go.dev/golang.org/x/time/rate#Limiter
 	Limit interface {
 		WaitN(ctx context.Context, n int) error
-	}
+	} `json:"-"`
 
 	// Events, if set, is called for each event. Calls do not overlap, and there are none after [File], [Get] or [To]
 	// has returned.
-	Events func(Event)
+	Events func(Event) `json:"-"`
 	// Commit, if set, is called when a file is complete, verified and flushed to the disk, just before it gets its
 	// name, so that Commit can record the file. If the file replaces one of the same size and time, which the record
 	// would fit too, Commit is called just after the rename. The Result is the one that [File] is about to return. A
@@ -92,11 +92,11 @@ type Options struct {
 	// an earlier file, and the next run calls Commit again. If Commit returns an error, the download fails with that
 	// error. The part stays as after any failure, so that the next run resumes. Commit is not called for a target that
 	// is left alone, nor for a device or FIFO. [To] refuses it.
-	Commit func(Result) error
+	Commit func(Result) error `json:"-"`
 
 	// Attempt, if not "", names one of several processes that fetch the same file at the same time. It is part of the
 	// names of the part and the journal, so that each process has its own.
-	Attempt string
+	Attempt string `json:"-"`
 
 	checkpoint time.Duration // interval between journals; 0 means a second
 }

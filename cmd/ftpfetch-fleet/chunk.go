@@ -89,28 +89,17 @@ func (i item) unpack() (to manifest.Item, err error) {
 	return to, err
 }
 
-// terms are how the files of a job are to be fetched. TestTerms lists which of the options are sent.
+// terms are how the files of a job are to be fetched: the options that JSON has, and the time for each.
 type terms struct {
-	Existing         download.Existing
-	NoResume, Verify bool
-	Retries          int
-	RetryUnreached   bool
-	Timeout          time.Duration
+	download.Options
+	Timeout time.Duration
 }
 
-func termsOf(o *download.RunOptions) terms {
-	e := o.Each
-	return terms{
-		Existing: e.Existing, NoResume: e.NoResume, Verify: e.Verify,
-		Retries: e.Retries, RetryUnreached: e.RetryUnreached, Timeout: o.Timeout,
-	}
-}
+func termsOf(o *download.RunOptions) terms { return terms{o.Each, o.Timeout} }
 
 func (t terms) each(root *os.Root) download.Options {
-	return download.Options{
-		Root: root, Existing: t.Existing, NoResume: t.NoResume, Verify: t.Verify,
-		Retries: t.Retries, RetryUnreached: t.RetryUnreached,
-	}
+	t.Root = root
+	return t.Options
 }
 
 // chunk is the work in one message: files of one host.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"testing"
@@ -159,49 +160,42 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// TestTerms lists which of ftpfetch's options are sent to the workers, and which are not. A new option must be in one
-// of the lists.
+// TestTerms lists which of the options of a run are sent to the workers, and which are not: a new one must be in one of
+// the lists. Those of a file say it by their tags, and all that are sent arrive.
 func TestTerms(t *testing.T) {
 	stays := map[string]string{
-		"Root": "the worker's", "Segments": "refused by add", "Limit": "refused by add", "Size": "of the item", "Sum": "of the item",
-		"Events": "set by the worker", "Commit": "set by the worker", "Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's",
-		"Attempt": "of the chunk", "Info": "a fleet fetches", "LeftOut": "for trees; a fleet has lists", "Report": "the command's",
+		"Jobs": "the worker's", "PerHost": "of the host", "Ledger": "the worker's", "Timeout": "",
+		"Info": "a fleet fetches", "LeftOut": "for trees; a fleet has lists", "Report": "the command's",
 		"Each": "looked at by itself", "Dry": "a fleet fetches", "Check": "a fleet fetches", "Hides": "for trees; a fleet has lists",
-		"MakeWay": "for trees; a fleet has lists", "Finish": "for trees",
+		"MakeWay": "for trees; a fleet has lists", "Finish": "for trees", "Events": "set by the worker",
 		"Once": "refused by add", "Done": "refused by add",
 	}
-	travels := reflect.TypeFor[terms]()
-	for _, options := range []reflect.Type{reflect.TypeFor[download.Options](), reflect.TypeFor[download.RunOptions]()} {
-		for field := range options.Fields() {
-			_, ok := travels.FieldByName(field.Name)
-			if field.IsExported() && ok == (stays[field.Name] != "") {
-				t.Errorf("%v.%s: does it travel?", options, field.Name)
-			}
+	for field := range reflect.TypeFor[download.RunOptions]().Fields() {
+		if _, ok := stays[field.Name]; !ok {
+			t.Errorf("%s: does it travel?", field.Name)
 		}
 	}
-	var o download.RunOptions
-	for field := range travels.Fields() {
-		v := reflect.ValueOf(&o.Each).Elem().FieldByName(field.Name)
-		if !v.IsValid() {
-			v = reflect.ValueOf(&o).Elem().FieldByName(field.Name)
-		}
-		switch v.Kind() {
-		case reflect.Bool:
+	o := download.RunOptions{Timeout: 7}
+	each := reflect.ValueOf(&o.Each).Elem()
+	for field, v := range each.Fields() {
+		switch {
+		case !field.IsExported():
+		case v.Kind() == reflect.Bool:
 			v.SetBool(true)
-		case reflect.String:
+		case v.Kind() == reflect.String:
 			v.SetString("newer")
-		default:
+		case v.CanInt():
 			v.SetInt(7)
 		}
 	}
-	sent := termsOf(&o)
-	arrived := reflect.ValueOf(sent.each(nil))
-	for field := range travels.Fields() {
-		if reflect.ValueOf(sent).FieldByName(field.Name).IsZero() {
-			t.Errorf("%s is not sent", field.Name)
+	var arrived terms
+	must.Do(t, json.Unmarshal(must.Get(json.Marshal(termsOf(&o)))(t), &arrived))
+	for field, v := range reflect.ValueOf(arrived.Options).Fields() {
+		if field.IsExported() && v.IsZero() != (field.Tag.Get("json") == "-") {
+			t.Errorf("%s: %v arrives", field.Name, v)
 		}
-		if v := arrived.FieldByName(field.Name); v.IsValid() && v.IsZero() {
-			t.Errorf("%s does not arrive", field.Name)
-		}
+	}
+	if arrived.Timeout != 7 {
+		t.Error("Timeout does not arrive")
 	}
 }

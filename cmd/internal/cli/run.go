@@ -79,9 +79,7 @@ func RunWith(ctx context.Context, args []string, stdio IO, engine Engine) int {
 
 func newRun(c *config.Config, stdio IO) *run {
 	p := show.New(stdio.Out, stdio.Err, Explain)
-	p.Verbose = c.Verbose
-	p.Quiet = c.Quiet
-	p.Progress = show.Mode(c.Progress)
+	p.Flags = c.Flags
 	p.Dir = c.Dir
 	p.Report = c.Report
 	p.Rounds = c.Watch > 0

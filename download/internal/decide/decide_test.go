@@ -64,11 +64,6 @@ func (w *world) answer(what Do) {
 	}
 }
 
-// someFlags has each value of Existing.
-var someFlags = []Flags{
-	{}, {Existing: Skip}, {Existing: Overwrite}, {Existing: Newer}, {Existing: Continue}, {Existing: NewerOrContinue},
-}
-
 // each calls f with every value of a list. Nested calls make the product of the lists.
 func each[T any](list []T, f func(T)) {
 	for _, x := range list {
@@ -80,9 +75,9 @@ var both = []bool{false, true}
 
 // worlds calls f with every combination of facts and flags, except the facts about the part.
 func worlds(f func(world)) {
-	each(someFlags, func(flags Flags) {
+	each(Existings, func(e Existing) {
 		each(both, func(verify bool) {
-			flags.Verify = verify
+			flags := Flags{Existing: e, Verify: verify}
 			each([]Here{Nothing, Regular, Link, Dangling}, func(here Here) {
 				each(both, func(text bool) {
 					each(both, func(ours bool) {

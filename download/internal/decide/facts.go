@@ -40,27 +40,6 @@ type Flags struct {
 	Verify   bool // a digest must be compared
 }
 
-// Existing says what may happen to a target that exists.
-type Existing string
-
-// Package download documents each value. The zero value replaces nothing.
-const (
-	Skip            Existing = "skip"
-	Overwrite       Existing = "overwrite"
-	Newer           Existing = "newer"
-	Continue        Existing = "continue"
-	NewerOrContinue Existing = "newer or continue"
-)
-
-// Existings are all values of Existing.
-var Existings = []Existing{"", Skip, Overwrite, Newer, Continue, NewerOrContinue}
-
-// Updates reports whether the server's time and size decide whether the file is replaced.
-func (e Existing) Updates() bool { return e == Newer || e == NewerOrContinue }
-
-// Resumes reports whether the target may be used as the start of the server's file.
-func (e Existing) Resumes() bool { return e == Continue || e == NewerOrContinue }
-
 // Stamp is a size in bytes, -1 if it is not known, and a time of modification, zero if it is not known.
 type Stamp struct {
 	Size int64
@@ -166,12 +145,4 @@ const (
 	FromNothing Start = iota
 	FromPart
 	FromTarget
-)
-
-// These are the reasons to leave a target alone.
-const (
-	LeftExists = "already exists"
-	LeftOlder  = "not newer on the server"
-	LeftThere  = "already there"
-	LeftBefore = "fetched before"
 )

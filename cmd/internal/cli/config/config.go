@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ftpfetch/cmd/internal/cli/show"
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/download/manifest"
@@ -85,9 +86,7 @@ type Config struct {
 	StdinUser, StdinHost string // whom the password on standard input is for; no host means every host
 	Netrc                string // a file, [UsualNetrc], [NoNetrc], or "": the usual one, for passwords only
 
-	// What is shown.
-	Verbose, Quiet bool
-	Progress       string // bar, plain, json, none, or "": bar on a terminal, else plain
+	show.Flags // what is shown
 }
 
 // Compares reports whether an existing file is compared with the server's: -N and -c ask for that.

@@ -395,7 +395,7 @@ func (l *line) messages() []*flag {
 		help:  `show no progress, only errors and warnings`,
 		brief: `show only errors and warnings`,
 	}, {
-		name: "progress", value: "auto|bar|plain|json|none", word: &l.Progress,
+		name: "progress", value: "auto|bar|plain|json|none", word: (*string)(&l.Progress),
 		help: `how transfers are shown; auto: bar on a terminal, else plain`,
 	}, {
 		name: "version", implied: "true", set: func(string) error { l.Print = "version"; return nil },

@@ -44,14 +44,19 @@ const (
 	None  Mode = "none"
 )
 
+// Flags are the flags that say what is shown, as the command line gives them.
+type Flags struct {
+	Verbose, Quiet bool
+	Progress       Mode
+}
+
 // Printer knows where and how to print. It is safe for concurrent use.
 type Printer struct {
-	Out            *output // standard output
-	Verbose, Quiet bool    // with Progress, the flags of those names; they do not change after first use
-	Progress       Mode
-	Dir, Report    string        // values of -d and --report, for the end of a run
-	Rounds         bool          // there are many runs, with one line for each
-	Tree           *urlparse.URL // the only URL of the command line, or nil
+	Out         *output       // standard output
+	Flags                     // they do not change after first use
+	Dir, Report string        // values of -d and --report, for the end of a run
+	Rounds      bool          // there are many runs, with one line for each
+	Tree        *urlparse.URL // the only URL of the command line, or nil
 
 	err     io.Writer
 	colors  struct{ out, err bool } // which streams may show colors
