@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"example.com/ftpfetch/cmd/internal/cli/report"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -66,5 +67,43 @@ func TestRowOfOddPath(t *testing.T) {
 	must.Do(t, json.Unmarshal(table.Bytes(), &row))
 	if row.Encoded != want {
 		t.Errorf("reported %q, want %q", row.Encoded, want)
+	}
+}
+
+// TestBoundsWake checks that lanes that wait for a slot of a host notice at once that the host, or their job, may have
+// more: otherwise a second job that allows more connections begins with those of the first one.
+func TestBoundsWake(t *testing.T) {
+	f := new(fleet)
+	w := &worker{fleet: f, ctx: t.Context(), egress: "here", offered: newBroadcast(),
+		hosts: f.cache(nil, "*"), caps: f.cache(nil, "*"), lists: f.cache(nil, "*"), queued: f.cache(nil, "*")}
+	w.caps.told = true
+	rev := uint64(0)
+	tell := func(m *cache, key, value string) {
+		rev++
+		m.take(key, held{value: []byte(value), rev: rev, seen: time.Now()})
+	}
+	tell(w.hosts, "h", `{"per_host": 1}`)
+	tell(w.lists, "job", `{"per_job": 1}`)
+	for _, tt := range []struct {
+		full string
+		m    *cache
+		key  string
+	}{
+		{"h", w.hosts, "h"}, {"h", w.caps, "here.h"}, {jobPrefix + "job", w.lists, "job"},
+	} {
+		w.full.Store(tt.full, time.Now())
+		if !w.isFull(tt.full) {
+			t.Errorf("%s is not full", tt.full)
+		}
+		changed, woken := w.changes(), make(chan struct{})
+		go func() {
+			defer close(woken)
+			w.idle(changed, time.Hour, nil)
+		}()
+		tell(tt.m, tt.key, map[*cache]string{w.hosts: `{"per_host": 9}`, w.caps: `{"most": 9}`, w.lists: `{"per_job": 9}`}[tt.m])
+		<-woken
+		if w.isFull(tt.full) {
+			t.Errorf("%s is full although it has changed", tt.full)
+		}
 	}
 }

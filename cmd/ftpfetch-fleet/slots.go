@@ -105,10 +105,25 @@ func (w *worker) lacks(q queue) string {
 	return ""
 }
 
-// isFull reports whether no free slot of a host, or of a job, was found a moment ago.
-func (w *worker) isFull(host string) bool {
-	at, ok := w.full.Load(host)
-	return w.limit(host) == 0 || ok && time.Since(at.(time.Time)) < slotTTL/10
+// isFull reports whether no free slot of a host, or of a job, was found a moment ago, and its bounds are the same since.
+func (w *worker) isFull(key string) bool {
+	if w.limit(key) == 0 {
+		return true
+	}
+	at, ok := w.full.Load(key)
+	return ok && time.Since(at.(time.Time)) < slotTTL/10 && !w.bounded(key).After(at.(time.Time))
+}
+
+// bounded returns when the number of slots of a host, or of a job, was last changed.
+func (w *worker) bounded(key string) time.Time {
+	if id, ok := strings.CutPrefix(key, jobPrefix); ok {
+		return w.lists.seen(id)
+	}
+	at, cap := w.hosts.seen(key), w.caps.seen(w.egress+"."+key)
+	if cap.After(at) {
+		return cap
+	}
+	return at
 }
 
 // vacant reports whether a slot is free, or can be reclaimed.
