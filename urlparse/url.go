@@ -107,10 +107,26 @@ func (u *URL) Child(name string, t Typecode) *URL {
 
 // host returns the host as [Parse] would spell it, and an invalid host unchanged. An IPv6 address gets brackets.
 func (u *URL) host() string {
+	if isNormal(u.Host) {
+		return u.Host
+	}
 	if h, f := host(part{s: bracket(u.Host)}); f == nil {
 		return bracket(h)
 	}
 	return bracket(u.Host)
+}
+
+// isNormal reports whether a host is a name, and in lower case, so that nothing is to be changed.
+func isNormal(host string) bool {
+	if host == "" || digit(host[topStart(host)]) {
+		return false
+	}
+	for i := range len(host) {
+		if c := host[i]; c != '.' && (!labelOctet(c) || 'A' <= c && c <= 'Z') {
+			return false
+		}
+	}
+	return true
 }
 
 // bracket puts an IPv6 address in brackets; names stay as they are.

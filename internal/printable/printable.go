@@ -17,8 +17,13 @@ import (
 // characters, and characters that change the order or look of others (bidirectional overrides, tags, line separators),
 // become \uNNNN or \UNNNNNNNN.
 func Line(s string) string {
+	n := plain(s)
+	if n == len(s) { // true of nearly all texts
+		return s
+	}
 	var b strings.Builder
-	for len(s) > 0 {
+	b.WriteString(s[:n])
+	for s = s[n:]; len(s) > 0; {
 		r, size := utf8.DecodeRuneInString(s)
 		switch {
 		case r == utf8.RuneError && size == 1, r < utf8.RuneSelf && steers(r):
@@ -35,6 +40,16 @@ func Line(s string) string {
 	return b.String()
 }
 
+// plain returns how many octets at the start of s are printable ASCII.
+func plain(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return i
+		}
+	}
+	return len(s)
+}
+
 // steers reports whether r may control the terminal or change the look of other characters. The zero-width joiners do
 // not count, because some languages need them.
 func steers(r rune) bool {
@@ -49,7 +64,11 @@ func JSON(v any) []byte {
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v)
-	for _, r := range line.String() {
+	text := line.String()
+	if plain(text) == len(text)-1 { // all but the line end
+		return line.Bytes()
+	}
+	for _, r := range text {
 		if r == '\n' || !steers(r) {
 			b.WriteRune(r)
 			continue

@@ -17,8 +17,14 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/local/disk"
+	"example.com/ftpfetch/internal/testkit/memory"
 	"example.com/ftpfetch/internal/testkit/must"
 )
+
+func TestMain(m *testing.M) {
+	memory.Use()
+	os.Exit(m.Run())
+}
 
 // flock is a run that names one file first, and then the others in one batch.
 type flock struct {

@@ -12,8 +12,14 @@ import (
 	"time"
 
 	"example.com/ftpfetch/internal/local/localfile"
+	"example.com/ftpfetch/internal/testkit/memory"
 	"example.com/ftpfetch/internal/testkit/must"
 )
+
+func TestMain(m *testing.M) {
+	memory.Use()
+	os.Exit(m.Run())
+}
 
 var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
