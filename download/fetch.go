@@ -67,6 +67,9 @@ type caller interface {
 	recorded(newest time.Time, info fs.FileInfo) *record
 	// before returns what an earlier run recorded about the file, if the caller wants to fetch it only once; else nil.
 	before() *ledger.Record
+	// takesOver says that the fetch has the part of an earlier run now, which may soon be gone. target is what has the name
+	// of the file, or nil; unnamed reports whether the part may be that of a file that was recorded with a size.
+	takesOver(target fs.FileInfo, unnamed func(size int64) bool) error
 	// remembers reports whether the caller would believe the record of a file that is nowhere.
 	remembers() bool
 	// stays says that the target stays. compared means that its digest was compared just now. told is the server's time
@@ -111,6 +114,8 @@ func (single) stays(Result, time.Time, bool) error     { return nil }
 func (single) announcement() func() error              { return nil }
 func (s single) commits() bool                         { return s.Commit != nil }
 func (s single) commit(r Result, _ time.Time) error    { return s.Commit(r) }
+
+func (single) takesOver(fs.FileInfo, func(int64) bool) error { return nil }
 
 func (s single) tell(e Event) {
 	if s.Events != nil {

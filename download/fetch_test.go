@@ -80,7 +80,7 @@ func TestFinishTellsReading(t *testing.T) {
 	const size = 1 << 30
 	place := must.Get(new(partfile.Group).Find(nil, filepath.Join(t.TempDir(), "f")))(t)
 	defer place.Close(false)
-	part := must.Get(place.Claim("ftp://h/f"))(t)
+	part := must.Get(place.Claim("ftp://h/f", nil))(t)
 	defer part.Close()
 	must.Do(t, part.File().Truncate(size))
 	part.Describe(size, time.Time{})

@@ -183,6 +183,23 @@ func (m *member) recorded(newest time.Time, info fs.FileInfo) *record {
 func (m *member) before() *ledger.Record { return m.run.before(m.job) }
 func (m *member) remembers() bool        { return m.run.Once }
 
+// takesOver records that a file whose record is in the ledger is not complete, if what is here of it is only a part: a
+// run was killed before it gave the file its name. Without the part, the record would say that the file was fetched.
+func (m *member) takesOver(target fs.FileInfo, unnamed func(size int64) bool) error {
+	if m.run.ledger == nil || target != nil && m.recorded(time.Time{}, target) != nil {
+		return nil
+	}
+	_ = m.run.ledger.Refresh() // what it reads is better than nothing
+	r, ok := m.run.ledger.Last(m.job.Path)
+	if !ok || r.Size < 0 || !unnamed(r.Size) {
+		return nil
+	}
+	not := ledger.Of(m.job.Path)
+	not.URL, not.Login, not.Todo = r.URL, r.Login, r.Todo
+	not.Size = -1
+	return m.run.group.Record(func() error { return m.run.record(not) })
+}
+
 func (m *member) commit(r Result, told time.Time) error {
 	out := m.run.recordOf(m.job, r, told)
 	if m.run.Done != nil {

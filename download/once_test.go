@@ -250,33 +250,46 @@ func TestOncePart(t *testing.T) {
 	}
 }
 
-// TestOncePartStays has a run fail that would have given a recorded file its name. The part stays, so that the next run
-// fetches the file again.
-func TestOncePartStays(t *testing.T) {
+// TestOnceUnnamed has a run fail that would have given a recorded file its name, after an earlier one was killed just
+// before it did. The next run fetches the file again, whatever became of the part.
+func TestOnceUnnamed(t *testing.T) {
 	for _, text := range []string{"", "first"} {
-		refuses := new(atomic.Bool)
-		s := newOnceStand(t, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
-			if c.Verb == "RETR" && refuses.Load() {
-				return testserver.Reply("550 Not now.")
+		for _, how := range []string{"refused", "wrong digest", "not once"} {
+			var fails atomic.Bool
+			s := newOnceStand(t, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+				if c.Verb == "RETR" && fails.Load() && how != "wrong digest" {
+					return testserver.Reply("550 Not now.")
+				}
+				return nil
+			}})
+			s.change("/d/a", text, 0)
+			task := fileOf(s.url("/d/a"), "a")
+			if how == "wrong digest" {
+				task.Sum = must.Get(digest.Parse(fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))))(t)
 			}
-			return nil
-		}})
-		s.change("/d/a", text, 0)
-		task := fileOf(s.url("/d/a"), "a")
-		if got := s.run(t.Context(), task); !got.Whole() {
-			t.Fatal(s.failures())
+			if got := s.run(t.Context(), task); !got.Whole() {
+				t.Fatal(s.failures())
+			}
+			s.moved()
+			s.write("a.ftpfetch.part", text, time.Now())
+			fails.Store(true)
+			if how == "wrong digest" {
+				s.change("/d/a", "other", 0)
+			}
+			s.options.Once = how != "not once"
+			if got := s.run(t.Context(), task); got.Whole() {
+				t.Errorf("%q, %s: the run is whole", text, how)
+			}
+			fails.Store(false)
+			s.change("/d/a", text, 0)
+			s.options.Once = true
+			if got := s.run(t.Context(), task); !got.Whole() || s.outcomes[0].Result.Left != "" {
+				t.Errorf("%q, %s: %+v, %q", text, how, s.outcomes[0].Result, s.failures())
+			}
+			if got := must.Get(os.ReadFile(filepath.Join(s.dir, "a")))(t); string(got) != text {
+				t.Errorf("%q, %s: got %q", text, how, got)
+			}
 		}
-		s.moved()
-		s.write("a.ftpfetch.part", text, time.Now()) // as if the run had been killed just before the file got its name
-		refuses.Store(true)
-		if got := s.run(t.Context(), task); got.Whole() {
-			t.Errorf("%q: the run that was refused is whole", text)
-		}
-		refuses.Store(false)
-		if got := s.run(t.Context(), task); !got.Whole() {
-			t.Errorf("%q: %q", text, s.failures())
-		}
-		s.compare(map[string]string{"a": text})
 	}
 }
 

@@ -36,7 +36,8 @@ const (
 )
 
 // Options changes how a file is retrieved. The zero value and nil replace no target, resume a partial file of an
-// earlier call, and retry five times. JSON has the fields that mean the same in another process: the fleet sends them.
+// earlier call, and retry five times. JSON has only what the fleet sends to its workers: Existing, NoResume, Retries,
+// RetryUnreached and Verify.
 type Options struct {
 	// Existing says what happens to a target that exists.
 	Existing Existing

@@ -131,9 +131,6 @@ func (f *file) lookBack() {
 	}
 	if f.past != nil && unnamed(f.past.Size) {
 		f.past = nil
-		if f.t != nil {
-			f.t.part.Keep()
-		}
 	}
 	if f.past != nil {
 		f.facts.Before = &decide.Stamp{Size: f.past.Size, Time: cmp.Or(f.past.Told, f.past.Modified)}
@@ -219,7 +216,7 @@ func (f *file) compare(ctx context.Context) error {
 
 // claim claims the part and fills in the facts about it.
 func (f *file) claim() error {
-	p, err := f.to.Claim(f.key)
+	p, err := f.to.Claim(f.key, func(p *partfile.Part) error { return f.caller.takesOver(f.to.Info, p.Unnamed) })
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,8 @@ func (w *worker) changes() [5]<-chan struct{} {
 	}
 }
 
-// idle waits until something has changed, or for a random pause, so that the lanes of a large fleet do not all ask at
-// once.
+// idle waits until something has changed, or for a pause: a random one, so that the lanes of a large fleet do not all ask
+// at once when nothing has.
 func (w *worker) idle(changed [5]<-chan struct{}, pause time.Duration, full []string) {
 	for _, host := range full {
 		if sub, err := w.await(host); err == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -351,5 +352,5 @@ func writeReport(ctx context.Context, c *command, v view, j job) error {
 	err = v.outcomes(ctx, j.ID, func(s stored) error {
 		return localfile.Failure("the report", "cannot be written", to.Write(s.Row))
 	})
-	return errors.Join(err, localfile.Failure("the report", "cannot be written", to.Close()))
+	return cmp.Or(err, localfile.Failure("the report", "cannot be written", to.Close()))
 }

@@ -58,6 +58,7 @@ const mostTried = 4
 // none. The server creates a key only once.
 // The slot does not end with ctx, because a connection outlives the request that opened it.
 func (w *worker) acquire(ctx context.Context, host string) *slot {
+	begun := time.Now()
 	order := rand.Perm(w.limit(host)) // so that lanes that start together do not all try the same slot
 	order = order[:min(len(order), mostTried)]
 	if i, ok := w.freed.LoadAndDelete(host); ok && i.(int) < w.limit(host) {
@@ -90,7 +91,7 @@ func (w *worker) acquire(ctx context.Context, host string) *slot {
 		go s.keep()
 		return s
 	}
-	w.full.Store(host, time.Now())
+	w.full.Store(host, begun)
 	return nil
 }
 
@@ -111,17 +112,17 @@ func (w *worker) isFull(key string) bool {
 		return true
 	}
 	at, ok := w.full.Load(key)
-	return ok && time.Since(at.(time.Time)) < slotTTL/10 && !w.bounded(key).After(at.(time.Time))
+	return ok && time.Since(at.(time.Time)) < slotTTL/10 && !w.limitSeen(key).After(at.(time.Time))
 }
 
-// bounded returns when the number of slots of a host, or of a job, was last changed.
-func (w *worker) bounded(key string) time.Time {
+// limitSeen returns when a host, or a job, has changed for the last time, and perhaps its number of slots with it.
+func (w *worker) limitSeen(key string) time.Time {
 	if id, ok := strings.CutPrefix(key, jobPrefix); ok {
 		return w.lists.seen(id)
 	}
-	at, cap := w.hosts.seen(key), w.caps.seen(w.egress+"."+key)
-	if cap.After(at) {
-		return cap
+	at, lowered := w.hosts.seen(key), w.caps.seen(w.egress+"."+key)
+	if lowered.After(at) {
+		return lowered
 	}
 	return at
 }

@@ -23,14 +23,18 @@ func (p *Place) Again(f func() error) error {
 }
 
 // Claim locks the part for the bytes of url, or creates an empty part, and reads the journal that an earlier run left.
-// The caller must call Leave. The error is ErrMoved if the target is no longer the file that Look found.
-func (p *Place) Claim(url string) (*Part, error) {
+// Without a journal it empties the part. Before that, it calls found, if that is not nil and the part was there. The
+// caller must call Leave. The error is ErrMoved if the target is no longer the file that Look found.
+func (p *Place) Claim(url string, found func(*Part) error) (*Part, error) {
 	part := &Part{Place: p, state: State{URL: url, Size: -1}}
 	err := p.Again(part.open)
 	if err != nil {
 		return nil, err
 	}
-	if err = p.unchanged(); err == nil {
+	if err = p.unchanged(); err == nil && found != nil && !part.created {
+		err = found(part)
+	}
+	if err == nil {
 		err = part.look()
 	}
 	switch {

@@ -79,7 +79,7 @@ func (f *flock) run() {
 		if p.Info != nil {
 			continue
 		}
-		part := must.Get(p.Claim("ftp://h/" + name))(f)
+		part := must.Get(p.Claim("ftp://h/"+name, nil))(f)
 		s, err := part.Write(Span{0, -1})
 		_, werr := io.WriteString(s.To, name)
 		part.Describe(int64(len(name)), time.Unix(1e9, 0))

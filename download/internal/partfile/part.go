@@ -176,14 +176,8 @@ func (p *Part) Reset() error {
 	return cmp.Or(p.removeJournal(), p.truncate())
 }
 
-// truncate drops the contents. Of a part that another run created one octet stays, so that it does not look like one
-// that was just created: see Unnamed.
 func (p *Part) truncate() error {
-	n := int64(1)
-	if p.created {
-		n = 0
-	}
-	return failure(p.Name(), "cannot be emptied", disk.Truncate(p.f, n))
+	return failure(p.Name(), "cannot be emptied", disk.Truncate(p.f, 0))
 }
 
 // Checkpoint flushes the part to the disk, and only then claims its bytes in the journal. If the journal cannot be
@@ -289,10 +283,6 @@ func (p *Place) Unnamed(size int64) bool {
 
 // mayBeOf reports whether a part may be what a run left of a file of this size.
 func mayBeOf(part fs.FileInfo, size int64) bool { return part.Size() > 0 || size == 0 }
-
-// Keep has Leave keep the part, even without a byte to resume from: without it, the record alone would say that the
-// file is complete.
-func (p *Part) Keep() { p.recorded = true }
 
 // Discard closes the part, and removes it and its journal unless the part has become a file.
 func (p *Part) Discard() {

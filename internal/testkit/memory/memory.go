@@ -11,7 +11,11 @@ const enough = 1 << 30
 // TestMain calls it. If TMPDIR is set, they keep them there: TMPDIR=/tmp uses the disk.
 func Use() {
 	const shared = "/dev/shm"
-	if os.Getenv("TMPDIR") == "" && free(shared) >= enough {
+	if os.Getenv("TMPDIR") != "" || free(shared) < enough {
+		return
+	}
+	if dir, err := os.MkdirTemp(shared, "ftpfetch-"); err == nil {
+		os.Remove(dir)
 		os.Setenv("TMPDIR", shared)
 	}
 }
