@@ -116,6 +116,7 @@ func TestOddDisks(t *testing.T) {
 			o.tree()
 			if !d.foreign {
 				o.big()
+				o.leftover()
 			}
 			o.long()
 		})
@@ -213,6 +214,16 @@ func (o *oddRun) big() {
 		o.once(0, o.flags("", "-N", "-c", "-s 4"), append(strings.Fields(flags), "-o", o.dir+"/"+name, o.server.URL("/big"))...)
 		o.check(name, "/big")
 	}
+}
+
+// leftover fetches a file of which a killed run has left a part, without a journal.
+func (o *oddRun) leftover() {
+	part := o.dir + "/left.ftpfetch.part"
+	if code, said := o.run("sh", "-c", "printf left >"+part); code != 0 {
+		o.Fatal(said)
+	}
+	o.once(1, o.flags("", "-N"), "-o", o.dir+"/left", o.server.URL("/t/plain"))
+	o.check("left", "/t/plain")
 }
 
 func (o *oddRun) long() {
