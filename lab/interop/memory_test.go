@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 			peak := peakOf(t, cmd)
 			last := messages.String()[strings.LastIndexByte(strings.TrimSuffix(messages.String(), "\n"), '\n')+1:]
 			if code := cmd.ProcessState.ExitCode(); code != test.code || !strings.HasPrefix(last, fmt.Sprintf(test.last, test.lines)) {
-				t.Errorf("exit %d with the last line %q, want %d and %q", code, last, test.code, fmt.Sprintf(test.last, test.lines))
+				t.Errorf("exit %d, want %d and %q: %s", code, test.code, fmt.Sprintf(test.last, test.lines), messages.String())
 			}
 			t.Logf("%d lines, %d KiB", test.lines, peak)
 			if peak == 0 || peak > mostMemory(test.lines) {
