@@ -107,12 +107,19 @@ func (p *Part) makeDir(missing error) error {
 	p.closeDir(true)
 	made, err := p.group.Dirs.Make(p.root, p.path)
 	p.made = append(p.made, made...)
-	if err == nil && len(made) == 0 && p.entered { // the directory takes no files, as /proc
+	p.vain++
+	if len(made) > 0 {
+		p.vain = 0
+	}
+	if err == nil && p.vain > mostVain { // the directory takes no files, as /proc
 		err = failure(p.Name(), "cannot be created", missing)
 	}
-	p.entered = true
 	return cmp.Or(err, ErrMoved)
 }
+
+// mostVain is how often a part may be missing its directory although that is there: other files may fail meanwhile, and
+// remove the directory, and others make it again.
+const mostVain = 8
 
 // hold locks the opened part. It refuses a part of another user, who may have written anything to it. If the system has
 // no locks, or another attempt at the same file holds the lock, hold chooses a name that only this run uses and returns

@@ -50,10 +50,10 @@ type Place struct {
 	path  string    // the directory of the target, relative to root
 	dir   *disk.Dir // nil if it is not open
 	names
-	run     string   // what makes the names unique to this run; "" if nothing does
-	alone   bool     // no other run uses the part's name, so the part needs no lock
-	entered bool     // makeDir was called
-	made    []string // the directories that this run made, in order
+	run   string   // what makes the names unique to this run; "" if nothing does
+	alone bool     // no other run uses the part's name, so the part needs no lock
+	vain  int      // how often in a row makeDir has found the directory
+	made  []string // the directories that this run made, in order
 }
 
 // Find returns the place of the target at path, after a call of Look. The path is relative to root; if root is nil, the
