@@ -157,7 +157,7 @@ func (f *fleet) sendAll(ctx context.Context, j *job, p *plan, prefix string) (se
 			if err != nil {
 				return err
 			}
-			msg, err := f.messageOfPacked(&c)
+			msg, err := f.messageOf(&c.chunk, c, len(c.Items))
 			if err != nil {
 				return err
 			}

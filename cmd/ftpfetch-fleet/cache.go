@@ -129,11 +129,11 @@ type cache struct {
 	held    map[string]held
 	fresh   map[string]held // of a scan; nil: there is none
 	told    bool            // the copy was complete once
-	changed *broadcast
+	changed *broadcast      // rings after each change
 }
 
-func (f *fleet) cache(kv jetstream.KeyValue, keys string) *cache {
-	return &cache{f: f, kv: kv, keys: keys, held: make(map[string]held), changed: newBroadcast()}
+func (f *fleet) cache(kv jetstream.KeyValue, keys string, changed *broadcast) *cache {
+	return &cache{f: f, kv: kv, keys: keys, held: make(map[string]held), changed: changed}
 }
 
 // How soon a bucket is scanned again although nothing seems wrong: after a reconnect, changes are missed for seconds.

@@ -22,7 +22,7 @@ func (c *observed) UnmarshalJSON(text []byte) error {
 
 // TestValueOf asks for the values of keys again and again. Each is decoded once, until it changes.
 func TestValueOf(t *testing.T) {
-	m := new(fleet).cache(nil, "*")
+	m := new(fleet).cache(nil, "*", newBroadcast())
 	decoded = 0
 	want := func(key, text string, there bool, times int) {
 		t.Helper()
@@ -74,8 +74,8 @@ func TestRowOfOddPath(t *testing.T) {
 // more: otherwise a second job that allows more connections begins with those of the first one.
 func TestBoundsWake(t *testing.T) {
 	f := new(fleet)
-	w := &worker{fleet: f, ctx: t.Context(), egress: "here", offered: newBroadcast(),
-		hosts: f.cache(nil, "*"), caps: f.cache(nil, "*"), lists: f.cache(nil, "*"), queued: f.cache(nil, "*")}
+	w := &worker{fleet: f, ctx: t.Context(), egress: "here", changed: newBroadcast()}
+	w.hosts, w.caps, w.lists = f.cache(nil, "*", w.changed), f.cache(nil, "*", w.changed), f.cache(nil, "*", w.changed)
 	w.caps.told = true
 	rev := uint64(0)
 	tell := func(m *cache, key, value string) {
@@ -95,7 +95,7 @@ func TestBoundsWake(t *testing.T) {
 		if !w.isFull(tt.full) {
 			t.Errorf("%s is not full", tt.full)
 		}
-		changed, woken := w.changes(), make(chan struct{})
+		changed, woken := w.changed.next(), make(chan struct{})
 		go func() {
 			defer close(woken)
 			w.idle(changed, time.Hour, nil)

@@ -125,11 +125,6 @@ const chunkHeader = "Fleet-Chunk"
 // message returns the message of a chunk.
 func (f *fleet) message(c *chunk) (*nats.Msg, error) { return f.messageOf(c, c, len(c.Items)) }
 
-// messageOfPacked returns the message of a packed chunk.
-func (f *fleet) messageOfPacked(p *packed) (*nats.Msg, error) {
-	return f.messageOf(&p.chunk, p, len(p.Items))
-}
-
 // messageOf returns the message of chunk c that holds body, with this number of files.
 func (f *fleet) messageOf(c *chunk, body any, files int) (*nats.Msg, error) {
 	text, err := json.Marshal(body)

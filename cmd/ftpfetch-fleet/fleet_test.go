@@ -266,7 +266,7 @@ func TestChunks(t *testing.T) {
 				must.Do(t, err)
 				chunks++
 				files += len(c.Items)
-				text := must.Get(new(fleet).messageOfPacked(&c))(t).Data
+				text := must.Get(new(fleet).messageOf(&c.chunk, c, len(c.Items)))(t).Data
 				var back chunk
 				must.Do(t, json.Unmarshal(text, &back))
 				got := must.Get(back.Items[0].unpack())(t)

@@ -20,12 +20,14 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"example.com/ftpfetch/internal/testkit/memory"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/testserver"
 )
 
 // TestMain runs the command in place of the tests in the processes that tests start. It shortens the time limits.
 func TestMain(m *testing.M) {
+	memory.Use()
 	if os.Getenv("FLEET_REAL") == "" {
 		slotTTL, ackWait, doubt, grace = 2*time.Second, 4*time.Second, time.Second, time.Minute
 	}

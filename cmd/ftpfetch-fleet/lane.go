@@ -12,7 +12,7 @@ import (
 func (w *worker) lane() {
 	const soon = 10 // fractions of slotTTL
 	for pause := slotTTL / soon; w.ctx.Err() == nil; {
-		changed := w.changes()
+		changed := w.changed.next()
 		h, msg, full := w.find()
 		if len(full) > 0 { // there is something to do, but no slot for it
 			w.last.Store(time.Now().UnixNano())
@@ -40,27 +40,16 @@ func (w *worker) lane() {
 	}
 }
 
-// changes returns what is closed at the next change that may give a lane work, or a slot.
-func (w *worker) changes() [5]<-chan struct{} {
-	return [...]<-chan struct{}{
-		w.queued.changed.next(), w.lists.changed.next(), w.hosts.changed.next(), w.caps.changed.next(), w.offered.next(),
-	}
-}
-
 // idle waits until something has changed, or for a pause: a random one, so that the lanes of a large fleet do not all ask
 // at once when nothing has.
-func (w *worker) idle(changed [5]<-chan struct{}, pause time.Duration, full []string) {
+func (w *worker) idle(changed <-chan struct{}, pause time.Duration, full []string) {
 	for _, host := range full {
 		if sub, err := w.await(host); err == nil {
 			defer sub.Unsubscribe()
 		}
 	}
 	select {
-	case <-changed[0]:
-	case <-changed[1]:
-	case <-changed[2]:
-	case <-changed[3]:
-	case <-changed[4]:
+	case <-changed:
 	case <-time.After(pause/2 + rand.N(pause)):
 	case <-w.ctx.Done():
 	}

@@ -27,9 +27,6 @@ type plan struct {
 	parcels   *os.File         // a line for each file: the list may be larger than memory, and is read once
 }
 
-// parcelLine is a line of parcels: what the file costs, its host, and its item in JSON.
-const parcelLine = "%d %s %s\n"
-
 const (
 	perLane = 8         // number of chunks
 	perFile = 256 << 10 // cost of a file in addition to its bytes, in bytes
@@ -58,7 +55,7 @@ func (j *job) measure(tasks iter.Seq[download.Task], lanes int) (*plan, error) {
 	return p, nil
 }
 
-// put writes the parcel of a task. A file larger than a chunk costs as much as a full chunk, because it becomes one.
+// put writes the line of a task. A file larger than a chunk costs as much as a full chunk, because it becomes one.
 func (p *plan) put(to io.Writer, t download.Task) error {
 	if t.Tree != nil {
 		return usage("a fleet fetches lists of files: ftpfetch -I -r URL prints the files of a tree, for a list")
@@ -80,11 +77,11 @@ func (p *plan) put(to io.Writer, t download.Task) error {
 	for _, u := range t.URLs[1:] {
 		p.addresses[u.Address()] = true
 	}
-	_, err = fmt.Fprintf(to, parcelLine, cost, host, text)
+	_, err = fmt.Fprintf(to, "%d %s %s\n", cost, host, text)
 	return err
 }
 
-// parcel returns the parts of a line of parcels.
+// parcel returns the parts of a line that put has written: what the file costs, its host, and its item in JSON.
 func parcel(line []byte) (cost int64, host string, item []byte, err error) {
 	fields := bytes.SplitN(line, []byte(" "), 3)
 	if len(fields) < 3 {

@@ -348,7 +348,7 @@ func writeReport(ctx context.Context, c *command, v view, j job) error {
 	if err != nil {
 		return localfile.Failure(c.output, "cannot be written", err)
 	}
-	to.Late()
+	to.Buffer()
 	err = v.outcomes(ctx, j.ID, func(s stored) error {
 		return localfile.Failure("the report", "cannot be written", to.Write(s.Row))
 	})

@@ -289,7 +289,7 @@ func (w *worker) await(host string) (*nats.Subscription, error) {
 		}
 		w.freed.Store(host, i)
 		w.full.Delete(host)
-		w.offered.ring()
+		w.changed.ring()
 	})
 }
 

@@ -64,7 +64,7 @@ type worker struct {
 	mine          sync.Map   // nonces of slots that may have a connection
 	asked         sync.Map   // when the worker of a lapsed slot was asked, by key
 	full, freed   sync.Map   // by host: when no slot was found, and which slot was released
-	offered       *broadcast // rings when a slot is released
+	changed       *broadcast // rings when a copy changes, or a slot is released: a lane may have work then
 	began         held       // a time on the server's clock, and when it was read
 	gates         *gates
 	doubt         time.Duration // until the files of a host that no worker can use fail
@@ -146,7 +146,7 @@ func newWorker(c *command) (w *worker, err error) {
 		name: cmp.Or(c.name, hostname+"-"+strings.ToLower(rand.Text()[:6])), egress: keyOf(cmp.Or(c.egress, hostname)),
 		line: c.line, ledger: ledgerName + "-" + keyOf(hostname), me: rand.Text(), gates: newGates(),
 		doubt: doubt, born: time.Now(), patience: c.patience,
-		offered: newBroadcast(),
+		changed: newBroadcast(),
 	}
 	w.fetch = w.try
 	w.log = slog.New(slog.DiscardHandler)
@@ -295,10 +295,10 @@ func (w *worker) endIfShutOut() {
 }
 
 func (w *worker) watch(all *sync.WaitGroup, r *broadcast) {
-	w.hosts = w.fleet.cache(w.fleet.hosts, jetstream.AllKeys)
-	w.lists = w.fleet.cache(w.fleet.jobs, jetstream.AllKeys)
-	w.queued = w.fleet.cache(w.fleet.queues, jetstream.AllKeys)
-	w.caps = w.fleet.cache(w.fleet.caps, w.egress+".>")
+	w.hosts = w.fleet.cache(w.fleet.hosts, jetstream.AllKeys, w.changed)
+	w.lists = w.fleet.cache(w.fleet.jobs, jetstream.AllKeys, w.changed)
+	w.queued = w.fleet.cache(w.fleet.queues, jetstream.AllKeys, w.changed)
+	w.caps = w.fleet.cache(w.fleet.caps, w.egress+".>", w.changed)
 	for _, m := range []*cache{w.hosts, w.lists, w.queued, w.caps} {
 		all.Go(func() { m.follow(w.ctx, r) })
 	}

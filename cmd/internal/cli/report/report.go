@@ -23,10 +23,11 @@ import (
 
 // File is a report: a table, or a JSON object per line for each file.
 type File struct {
-	to   io.Writer
-	late *bufio.Writer // collects rows for to; nil: each row is written at once
-	dir  string        // the directory of the paths
-	form string        // ".tsv" or ".csv" for a table
+	to     io.Writer
+	file   *os.File      // nil on standard output
+	buffer *bufio.Writer // is to; nil: each row is written at once
+	dir    string        // the directory of the paths
+	form   string        // ".tsv" or ".csv" for a table
 }
 
 // Create creates the file of a report about files below dir. The report is a table if name ends in .tsv or .csv; "-" is
@@ -45,7 +46,7 @@ func Create(name, dir string, stdout io.Writer) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.to = file
+	f.to, f.file = file, file
 	if f.isTable() {
 		_, err = file.Write(f.join(strings.Split(heading, ",")))
 	}
@@ -167,12 +168,7 @@ func (f *File) Write(x Row) error {
 	} else {
 		line = printable.JSON(x)
 	}
-	var err error
-	if f.late != nil {
-		_, err = f.late.Write(line)
-	} else {
-		_, err = f.to.Write(line)
-	}
+	_, err := f.to.Write(line)
 	return err
 }
 
@@ -195,27 +191,26 @@ func encoded(path string) string {
 
 // Info describes the file; nil means that there is none.
 func (f *File) Info() fs.FileInfo {
-	if f == nil {
+	if f == nil || f.file == nil {
 		return nil
 	}
-	file, ok := f.to.(*os.File)
-	if !ok {
-		return nil
-	}
-	info, _ := file.Stat()
+	info, _ := f.file.Stat()
 	return info
 }
 
-// Late has the rows written in large pieces: the last ones are in the report only after Close.
-func (f *File) Late() { f.late = bufio.NewWriterSize(f.to, 1<<16) }
+// Buffer has the rows written in large pieces: the last ones are in the report only after Close.
+func (f *File) Buffer() {
+	f.buffer = bufio.NewWriterSize(f.to, 1<<16)
+	f.to = f.buffer
+}
 
 // Close writes the last rows and closes the file.
 func (f *File) Close() (err error) {
-	if f.late != nil {
-		err = f.late.Flush()
+	if f.buffer != nil {
+		err = f.buffer.Flush()
 	}
-	if file, ok := f.to.(*os.File); ok {
-		err = errors.Join(err, file.Close())
+	if f.file != nil {
+		err = errors.Join(err, f.file.Close())
 	}
 	return err
 }

@@ -75,12 +75,12 @@ func TestReportIsAList(t *testing.T) {
 	}
 }
 
-// TestLate checks that a late report is whole after Close, and that Close says if it cannot be written.
-func TestLate(t *testing.T) {
+// TestBuffer checks that a buffered report is whole after Close, and that Close says if it cannot be written.
+func TestBuffer(t *testing.T) {
 	task := &download.Task{URLs: []*urlparse.URL{must.Get(urlparse.Parse("ftp://h/f"))(t)}, Path: "f"}
 	var out bytes.Buffer
 	f := must.Get(Create("-", "", &out))(t)
-	f.Late()
+	f.Buffer()
 	for range 1000 {
 		must.Do(t, f.Add(download.Event{Task: task}, "", 0))
 	}
@@ -89,7 +89,7 @@ func TestLate(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 	full := must.Get(Create("-", "", failing{}))(t)
-	full.Late()
+	full.Buffer()
 	if err := full.Add(download.Event{Task: task}, "", 0); err != nil {
 		t.Error(err)
 	}
