@@ -117,6 +117,7 @@ func TestOddDisks(t *testing.T) {
 			if !d.foreign {
 				o.big()
 				o.leftover()
+				o.remembered()
 			}
 			o.long()
 		})
@@ -224,6 +225,15 @@ func (o *oddRun) leftover() {
 	}
 	o.once(1, o.flags("", "-N"), "-o", o.dir+"/left", o.server.URL("/t/plain"))
 	o.check("left", "/t/plain")
+}
+
+// remembered fetches a tree into a directory that has a ledger already.
+func (o *oddRun) remembered() {
+	dir := o.dir + "/remembered"
+	if code, said := o.run("sh", "-c", "mkdir "+dir+" && echo >"+dir+"/.ftpfetch-ledger"); code != 0 {
+		o.Fatal(said)
+	}
+	o.once(len(o.names), o.flags("", "-N"), "-r", "-d", dir, o.server.URL("/t/"))
 }
 
 func (o *oddRun) long() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/testkit/memory"
 	"example.com/ftpfetch/internal/testkit/must"
@@ -255,6 +256,24 @@ func TestLedgerUnwritable(t *testing.T) {
 	if !errors.Is(err, localfile.ErrLocal) || !strings.Contains(err.Error(), Name+": the ledger cannot be written: ") || strings.Count(err.Error(), Name) != 1 {
 		t.Errorf("got %v", err)
 	}
+	disk.Fault = func() func(call, _ string) error { // whoever may read and write only writes
+		done := false
+		return func(call, _ string) error {
+			if call != "read" || done {
+				return nil
+			}
+			done = true
+			return fs.ErrPermission
+		}
+	}()
+	l, err = Open(r.root, Name)
+	disk.Fault = nil
+	must.Do(t, err)
+	r.has(l, "first", 1, true)
+	if err := l.Add(r.record("a", 0)); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v, want ErrPermission", err)
+	}
+	l.Close()
 	if os.Geteuid() == 0 {
 		return // root may write to any file
 	}

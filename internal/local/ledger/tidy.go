@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,7 +31,10 @@ func (l *store) openOwn(name string) (*os.File, error) {
 			return nil, err
 		}
 		named := false
-		if err = l.hold(f); err == nil {
+		if err = readable(f); err == nil {
+			err = l.hold(f)
+		}
+		if err == nil {
 			named, err = l.named(f, name)
 		}
 		if named {
@@ -42,6 +46,18 @@ func (l *store) openOwn(name string) (*os.File, error) {
 			return nil, err
 		}
 	}
+}
+
+// readable returns an error if f, which is open for reading and writing, cannot be read. rclone mounts without a cache
+// let a file be opened so, and then only write it.
+func readable(f *os.File) error {
+	return disk.Do("read", f.Name(), func() error {
+		_, err := f.ReadAt(make([]byte, 1), 0)
+		if err == io.EOF {
+			return nil
+		}
+		return err
+	})
 }
 
 // named reports whether f still has a name.
