@@ -194,7 +194,7 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 	schedule.Run(ctx, schedule.Options{
 		Jobs: o.Jobs, Spare: mostSegments(o.Each.Segments), PerHost: o.PerHost,
 		Received: b.received.Load, Full: b.ceiling,
-		Without: partfile.MostWaiting(),
+		Without: partfile.MostWaiting(), Busy: b.group.Busy,
 		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)
@@ -256,7 +256,7 @@ func newEngine(ctx context.Context, src Source, o RunOptions) *engine {
 		cleared:   make(map[string]bool),
 		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
 		group: &partfile.Group{
-			Pause: 5 * time.Millisecond, Attempt: o.Each.Attempt, Dry: o.Dry,
+			Pause: 50 * time.Millisecond, Attempt: o.Each.Attempt, Dry: o.Dry,
 		},
 	}
 	b.group.Dirs.Keep = 16

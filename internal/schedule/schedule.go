@@ -33,6 +33,9 @@ type Options struct {
 	// connections the host seems to accept; 0 means that it refused the only one, and that the run pauses. If this
 	// machine has too many open files, host is "this machine". Full must not call the scheduler.
 	Full func(host string, ceiling int)
+	// Busy, if not nil, is called when a job holds a token while none did, and when none does any more. It must not call
+	// the scheduler.
+	Busy func(busy bool)
 }
 
 // Job is a unit of work on a host.
@@ -159,6 +162,7 @@ type scheduler[T any] struct {
 	short   bool        // a job returned Short, so no job may run without a token
 	tokens  int         // tokens in use
 	holders int         // jobs that hold tokens
+	busy    bool        // there were some at the last change
 	files   int         // number of jobs that ended with Done
 	alarm   *time.Timer // for the next tick
 
@@ -226,6 +230,7 @@ func (s *scheduler[T]) push(job Job[T], front bool) {
 
 func (s *scheduler[T]) start() {
 	defer s.changed.Broadcast()
+	defer s.tellBusy()
 	if s.ctx.Err() != nil {
 		return
 	}
@@ -241,6 +246,15 @@ func (s *scheduler[T]) start() {
 			s.ring = append(s.ring, h)
 		}
 	}
+}
+
+// tellBusy tells whether jobs hold tokens, if that has changed.
+func (s *scheduler[T]) tellBusy() {
+	busy := s.holders > 0
+	if busy != s.busy && s.Busy != nil {
+		s.Busy(busy)
+	}
+	s.busy = busy
 }
 
 func (s *scheduler[T]) most() int { return cmp.Or(s.Jobs, s.limit) }

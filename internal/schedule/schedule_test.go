@@ -124,7 +124,7 @@ func names(tasks []task) (all []string) {
 }
 
 // TestEveryJobEndsOnce runs random jobs on random servers, and checks that the run ends, that every job ends once, and
-// that no limit was exceeded.
+// that no limit was exceeded. Busy must alternate, and say at last that no job holds a token.
 func TestEveryJobEndsOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		hosts := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(r, "hosts")]
@@ -134,6 +134,13 @@ func TestEveryJobEndsOnce(t *testing.T) {
 		}
 		o := Options{Jobs: rapid.IntRange(0, 8).Draw(r, "jobs"), PerHost: rapid.IntRange(0, 4).Draw(r, "per host"), Patience: 20}
 		o.Received = func() int64 { return 0 }
+		busy := false
+		o.Busy = func(now bool) {
+			if now == busy {
+				r.Errorf("Busy says %v twice", now)
+			}
+			busy = now
+		}
 		count := 0
 		var draw func(depth int) task
 		draw = func(depth int) task {
@@ -165,6 +172,9 @@ func TestEveryJobEndsOnce(t *testing.T) {
 		}
 		if len(w.gone) > 0 {
 			r.Errorf("given up: %v", w.gone)
+		}
+		if busy {
+			r.Error("jobs hold tokens after the end")
 		}
 		if o.Jobs > 0 && w.over > o.Jobs {
 			r.Errorf("%d connections at once, -j %d", w.over, o.Jobs)
@@ -333,6 +343,34 @@ func TestRelease(t *testing.T) {
 		synctest.Wait()
 		if late != 0 {
 			t.Errorf("%d jobs did not end", late)
+		}
+	})
+}
+
+// TestBusy checks that a run is busy from the first job that has a token until the last one of those that follow each
+// other has released its own, whatever the jobs do after that.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		begun := time.Now()
+		o := Options{Jobs: 2, Patience: 5, Without: 16, Busy: func(busy bool) {
+			said = append(said, fmt.Sprint(time.Since(begun), " ", busy))
+		}}
+		Run(t.Context(), o, func(yield func(Job[task]) bool) {
+			for _, n := range []int{5, 1} {
+				for _, job := range many("h", n, 0) {
+					yield(job)
+				}
+				time.Sleep(10 * time.Second)
+			}
+		}, func(ctx context.Context, turn *Turn[task]) Verdict {
+			wait(ctx, time.Second)
+			turn.Release()
+			wait(ctx, time.Minute)
+			return Done
+		})
+		if want := []string{"0s true", "3s false", "10s true", "11s false"}; !slices.Equal(said, want) {
+			t.Errorf("got %q, want %q", said, want)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ftpfetch/internal/local/disk"
@@ -203,4 +204,47 @@ func TestGroupFaults(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs", runs)
+}
+
+// TestGroupWaits checks that a batch waits for the files that are under way, and no longer than Pause, and that a batch
+// waits for nothing when no more are.
+func TestGroupWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		flushes := 0
+		g := Group{Pause: time.Second, Flush: func() error { flushes++; return nil }}
+		begun := time.Now()
+		var all sync.WaitGroup
+		record := func(after time.Duration) {
+			all.Go(func() {
+				time.Sleep(after)
+				if err := g.Record(func() error { return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		ended := func(what string, want time.Duration, n int) {
+			t.Helper()
+			all.Wait()
+			if took := time.Since(begun); took != want || flushes != n {
+				t.Errorf("%s: %v and %d flushes, want %v and %d", what, took, flushes, want, n)
+			}
+			begun = time.Now()
+			flushes = 0
+		}
+		g.Busy(true)
+		record(0)
+		record(time.Second / 2)
+		ended("files are under way", time.Second, 1)
+		record(0)
+		record(time.Second / 2)
+		synctest.Wait()
+		time.Sleep(time.Second * 3 / 4)
+		g.Busy(false)
+		ended("the last one has arrived", time.Second*3/4, 1)
+		record(0)
+		ended("none is under way", 0, 1)
+		g.Busy(true)
+		record(0)
+		ended("files are under way again", time.Second, 1)
+	})
 }

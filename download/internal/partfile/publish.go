@@ -152,6 +152,35 @@ type Group struct {
 	mu      sync.Mutex
 	leads   bool // a caller of join is naming files for all waiting callers
 	waiting []*naming
+	idle    chan struct{} // closed while no more files are under way; nil if nobody has said whether there are any
+}
+
+// Busy says that files are under way, or that no more are: then no batch waits for more. The first call says true, and
+// the calls alternate.
+func (g *Group) Busy(busy bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if busy {
+		g.idle = make(chan struct{})
+	} else {
+		close(g.idle)
+	}
+}
+
+// await waits for more files.
+func (g *Group) await() {
+	if g.Pause == 0 {
+		return
+	}
+	g.mu.Lock()
+	idle := g.idle
+	g.mu.Unlock()
+	over := time.NewTimer(g.Pause)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-idle:
+	}
 }
 
 // Finish says how a part becomes a file.
@@ -196,7 +225,7 @@ func (g *Group) join(n *naming) error {
 	if !lead && !<-n.wake {
 		return n.err
 	}
-	time.Sleep(g.Pause)
+	g.await()
 	g.mu.Lock()
 	all := g.waiting
 	g.waiting = nil
