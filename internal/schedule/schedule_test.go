@@ -361,7 +361,7 @@ func TestBusy(t *testing.T) {
 				for _, job := range many("h", n, 0) {
 					yield(job)
 				}
-				time.Sleep(10 * time.Second)
+				wait(t.Context(), 10*time.Second)
 			}
 		}, func(ctx context.Context, turn *Turn[task]) Verdict {
 			wait(ctx, time.Second)

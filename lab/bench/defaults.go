@@ -23,7 +23,7 @@ type usual struct {
 	cut   int64     // how many bytes a killed run has fetched before; 0 if there was none
 }
 
-// fastHost serves at the rate of a line of 800 Mbit/s, plainHost at that of one of 160 Mbit/s.
+// fastHost serves at most at the rate of a line of 800 Mbit/s, plainHost at that of one of 160 Mbit/s.
 const fastHost = "127.0.0.3"
 
 // usuals makes what the servers of the table "defaults" have, and returns the rows.
@@ -41,7 +41,7 @@ func (b *bench) usuals() (rows []usual, err error) {
 	tree := make(n, small, func(i int) string { return fmt.Sprintf("tree/d%02d/t%04d", i%30, i) })
 	middle := make(1, pick(b, 20<<20, 1<<20), func(int) string { return "middle" })
 	large := make(1, pick(b, 1<<30, 2<<20), func(int) string { return "large" })
-	cut := make(1, pick(b, 80<<20, 4<<20), func(int) string { return "cut" })
+	cut := make(1, pick(b, 320<<20, 4<<20), func(int) string { return "cut" })
 	one := func(host, name string) [6]string {
 		url := "ftp://" + host + "/" + name
 		return [6]string{"ftpfetch " + url, "curl -O " + url, "wget " + url, "lftp -c 'get " + url + "'", "aria2c " + url,
@@ -60,8 +60,8 @@ func (b *bench) usuals() (rows []usual, err error) {
 		{fmt.Sprintf("%d files of %d bytes", n, small), list, flat, 0},
 		{"a tree of them", tree, all("tree"), 0},
 		{"a file of 20 MiB", middle, one("host", "middle"), 0},
-		{"a file of 1 GiB, at 800 Mbit/s", large, one(fastHost, "large"), 0},
-		{"a file of 80 MiB, cut after a half", cut, again, int64(pick(b, 40<<20, 2<<20))},
+		{"a file of 1 GiB, at most 800 Mbit/s", large, one(fastHost, "large"), 0},
+		{"a file of 320 MiB, cut after a half", cut, again, int64(pick(b, 160<<20, 2<<20))},
 	}, err
 }
 
@@ -76,7 +76,7 @@ func defaults(ctx context.Context, b *bench, w io.Writer) error {
 	}
 	for host, rate := range map[string]int{plainHost: 20_000_000, fastHost: 100_000_000} {
 		s, err := interop.Start(ctx, interop.Vsftpd, b.tree,
-			interop.Options{Host: host, Port: 21, More: []string{fmt.Sprintf("anon_max_rate=%d", rate)}})
+			interop.Options{Host: host, Port: 21, More: rated(rate)})
 		if err != nil {
 			return err
 		}

@@ -36,8 +36,8 @@ const (
 func (b *bench) scenes(ctx context.Context) (peers, autos []*scene, err error) {
 	lossy := &link{name: "lossy", oneWay: 50 * time.Millisecond, loss: 0.01}
 	plain := &server{kind: interop.Vsftpd, port: anonymousPort}
-	capped := &server{kind: interop.Vsftpd, port: cappedPort, more: []string{fmt.Sprintf("anon_max_rate=%d", cappedRate)}}
-	three := &server{kind: interop.Vsftpd, port: threePort, allowed: 3, more: []string{fmt.Sprintf("anon_max_rate=%d", threeRate)}}
+	capped := &server{kind: interop.Vsftpd, port: cappedPort, more: rated(cappedRate)}
+	three := &server{kind: interop.Vsftpd, port: threePort, allowed: 3, more: rated(threeRate)}
 	core := &server{kind: interop.Vsftpd, port: corePort, tls: true, ca: map[*link]string{}}
 	far := &server{kind: interop.Vsftpd, port: anonymousPort}
 	if err := b.start(ctx, []*link{loopback}, plain, capped, three); err != nil {

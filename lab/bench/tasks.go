@@ -66,7 +66,7 @@ func everyday(ctx context.Context, b *bench, w io.Writer) error {
 		return err
 	}
 	// The rate of a 160 Mbit/s line, so that transfers last long enough to be interrupted.
-	plain, err := interop.Start(ctx, interop.Vsftpd, b.tree, interop.Options{Host: plainHost, Port: 21, More: []string{"anon_max_rate=20000000"}})
+	plain, err := interop.Start(ctx, interop.Vsftpd, b.tree, interop.Options{Host: plainHost, Port: 21, More: rated(20_000_000)})
 	if err != nil {
 		return err
 	}

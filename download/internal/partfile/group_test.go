@@ -216,7 +216,7 @@ func TestGroupWaits(t *testing.T) {
 		var all sync.WaitGroup
 		record := func(after time.Duration) {
 			all.Go(func() {
-				time.Sleep(after)
+				<-time.After(after)
 				if err := g.Record(func() error { return nil }); err != nil {
 					t.Error(err)
 				}
@@ -238,7 +238,7 @@ func TestGroupWaits(t *testing.T) {
 		record(0)
 		record(time.Second / 2)
 		synctest.Wait()
-		time.Sleep(time.Second * 3 / 4)
+		<-time.After(time.Second * 3 / 4)
 		g.Busy(false)
 		ended("the last one has arrived", time.Second*3/4, 1)
 		record(0)
