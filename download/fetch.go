@@ -49,6 +49,10 @@ type fetch struct {
 type caller interface {
 	// begin says that the fetch is about to use the server. An error ends the fetch.
 	begin() error
+	// said returns what the server has said of the file before, once, or nil if it was not asked.
+	said() *decide.Stamp
+	// askAhead may ask the server about other files, now that it has answered about this one.
+	askAhead(ctx context.Context)
 	// spare returns the URL for one more connection, which is that of the fetch or another one of the same file. It
 	// returns nil if there is no connection to be had now.
 	spare() *urlparse.URL
@@ -101,6 +105,8 @@ type single struct {
 }
 
 func (single) begin() error                            { return nil }
+func (single) said() *decide.Stamp                     { return nil }
+func (single) askAhead(context.Context)                {}
 func (s single) spare() *urlparse.URL                  { return s.url }
 func (single) giveBack(*urlparse.URL, error)           {}
 func (single) wanted() bool                            { return false }
@@ -192,21 +198,36 @@ func (f *fetch) begin() error {
 	return f.caller.begin()
 }
 
-// ask asks the server for the size and time of its file. If the server refuses to report either, ask returns unknown
-// values and no error: only RETR shows whether the file exists.
-func (f *fetch) ask(ctx context.Context) (said decide.Stamp, err error) {
-	if err := f.begin(); err != nil {
-		return said, err
+// stat asks the server for the size and time of the file, unless it has said them before. The values that the server does
+// not give are unknown.
+func (f *fetch) stat(ctx context.Context) (decide.Stamp, error) {
+	if said := f.caller.said(); said != nil {
+		return *said, nil
 	}
-	err = f.retry.Do(ctx, func() error {
-		info, err := f.src.Stat(ctx, f.url)
-		said = decide.Stamp{Size: info.Size, Time: info.ModTime}
-		if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == ftpexec.StageTransfer && e.Code == 550 {
-			said = decide.Unknown
-			return nil
+	if err := f.begin(); err != nil {
+		return decide.Unknown, err
+	}
+	said := decide.Unknown
+	err := f.retry.Do(ctx, func() error {
+		e, err := f.src.Stat(ctx, f.url)
+		if err == nil {
+			said = decide.Stamp{Size: e.Size, Time: e.ModTime}
 		}
 		return err
 	})
+	if err == nil {
+		f.caller.askAhead(ctx)
+	}
+	return said, err
+}
+
+// ask is stat for a file that may be fetched. If the server refuses to report anything, ask returns unknown values and
+// no error: only RETR shows whether the file exists.
+func (f *fetch) ask(ctx context.Context) (decide.Stamp, error) {
+	said, err := f.stat(ctx)
+	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == ftpexec.StageTransfer && e.Code == 550 {
+		return decide.Unknown, nil
+	}
 	return said, err
 }
 

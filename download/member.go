@@ -125,13 +125,14 @@ type member struct {
 	spares spareConnections
 	meter  meter
 	begun  bool
+	answer *decide.Stamp  // what the server has said of the file before its turn; nil if it was not asked
 	todo   *ledger.Record // the record of the file if RunOptions.Done is to be called with it, else nil
 }
 
 func (b *engine) member(ctx context.Context, t *schedule.Turn[*job]) *member {
 	j := t.Value
 	return &member{
-		ctx: ctx, run: b, turn: t, job: j,
+		ctx: ctx, run: b, turn: t, job: j, answer: b.ahead.take(j),
 		spares: spareConnections{turn: t, urls: j.URLs, used: map[*urlparse.URL]int{j.url(): 1}},
 		meter:  meter{engine: b, sized: j.size() >= 0},
 	}

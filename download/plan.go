@@ -57,22 +57,12 @@ func (f *file) peek() {
 	}
 }
 
-// told asks the server for the size and time of the file. It returns unknown values if the server refuses to report
-// them, and an error if the file does not exist.
-func (f *file) told(ctx context.Context) (said decide.Stamp, err error) {
-	said = decide.Unknown
-	if err := f.begin(); err != nil {
-		return said, err
-	}
-	err = f.retry.Do(ctx, func() error {
-		e, err := f.src.Stat(ctx, f.url)
-		if err == nil {
-			said = decide.Stamp{Size: e.Size, Time: e.ModTime}
-		}
-		return err
-	})
+// told is stat for a file that will not be fetched. It returns unknown values if the server refuses to report them, and
+// an error if the file does not exist.
+func (f *file) told(ctx context.Context) (decide.Stamp, error) {
+	said, err := f.stat(ctx)
 	if errors.Is(err, ftpexec.ErrRefused) {
-		return said, nil
+		return decide.Unknown, nil
 	}
 	return said, err
 }

@@ -309,6 +309,7 @@ type engine struct {
 	spellings *disk.Spellings
 	trees     []*job
 	extras    extras
+	ahead     ahead
 
 	clearing sync.Mutex
 	cleared  map[string]bool // paths for which a dry run would make way

@@ -156,6 +156,15 @@ func (t *Turn[T]) Follows() bool {
 	return len(t.h.jobs) > 0 && t.s.ctx.Err() == nil
 }
 
+// Queued returns the values of up to n jobs that are queued for the same host, in their order.
+func (t *Turn[T]) Queued(n int) (values []T) {
+	defer t.s.lock()()
+	for _, job := range t.h.jobs[:min(n, len(t.h.jobs))] {
+		values = append(values, job.Value)
+	}
+	return values
+}
+
 // Alone reports whether no other job has run since t began, and t has at most one token.
 func (t *Turn[T]) Alone() bool {
 	defer t.s.lock()()
