@@ -12,51 +12,56 @@ import (
 // mostAhead is how many files of a list a file asks about ahead.
 const mostAhead = 63
 
-// ahead has what servers have said of files whose turn comes later. It has nil for a file that a server is asked about.
-// The zero value is ready.
+// ahead has the files of a list about which a server is asked before their turn. The zero value is ready.
 type ahead struct {
-	mu   sync.Mutex
-	said map[*job]*decide.Stamp
+	mu    sync.Mutex
+	files map[*job]*answer
 }
 
-// take returns what a server has said of a file, or nil, and forgets it.
-func (a *ahead) take(j *job) *decide.Stamp {
+// answer is what a server says of a file before its turn.
+type answer struct {
+	come chan struct{} // closed when the server has answered, or will not
+	said *decide.Stamp // nil if it has said nothing
+}
+
+// take returns the answer about a file whose turn has come, or nil if no server was asked.
+func (a *ahead) take(j *job) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	said := a.said[j]
-	delete(a.said, j)
+	j.begun = true
+	said := a.files[j]
+	delete(a.files, j)
 	return said
 }
 
-// claim reports whether the caller is the first to ask about a file.
-func (a *ahead) claim(j *job) bool {
+// claim returns the answer about a file, which the caller must find out. It returns nil if another file has claimed it,
+// or its turn has come meanwhile.
+func (a *ahead) claim(j *job) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, asked := a.said[j]
-	if asked {
-		return false
+	if a.files[j] != nil || j.begun {
+		return nil
 	}
-	if a.said == nil {
-		a.said = make(map[*job]*decide.Stamp)
+	if a.files == nil {
+		a.files = make(map[*job]*answer)
 	}
-	a.said[j] = nil
-	return true
+	a.files[j] = &answer{come: make(chan struct{})}
+	return a.files[j]
 }
 
-// put keeps what a server says of a file, unless the file has had its turn meanwhile.
-func (a *ahead) put(j *job, said decide.Stamp) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, waits := a.said[j]; waits {
-		a.said[j] = &said
-	}
-}
-
-// said returns what the server has said of the file before its turn.
+// said waits for what the server says of the file if another file has asked about it.
 func (m *member) said() *decide.Stamp {
-	said := m.answer
+	x := m.answer
 	m.answer = nil
-	return said
+	if x == nil {
+		return nil
+	}
+	select {
+	case <-x.come:
+		return x.said
+	case <-m.ctx.Done():
+		return nil
+	}
 }
 
 // askAhead asks the server, which has just answered about the file, about those that follow it in a list and about which
@@ -66,19 +71,28 @@ func (m *member) askAhead(ctx context.Context) {
 	if m.job.in != nil || b.Timeout != 0 {
 		return
 	}
-	var files []*job
+	var answers []*answer
 	var urls []*urlparse.URL
 	for _, j := range m.turn.Queued(mostAhead) {
-		if b.willAsk(j) && j.url().SameLogin(m.job.url()) && b.ahead.claim(j) {
-			files = append(files, j)
+		if !b.willAsk(j) || !j.url().SameLogin(m.job.url()) {
+			continue
+		}
+		if x := b.ahead.claim(j); x != nil {
+			answers = append(answers, x)
 			urls = append(urls, j.url())
 		}
 	}
+	defer func() {
+		for _, x := range answers {
+			close(x.come)
+		}
+	}()
+	n := 0
 	for e, err := range b.src.StatAll(ctx, urls) {
 		if err == nil && !e.Mode.IsDir() {
-			b.ahead.put(files[0], decide.Stamp{Size: e.Size, Time: e.ModTime})
+			answers[n].said = &decide.Stamp{Size: e.Size, Time: e.ModTime}
 		}
-		files = files[1:]
+		n++
 	}
 }
 

@@ -125,7 +125,7 @@ type member struct {
 	spares spareConnections
 	meter  meter
 	begun  bool
-	answer *decide.Stamp  // what the server has said of the file before its turn; nil if it was not asked
+	answer *answer        // nil if no server was asked about the file before its turn
 	todo   *ledger.Record // the record of the file if RunOptions.Done is to be called with it, else nil
 }
 
