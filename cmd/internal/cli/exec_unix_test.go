@@ -34,6 +34,7 @@ func appears(t *testing.T, name string) {
 // TestExecSignals sends a signal while a command runs. The command must get it, the run must wait for the command, and the
 // next run must run it again, without fetching the file again.
 func TestExecSignals(t *testing.T) {
+	t.Parallel()
 	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		s := testserver.New(t, &testserver.Options{Tree: map[string]string{"/f": "contents", "/g": "contents"}})
 		dir := t.TempDir()

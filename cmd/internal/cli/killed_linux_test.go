@@ -131,6 +131,7 @@ func TestFenceReads(t *testing.T) {
 
 // TestFenceAllows runs commands that must work inside the fence although they need files outside the output directory.
 func TestFenceAllows(t *testing.T) {
+	t.Parallel()
 	s := testserver.New(t, &testserver.Options{TLSConfig: &tls.Config{}, Users: map[string]string{"me": "secret"}, Tree: map[string]string{"/d/f": "contents", "/g": "contents"}})
 	me := strings.Replace(s.URL(""), "//", "//me@", 1)
 	socks, connect := proxytest.NewSOCKS5(t, nil).URL(), proxytest.NewHTTP(t, nil).URL()

@@ -135,6 +135,7 @@ func TestKilledAnywhere(t *testing.T) {
 // TestSignalsKeepPart sends a signal while data flows. The command must end and keep what has arrived, and the next run
 // must resume.
 func TestSignalsKeepPart(t *testing.T) {
+	t.Parallel()
 	const came = 300_000
 	contents := strings.Repeat("0123456789abcdef", 1<<16)
 	for _, segments := range []string{"1", "2"} {

@@ -58,6 +58,7 @@ func TestGrowingFile(t *testing.T) {
 
 // TestWrongSize fetches a file of 8 bytes whose SIZE is wrong for ever.
 func TestWrongSize(t *testing.T) {
+	t.Parallel()
 	s := testserver.New(t, nil, testserver.Honest("contents"), testserver.On("SIZE", testserver.Reply("213 9")))
 	dir := t.TempDir()
 	code, _, said := run(t, "-d", dir, s.URL("/f"))
