@@ -20,33 +20,34 @@ type ahead struct {
 
 // answer is what a server says of a file before its turn.
 type answer struct {
+	url  *urlparse.URL
 	come chan struct{} // closed when the server has answered, or will not
 	said *decide.Stamp // nil if it has said nothing
 }
 
-// take returns the answer about a file whose turn has come, or nil if no server was asked.
+// take returns the answer about a file whose turn has come, or nil if no other file has claimed it.
 func (a *ahead) take(j *job) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	j.begun = true
-	said := a.files[j]
+	x := a.files[j]
 	delete(a.files, j)
-	return said
+	return x
 }
 
-// claim returns the answer about a file, which the caller must find out. It returns nil if another file has claimed it,
-// or its turn has come meanwhile.
+// claim returns the answer about a queued file, which the caller must close. It returns nil if another file has claimed
+// it.
 func (a *ahead) claim(j *job) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.files[j] != nil || j.begun {
+	if a.files[j] != nil {
 		return nil
 	}
 	if a.files == nil {
 		a.files = make(map[*job]*answer)
 	}
-	a.files[j] = &answer{come: make(chan struct{})}
-	return a.files[j]
+	x := &answer{url: j.url(), come: make(chan struct{})}
+	a.files[j] = x
+	return x
 }
 
 // said waits for what the server says of the file if another file has asked about it.
@@ -68,37 +69,54 @@ func (m *member) said() *decide.Stamp {
 // it will be asked too, in a few round trips. A file for which that brings nothing is asked about in its own turn.
 func (m *member) askAhead(ctx context.Context) {
 	b := m.run
-	if m.job.in != nil || b.Timeout != 0 {
+	if _, single := b.src.(*plain); single || m.job.in != nil || b.Timeout != 0 || b.root == nil {
 		return
 	}
 	var answers []*answer
-	var urls []*urlparse.URL
-	for _, j := range m.turn.Queued(mostAhead) {
-		if !b.willAsk(j) || !j.url().SameLogin(m.job.url()) {
-			continue
+	queued := m.turn.Queued(mostAhead, func(j *job) bool {
+		if j.in != nil || j.dir != nil || j.Writer != nil || !j.url().SameLogin(m.job.url()) {
+			return false
 		}
-		if x := b.ahead.claim(j); x != nil {
+		x := b.ahead.claim(j)
+		if x != nil {
 			answers = append(answers, x)
-			urls = append(urls, j.url())
+		}
+		return x != nil
+	})
+	var asked []*answer
+	var urls []*urlparse.URL
+	for i, j := range queued {
+		if b.willAsk(j) {
+			asked = append(asked, answers[i])
+			urls = append(urls, answers[i].url)
+		} else {
+			close(answers[i].come)
 		}
 	}
 	defer func() {
-		for _, x := range answers {
+		for _, x := range asked {
 			close(x.come)
 		}
 	}()
-	n := 0
+	if len(urls) == 0 {
+		return
+	}
 	for e, err := range b.src.StatAll(ctx, urls) {
-		if err == nil && !e.Mode.IsDir() {
-			answers[n].said = &decide.Stamp{Size: e.Size, Time: e.ModTime}
+		if len(asked) == 0 {
+			break
 		}
-		n++
+		x := asked[0]
+		asked = asked[1:]
+		if err == nil && !e.Mode.IsDir() {
+			x.said = &decide.Stamp{Size: e.Size, Time: e.ModTime}
+		}
+		close(x.come)
 	}
 }
 
 // willAsk reports whether the server will probably be asked about a file of a list.
 func (b *engine) willAsk(j *job) bool {
-	if j.in != nil || j.dir != nil || j.Writer != nil || b.root == nil || j.Sum.Algorithm != "" {
+	if j.Sum.Algorithm != "" { // which decides
 		return false
 	}
 	info, err := b.root.Lstat(j.Path)

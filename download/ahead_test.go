@@ -1,12 +1,16 @@
 package download_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,9 +18,11 @@ import (
 	"github.com/spf13/afero"
 
 	"example.com/ftpfetch/download"
+	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/testkit/night"
 	"example.com/ftpfetch/testserver"
+	"example.com/ftpfetch/urlparse"
 )
 
 // newList returns a stand that has fetched a list of n files in three directories, and the tasks. The server has changed
@@ -82,15 +88,119 @@ func TestAsksAhead(t *testing.T) {
 			if name == "newer" || name == "one connection" || name == "once" {
 				s.compare(want)
 			}
-			logins, asked := sent[""], n+test.sent // SIZE and MDTM come with RETR once more
-			if logins > 4 || sent["RETR"] != test.sent || sent["SIZE"] != asked || sent["MDTM"] != asked {
+			// SIZE and MDTM come with RETR once more. Before a file is refused because of an older answer, the server is
+			// asked again.
+			logins, most := sent[""], n+test.sent+test.failed
+			asked := sent["SIZE"]
+			if logins > 4 || sent["RETR"] != test.sent || asked != sent["MDTM"] || asked > most || asked < n+test.sent {
 				t.Errorf("%d logins, sent %v, for %d files of which %d are fetched", logins, sent, n, test.sent)
 			}
-			if most := 12*logins + 3*test.sent; flights > most {
+			if most := 12*logins + 3*(test.sent+test.failed); flights > most {
 				t.Errorf("%d flights, at most %d are due", flights, most)
 			}
 			if failed := s.failures(); len(failed) != test.failed {
 				t.Errorf("failures: %q", failed)
+			}
+		})
+	}
+}
+
+// TestAsksAheadGrows continues files of a list, one of which grows after the server was asked about it. All must be as
+// they are on the server now.
+func TestAsksAheadGrows(t *testing.T) {
+	t.Parallel()
+	for _, existing := range []download.Existing{download.Continue, download.NewerOrContinue} {
+		files := map[string]string{"/a": strings.Repeat("0123456789", 200), "/b": strings.Repeat("0123456789", 200)}
+		var s *onceStand
+		grow := sync.OnceFunc(func() { s.change("/b", strings.Repeat("0123456789", 300), time.Hour) })
+		fs := afero.NewMemMapFs()
+		s = &onceStand{newStand(t, files, testserver.Options{FS: afero.NewIOFS(fs), Fault: func(c *testserver.Conn) testserver.Action {
+			if c.Verb == "RETR" && strings.HasSuffix(c.Arg, "a") {
+				grow()
+			}
+			return nil
+		}}), fs, files}
+		s.options.Jobs, s.options.PerHost = 1, 1
+		s.options.Each.Existing = existing
+		var tasks []download.Task
+		for _, name := range []string{"a", "b"} {
+			s.write(name, files["/"+name][:1000], time.Date(2026, 1, 2, 6, 0, 0, 0, time.UTC))
+			tasks = append(tasks, fileOf(s.url("/"+name), name))
+		}
+		if got := s.run(t.Context(), tasks...); !got.Whole() {
+			t.Errorf("%s: %v %q", existing, got.err, s.failures())
+		}
+		s.compare(map[string]string{"a": files["/a"], "b": strings.Repeat("0123456789", 300)})
+	}
+}
+
+// oddSource answers about many files in a way of its own. Stat fails for URLs of the host "gone".
+type oddSource struct {
+	download.FullSource // nil
+	all                 func(yield func(ftpexec.Entry, error) bool)
+}
+
+func (s oddSource) Stat(_ context.Context, u *urlparse.URL) (ftpexec.Entry, error) {
+	if u.Host == "gone" {
+		return ftpexec.Entry{}, errors.New("gone")
+	}
+	return ftpexec.Entry{Size: 1, ModTime: time.Unix(1, 0)}, nil
+}
+
+func (s oddSource) StatAll(_ context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	if s.all != nil {
+		return s.all
+	}
+	return func(yield func(ftpexec.Entry, error) bool) {
+		for range urls {
+			if !yield(ftpexec.Entry{Size: 1, ModTime: time.Unix(1, 0)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (oddSource) CloseIdleConnections() {}
+
+// TestAsksAheadOddSource runs lists of files that are here with sources that answer about more or fewer files than they
+// are asked about, or panic, and with one of which every second file has a first URL that fails at once.
+func TestAsksAheadOddSource(t *testing.T) {
+	t.Parallel()
+	one := ftpexec.Entry{Size: 1, ModTime: time.Unix(1, 0)}
+	for name, test := range map[string]struct {
+		all    func(yield func(ftpexec.Entry, error) bool)
+		gone   bool
+		breaks bool
+	}{
+		"several URLs": {gone: true},
+		"more": {all: func(yield func(ftpexec.Entry, error) bool) {
+			for range 100 {
+				if !yield(one, nil) {
+					return
+				}
+			}
+		}},
+		"fewer":  {all: func(yield func(ftpexec.Entry, error) bool) { yield(one, nil) }},
+		"panics": {all: func(func(ftpexec.Entry, error) bool) { panic("of the source") }, breaks: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newClientStand(t)
+			root := must.Get(os.OpenRoot(s.dir))(t)
+			defer root.Close()
+			var tasks []download.Task
+			for i := range 500 {
+				task := fileOf(parse(t, fmt.Sprint("ftp://here/", i)), fmt.Sprint(i))
+				s.write(task.Path, "x", time.Unix(1, 0))
+				if test.gone && i%2 == 1 {
+					task.URLs = append([]*urlparse.URL{parse(t, fmt.Sprint("ftp://gone/", i))}, task.URLs...)
+				}
+				tasks = append(tasks, task)
+			}
+			o := download.RunOptions{Jobs: 8, Each: download.Options{Root: root, Existing: download.Newer, Retries: -1}}
+			got, err := download.Run(t.Context(), oddSource{all: test.all}, slices.Values(tasks), &o)
+			if test.breaks != (err != nil) || !test.breaks && got.Complete != 500 {
+				t.Errorf("%d complete, %v", got.Complete, err)
 			}
 		})
 	}

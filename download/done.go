@@ -14,20 +14,23 @@ func (b *engine) done(ctx context.Context, m *member, r Result) error {
 	if b.Done == nil || m.job.Writer != nil || m.todo == nil && (b.ledger != nil || r.Left != "") {
 		return nil
 	}
-	if m.begun {
-		m.arrived() // another file may have the connection
+	m.arrived() // another file may have the connection
+	if err := b.call(ctx, m.job.Task, r); err != nil || m.todo == nil {
+		return err
 	}
+	m.todo.Todo = false
+	return b.group.Record(func() error { return b.record(*m.todo) })
+}
+
+// call calls RunOptions.Done, at most as often at the same time as there may be jobs.
+func (b *engine) call(ctx context.Context, t *Task, r Result) error {
 	select {
 	case b.doing <- struct{}{}:
 		defer func() { <-b.doing }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if err := b.Done(ctx, m.job.Task, r); err != nil || m.todo == nil {
-		return err
-	}
-	m.todo.Todo = false
-	return b.group.Record(func() error { return b.record(*m.todo) })
+	return b.Done(ctx, t, r)
 }
 
 // undone reports whether an earlier run has fetched the file of j, and has not succeeded with Done.

@@ -35,6 +35,7 @@ type fetch struct {
 	retry   *retry.Retrier
 	retries atomic.Int64 // failures that were retried
 	begun   bool
+	old     bool     // what stat returned is from before the file's turn
 	sought  bool     // expected has looked for a digest
 	check   *check   // the digest to compare; nil if there is none
 	lacking []string // lists of digests that are there and have none of the file, with the reasons
@@ -202,30 +203,44 @@ func (f *fetch) begin() error {
 // not give are unknown.
 func (f *fetch) stat(ctx context.Context) (decide.Stamp, error) {
 	if said := f.caller.said(); said != nil {
+		f.old = true
 		return *said, nil
 	}
+	f.old = false
 	if err := f.begin(); err != nil {
 		return decide.Unknown, err
 	}
 	said := decide.Unknown
+	var refusal error // which is an answer too
 	err := f.retry.Do(ctx, func() error {
 		e, err := f.src.Stat(ctx, f.url)
+		refusal = nil
 		if err == nil {
 			said = decide.Stamp{Size: e.Size, Time: e.ModTime}
+		} else if refused(err) {
+			refusal = err
+			return nil
 		}
 		return err
 	})
-	if err == nil {
+	if err = cmp.Or(err, refusal); err == nil {
 		f.caller.askAhead(ctx)
 	}
 	return said, err
+}
+
+// refused reports whether err is the server's reply to a question about a file: it is not there, or the server does not
+// tell.
+func refused(err error) bool {
+	e, ok := errors.AsType[*ftpexec.Error](err)
+	return ok && e.Stage == ftpexec.StageTransfer && e.Code == 550
 }
 
 // ask is stat for a file that may be fetched. If the server refuses to report anything, ask returns unknown values and
 // no error: only RETR shows whether the file exists.
 func (f *fetch) ask(ctx context.Context) (decide.Stamp, error) {
 	said, err := f.stat(ctx)
-	if e, ok := errors.AsType[*ftpexec.Error](err); ok && e.Stage == ftpexec.StageTransfer && e.Code == 550 {
+	if refused(err) {
 		return decide.Unknown, nil
 	}
 	return said, err

@@ -24,7 +24,6 @@ type job struct {
 	modTime time.Time // time in the listing, exact to the second; zero if unknown
 	link    string    // target of the symbolic link that led here; "" if none
 	waited  bool      // it has waited for another run
-	begun   bool      // it has had a turn; see ahead
 	chooses bool      // it stands for the choice among the files of the tree, not for its directory
 	short   uint8     // how often it lacked open files although it ran alone
 }

@@ -168,7 +168,7 @@ func (m *member) spare() *urlparse.URL                { return m.spares.next() }
 func (m *member) giveBack(u *urlparse.URL, err error) { m.spares.free(u, err) }
 func (m *member) wanted() bool                        { return m.turn.Wanted() }
 func (m *member) follows() bool                       { return m.turn.Follows() }
-func (m *member) arrived()                            { m.turn.Release() }
+func (m *member) arrived()                            { m.turn.Release(m.begun) }
 func (m *member) commits() bool                       { return m.run.ledger != nil }
 func (m *member) tell(e Event)                        { m.run.tell(m.meter.event(e, m.job)) }
 
@@ -229,6 +229,7 @@ func (m *member) stays(r Result, told time.Time, compared bool) error {
 	if !compared {
 		return nil
 	}
+	m.arrived() // the next file can be compared meanwhile
 	return m.run.group.Record(func() error { return m.run.record(out) })
 }
 
@@ -291,7 +292,7 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 		b.notice(err.Error() + "; waiting for it")
 	}
 	j.waited = true
-	t.Release()
+	t.Release(true)
 	_ = timing.Wait(ctx, pause)
 	if ctx.Err() != nil {
 		return b.end(ctx, j, Result{}, err, schedule.Untouched)

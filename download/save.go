@@ -62,6 +62,9 @@ func (f *file) run(ctx context.Context) (r Result, err error) {
 	for {
 		f.lookUpRecord()
 		a := decide.Next(&f.facts)
+		if f.old && (a.Do == decide.Refuse || a.Do == decide.Fetch && a.Start == decide.FromTarget) {
+			a.Do = decide.AskServer // the file may have grown meanwhile
+		}
 		switch a.Do {
 		case decide.Leave:
 			return f.leaveTarget(a.Why)

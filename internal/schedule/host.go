@@ -156,11 +156,18 @@ func (t *Turn[T]) Follows() bool {
 	return len(t.h.jobs) > 0 && t.s.ctx.Err() == nil
 }
 
-// Queued returns the values of up to n jobs that are queued for the same host, in their order.
-func (t *Turn[T]) Queued(n int) (values []T) {
+// Queued returns the values of queued jobs of the same host for which want returns true, in their order: up to n, and no
+// more than the share of one job. want must not call the scheduler.
+func (t *Turn[T]) Queued(n int, want func(T) bool) (values []T) {
 	defer t.s.lock()()
-	for _, job := range t.h.jobs[:min(n, len(t.h.jobs))] {
-		values = append(values, job.Value)
+	share := (len(t.h.jobs) + t.s.most() - 1) / t.s.most()
+	for _, job := range t.h.jobs {
+		if len(values) >= min(n, share) {
+			break
+		}
+		if want(job.Value) {
+			values = append(values, job.Value)
+		}
 	}
 	return values
 }
@@ -171,11 +178,13 @@ func (t *Turn[T]) Alone() bool {
 	return t.alone == t.s.starts && t.tokens <= 1
 }
 
-// Release gives back the tokens of t. It means that the host has served the job, which may continue with work that does
-// not need the host.
-func (t *Turn[T]) Release() {
+// Release gives back the tokens of t, which may continue with work that does not need the host. served means that the
+// host has served the job.
+func (t *Turn[T]) Release(served bool) {
 	defer t.s.change()()
-	t.h.served()
+	if served {
+		t.h.served()
+	}
 	t.giveBack()
 }
 

@@ -321,7 +321,7 @@ func TestRelease(t *testing.T) {
 		late, most := 0, 0
 		gate := make(chan struct{})
 		go Run(t.Context(), Options{Jobs: 1, Patience: 5, Without: without}, slices.Values(many("h", 100, 0)), func(_ context.Context, turn *Turn[task]) Verdict {
-			turn.Release()
+			turn.Release(true)
 			if !turn.MayBeFull(0) {
 				t.Error("the server, which has served a job, is taken for one that was never reached")
 			}
@@ -365,7 +365,7 @@ func TestBusy(t *testing.T) {
 			}
 		}, func(ctx context.Context, turn *Turn[task]) Verdict {
 			wait(ctx, time.Second)
-			turn.Release()
+			turn.Release(true)
 			wait(ctx, time.Minute)
 			return Done
 		})

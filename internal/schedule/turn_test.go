@@ -50,7 +50,7 @@ func TestReleaseAtOnce(t *testing.T) {
 			began = append(began, time.Now())
 			if turn.Value == 0 {
 				wait(t.Context(), tick/2)
-				turn.Release()
+				turn.Release(true)
 				if turn.tokens != 0 {
 					t.Errorf("the job keeps %d tokens", turn.tokens)
 				}

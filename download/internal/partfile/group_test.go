@@ -2,6 +2,7 @@ package partfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -206,20 +207,34 @@ func TestGroupFaults(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// TestGroupWaits checks that a batch waits for the files that are under way, and no longer than Pause, and that a batch
-// waits for nothing when no more are.
+// TestGroupWaits checks that a batch waits for the files that are under way, and no longer than Pause, that it waits for
+// none when no more are, and that one that begins with a record alone waits a little only.
 func TestGroupWaits(t *testing.T) {
+	root := must.Get(os.OpenRoot(t.TempDir()))(t)
+	defer root.Close()
 	synctest.Test(t, func(t *testing.T) {
-		flushes := 0
+		flushes, files := 0, 0
 		g := Group{Pause: time.Second, Flush: func() error { flushes++; return nil }}
 		begun := time.Now()
 		var all sync.WaitGroup
-		record := func(after time.Duration) {
+		after := func(wait time.Duration, f func() error) {
 			all.Go(func() {
-				<-time.After(after)
-				if err := g.Record(func() error { return nil }); err != nil {
+				<-time.After(wait)
+				if err := f(); err != nil {
 					t.Error(err)
 				}
+			})
+		}
+		record := func() error { return g.Record(func() error { return nil }) }
+		file := func(wait time.Duration) {
+			files++
+			p := must.Get(g.Find(root, fmt.Sprint("f", files)))(t)
+			part := must.Get(p.Claim("ftp://h/f", nil))(t)
+			part.Describe(0, time.Unix(1e9, 0))
+			after(wait, func() error {
+				defer p.Close(false)
+				defer part.Leave(false)
+				return part.Publish(Finish{Note: func(string) {}, Commit: func(time.Time) error { return nil }})
 			})
 		}
 		ended := func(what string, want time.Duration, n int) {
@@ -232,19 +247,22 @@ func TestGroupWaits(t *testing.T) {
 			flushes = 0
 		}
 		g.Busy(true)
-		record(0)
-		record(time.Second / 2)
+		file(0)
+		file(time.Second / 2)
+		after(time.Second/2, record)
 		ended("files are under way", time.Second, 1)
-		record(0)
-		record(time.Second / 2)
+		after(0, record)
+		ended("a record alone", shortPause, 1)
+		file(0)
+		file(time.Second / 2)
 		synctest.Wait()
 		<-time.After(time.Second * 3 / 4)
 		g.Busy(false)
 		ended("the last one has arrived", time.Second*3/4, 1)
-		record(0)
+		file(0)
 		ended("none is under way", 0, 1)
 		g.Busy(true)
-		record(0)
+		file(0)
 		ended("files are under way again", time.Second, 1)
 	})
 }

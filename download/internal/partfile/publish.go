@@ -167,15 +167,22 @@ func (g *Group) Busy(busy bool) {
 	}
 }
 
-// await waits for more files.
-func (g *Group) await() {
-	if g.Pause == 0 {
+// shortPause is how long a batch waits that begins with a record alone: its file may have the connection meanwhile.
+const shortPause = 5 * time.Millisecond
+
+// await waits for more files, before the batch that begins with n.
+func (g *Group) await(n *naming) {
+	pause := g.Pause
+	if n.part == nil {
+		pause = min(pause, shortPause)
+	}
+	if pause == 0 {
 		return
 	}
 	g.mu.Lock()
 	idle := g.idle
 	g.mu.Unlock()
-	over := time.NewTimer(g.Pause)
+	over := time.NewTimer(pause)
 	defer over.Stop()
 	select {
 	case <-over.C:
@@ -225,7 +232,7 @@ func (g *Group) join(n *naming) error {
 	if !lead && !<-n.wake {
 		return n.err
 	}
-	g.await()
+	g.await(n)
 	g.mu.Lock()
 	all := g.waiting
 	g.waiting = nil
