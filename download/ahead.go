@@ -72,34 +72,18 @@ func (m *member) askAhead(ctx context.Context) {
 	if _, single := b.src.(*plain); single || m.job.in != nil || b.Timeout != 0 || b.root == nil {
 		return
 	}
-	var answers []*answer
-	queued := m.turn.Queued(mostAhead, func(j *job) bool {
-		if j.in != nil || j.dir != nil || j.Writer != nil || !j.url().SameLogin(m.job.url()) {
-			return false
-		}
-		x := b.ahead.claim(j)
-		if x != nil {
-			answers = append(answers, x)
-		}
-		return x != nil
-	})
-	var asked []*answer
-	var urls []*urlparse.URL
-	for i, j := range queued {
-		if b.willAsk(j) {
-			asked = append(asked, answers[i])
-			urls = append(urls, answers[i].url)
-		} else {
-			close(answers[i].come)
-		}
-	}
+	asked := m.claims()
 	defer func() {
 		for _, x := range asked {
 			close(x.come)
 		}
 	}()
-	if len(urls) == 0 {
+	if len(asked) == 0 {
 		return
+	}
+	var urls []*urlparse.URL
+	for _, x := range asked {
+		urls = append(urls, x.url)
 	}
 	for e, err := range b.src.StatAll(ctx, urls) {
 		if len(asked) == 0 {
@@ -112,6 +96,29 @@ func (m *member) askAhead(ctx context.Context) {
 		}
 		close(x.come)
 	}
+}
+
+// claims claims queued files of a list, and returns the answers about those about which the server will be asked.
+func (m *member) claims() (asked []*answer) {
+	var all []*answer
+	queued := m.turn.Queued(mostAhead, func(j *job) bool {
+		if j.in != nil || j.dir != nil || j.Writer != nil || !j.url().SameLogin(m.job.url()) {
+			return false
+		}
+		x := m.run.ahead.claim(j)
+		if x != nil {
+			all = append(all, x)
+		}
+		return x != nil
+	})
+	for i, j := range queued {
+		if m.run.willAsk(j) {
+			asked = append(asked, all[i])
+		} else {
+			close(all[i].come)
+		}
+	}
+	return asked
 }
 
 // willAsk reports whether the server will probably be asked about a file of a list.
