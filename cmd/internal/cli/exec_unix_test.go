@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,9 +53,9 @@ func TestExecSignals(t *testing.T) {
 		cmd, stderr = command(t, dir, append(args, `echo "$1" >>ran`)...)
 		wantExit(t, cmd, 0, stderr)
 		ran := string(must.Get(os.ReadFile(filepath.Join(dir, "ran")))(t))
-		transfers := strings.Count(strings.Join(s.Commands(), "\n"), "RETR")
-		if !strings.Contains(ran, "/in/f\n") || !strings.Contains(ran, "/in/g\n") || strings.Count(ran, "\n") != 2 || transfers > 1 {
-			t.Errorf("%v: the next run ran commands for %q, with %d transfers", signal, ran, transfers)
+		again := slices.Contains(s.Commands(), "RETR f") // of g, the server may have the first run's RETR only now
+		if !strings.Contains(ran, "/in/f\n") || !strings.Contains(ran, "/in/g\n") || strings.Count(ran, "\n") != 2 || again {
+			t.Errorf("%v: the next run ran commands for %q, and fetched f again: %v", signal, ran, again)
 		}
 	}
 }
