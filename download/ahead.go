@@ -3,6 +3,7 @@ package download
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"example.com/ftpfetch/download/internal/decide"
@@ -20,12 +21,13 @@ type ahead struct {
 
 // answer is what a server says of a file before its turn.
 type answer struct {
-	url  *urlparse.URL
+	job  *job
+	url  *urlparse.URL // the one that was the job's when it was queued
 	come chan struct{} // closed when the server has answered, or will not
 	said *decide.Stamp // nil if it has said nothing
 }
 
-// take returns the answer about a file whose turn has come, or nil if no other file has claimed it.
+// take returns the answer about a file whose turn has come, or nil if no other file asks about it.
 func (a *ahead) take(j *job) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -34,9 +36,8 @@ func (a *ahead) take(j *job) *answer {
 	return x
 }
 
-// claim returns the answer about a queued file, which the caller must close. It returns nil if another file has claimed
-// it.
-func (a *ahead) claim(j *job) *answer {
+// add returns the answer about a queued file, which the caller must close. It returns nil if another file asks about it.
+func (a *ahead) add(j *job) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.files[j] != nil {
@@ -45,7 +46,7 @@ func (a *ahead) claim(j *job) *answer {
 	if a.files == nil {
 		a.files = make(map[*job]*answer)
 	}
-	x := &answer{url: j.url(), come: make(chan struct{})}
+	x := &answer{job: j, url: j.url(), come: make(chan struct{})}
 	a.files[j] = x
 	return x
 }
@@ -72,7 +73,7 @@ func (m *member) askAhead(ctx context.Context) {
 	if _, single := b.src.(*plain); single || m.job.in != nil || b.Timeout != 0 || b.root == nil {
 		return
 	}
-	asked := m.claims()
+	asked := m.pick()
 	defer func() {
 		for _, x := range asked {
 			close(x.come)
@@ -98,27 +99,27 @@ func (m *member) askAhead(ctx context.Context) {
 	}
 }
 
-// claims claims queued files of a list, and returns the answers about those about which the server will be asked.
-func (m *member) claims() (asked []*answer) {
+// pick returns the answers about queued files of the list about which the server will be asked, and which no other file
+// asks about.
+func (m *member) pick() []*answer {
 	var all []*answer
-	queued := m.turn.Queued(mostAhead, func(j *job) bool {
+	m.turn.Queued(mostAhead, func(j *job) bool {
 		if j.in != nil || j.dir != nil || j.Writer != nil || !j.url().SameLogin(m.job.url()) {
 			return false
 		}
-		x := m.run.ahead.claim(j)
+		x := m.run.ahead.add(j)
 		if x != nil {
 			all = append(all, x)
 		}
 		return x != nil
 	})
-	for i, j := range queued {
-		if m.run.willAsk(j) {
-			asked = append(asked, all[i])
-		} else {
-			close(all[i].come)
+	return slices.DeleteFunc(all, func(x *answer) bool {
+		asks := m.run.willAsk(x.job)
+		if !asks {
+			close(x.come)
 		}
-	}
-	return asked
+		return !asks
+	})
 }
 
 // willAsk reports whether the server will probably be asked about a file of a list.

@@ -32,18 +32,18 @@ type fetch struct {
 	listed decide.Stamp // exact size and time from the listing of the file's directory
 	inTree bool         // the file was found in that listing
 
-	retry   *retry.Retrier
-	retries atomic.Int64 // failures that were retried
-	begun   bool
-	old     bool     // what stat returned is from before the file's turn
-	sought  bool     // expected has looked for a digest
-	check   *check   // the digest to compare; nil if there is none
-	lacking []string // lists of digests that are there and have none of the file, with the reasons
-	refused string   // how the server refused to compute a digest
-	silent  bool     // nobody wants Progress events
-	reports bool     // report has started them
-	quiet   func()   // stops them
-	telling sync.Mutex
+	retry      *retry.Retrier
+	retries    atomic.Int64 // failures that were retried
+	begun      bool
+	saidBefore bool     // what stat returned is from before the file's turn
+	sought     bool     // expected has looked for a digest
+	check      *check   // the digest to compare; nil if there is none
+	lacking    []string // lists of digests that are there and have none of the file, with the reasons
+	refused    string   // how the server refused to compute a digest
+	silent     bool     // nobody wants Progress events
+	reports    bool     // report has started them
+	quiet      func()   // stops them
+	telling    sync.Mutex
 }
 
 // caller is whoever wants the file: a call of [File] or [To], or a run of many files.
@@ -203,10 +203,10 @@ func (f *fetch) begin() error {
 // not give are unknown.
 func (f *fetch) stat(ctx context.Context) (decide.Stamp, error) {
 	if said := f.caller.said(); said != nil {
-		f.old = true
+		f.saidBefore = true
 		return *said, nil
 	}
-	f.old = false
+	f.saidBefore = false
 	if err := f.begin(); err != nil {
 		return decide.Unknown, err
 	}

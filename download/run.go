@@ -194,7 +194,7 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 	schedule.Run(ctx, schedule.Options{
 		Jobs: o.Jobs, Spare: mostSegments(o.Each.Segments), PerHost: o.PerHost,
 		Received: b.received.Load, Full: b.ceiling,
-		Without: partfile.MostWaiting(), Busy: b.group.Busy,
+		Without: partfile.MostWaiting(), Busy: b.group.Expect,
 		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)

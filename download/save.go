@@ -62,7 +62,7 @@ func (f *file) run(ctx context.Context) (r Result, err error) {
 	for {
 		f.lookUpRecord()
 		a := decide.Next(&f.facts)
-		if f.old && (a.Do == decide.Refuse || a.Do == decide.Fetch && a.Start == decide.FromTarget) {
+		if f.saidBefore && (a.Do == decide.Refuse || a.Do == decide.Fetch && a.Start == decide.FromTarget) {
 			a.Do = decide.AskServer // the file may have grown meanwhile
 		}
 		switch a.Do {

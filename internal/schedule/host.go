@@ -156,20 +156,20 @@ func (t *Turn[T]) Follows() bool {
 	return len(t.h.jobs) > 0 && t.s.ctx.Err() == nil
 }
 
-// Queued returns the values of queued jobs of the same host for which want returns true, in their order: up to n, and no
-// more than the share of one job. want must not call the scheduler.
-func (t *Turn[T]) Queued(n int, want func(T) bool) (values []T) {
+// Queued calls take with the values of queued jobs of the same host, in their order, until take has returned true n times,
+// or as often as is the share of one running job. take must not call the scheduler.
+func (t *Turn[T]) Queued(n int, take func(T) bool) {
 	defer t.s.lock()()
 	share := (len(t.h.jobs) + t.s.most() - 1) / t.s.most()
+	left := min(n, share)
 	for _, job := range t.h.jobs {
-		if len(values) >= min(n, share) {
-			break
+		if left == 0 {
+			return
 		}
-		if want(job.Value) {
-			values = append(values, job.Value)
+		if take(job.Value) {
+			left--
 		}
 	}
-	return values
 }
 
 // Alone reports whether no other job has run since t began, and t has at most one token.

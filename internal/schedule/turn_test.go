@@ -235,3 +235,15 @@ func TestFollowsAndAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestReleaseUnserved checks that a host that a job did not need is not taken for one that has served a job.
+func TestReleaseUnserved(t *testing.T) {
+	jobs := slices.Values([]Job[int]{{Host: "h"}})
+	Run(t.Context(), Options{Jobs: 1}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
+		turn.Release(false)
+		if turn.tokens != 0 || turn.h.known {
+			t.Errorf("the job keeps %d tokens; the host has served: %v", turn.tokens, turn.h.known)
+		}
+		return Untouched
+	})
+}

@@ -246,7 +246,7 @@ func TestGroupWaits(t *testing.T) {
 			begun = time.Now()
 			flushes = 0
 		}
-		g.Busy(true)
+		g.Expect(true)
 		file(0)
 		file(time.Second / 2)
 		after(time.Second/2, record)
@@ -257,11 +257,11 @@ func TestGroupWaits(t *testing.T) {
 		file(time.Second / 2)
 		synctest.Wait()
 		<-time.After(time.Second * 3 / 4)
-		g.Busy(false)
+		g.Expect(false)
 		ended("the last one has arrived", time.Second*3/4, 1)
 		file(0)
 		ended("none is under way", 0, 1)
-		g.Busy(true)
+		g.Expect(true)
 		file(0)
 		ended("files are under way again", time.Second, 1)
 	})

@@ -155,12 +155,12 @@ type Group struct {
 	idle    chan struct{} // closed while no more files are under way; nil if nobody has said whether there are any
 }
 
-// Busy says that files are under way, or that no more are: then no batch waits for more. The first call says true, and
+// Expect says that files are under way, or that no more are: then no batch waits for more. The first call says true, and
 // the calls alternate.
-func (g *Group) Busy(busy bool) {
+func (g *Group) Expect(more bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if busy {
+	if more {
 		g.idle = make(chan struct{})
 	} else {
 		close(g.idle)
