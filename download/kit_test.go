@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
@@ -357,5 +358,6 @@ func TestMain(m *testing.M) {
 	}
 	memory.Use()
 	timing.Wait = atOnce
+	flag.Set("test.parallel", "16") // parallel tests mostly wait; the flag -parallel overrides this
 	goleak.VerifyTestMain(m)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -68,11 +69,13 @@ func listenOn(address string) func() (net.Listener, error) {
 	}
 }
 
+// addressHosts are the addresses of the name in [TestNextAddress].
+var addressHosts = []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}
+
 // Of the addresses of a name, one machine may not serve: the next one does, in the same call, and at once from then on.
 // If none serves, each is tried once.
 func TestNextAddress(t *testing.T) {
 	resolve(t, [4]byte{127, 0, 0, 1}, [4]byte{127, 0, 0, 2}, [4]byte{127, 0, 0, 3})
-	hosts := []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}
 	for name, bad := range map[string]testserver.Step{
 		"421":                testserver.On("", testserver.Reply("421 Too many users"), testserver.EndControl(testserver.Closed)),
 		"closed":             testserver.On("", testserver.EndControl(testserver.Closed)),
@@ -82,41 +85,47 @@ func TestNextAddress(t *testing.T) {
 		"lost at the login":  testserver.On("USER", testserver.EndControl(testserver.Closed)),
 		"refused altogether": nil,
 	} {
-		for good := -1; good < len(hosts); good++ {
-			port := ""
-			var servers []*testserver.Server
-			for i, host := range hosts {
-				step := bad
-				switch {
-				case i == good:
-					step = nil
-				case bad == nil && i > 0: // refused: nothing listens there
-					continue
-				}
-				s := testserver.New(t, &testserver.Options{Listen: listenOn(net.JoinHostPort(host, cmp.Or(port, "0")))}, testserver.Honest("contents"), step)
-				_, port, _ = net.SplitHostPort(s.Addr())
-				servers = append(servers, s)
-			}
-			c := &ftpexec.Client{MaxIdle: -1, Timeout: time.Second / 2}
-			u := parse(t, "ftp://mirror.example:"+port+"/a/f")
-			got, err := read(t.Context(), c, u)
-			switch served := good >= 0 || bad == nil; {
-			case served && (err != nil || got != "contents"):
-				t.Errorf("%s, server %d: got %q, %v", name, good, got, err)
-			// a server may also have lost what was sent ahead
-			case name == "silent" && !served && err != nil && connections(servers) == 2*len(hosts): // each was asked for TLS too
-			case !served && err == nil, !served && connections(servers) != len(hosts) && (name != "lost at the login" || connections(servers) > len(hosts)+1):
-				t.Errorf("%s everywhere: got %q, %v on %d connections", name, got, err, connections(servers))
-			case served:
-				before := connections(servers)
-				wantContents(t, c, u)
-				if n := connections(servers) - before; n != 1 {
-					t.Errorf("%s, server %d: %d connections for the second file, want 1", name, good, n)
-				}
-			}
-			for _, s := range servers {
-				s.Close()
-			}
+		for good := -1; good < len(addressHosts); good++ {
+			t.Run(fmt.Sprintf("%s, good %d", name, good), func(t *testing.T) {
+				t.Parallel()
+				testNextAddress(t, name, bad, good)
+			})
+		}
+	}
+}
+
+// testNextAddress retrieves two files. All of addressHosts do what bad says, or refuse connections if it is nil, but the
+// good one, if it is not negative.
+func testNextAddress(t *testing.T, name string, bad testserver.Step, good int) {
+	port := ""
+	var servers []*testserver.Server
+	for i, host := range addressHosts {
+		step := bad
+		switch {
+		case i == good:
+			step = nil
+		case bad == nil && i > 0: // refused: nothing listens there
+			continue
+		}
+		s := testserver.New(t, &testserver.Options{Listen: listenOn(net.JoinHostPort(host, cmp.Or(port, "0")))}, testserver.Honest("contents"), step)
+		_, port, _ = net.SplitHostPort(s.Addr())
+		servers = append(servers, s)
+	}
+	c := &ftpexec.Client{MaxIdle: -1, Timeout: time.Second / 2}
+	u := parse(t, "ftp://mirror.example:"+port+"/a/f")
+	got, err := read(t.Context(), c, u)
+	switch served := good >= 0 || bad == nil; {
+	case served && (err != nil || got != "contents"):
+		t.Errorf("got %q, %v", got, err)
+	// a server may also have lost what was sent ahead
+	case name == "silent" && !served && err != nil && connections(servers) == 2*len(addressHosts): // each was asked for TLS too
+	case !served && err == nil, !served && connections(servers) != len(addressHosts) && (name != "lost at the login" || connections(servers) > len(addressHosts)+1):
+		t.Errorf("got %q, %v on %d connections", got, err, connections(servers))
+	case served:
+		before := connections(servers)
+		wantContents(t, c, u)
+		if n := connections(servers) - before; n != 1 {
+			t.Errorf("%d connections for the second file, want 1", n)
 		}
 	}
 }

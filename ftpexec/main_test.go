@@ -2,6 +2,7 @@ package ftpexec_test
 
 import (
 	"context"
+	"flag"
 	"io"
 	"iter"
 	"os"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		serve()
 		return
 	}
+	flag.Set("test.parallel", "16") // parallel tests mostly wait; the flag -parallel overrides this
 	goleak.VerifyTestMain(m)
 }
 

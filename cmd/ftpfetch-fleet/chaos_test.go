@@ -47,7 +47,7 @@ func TestChaos(t *testing.T) {
 		return nil
 	}
 	srv := newFTP(t, files, 8, testserver.Options{Fault: slow})
-	dir, state, join := t.TempDir(), filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "join")
+	dir, state, join := t.TempDir(), newState(t), filepath.Join(t.TempDir(), "join")
 	h := must.Get(startHub(state, listenAgain(t), "", t.Logf))(t)
 	must.Do(t, h.join.write(join))
 	h.stop()

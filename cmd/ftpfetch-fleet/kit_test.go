@@ -127,7 +127,8 @@ func (s *ftpServer) list(t *testing.T, files int, more ...string) string {
 	return name
 }
 
-// listenAgain returns an address at which a server can be restarted.
+// listenAgain returns an address at which a server can be restarted: no connection gets its port meanwhile, as those get
+// that the system chooses.
 func listenAgain(t *testing.T) string {
 	for {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000)))
@@ -137,6 +138,15 @@ func listenAgain(t *testing.T) string {
 		}
 		t.Log(err)
 	}
+}
+
+// newState returns the STATE of a server that listens where it can be restarted, also for the role look.
+func newState(t *testing.T) (dir string) {
+	dir = filepath.Join(t.TempDir(), "state")
+	must.Do(t, os.Mkdir(dir, 0o700))
+	_, port, _ := net.SplitHostPort(listenAgain(t))
+	must.Do(t, os.WriteFile(filepath.Join(dir, lookName), []byte(port), 0o600))
+	return dir
 }
 
 // gate returns a channel for the functions of a server to wait for, and the function that closes it. A test also defers
@@ -158,7 +168,7 @@ type stand struct {
 }
 
 func newStand(t *testing.T) *stand {
-	s := &stand{T: t, state: filepath.Join(t.TempDir(), "state"), file: filepath.Join(t.TempDir(), "join")}
+	s := &stand{T: t, state: newState(t), file: filepath.Join(t.TempDir(), "join")}
 	s.serve(listenAgain(t))
 	t.Cleanup(func() { s.hub.stop() })
 	return s

@@ -133,7 +133,7 @@ func TestSlotSweep(t *testing.T) {
 	files := night.Or(5000, 100000) // enough that some are always left
 	srv := newFTP(t, files, most, testserver.Options{Fault: slow(20 * time.Millisecond)})
 	srv.linger.Store(int64(time.Second)) // a frozen worker may continue soon
-	state := filepath.Join(t.TempDir(), "state")
+	state := newState(t)
 	join := filepath.Join(t.TempDir(), "join")
 	h := must.Get(startHub(state, listenAgain(t), "", t.Logf))(t)
 	must.Do(t, h.join.write(join))

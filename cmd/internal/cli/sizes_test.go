@@ -12,12 +12,9 @@ import (
 	"example.com/ftpfetch/testserver"
 )
 
-// growth is how many bytes the file of growing has.
-var growth atomic.Int64
-
 // growing is a server whose file has 10 bytes more each time that something is asked about it. RETR brings 10 more than
-// the last SIZE said.
-func growing() testserver.Step {
+// the last SIZE said. growth is how many bytes the file has.
+func growing(growth *atomic.Int64) testserver.Step {
 	return func(d *testserver.Dialogue) {
 		testserver.Honest("").With("SIZE", func(c *testserver.Conn) error {
 			growth.Add(10)
@@ -32,8 +29,9 @@ func growing() testserver.Step {
 
 // TestGrowingFile fetches a file that grows. The whole file is never whole; --range 0-now takes what it had.
 func TestGrowingFile(t *testing.T) {
-	growth.Store(0)
-	s := testserver.New(t, nil, growing())
+	t.Parallel()
+	var growth atomic.Int64
+	s := testserver.New(t, nil, growing(&growth))
 	dir := t.TempDir()
 	code, _, said := run(t, "-d", dir, s.URL("/log"))
 	if code != 18 || !strings.Contains(said, "bytes announced, twice in a row (--range 0-now takes a file that grows as it is now") {

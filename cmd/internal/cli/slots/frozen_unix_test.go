@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/testkit/must"
 	"example.com/ftpfetch/internal/testkit/night"
@@ -53,9 +52,9 @@ func suffer() {
 		return nil
 	}
 	most, _ := strconv.Atoi(os.Getenv("MOST"))
-	silence = short
-	admit, _ := open(most)
-	visit(context.Background(), admit, address, reach)
+	s := newShare(os.Getenv("DIR"), most)
+	s.silence = short
+	visit(context.Background(), s, address, reach)
 	os.Exit(0)
 }
 
@@ -63,8 +62,8 @@ func suffer() {
 const short = 500 * time.Millisecond
 
 // visit waits for a slot, connects, and releases the slot.
-func visit(ctx context.Context, admit func(context.Context, string) (func(), error), address string, reach func(string)) {
-	release, err := admit(ctx, address)
+func visit(ctx context.Context, s *share, address string, reach func(string)) {
+	release, err := s.admit(ctx, address)
 	if err != nil {
 		panic(err)
 	}
@@ -132,10 +131,7 @@ func hasEnded(conn net.Conn) (ended bool) {
 // connections than slots. The other processes are served even while this one is stopped, unless it has the only slot.
 // Then they say so, and are served when it continues.
 func TestFrozen(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	before := silence
-	silence = short
-	t.Cleanup(func() { silence = before })
+	t.Parallel()
 	stages := []string{writing, admitted, connected, closed, released, ".slot1"}
 	for at := range places {
 		stages = append(stages, fmt.Sprint(".place", at+1))
@@ -166,7 +162,9 @@ func freeze(t *testing.T, stage, end string, most int) {
 	c := newCounter(t)
 	address := c.Addr().String()
 	cmd := exec.Command(must.Get(os.Executable())(t))
-	cmd.Env = append(os.Environ(), "VICTIM="+address, "STAGE="+stage, "END="+end, "MOST="+strconv.Itoa(most))
+	s, holds := newShare(t.TempDir(), most), false
+	s.silence = short
+	cmd.Env = append(os.Environ(), "DIR="+s.dir, "VICTIM="+address, "STAGE="+stage, "END="+end, "MOST="+strconv.Itoa(most))
 	must.Do(t, cmd.Start())
 	var status syscall.WaitStatus
 	must.Get(syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil))(t)
@@ -177,17 +175,15 @@ func freeze(t *testing.T, stage, end string, most int) {
 		}
 	})
 	defer awake()
-	var own ftpexec.Client
-	holds := false
-	must.Get(Share(&own, most, func(text string) {
+	s.say = func(text string) {
 		if strings.Contains(text, fmt.Sprintf("process %d has one", cmd.Process.Pid)) || stage == writing && most == 1 { // its record does not name it yet
 			holds = true
 			awake()
 		}
-	}))(t)
+	}
 	var all sync.WaitGroup
 	for range 3 {
-		all.Go(func() { visit(t.Context(), own.Admit, address, func(string) {}) })
+		all.Go(func() { visit(t.Context(), s, address, func(string) {}) })
 	}
 	all.Wait()
 	has := stage == writing || stage == admitted || stage == connected || stage == closed
@@ -202,6 +198,6 @@ func freeze(t *testing.T, stage, end string, most int) {
 		t.Errorf("%s, %s, at most %d: %d connections at once", stage, end, most, c.most.Load())
 	}
 	for range most {
-		defer must.Get(own.Admit(t.Context(), address))(t)()
+		defer must.Get(s.admit(t.Context(), address))(t)()
 	}
 }

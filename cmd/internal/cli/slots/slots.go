@@ -27,17 +27,25 @@ const (
 	poll   = 50 * time.Millisecond // between two attempts to lock a file
 	// how long a server may still count a closed connection
 	settling = 250 * time.Millisecond
+	// how long a waiter may give no sign before those behind it pass it: it may be stopped (SIGSTOP). A waiter has no
+	// connection, so passing it cannot exceed the limit.
+	silence = 3 * time.Second
 )
-
-// silence is how long a waiter may give no sign before those behind it pass it: it may be stopped (SIGSTOP). A waiter
-// has no connection, so passing it cannot exceed the limit. A test changes silence.
-var silence = 3 * time.Second
 
 // Share makes c one of the Clients that together have at most so many connections to a server, granted in the order of
 // their requests. It calls say with the processes that have the connections after a wait of a second, and again after
 // pauses that double. Share returns the directory of the files, and creates it if it is missing.
 func Share(c *ftpexec.Client, most int, say func(text string)) (dirs []string, err error) {
-	dir := os.Getenv("XDG_RUNTIME_DIR")
+	dir, err := directory()
+	s := &share{dir: dir, most: most, silence: silence, say: say}
+	c.MaxConns = most
+	c.Admit = s.admit
+	return []string{dir}, localfile.Failure(dir, "cannot be used", err)
+}
+
+// directory returns the directory of the files, and creates it if it is missing.
+func directory() (dir string, err error) {
+	dir = os.Getenv("XDG_RUNTIME_DIR")
 	if info, err := os.Stat(dir); err != nil || !disk.Alone(info) {
 		dir = os.TempDir() // the variable may be unset for this user, as under cron and su
 	}
@@ -46,17 +54,15 @@ func Share(c *ftpexec.Client, most int, say func(text string)) (dirs []string, e
 	if info, lerr := os.Lstat(dir); lerr == nil && !(info.IsDir() && disk.Alone(info)) {
 		err = errors.New("is in the way, and no directory that only this user can change")
 	}
-	s := &share{dir: dir, most: most, say: say}
-	c.MaxConns = most
-	c.Admit = s.admit
-	return []string{dir}, localfile.Failure(dir, "cannot be used", err)
+	return dir, err
 }
 
 // share is this run's part in sharing connections.
 type share struct {
-	dir  string
-	most int
-	say  func(text string)
+	dir     string
+	most    int
+	silence time.Duration
+	say     func(text string)
 
 	mu   sync.Mutex
 	next time.Time // no wait is reported before this time
@@ -114,7 +120,7 @@ func (w *wait) lock(ctx context.Context, kind string, first, last int) (*os.File
 				return f, err
 			}
 		}
-		if w.place != nil && time.Since(signed) > silence/4 {
+		if w.place != nil && time.Since(signed) > w.silence/4 {
 			_ = write(w.place, os.Getpid())
 			signed = time.Now()
 		}
@@ -137,7 +143,7 @@ func (w *wait) try(kind string, i int) (locked *os.File, silent bool, err error)
 	if mine && (queue || settled(f)) {
 		return f, false, nil
 	}
-	silent = taken && queue && age(f) > silence
+	silent = taken && queue && age(f) > w.silence
 	f.Close()
 	if !taken && !mine {
 		err = localfile.Failure(w.name, "cannot be locked", errors.ErrUnsupported)

@@ -3,6 +3,7 @@ package slots
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,10 +34,11 @@ func TestMain(m *testing.M) {
 	}
 	dir := os.Getenv("SLOTS")
 	if dir == "" {
+		flag.Set("test.parallel", "16") // parallel tests mostly wait; the flag -parallel overrides this
 		os.Exit(m.Run())
 	}
-	for admit, _ := open(most); ; {
-		release, err := admit(context.Background(), address)
+	for s := newShare(os.Getenv("DIR"), most); ; {
+		release, err := s.admit(context.Background(), address)
 		i := 0
 		for i < most && !free(filepath.Join(dir, fmt.Sprint(i)), rand.N(settling)) {
 			i++
@@ -51,11 +53,9 @@ func TestMain(m *testing.M) {
 // victim is a run of TestFrozen; nil where processes cannot be stopped.
 var victim func()
 
-// open returns the function that admits at most so many connections, and the directory.
-func open(most int) (admit func(context.Context, string) (func(), error), dir string) {
-	var c ftpexec.Client
-	dirs, _ := Share(&c, most, func(string) {})
-	return c.Admit, dirs[0]
+// newShare returns a share in at most so many connections, with its files in dir.
+func newShare(dir string, most int) *share {
+	return &share{dir: dir, most: most, silence: silence, say: func(string) {}}
 }
 
 // free locks a file for d. It returns false if the file is locked already.
@@ -75,8 +75,8 @@ func free(name string, d time.Duration) bool {
 // TestKilled kills runs that have a slot, want one, or are about to. There must never be more holders than slots, and
 // in the end all slots must be free.
 func TestKilled(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	t.Setenv("SLOTS", t.TempDir())
+	t.Parallel()
+	witnesses, s := t.TempDir(), newShare(t.TempDir(), most)
 	runs := make([]*exec.Cmd, 2*most)
 	for n := range night.Or(30, 200) + len(runs) {
 		i := n % len(runs)
@@ -84,16 +84,16 @@ func TestKilled(t *testing.T) {
 			_, _ = runs[i].Process.Kill(), runs[i].Wait()
 		}
 		runs[i] = exec.CommandContext(t.Context(), must.Get(os.Executable())(t))
+		runs[i].Env = append(os.Environ(), "SLOTS="+witnesses, "DIR="+s.dir)
 		must.Do(t, runs[i].Start())
 	}
 	for _, cmd := range runs {
 		_, _ = cmd.Process.Kill(), cmd.Wait()
 	}
-	admit, _ := open(most)
 	for range most {
-		defer must.Get(admit(t.Context(), strings.ToUpper(address)))(t)()
+		defer must.Get(s.admit(t.Context(), strings.ToUpper(address)))(t)()
 	}
-	if _, err := os.Stat(filepath.Join(os.Getenv("SLOTS"), "wrong")); err == nil {
+	if _, err := os.Stat(filepath.Join(witnesses, "wrong")); err == nil {
 		t.Error("more runs had slots than there are slots")
 	}
 }
@@ -101,16 +101,16 @@ func TestKilled(t *testing.T) {
 // TestInTurn checks that waiters are served in the order of arrival, also within one process, once the server has
 // forgotten the last connection. Waiters that give up are skipped.
 func TestInTurn(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	admit, dir := open(1)
-	first := must.Get(admit(t.Context(), address))(t)
-	must.Get(admit(t.Context(), "another"))(t)()
+	t.Parallel()
+	s := newShare(t.TempDir(), 1)
+	first := must.Get(s.admit(t.Context(), address))(t)
+	must.Get(s.admit(t.Context(), "another"))(t)()
 	impatient, cancel := context.WithCancelCause(t.Context())
 	var all sync.WaitGroup
 	served, times, order := make(chan int, 6), make(chan time.Time, 7), []int(nil)
 	for i := range 6 {
 		all.Go(func() {
-			release, err := admit(map[bool]context.Context{true: impatient, false: t.Context()}[i%3 == 1], address)
+			release, err := s.admit(map[bool]context.Context{true: impatient, false: t.Context()}[i%3 == 1], address)
 			if i%3 == 1 && errors.Is(err, os.ErrDeadlineExceeded) {
 				return
 			}
@@ -119,7 +119,7 @@ func TestInTurn(t *testing.T) {
 			release()
 		})
 		for arrived := false; !arrived; <-time.After(time.Millisecond) {
-			places, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("*.place%d", i+1)))
+			places, _ := filepath.Glob(filepath.Join(s.dir, fmt.Sprintf("*.place%d", i+1)))
 			arrived = slices.ContainsFunc(places, func(name string) bool { return !free(name, 0) })
 		}
 	}
@@ -168,15 +168,15 @@ func TestDirectory(t *testing.T) {
 
 // TestPlacesAreGivenBack checks that a run that has a slot, or gave up, has no place in the queue.
 func TestPlacesAreGivenBack(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	admit, dir := open(1)
-	defer must.Get(admit(t.Context(), address))(t)()
+	t.Parallel()
+	s := newShare(t.TempDir(), 1)
+	defer must.Get(s.admit(t.Context(), address))(t)()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*poll)
 	defer cancel()
-	if _, err := admit(ctx, address); err == nil {
+	if _, err := s.admit(ctx, address); err == nil {
 		t.Error("two have the only slot")
 	}
-	files := must.Get(filepath.Glob(filepath.Join(dir, "*.place*")))(t)
+	files := must.Get(filepath.Glob(filepath.Join(s.dir, "*.place*")))(t)
 	for _, name := range files {
 		if !free(name, 0) {
 			t.Errorf("%s is locked", filepath.Base(name))
@@ -190,12 +190,11 @@ func TestPlacesAreGivenBack(t *testing.T) {
 // TestWhoHasIt checks that the file of a slot names the process that has it, and none afterwards, and that a wait of
 // more than a second is reported with it.
 func TestWhoHasIt(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	told := make(chan string, 1)
-	var c ftpexec.Client
-	dirs := must.Get(Share(&c, 1, func(text string) { told <- text }))(t)
-	release := must.Get(c.Admit(t.Context(), address))(t)
-	slot := must.Get(filepath.Glob(filepath.Join(dirs[0], "*.slot1")))(t)[0]
+	t.Parallel()
+	told, s := make(chan string, 1), newShare(t.TempDir(), 1)
+	s.say = func(text string) { told <- text }
+	release := must.Get(s.admit(t.Context(), address))(t)
+	slot := must.Get(filepath.Glob(filepath.Join(s.dir, "*.slot1")))(t)[0]
 	holder := func() int {
 		f := must.Get(os.Open(slot))(t)
 		defer f.Close()
@@ -208,7 +207,7 @@ func TestWhoHasIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
-		if _, err := c.Admit(ctx, address); err == nil {
+		if _, err := s.admit(ctx, address); err == nil {
 			t.Error("two have the only slot")
 		}
 	})
@@ -228,22 +227,20 @@ func TestWhoHasIt(t *testing.T) {
 
 // TestSign checks that waiters give signs regularly, so that no other run takes them for stopped.
 func TestSign(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	before := silence
-	silence = 500 * time.Millisecond
-	t.Cleanup(func() { silence = before })
-	admit, dir := open(1)
-	release := must.Get(admit(t.Context(), address))(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*silence)
-	_, err := admit(ctx, address)
+	t.Parallel()
+	s := newShare(t.TempDir(), 1)
+	s.silence = 500 * time.Millisecond
+	release := must.Get(s.admit(t.Context(), address))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*s.silence)
+	_, err := s.admit(ctx, address)
 	cancel()
 	if err == nil {
 		t.Fatal("two have the only slot")
 	}
-	place := must.Get(filepath.Glob(filepath.Join(dir, "*.place1")))(t)[0]
+	place := must.Get(filepath.Glob(filepath.Join(s.dir, "*.place1")))(t)[0]
 	f := must.Get(os.Open(place))(t)
 	defer f.Close()
-	if a := age(f); a > 2*silence {
+	if a := age(f); a > 2*s.silence {
 		t.Errorf("the last sign is %v old", a)
 	}
 	release()
@@ -253,9 +250,10 @@ func TestSign(t *testing.T) {
 func TestShare(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	t.Setenv("TMPDIR", t.TempDir())
-	admit, dir := open(1)
+	var c ftpexec.Client
+	dir := must.Get(Share(&c, 1, func(string) {}))(t)[0]
 	disk.Fault = func(string, string) error { return os.ErrInvalid }
-	_, err := admit(t.Context(), address)
+	_, err := c.Admit(t.Context(), address)
 	if disk.Fault = nil; !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, localfile.ErrLocal) {
 		t.Errorf("without locks: %v", err)
 	}
@@ -265,14 +263,14 @@ func TestShare(t *testing.T) {
 		}
 		return nil
 	}
-	_, err = admit(t.Context(), address)
+	_, err = c.Admit(t.Context(), address)
 	disk.Fault = nil
 	if !errors.Is(err, os.ErrInvalid) || !errors.Is(err, localfile.ErrLocal) {
 		t.Errorf("with a slot that cannot be written: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*settling)
 	defer cancel()
-	must.Get(admit(ctx, address))(t)()
+	must.Get(c.Admit(ctx, address))(t)()
 	for _, change := range []func() error{
 		func() error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o770)) },
 		func() error { return os.Symlink(".", dir) },
@@ -314,14 +312,13 @@ func TestRecord(t *testing.T) {
 
 // TestSpelling checks that all spellings of a server's address share the slots of one server.
 func TestSpelling(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("TMPDIR", t.TempDir())
-	admit, _ := open(1)
-	release := must.Get(admit(t.Context(), "ftp.example.net:21"))(t)
+	t.Parallel()
+	s := newShare(t.TempDir(), 1)
+	release := must.Get(s.admit(t.Context(), "ftp.example.net:21"))(t)
 	defer release()
 	for _, same := range []string{"ftp.example.net:21", "FTP.Example.Net:21", "ftp.example.net.:21"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*poll)
-		if _, err := admit(ctx, same); err == nil {
+		if _, err := s.admit(ctx, same); err == nil {
 			t.Errorf("%s is another server", same)
 		}
 		cancel()
