@@ -47,7 +47,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, b.done(ctx, m, result), schedule.Untouched)
 	case !m.begun:
 		return b.end(ctx, j, result, err, schedule.Untouched)
-	case j.Writer == nil && b.freeConnections(t, err):
+	case b.freeConnections(t, err):
 		return schedule.Full(err)
 	case j.link != "" && namesNoFile(err):
 		b.leadsNowhere(j)
@@ -80,8 +80,8 @@ func (b *engine) save(ctx context.Context, m *member) (result Result, err error)
 	j := m.job
 	if j.Writer != nil {
 		if err = m.begin(); err == nil {
-			// a Writer's bytes cannot be taken back, so the file gets no other turn
 			result, err = fetchTo(ctx, m.fetch(false), j.Writer, j.Path)
+			j.written = result.Size > 0
 		}
 	} else {
 		result, err = b.saveTo(ctx, m)
@@ -118,21 +118,21 @@ func (b *engine) find(ctx context.Context, j *job) (*partfile.Place, error) {
 
 // member is a file of a run while it is fetched: the caller of its fetch.
 type member struct {
-	ctx    context.Context // of the job
-	run    *engine
-	turn   *schedule.Turn[*job]
-	job    *job
-	spares spareConnections
-	meter  meter
-	begun  bool
-	answer *answer        // nil if no server was asked about the file before its turn
-	todo   *ledger.Record // the record of the file if RunOptions.Done is to be called with it, else nil
+	ctx      context.Context // of the job
+	run      *engine
+	turn     *schedule.Turn[*job]
+	job      *job
+	spares   spareConnections
+	meter    meter
+	begun    bool
+	foretold *foretold      // nil if no server was asked about the file before its turn
+	todo     *ledger.Record // the record of the file if RunOptions.Done is to be called with it, else nil
 }
 
 func (b *engine) member(ctx context.Context, t *schedule.Turn[*job]) *member {
 	j := t.Value
 	return &member{
-		ctx: ctx, run: b, turn: t, job: j, answer: b.ahead.take(j),
+		ctx: ctx, run: b, turn: t, job: j, foretold: b.ahead.take(j),
 		spares: spareConnections{turn: t, urls: j.URLs, used: map[*urlparse.URL]int{j.url(): 1}},
 		meter:  meter{engine: b, sized: j.size() >= 0},
 	}
@@ -305,7 +305,7 @@ func (b *engine) wait(ctx context.Context, t *schedule.Turn[*job], err error) sc
 func (b *engine) next(ctx context.Context, j *job, has Result, err error,
 	v schedule.Verdict) schedule.Verdict {
 	heed(ctx, err)
-	if local(err) || len(j.URLs) == 1 || j.Writer != nil && has.Size > 0 {
+	if local(err) || len(j.URLs) == 1 || j.written {
 		b.count(func(c *counts) { c.Kept += has.Kept })
 		return b.end(ctx, j, has, err, v)
 	}
