@@ -122,6 +122,7 @@ func TestSharedIgnored(t *testing.T) {
 
 // TestSharedAlone has another process take the ledger for itself. Open must fail as long as it has it.
 func TestSharedAlone(t *testing.T) {
+	wears(t, leastWorn) // which also makes waits short
 	r := newRoom(t)
 	keep := r.share(Name)
 	root := must.Get(os.OpenRoot(r.dir))(t)

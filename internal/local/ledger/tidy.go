@@ -20,8 +20,12 @@ import (
 // ErrAtWork means that another run keeps the ledger for itself, or that this one cannot have it for itself.
 var ErrAtWork = errors.New("another run works here: let it end, or choose another directory")
 
-// patience is how long a run waits for another one that may only be rewriting the ledger, in steps of pause.
-const patience, pause = time.Second, 10 * time.Millisecond
+const (
+	// patience is how long a run waits for another one that has its ledger, in steps of pause.
+	patience, pause = time.Second, 10 * time.Millisecond
+	// longestFlush is how long a run waits for one that rewrites the ledger, after that has written for the last time.
+	longestFlush = time.Minute
+)
 
 // openOwn opens and locks the run's own ledger. Another run may have replaced it before it was locked.
 func (l *store) openOwn(name string) (*os.File, error) {
@@ -60,7 +64,7 @@ func readable(f *os.File) error {
 	})
 }
 
-// named reports whether f still has a name.
+// named reports whether name still refers to f.
 func (l *store) named(f *os.File, name string) (bool, error) {
 	self, err := f.Stat()
 	if err != nil {
@@ -72,7 +76,7 @@ func (l *store) named(f *os.File, name string) (bool, error) {
 
 // hold locks the run's own ledger: with the other runs that add to it or, if the run is alone, against them.
 func (l *store) hold(f *os.File) error {
-	for range patience / pause {
+	for waited := time.Duration(0); waited < patience || l.beingRewritten(f); waited += pause {
 		taken := false
 		if l.alone {
 			taken, _ = disk.Lock(f)
@@ -86,6 +90,16 @@ func (l *store) hold(f *os.File) error {
 	}
 	return ErrAtWork
 }
+
+// beingRewritten reports whether another run rewrites the ledger f.
+func (l *store) beingRewritten(f *os.File) bool {
+	info, err := l.root.Lstat(freshName(filepath.Base(f.Name())))
+	return err == nil && time.Since(info.ModTime()) < longestFlush
+}
+
+// freshName returns the name of a ledger while it is being rewritten. No ledger has a name that begins so: a run may be
+// killed, and half of a ledger must not count.
+func freshName(name string) string { return ".ftpfetch-new" + strings.TrimPrefix(name, ".ftpfetch") }
 
 // leastWorn is how many records must be superseded before a ledger is rewritten. A test changes it.
 var leastWorn = 1000
@@ -116,8 +130,7 @@ func (l *store) rewrite() {
 	if named, _ := l.named(l.own, name); !named || !locked {
 		return
 	}
-	// No ledger has a name that begins so: a run may be killed here, and half of a ledger must not count.
-	fresh := ".ftpfetch-new" + strings.TrimPrefix(name, ".ftpfetch")
+	fresh := freshName(name)
 	err := l.writeLast(fresh)
 	if err == nil {
 		err = disk.Do("rename", fresh, func() error { return l.root.Rename(fresh, name) })

@@ -233,6 +233,41 @@ func TestAloneFirst(t *testing.T) {
 	}
 }
 
+// TestWaitsForRewriting opens a ledger that another run has locked. It waits as long as that run rewrites it.
+func TestWaitsForRewriting(t *testing.T) {
+	wears(t, leastWorn)
+	for name, age := range map[string]time.Duration{"": 0, "rewriting": 0, "a run was killed": 2 * longestFlush} {
+		r := newRoom(t)
+		l := r.open(Name)
+		r.add(l, "f", 1)
+		l.Close()
+		other := must.Get(r.root.OpenFile(Name, os.O_RDWR, 0))(t)
+		if _, locked := disk.Lock(other); !locked {
+			t.Fatal("the ledger is not locked")
+		}
+		if name != "" {
+			must.Do(t, r.root.WriteFile(freshName(Name), nil, 0o600))
+			at := time.Now().Add(-age)
+			must.Do(t, r.root.Chtimes(freshName(Name), at, at))
+		}
+		waits := 0
+		timing.Wait = func(context.Context, time.Duration) error {
+			if waits++; waits == 2*int(patience/pause) {
+				return other.Close()
+			}
+			return nil
+		}
+		again, err := Open(r.root, Name)
+		if err == nil {
+			again.Close()
+		}
+		other.Close()
+		if want := name == "rewriting"; (err == nil) != want || err != nil && !errors.Is(err, ErrAtWork) {
+			t.Errorf("%q: %v after %d waits", name, err, waits)
+		}
+	}
+}
+
 // TestLast checks the last record of a path, whatever is there.
 func TestLast(t *testing.T) {
 	r := newRoom(t)
