@@ -12,17 +12,17 @@ type host[T any] struct {
 	name          string
 	jobs, finders []Job[T] // queued
 	tokens        int      // in use
-	known         bool     // the host has served a job
+	hasServed     bool     // the host has served a job
 
-	ceiling int           // connections that it accepts; 0 means unknown
-	crowded bool          // it has refused a connection beside others
-	probe   time.Time     // when to try one connection above the ceiling
-	probing bool          // the ceiling was raised for that probe
-	patient time.Duration // time between probes
-	pause   time.Time     // start no job before this time
-	alone   int           // refusals of the only connection in a row
-	unused  int           // jobs in a row that it did not serve
-	givenUp error         // why no job may connect to it; nil if they may
+	ceiling  int           // connections that it accepts; 0 means unknown
+	crowded  bool          // it has refused a connection beside others
+	probe    time.Time     // when to try one connection above the ceiling
+	probing  bool          // the ceiling was raised for that probe
+	patient  time.Duration // time between probes
+	pause    time.Time     // start no job before this time
+	refusals int           // of the only connection in a row
+	missed   int           // jobs in a row that it did not serve
+	givenUp  error         // why no job may connect to it; nil if they may
 }
 
 const (
@@ -63,7 +63,7 @@ func (h *host[T]) full(err error, patience int) int {
 	}
 	h.probing = false
 	h.probe = now.Add(h.patient)
-	h.unused = 0
+	h.missed = 0
 	if h.ceiling == 0 || h.ceiling >= h.tokens {
 		h.ceiling = max(1, h.tokens-1)
 	}
@@ -71,23 +71,24 @@ func (h *host[T]) full(err error, patience int) int {
 		h.crowded = true
 		return h.ceiling
 	}
-	h.alone++
-	if h.alone > patience {
+	h.refusals++
+	if h.refusals > patience {
 		h.givenUp = err
 	}
-	h.pause = now.Add(min(longestPause, time.Second<<min(h.alone-1, 10)))
+	h.pause = now.Add(min(longestPause, time.Second<<min(h.refusals-1, 10)))
 	return 0
 }
 
 func (h *host[T]) served() {
-	h.known = true
-	h.alone = 0
-	h.unused = 0
+	h.hasServed = true
+	h.refusals = 0
+	h.missed = 0
 }
 
 func (h *host[T]) queued() int { return len(h.jobs) + len(h.finders) }
 
-func (h *host[T]) take() Job[T] {
+// dequeue removes the next job from the queue.
+func (h *host[T]) dequeue() Job[T] {
 	q := &h.jobs
 	if len(h.jobs) == 0 || len(h.finders) > 0 && len(h.jobs) < manyJobs {
 		q = &h.finders
@@ -104,15 +105,17 @@ type Turn[T any] struct {
 	// GivenUp, if not nil, is why the run has given up the host. The job must then not connect to it.
 	GivenUp error
 
-	s      *scheduler[T]
-	h      *host[T]
-	tokens int              // of h
-	abroad map[*host[T]]int // spare tokens of other hosts
-	begun  time.Time
-	alone  int // scheduler.starts at the launch of t, if no other job ran; else 0
+	s         *scheduler[T]
+	h         *host[T]
+	tokens    int              // of h
+	abroad    map[*host[T]]int // spare tokens of other hosts
+	begun     time.Time
+	held      time.Duration // how long t held tokens; 0 until it gives them back
+	soleStart int           // scheduler.starts at the launch of t, if no other job ran; else 0
 }
 
-func (t *Turn[T]) take(h *host[T], n int) {
+// hold changes the number of tokens of h that t has by n.
+func (t *Turn[T]) hold(h *host[T], n int) {
 	if h == t.h {
 		t.tokens += n
 	} else {
@@ -137,10 +140,11 @@ func (t *Turn[T]) spare(h *host[T]) int {
 func (t *Turn[T]) giveBack() {
 	if t.tokens > 0 {
 		t.s.holders--
+		t.held = time.Since(t.begun)
 	}
-	t.take(t.h, -t.tokens)
+	t.hold(t.h, -t.tokens)
 	for h, n := range t.abroad {
-		t.take(h, -n)
+		t.hold(h, -n)
 	}
 }
 
@@ -150,15 +154,16 @@ func (t *Turn[T]) Add(job Job[T]) {
 	t.s.push(job, false)
 }
 
-// Follows reports whether another job of the same host is queued.
+// Follows reports whether a job of the same host that finds no others is queued. It is false once the run's context has
+// ended.
 func (t *Turn[T]) Follows() bool {
 	defer t.s.lock()()
 	return len(t.h.jobs) > 0 && t.s.ctx.Err() == nil
 }
 
-// Queued calls take with the values of queued jobs of the same host, in their order, until take has returned true n times,
-// or as often as is the share of one running job. take must not call the scheduler.
-func (t *Turn[T]) Queued(n int, take func(T) bool) {
+// Queued calls want with the values of queued jobs of the same host, in their order, until want has returned true n times,
+// or as often as is the share of one running job. want must not call the scheduler.
+func (t *Turn[T]) Queued(n int, want func(T) bool) {
 	defer t.s.lock()()
 	share := (len(t.h.jobs) + t.s.most() - 1) / t.s.most()
 	left := min(n, share)
@@ -166,7 +171,7 @@ func (t *Turn[T]) Queued(n int, take func(T) bool) {
 		if left == 0 {
 			return
 		}
-		if take(job.Value) {
+		if want(job.Value) {
 			left--
 		}
 	}
@@ -175,7 +180,7 @@ func (t *Turn[T]) Queued(n int, take func(T) bool) {
 // Alone reports whether no other job has run since t began, and t has at most one token.
 func (t *Turn[T]) Alone() bool {
 	defer t.s.lock()()
-	return t.alone == t.s.starts && t.tokens <= 1
+	return t.soleStart == t.s.starts && t.tokens <= 1
 }
 
 // Release gives back the tokens of t, which may continue with work that does not need the host. served means that the
@@ -194,10 +199,10 @@ func (t *Turn[T]) Release(served bool) {
 func (t *Turn[T]) MayBeFull(times int) bool {
 	defer t.s.lock()()
 	h := t.h
-	if h.known || h.crowded {
+	if h.hasServed || h.crowded {
 		times = max(times, min(mostMissed, t.s.Patience))
 	}
-	return h.tokens > t.tokens || h.alone < times
+	return h.tokens > t.tokens || h.refusals < times
 }
 
 // Spare takes up to n more tokens of a host, which may be another one than its own, if no queued job needs them. It
@@ -214,7 +219,7 @@ func (t *Turn[T]) Spare(name string, n int) int {
 		return 0
 	}
 	n = max(0, min(n, s.left(), h.room(s.PerHost, now)))
-	t.take(h, n)
+	t.hold(h, n)
 	return n
 }
 
@@ -222,7 +227,7 @@ func (t *Turn[T]) Spare(name string, n int) int {
 func (t *Turn[T]) Return(name string) {
 	defer t.s.change()()
 	if h := t.s.host(name); t.spare(h) > 0 {
-		t.take(h, -1)
+		t.hold(h, -1)
 	}
 }
 
@@ -242,6 +247,6 @@ func (t *Turn[T]) Refused(name string, err error) {
 	h := t.s.host(name)
 	t.s.refused(h, err)
 	if t.spare(h) > 0 {
-		t.take(h, -1)
+		t.hold(h, -1)
 	}
 }

@@ -114,7 +114,7 @@ func TestHostWaits(t *testing.T) {
 				t.Errorf("a pause of %v, want %v", got, want*time.Second)
 			}
 		}
-		unsaid := &host[int]{known: true, tokens: 1}
+		unsaid := &host[int]{hasServed: true, tokens: 1}
 		turn := Turn[int]{s: &scheduler[int]{Options: Options{Patience: 100}}, h: unsaid, tokens: 1}
 		pauses := 0
 		for turn.MayBeFull(0) {

@@ -31,12 +31,15 @@ type Options struct {
 	Received func() int64 // returns how many bytes have arrived so far; needed only if Jobs is 0
 	// Full, if not nil, is called when a host has refused a connection and is not given up. ceiling is how many
 	// connections the host seems to accept; 0 means that it refused the only one, and that the run pauses. If this
-	// machine has too many open files, host is "this machine". Full must not call the scheduler.
+	// process has too many open files, host is [ThisMachine]. Full must not call the scheduler.
 	Full func(host string, ceiling int)
 	// Busy, if not nil, is called when a job holds a token while none did, and when none does any more. It must not call
 	// the scheduler.
 	Busy func(busy bool)
 }
+
+// ThisMachine is the host of [Options.Full] if this process lacks a resource.
+const ThisMachine = "this machine"
 
 // Job is a unit of work on a host.
 type Job[T any] struct {
@@ -116,7 +119,7 @@ func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]],
 	context.AfterFunc(ctx, s.look)
 	for job := range source {
 		s.mu.Lock()
-		for s.queued >= window && ctx.Err() == nil {
+		for s.queued >= mostQueued && ctx.Err() == nil {
 			s.changed.Wait()
 		}
 		s.feeding = !job.Last
@@ -141,8 +144,8 @@ func Run[T any](ctx context.Context, o Options, source iter.Seq[Job[T]],
 // tick is how often the scheduler checks whether a pause is over, a probe is due, or the search has a new result.
 const tick = time.Second / 10
 
-// window bounds the number of queued jobs up to which Run reads the source.
-const window = 4096
+// mostQueued is the number of queued jobs up to which Run reads the source.
+const mostQueued = 4096
 
 // scheduler holds the state of a run. Every change of the state ends with a call of start.
 type scheduler[T any] struct {
@@ -163,13 +166,13 @@ type scheduler[T any] struct {
 	tokens  int         // tokens in use
 	holders int         // jobs that hold tokens
 	busy    bool        // there were some at the last change
-	files   int         // number of jobs that ended with Done
+	served  int         // number of jobs that ended with Done
 	alarm   *time.Timer // for the next tick
 
 	search Search
 	limit  int           // limit of tokens that the search has chosen
 	silent time.Duration // time until the first file or byte arrived
-	spent  time.Duration // sum of the durations of these files
+	spent  time.Duration // for which the jobs of served held tokens
 	begun  time.Time     // time at which the number of tokens in use became limit
 	from   mark          // start of the window
 	heard  bool          // a file or byte has arrived since begun
@@ -279,15 +282,15 @@ func (s *scheduler[T]) mayHold(h *host[T]) bool {
 }
 
 func (s *scheduler[T]) launch(h *host[T]) {
-	t := &Turn[T]{Job: h.take(), s: s, h: h, begun: time.Now()}
+	t := &Turn[T]{Job: h.dequeue(), s: s, h: h, begun: time.Now()}
 	s.queued--
 	s.running++
 	s.starts++
 	if s.running == 1 {
-		t.alone = s.starts
+		t.soleStart = s.starts
 	}
 	if h.givenUp == nil {
-		t.take(h, 1)
+		t.hold(h, 1)
 		s.holders++
 	} else {
 		t.GivenUp = &GivenUp{h.givenUp}
@@ -312,15 +315,15 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	defer s.lock()()
 	switch v.kind {
 	case done:
-		s.files++
-		s.spent += time.Since(t.begun)
+		s.served++
+		s.spent += cmp.Or(t.held, time.Since(t.begun))
 		t.h.served()
 	case full:
 		s.refused(t.h, v.err)
 		v.next = t.Host
 	case unusable:
-		t.h.unused++
-		if t.h.unused >= mostMissed && t.GivenUp == nil { // else err is about the reason
+		t.h.missed++
+		if t.h.missed >= mostMissed && t.GivenUp == nil { // else err is about the reason
 			t.h.givenUp = v.err
 		}
 	case short:
@@ -329,7 +332,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 		s.Spare = s.Jobs
 		v.next = t.Host
 		if s.Full != nil {
-			s.Full("this machine", s.Jobs)
+			s.Full(ThisMachine, s.Jobs)
 		}
 	}
 	if v.next != "" {
@@ -338,7 +341,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	}
 	t.giveBack()
 	s.running--
-	if v.kind != short || s.running == 0 { // else wait until another job ends and frees resources
+	if v.kind != short || s.running == 0 { // else at the next change or tick
 		s.start()
 	}
 }

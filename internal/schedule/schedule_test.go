@@ -299,7 +299,7 @@ func TestCancelled(t *testing.T) {
 func TestAhead(t *testing.T) {
 	read, behind := 0, 0
 	source := func(yield func(Job[task]) bool) {
-		for range 3 * window {
+		for range 3 * mostQueued {
 			read++
 			if !yield(Job[task]{Host: "h"}) {
 				return
@@ -307,7 +307,7 @@ func TestAhead(t *testing.T) {
 		}
 	}
 	Run(t.Context(), Options{Jobs: 1}, source, func(context.Context, *Turn[task]) Verdict { behind++; return Done })
-	if read != 3*window || behind != read {
+	if read != 3*mostQueued || behind != read {
 		t.Errorf("%d read, %d done", read, behind)
 	}
 }

@@ -123,16 +123,16 @@ const (
 	settling = time.Second
 	// A window may end early if as many files as connections have ended, or if enough bytes have arrived for each
 	// connection. Bytes are counted in steps, so they say nothing in less than shortest.
-	enough   = 256 << 10
-	shortest = time.Second / 2
+	enoughBytes = 256 << 10
+	shortest    = time.Second / 2
 )
 
 // mark is what had arrived at a point in time.
 type mark struct {
-	at    time.Time
-	files int
-	bytes int64
-	spent time.Duration // total duration of the files
+	at     time.Time
+	served int
+	bytes  int64
+	spent  time.Duration // for which the jobs of served held tokens
 }
 
 // since returns the reward per second since from, over n connections. Files that began together end together, so a
@@ -142,13 +142,13 @@ func (m mark) since(from mark, n int) float64 {
 	if window < period {
 		window = max(window, (m.spent-from.spent)/time.Duration(n))
 	}
-	return float64(perFile*int64(m.files-from.files)+m.bytes-from.bytes) / window.Seconds()
+	return float64(perFile*int64(m.served-from.served)+m.bytes-from.bytes) / window.Seconds()
 }
 
 // enough reports whether a short window is significant: at least files files have ended since from, or enough bytes
 // have arrived for each of n connections.
 func (m mark) enough(from mark, n, files int) bool {
-	return m.files-from.files >= files || m.bytes-from.bytes >= int64(n)*enough &&
+	return m.served-from.served >= files || m.bytes-from.bytes >= int64(n)*enoughBytes &&
 		m.at.Sub(from.at) >= shortest
 }
 
@@ -156,14 +156,14 @@ func (m mark) enough(from mark, n, files int) bool {
 // after it was raised, the new connections need as long to begin as the first ones did. Only then a window can begin,
 // when the next file or byte arrives.
 func (s *scheduler[T]) observe() {
-	now := mark{at: time.Now(), files: s.files, spent: s.spent}
+	now := mark{at: time.Now(), served: s.served, spent: s.spent}
 	if s.Received != nil {
 		now.bytes = s.Received()
 	}
 	n := s.limit
 	switch {
 	case s.tokens != n:
-	case now.files == 0 && now.bytes == 0:
+	case now.served == 0 && now.bytes == 0:
 		s.from = now
 		s.silent += tick
 		if s.silent <= settling || n > first {
@@ -174,7 +174,7 @@ func (s *scheduler[T]) observe() {
 		s.from = now
 		return
 	case !s.heard:
-		s.heard = now.files > s.from.files || now.bytes > s.from.bytes
+		s.heard = now.served > s.from.served || now.bytes > s.from.bytes
 		s.from = now
 		return
 	case !s.judge(now):
@@ -198,6 +198,6 @@ func (s *scheduler[T]) judge(now mark) bool {
 	if !now.enough(mark{at: s.from.at}, n, 2*first) {
 		return false
 	}
-	s.search.Begin(reward, now.files, now.bytes)
+	s.search.Begin(reward, now.served, now.bytes)
 	return true
 }

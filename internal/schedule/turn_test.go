@@ -173,15 +173,15 @@ func TestMayBeFull(t *testing.T) {
 		{h: host[int]{tokens: 2}, own: 1, want: true},
 		{h: host[int]{tokens: 2}, own: 2},
 		{h: host[int]{tokens: 1}, own: 1, times: 1, want: true},
-		{h: host[int]{tokens: 1, alone: 1}, own: 1, times: 1},
-		{h: host[int]{tokens: 1, known: true}, own: 1},
-		{h: host[int]{tokens: 1, known: true}, own: 1, patience: 1, want: true},
-		{h: host[int]{tokens: 1, known: true, alone: 1}, own: 1, patience: 1},
-		{h: host[int]{tokens: 1, known: true, alone: mostMissed - 1}, own: 1, patience: 9, want: true},
-		{h: host[int]{tokens: 1, known: true, alone: mostMissed}, own: 1, patience: 9},
-		{h: host[int]{tokens: 1, known: true, alone: mostMissed}, own: 1, patience: 9, times: 9, want: true},
-		{h: host[int]{tokens: 1, crowded: true, alone: mostMissed - 1}, own: 1, patience: 9, want: true},
-		{h: host[int]{tokens: 1, ceiling: 1, alone: 1}, own: 1, patience: 9}, // it has refused the only connection before
+		{h: host[int]{tokens: 1, refusals: 1}, own: 1, times: 1},
+		{h: host[int]{tokens: 1, hasServed: true}, own: 1},
+		{h: host[int]{tokens: 1, hasServed: true}, own: 1, patience: 1, want: true},
+		{h: host[int]{tokens: 1, hasServed: true, refusals: 1}, own: 1, patience: 1},
+		{h: host[int]{tokens: 1, hasServed: true, refusals: mostMissed - 1}, own: 1, patience: 9, want: true},
+		{h: host[int]{tokens: 1, hasServed: true, refusals: mostMissed}, own: 1, patience: 9},
+		{h: host[int]{tokens: 1, hasServed: true, refusals: mostMissed}, own: 1, patience: 9, times: 9, want: true},
+		{h: host[int]{tokens: 1, crowded: true, refusals: mostMissed - 1}, own: 1, patience: 9, want: true},
+		{h: host[int]{tokens: 1, ceiling: 1, refusals: 1}, own: 1, patience: 9}, // it has refused the only connection before
 	} {
 		turn := Turn[int]{h: &tt.h, tokens: tt.own, s: &scheduler[int]{Options: Options{Patience: tt.patience}}}
 		if got := turn.MayBeFull(tt.times); got != tt.want {
@@ -241,8 +241,8 @@ func TestReleaseUnserved(t *testing.T) {
 	jobs := slices.Values([]Job[int]{{Host: "h"}})
 	Run(t.Context(), Options{Jobs: 1}, jobs, func(_ context.Context, turn *Turn[int]) Verdict {
 		turn.Release(false)
-		if turn.tokens != 0 || turn.h.known {
-			t.Errorf("the job keeps %d tokens; the host has served: %v", turn.tokens, turn.h.known)
+		if turn.tokens != 0 || turn.h.hasServed {
+			t.Errorf("the job keeps %d tokens; the host has served: %v", turn.tokens, turn.h.hasServed)
 		}
 		return Untouched
 	})
