@@ -16,19 +16,19 @@ const mostAhead = 63
 // ahead has the files of a list about which a server is asked before their turn. The zero value is ready.
 type ahead struct {
 	mu    sync.Mutex
-	files map[*job]*answer
+	files map[*job]*foretold
 }
 
-// answer is what a server says of a file before its turn.
-type answer struct {
+// foretold is what a server says of a file before its turn.
+type foretold struct {
 	job  *job
 	url  *urlparse.URL // the one that was the job's when it was queued
 	come chan struct{} // closed when the server has answered, or will not
-	said *decide.Stamp // nil if it has said nothing
+	said *decide.Stamp // nil if the server was not asked, or refused; its values may be unknown
 }
 
-// take returns the answer about a file whose turn has come, or nil if no other file asks about it.
-func (a *ahead) take(j *job) *answer {
+// take returns what is foretold of a file whose turn has come, or nil if no other file asks about it.
+func (a *ahead) take(j *job) *foretold {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	x := a.files[j]
@@ -36,25 +36,25 @@ func (a *ahead) take(j *job) *answer {
 	return x
 }
 
-// add returns the answer about a queued file, which the caller must close. It returns nil if another file asks about it.
-func (a *ahead) add(j *job) *answer {
+// add returns what will be foretold of a queued file, which the caller must close. It returns nil if another file asks about it.
+func (a *ahead) add(j *job) *foretold {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.files[j] != nil {
 		return nil
 	}
 	if a.files == nil {
-		a.files = make(map[*job]*answer)
+		a.files = make(map[*job]*foretold)
 	}
-	x := &answer{job: j, url: j.url(), come: make(chan struct{})}
+	x := &foretold{job: j, url: j.url(), come: make(chan struct{})}
 	a.files[j] = x
 	return x
 }
 
 // said waits for what the server says of the file if another file has asked about it.
 func (m *member) said() *decide.Stamp {
-	x := m.answer
-	m.answer = nil
+	x := m.foretold
+	m.foretold = nil
 	if x == nil {
 		return nil
 	}
@@ -67,10 +67,11 @@ func (m *member) said() *decide.Stamp {
 }
 
 // askAhead asks the server, which has just answered about the file, about those that follow it in a list and about which
-// it will be asked too, in a few round trips. A file for which that brings nothing is asked about in its own turn.
+// it will be asked too, in a few round trips. A file for which that fails is asked about in its own turn. askAhead does
+// nothing for a plain Source, with a Timeout, or for the files of a tree, which sharpen asks about.
 func (m *member) askAhead(ctx context.Context) {
 	b := m.run
-	if _, single := b.src.(*plain); single || m.job.in != nil || b.Timeout != 0 || b.root == nil {
+	if _, single := b.src.(plain); single || m.job.in != nil || b.Timeout != 0 || b.root == nil {
 		return
 	}
 	asked := m.pick()
@@ -99,10 +100,10 @@ func (m *member) askAhead(ctx context.Context) {
 	}
 }
 
-// pick returns the answers about queued files of the list about which the server will be asked, and which no other file
+// pick returns the queued files of the list about which the server will be asked, and which no other file
 // asks about.
-func (m *member) pick() []*answer {
-	var all []*answer
+func (m *member) pick() []*foretold {
+	var all []*foretold
 	m.turn.Queued(mostAhead, func(j *job) bool {
 		if j.in != nil || j.dir != nil || j.Writer != nil || !j.url().SameLogin(m.job.url()) {
 			return false
@@ -113,7 +114,7 @@ func (m *member) pick() []*answer {
 		}
 		return x != nil
 	})
-	return slices.DeleteFunc(all, func(x *answer) bool {
+	return slices.DeleteFunc(all, func(x *foretold) bool {
 		asks := m.run.willAsk(x.job)
 		if !asks {
 			close(x.come)

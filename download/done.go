@@ -22,7 +22,7 @@ func (b *engine) done(ctx context.Context, m *member, r Result) error {
 	return b.group.Record(func() error { return b.record(*m.todo) })
 }
 
-// call calls RunOptions.Done, at most as often at the same time as there may be jobs.
+// call calls RunOptions.Done, at most Jobs times at once, or four if Jobs is 0.
 func (b *engine) call(ctx context.Context, t *Task, r Result) error {
 	select {
 	case b.doing <- struct{}{}:

@@ -190,6 +190,8 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 		b.group.Flush = func() error { return b.unrecorded(l.Flush()) }
 		b.ledger = l
 	}
+	b.group.Begin(b.root)
+	defer b.group.End()
 	end := b.watch()
 	schedule.Run(ctx, schedule.Options{
 		Jobs: o.Jobs, Spare: mostSegments(o.Each.Segments), PerHost: o.PerHost,
@@ -252,12 +254,10 @@ func (b *engine) outcome(ctx context.Context) error {
 // newEngine returns the state of a run before it begins. Some directories stay open for the next file.
 func newEngine(ctx context.Context, src Source, o RunOptions) *engine {
 	b := &engine{
-		RunOptions: o, src: full(src), root: o.Each.Root, idle: make(map[string]glob.Guesses),
+		RunOptions: o, src: full(src), root: o.Each.Root, unmatched: make(map[string]glob.Guesses),
 		cleared:   make(map[string]bool),
 		spellings: &disk.Spellings{Root: o.Each.Root, Dry: o.Dry},
-		group: &partfile.Group{
-			Pause: 50 * time.Millisecond, Attempt: o.Each.Attempt, Dry: o.Dry,
-		},
+		group:     &partfile.Group{Attempt: o.Each.Attempt, Dry: o.Dry},
 	}
 	b.group.Dirs.Keep = 16
 	b.group.Dirs.Passing = o.Once || o.Done != nil
@@ -272,7 +272,7 @@ func (o *RunOptions) check(src Source) error {
 		return errors.New("there is no Source: write an *ftpexec.Client")
 	case o.Jobs < 0 || o.PerHost < 0 || o.Timeout < 0:
 		return errors.New("the limits of connections and time are negative " +
-			"(Jobs, PerHost, Timeout): write 0 for none")
+			"(Jobs, PerHost, Timeout): write 0 for the defaults")
 	case o.Ledger != "" &&
 		(path.Base(o.Ledger) != o.Ledger || !strings.HasPrefix(o.Ledger, ledger.Name)):
 		return fmt.Errorf("the Ledger %q is not read: write a name that begins with %s", o.Ledger,
@@ -315,8 +315,8 @@ type engine struct {
 	cleared  map[string]bool // paths for which a dry run would make way
 
 	trying sync.Mutex
-	// idle maps each pattern of the trees to guesses why it matches nothing; nil once it has matched.
-	idle map[string]glob.Guesses
+	// unmatched maps each pattern of the trees to guesses why it matches nothing; nil once it has matched.
+	unmatched map[string]glob.Guesses
 
 	bare sync.Once // notes that a server lists only names
 
@@ -358,6 +358,9 @@ func (b *engine) guard(f func()) {
 func (b *engine) ceiling(host string, most int) {
 	_, closes := b.closing.Load(host)
 	switch {
+	case host == schedule.ThisMachine:
+		b.detail(fmt.Sprintf("this process has too many open files: continuing with %d connections", most))
+		return
 	case most == 0 && closes:
 		b.notice(host + " closes the only connection before its greeting: trying again")
 		return
@@ -415,7 +418,7 @@ func (b *engine) ended(e Event) {
 func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 	alone := t.Alone()
 	scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
-	if !scarce || alone && t.Value.short == 2 {
+	if !scarce || t.Value.written || alone && t.Value.short == 2 {
 		return false
 	}
 	if alone {
@@ -432,7 +435,7 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 // connection is tried again retry.MostClosed times.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	if !ok || t.GivenUp != nil {
+	if !ok || t.GivenUp != nil || t.Value.written {
 		return false
 	}
 	times := 0

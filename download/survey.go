@@ -94,8 +94,8 @@ func (b *engine) advice(t *Tree) string {
 	from := ""
 	advice := ""
 	for _, p := range t.patterns() {
-		advice = cmp.Or(advice, b.idle[p].Advice())
-		if t.Accept != nil && b.idle[p] != nil {
+		advice = cmp.Or(advice, b.unmatched[p].Advice())
+		if t.Accept != nil && b.unmatched[p] != nil {
 			from = cmp.Or(from, glob.From(p))
 		}
 	}

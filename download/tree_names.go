@@ -98,20 +98,20 @@ func (t *Tree) Includes(below string, dir bool) bool {
 }
 
 // tryPatterns compares a path with the patterns that have not matched anything yet. A pattern that matches is no
-// longer idle.
+// longer unmatched.
 func (b *engine) tryPatterns(t *Tree, below string, dir bool) {
 	b.trying.Lock()
 	defer b.trying.Unlock()
 	for i, p := range slices.Concat(t.Reject, t.patterns()) { // the patterns of Accept are only for files
-		g, known := b.idle[p]
+		g, known := b.unmatched[p]
 		if !known {
 			g = glob.Guess(p)
-			b.idle[p] = g
+			b.unmatched[p] = g
 		}
 		switch {
 		case g == nil, dir && i >= len(t.Reject) && len(t.Accept) > 0:
 		case glob.Match([]string{p}, below, dir):
-			b.idle[p] = nil
+			b.unmatched[p] = nil
 		default:
 			g.Add(below, dir)
 		}
@@ -120,8 +120,8 @@ func (b *engine) tryPatterns(t *Tree, below string, dir bool) {
 
 // tellIdle warns of each pattern that has matched nothing.
 func (b *engine) tellIdle() {
-	for _, p := range slices.Sorted(maps.Keys(b.idle)) {
-		if g := b.idle[p]; g != nil {
+	for _, p := range slices.Sorted(maps.Keys(b.unmatched)) {
+		if g := b.unmatched[p]; g != nil {
 			b.warn("nothing matches %s%s%s", p, glob.From(p), g.Advice())
 		}
 	}

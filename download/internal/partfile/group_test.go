@@ -97,9 +97,9 @@ func (f *flock) run() {
 	f.begun = sync.OnceFunc(func() { // the others are waiting by the time that the first is flushed
 		start()
 		for wait := len(parts) == len(flockNames); wait; runtime.Gosched() {
-			f.group.mu.Lock()
-			wait = len(f.group.waiting)+int(ended.Load()) < len(parts)-1
-			f.group.mu.Unlock()
+			f.group.batches.mu.Lock()
+			wait = len(f.group.batches.waiting)+int(ended.Load()) < len(parts)-1
+			f.group.batches.mu.Unlock()
 		}
 	})
 	disk.Fault = f.call
@@ -179,6 +179,7 @@ func TestGroupFaults(t *testing.T) {
 			runs++
 			f.group = new(Group)
 			f.group.Dirs.Keep = 2
+			f.group.Begin(root)
 			f.group.Flush = func() error { f.flushed = slices.Clone(f.recorded); return nil }
 			f.run()
 			f.check(kind.err.Error() + " at " + f.failed)
@@ -198,6 +199,7 @@ func TestGroupFaults(t *testing.T) {
 				t.Fatalf("%v at call %d (%s): then there is %q, errors %v", kind.err, at, f.failed, got, f.errs)
 			}
 			f.group.Dirs.Close()
+			f.group.End()
 			root.Close()
 			if !more {
 				break
@@ -207,62 +209,129 @@ func TestGroupFaults(t *testing.T) {
 	t.Logf("%d runs", runs)
 }
 
-// TestGroupWaits checks that a batch waits for the files that are under way, and no longer than Pause, that it waits for
-// none when no more are, and that one that begins with a record alone waits a little only.
-func TestGroupWaits(t *testing.T) {
+// waits is a test of how long batches wait.
+type waits struct {
+	*testing.T
+	root    *os.Root
+	all     sync.WaitGroup
+	begun   time.Time
+	files   int
+	flushes map[*Group]int
+}
+
+func (w *waits) group() *Group {
+	g := new(Group)
+	g.Flush = func() error { w.flushes[g]++; return nil }
+	g.Begin(w.root)
+	return g
+}
+
+// after calls f after a pause. want is part of its error, or "" for none.
+func (w *waits) after(pause time.Duration, want string, f func() error) {
+	w.all.Go(func() {
+		<-time.After(pause)
+		if err := f(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			w.Errorf("got %v, want %q", err, want)
+		}
+	})
+}
+
+// record adds a record to a group after a pause.
+func (w *waits) record(g *Group, pause time.Duration) {
+	w.after(pause, "", func() error { return g.Record(func() error { return nil }) })
+}
+
+// file publishes a file of a group after a pause.
+func (w *waits) file(g *Group, pause time.Duration, want string, commit func()) {
+	w.files++
+	p := must.Get(g.Find(w.root, fmt.Sprint("f", w.files)))(w.T)
+	part := must.Get(p.Claim("ftp://h/f", nil))(w.T)
+	part.Describe(0, time.Unix(1e9, 0))
+	w.after(pause, want, func() error {
+		defer p.Close(false)
+		defer part.Leave(false)
+		return part.Publish(Finish{Note: func(string) {}, Commit: func(time.Time) error { commit(); return nil }})
+	})
+}
+
+// ended waits until all files have their names, and checks how long that took and how often each group has flushed.
+func (w *waits) ended(what string, want time.Duration, flushes map[*Group]int) {
+	w.Helper()
+	w.all.Wait()
+	if took := time.Since(w.begun); took != want || !maps.Equal(w.flushes, flushes) {
+		w.Errorf("%s: %v and flushes %v, want %v and %v", what, took, w.flushes, want, flushes)
+	}
+	w.begun = time.Now()
+	clear(w.flushes)
+}
+
+// waiting calls test in a bubble of synctest.
+func waiting(t *testing.T, test func(w *waits)) {
 	root := must.Get(os.OpenRoot(t.TempDir()))(t)
 	defer root.Close()
 	synctest.Test(t, func(t *testing.T) {
-		flushes, files := 0, 0
-		g := Group{Pause: time.Second, Flush: func() error { flushes++; return nil }}
-		begun := time.Now()
-		var all sync.WaitGroup
-		after := func(wait time.Duration, f func() error) {
-			all.Go(func() {
-				<-time.After(wait)
-				if err := f(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		record := func() error { return g.Record(func() error { return nil }) }
-		file := func(wait time.Duration) {
-			files++
-			p := must.Get(g.Find(root, fmt.Sprint("f", files)))(t)
-			part := must.Get(p.Claim("ftp://h/f", nil))(t)
-			part.Describe(0, time.Unix(1e9, 0))
-			after(wait, func() error {
-				defer p.Close(false)
-				defer part.Leave(false)
-				return part.Publish(Finish{Note: func(string) {}, Commit: func(time.Time) error { return nil }})
-			})
-		}
-		ended := func(what string, want time.Duration, n int) {
-			t.Helper()
-			all.Wait()
-			if took := time.Since(begun); took != want || flushes != n {
-				t.Errorf("%s: %v and %d flushes, want %v and %d", what, took, flushes, want, n)
-			}
-			begun = time.Now()
-			flushes = 0
-		}
+		test(&waits{T: t, root: root, begun: time.Now(), flushes: make(map[*Group]int)})
+	})
+}
+
+func nothing() {}
+
+// TestGroupWaits checks that a batch waits for the files that are under way, and no longer than pause, that it waits for
+// none when no more are, and that one that begins with a record alone waits a little only.
+func TestGroupWaits(t *testing.T) {
+	waiting(t, func(w *waits) {
+		g := w.group()
+		defer g.End()
+		once := map[*Group]int{g: 1}
 		g.Expect(true)
-		file(0)
-		file(time.Second / 2)
-		after(time.Second/2, record)
-		ended("files are under way", time.Second, 1)
-		after(0, record)
-		ended("a record alone", shortPause, 1)
-		file(0)
-		file(time.Second / 2)
-		synctest.Wait()
-		<-time.After(time.Second * 3 / 4)
-		g.Expect(false)
-		ended("the last one has arrived", time.Second*3/4, 1)
-		file(0)
-		ended("none is under way", 0, 1)
+		w.file(g, 0, "", nothing)
+		w.file(g, pause/2, "", nothing)
+		w.record(g, pause/2)
+		w.ended("files are under way", pause, once)
+		w.record(g, 0)
+		w.ended("a record alone", shortPause, once)
+		w.file(g, 0, "", nothing)
+		w.file(g, pause/2, "", nothing)
+		w.after(pause*3/4, "", func() error { g.Expect(false); return nil })
+		w.ended("the last one has arrived", pause*3/4, once)
+		w.file(g, 0, "", nothing)
+		w.ended("none is under way", 0, once)
 		g.Expect(true)
-		file(0)
-		ended("files are under way again", time.Second, 1)
+		w.file(g, 0, "", nothing)
+		w.ended("files are under way again", pause, once)
+	})
+}
+
+// TestGroupsTogether checks that the groups below one root have batches in common, that the last file of one waits for
+// none of the others, and that a panic of one leaves no group waiting.
+func TestGroupsTogether(t *testing.T) {
+	waiting(t, func(w *waits) {
+		g, h := w.group(), w.group()
+		both := map[*Group]int{g: 1, h: 1}
+		g.Expect(true)
+		h.Expect(true)
+		w.file(g, 0, "", nothing)
+		w.file(h, pause/2, "", nothing)
+		w.ended("both expect more", pause, both)
+		w.file(g, 0, "", nothing)
+		w.file(h, pause/4, "", nothing)
+		w.after(pause/2, "", func() error { h.Expect(false); return nil })
+		w.ended("one has all its files", pause/2, both)
+		w.file(g, 0, "", nothing)
+		w.file(h, pause/4, "", nothing)
+		w.ended("the last file of one arrives", pause/4, both)
+		w.file(g, 0, "a bug", func() { panic("a bug") })
+		w.file(g, 0, "a bug", nothing)
+		w.ended("a panic", pause, map[*Group]int{})
+		w.file(g, 0, "", nothing)
+		w.ended("after a panic", pause, map[*Group]int{g: 1})
+		h.End()
+		if begun.all[w.root] != g.batches {
+			t.Error("the batches of a group are gone")
+		}
+		g.End()
+		if len(begun.all) > 0 {
+			t.Error("the batches are kept")
+		}
 	})
 }

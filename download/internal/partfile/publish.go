@@ -1,13 +1,10 @@
 package partfile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"sync"
 	"time"
 
 	"example.com/ftpfetch/internal/local/disk"
@@ -16,11 +13,11 @@ import (
 
 // Publish gives the complete part its final name, together with the other parts of its group.
 func (p *Part) Publish(f Finish) error {
-	n := &naming{Finish: f, part: p, size: p.Snapshot().Done.Octets()}
+	n := &naming{Finish: f, group: p.group, part: p, size: p.Snapshot().Done.Octets()}
 	if err := p.prepare(n); err != nil {
 		return err
 	}
-	return p.group.join(n)
+	return p.group.end(n)
 }
 
 // prepare sets the part's size and time.
@@ -57,8 +54,7 @@ func (p *Part) setTime(n *naming) error {
 	return p.dir.SetTime(p.partial, n.ModTime)
 }
 
-// timed notes that the part does not have the server's time: refused says why not or, if it is nil, the disk has made
-// another time of it.
+// timed sets n.time to the server's time if the disk has kept it, and otherwise notes why the part does not have it.
 func (p *Part) timed(n *naming, refused error) {
 	switch off := n.time.Sub(n.ModTime).Abs(); {
 	case n.ModTime.IsZero():
@@ -140,56 +136,6 @@ func (p *Part) KeepBad(same func(f *os.File)) (kept string, err error) {
 	return p.shown(p.bad), err
 }
 
-// Group gives files their names in batches: the files that become complete during one batch make up the next. The zero
-// value is for one file. A Group is safe for concurrent use.
-type Group struct {
-	Pause   time.Duration // how long a batch waits for more files
-	Flush   func() error  // flushes what Finish.Commit has recorded; nil: there is nothing to flush
-	Dirs    disk.Dirs
-	Attempt string // identifies the attempt in the names of the parts; "" if there is only one
-	Dry     bool   // leave the disk as it is
-
-	mu      sync.Mutex
-	leads   bool // a caller of join is naming files for all waiting callers
-	waiting []*naming
-	idle    chan struct{} // closed while no more files are under way; nil if nobody has said whether there are any
-}
-
-// Expect says that files are under way, or that no more are: then no batch waits for more. The first call says true, and
-// the calls alternate.
-func (g *Group) Expect(more bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if more {
-		g.idle = make(chan struct{})
-	} else {
-		close(g.idle)
-	}
-}
-
-// shortPause is how long a batch waits that begins with a record alone: its file may have the connection meanwhile.
-const shortPause = 5 * time.Millisecond
-
-// await waits for more files, before the batch that begins with n.
-func (g *Group) await(n *naming) {
-	pause := g.Pause
-	if n.part == nil {
-		pause = min(pause, shortPause)
-	}
-	if pause == 0 {
-		return
-	}
-	g.mu.Lock()
-	idle := g.idle
-	g.mu.Unlock()
-	over := time.NewTimer(pause)
-	defer over.Stop()
-	select {
-	case <-over.C:
-	case <-idle:
-	}
-}
-
 // Finish says how a part becomes a file.
 type Finish struct {
 	Overwrite bool         // the name may exist
@@ -202,118 +148,4 @@ type Finish struct {
 	Remembered bool
 	// Announce, if not nil, is called before the file gets its name, if Commit is called only after it.
 	Announce func() error
-}
-
-// naming is a part that is waiting for its name.
-type naming struct {
-	Finish
-	part *Part     // nil if there is only something to record
-	size int64     // of the file
-	time time.Time // of the file
-	late bool      // Commit is called after the rename, not before
-	err  error
-	wake chan bool // true: this caller leads the next batch; false: n is done, and err is its result
-}
-
-// Record calls commit and waits until what it records is on the disk.
-func (g *Group) Record(commit func() error) error {
-	return g.join(&naming{Finish: Finish{Commit: func(time.Time) error { return commit() }}})
-}
-
-// join waits until n is done. If no caller is working, this caller does the work for all waiting callers, in one batch.
-// Then it passes the lead to the first caller that joined meanwhile.
-func (g *Group) join(n *naming) error {
-	n.wake = make(chan bool, 1)
-	g.mu.Lock()
-	g.waiting = append(g.waiting, n)
-	lead := !g.leads
-	g.leads = true
-	g.mu.Unlock()
-	if !lead && !<-n.wake {
-		return n.err
-	}
-	g.await(n)
-	g.mu.Lock()
-	all := g.waiting
-	g.waiting = nil
-	g.mu.Unlock()
-	g.finish(all)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, x := range all {
-		x.wake <- false
-	}
-	g.leads = len(g.waiting) > 0
-	if g.leads {
-		g.waiting[0].wake <- true
-	}
-	return n.err
-}
-
-// MostWaiting returns how many files may wait for their names. There is a limit because waiting files are open.
-func MostWaiting() int { return min(256, disk.OpenFiles()/4) }
-
-// finish flushes the files of a batch, records the ones that are on the disk, and gives them their names. A file that
-// fails does not affect the others. If the flush of the records fails, all files of the batch fail; if the flush of a
-// directory fails, all files in it do.
-func (g *Group) finish(all []*naming) {
-	parts := slices.DeleteFunc(slices.Clone(all), func(n *naming) bool { return n.part == nil })
-	var files []*os.File
-	for _, n := range parts {
-		files = append(files, n.part.f)
-	}
-	for i, err := range disk.Flush(files...) {
-		parts[i].err = parts[i].part.flushed(err)
-	}
-	g.record(all, false)
-	each(parts, func(n *naming) error { return n.part.publish(n) })
-	dirs := make(map[*disk.Dir]error)
-	for _, n := range parts {
-		if n.part.placed {
-			dirs[n.part.dir] = nil
-		}
-	}
-	for d := range dirs {
-		dirs[d] = cmp.Or(g.Dirs.FlushNew(), d.Flush()) // flush the names of new directories first
-	}
-	g.record(all, true)
-	for d, err := range dirs {
-		dirs[d] = cmp.Or(err, d.Named())
-	}
-	each(parts, func(n *naming) error {
-		g.Dirs.Rely(n.part.dir, n.part.target)
-		return dirs[n.part.dir]
-	})
-}
-
-// record calls Commit for the files whose field late has the given value, and then flushes the records.
-func (g *Group) record(all []*naming, late bool) {
-	recorded := false
-	each(all, func(n *naming) error {
-		switch {
-		case n.Commit != nil && n.late == late:
-			recorded = true
-			if n.part != nil {
-				n.part.recorded = true
-			}
-			return disk.Do("commit", "", func() error { return n.Commit(n.time) })
-		case n.Announce != nil && n.late && !late:
-			recorded = true
-			return disk.Do("commit", "", n.Announce)
-		}
-		return nil
-	})
-	if recorded && g.Flush != nil {
-		err := disk.Do("flush", "", g.Flush)
-		each(all, func(*naming) error { return err })
-	}
-}
-
-// each calls f for the files that have not failed.
-func each(all []*naming, f func(*naming) error) {
-	for _, n := range all {
-		if n.err == nil {
-			n.err = f(n)
-		}
-	}
 }
