@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,15 +27,16 @@ const (
 type fleetRun struct {
 	dir, list string
 	common    bool    // all workers save into one directory
-	took      float64 // seconds from the start of the command, or from add to the end of wait
-	processor float64 // seconds, of the command or of all workers
+	took      float64 // seconds from the start of the commands, or from add to the end of wait
+	processor float64 // seconds, of the commands or of all workers
 	hub       float64 // seconds of a processor that serve used meanwhile
 	rest      int     // memory of a worker at rest, without the program's file, in MiB
 	program   int     // memory of the program's file, in MiB
 }
 
-// fleet compares four workers with one command that has as many connections. They fetch the same list from vsftpd, in
-// turn: each worker into a directory of its own, as on four machines, or all into one.
+// fleet compares four workers with one command that has as many connections, and with four commands that have a quarter
+// of the list each. They fetch the same list from vsftpd, in turn: each worker into a directory of its own, as on four
+// machines, or all into one.
 func fleet(ctx context.Context, b *bench, w io.Writer) error {
 	if _, err := tuneTCP(); err != nil { // for the loopback interface
 		return err
@@ -57,17 +59,21 @@ func fleet(ctx context.Context, b *bench, w io.Writer) error {
 	if err := os.WriteFile(path, []byte(list.String()), 0o644); err != nil {
 		return err
 	}
-	var rates, processor, commonRates, commonProcessor, hub, rest, program []float64
+	var rates, processor, fourRates, fourProcessor, commonRates, commonProcessor, hub, rest, program []float64
 	for pass := range pick(b, 5, 1) {
 		run := func(name string) *fleetRun {
 			return &fleetRun{dir: filepath.Join(b.dir, fmt.Sprint(name, pass)), list: path, common: name == "common"}
 		}
-		alone, together, common := run("alone"), run("together"), run("common")
-		if err := errors.Join(alone.command(ctx), together.fleet(ctx, files), common.fleet(ctx, files)); err != nil {
+		alone, four, together, common := run("alone"), run("four"), run("together"), run("common")
+		err := errors.Join(alone.commands(ctx, 1), four.commands(ctx, fleetWorkers),
+			together.fleet(ctx, files), common.fleet(ctx, files))
+		if err != nil {
 			return err
 		}
 		rates = append(rates, alone.took/together.took)
 		processor = append(processor, together.processor/alone.processor)
+		fourRates = append(fourRates, four.took/together.took)
+		fourProcessor = append(fourProcessor, together.processor/four.processor)
 		commonRates = append(commonRates, alone.took/common.took)
 		commonProcessor = append(commonProcessor, common.processor/alone.processor)
 		hub = append(hub, 100*together.hub/together.took)
@@ -81,6 +87,8 @@ func fleet(ctx context.Context, b *bench, w io.Writer) error {
 	}
 	row("files a second, to the command", rates, "%.2f")
 	row("processor time of the workers, to the command", processor, "%.2f")
+	row("files a second, to four commands with a quarter of the list each", fourRates, "%.2f")
+	row("processor time, to those", fourProcessor, "%.2f")
 	row("files a second, workers with one directory in common", commonRates, "%.2f")
 	row("processor time, workers with one directory in common", commonProcessor, "%.2f")
 	row("processor time of `serve`, % of a processor", hub, "%.1f")
@@ -94,18 +102,60 @@ func fleet(ctx context.Context, b *bench, w io.Writer) error {
 // seconds returns the processor time of a process that has ended.
 func seconds(p *os.ProcessState) float64 { return (p.UserTime() + p.SystemTime()).Seconds() }
 
-// command runs ftpfetch.
-func (r *fleetRun) command(ctx context.Context) error {
-	connections := strconv.Itoa(fleetWorkers * fleetLanes)
-	c := exec.CommandContext(ctx, "ftpfetch", "-q", "-i", r.list, "-j", connections, "--per-host", connections, "-d", r.dir)
-	c.Stderr = os.Stderr
-	begun := time.Now()
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("ftpfetch: %w", err)
+// commands runs n commands beside each other. Each has an equal share of the list and of the connections.
+func (r *fleetRun) commands(ctx context.Context, n int) error {
+	lists, err := r.shares(n)
+	if err != nil {
+		return err
 	}
+	connections := strconv.Itoa(fleetWorkers * fleetLanes / n)
+	var all []*exec.Cmd
+	begun := time.Now()
+	for _, list := range lists {
+		c := exec.CommandContext(ctx, "ftpfetch", "-q", "-i", list, "-j", connections, "--per-host", connections,
+			"-d", list+".files")
+		c.Stderr = os.Stderr
+		if err := c.Start(); err != nil {
+			return errors.Join(err, end(all))
+		}
+		all = append(all, c)
+	}
+	err = end(all)
 	r.took = time.Since(begun).Seconds()
-	r.processor = seconds(c.ProcessState)
-	return nil
+	for _, c := range all {
+		r.processor += seconds(c.ProcessState)
+	}
+	return err
+}
+
+// end waits for commands.
+func end(all []*exec.Cmd) (err error) {
+	for _, c := range all {
+		if cerr := c.Wait(); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("ftpfetch: %w", cerr))
+		}
+	}
+	return err
+}
+
+// shares writes n lists with an equal share of r.list each, and returns their names.
+func (r *fleetRun) shares(n int) (names []string, err error) {
+	text, err := os.ReadFile(r.list)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(r.dir, 0o755); err != nil {
+		return nil, err
+	}
+	lines := slices.Collect(strings.Lines(string(text)))
+	for share := range slices.Chunk(lines, (len(lines)+n-1)/n) {
+		name := filepath.Join(r.dir, strconv.Itoa(len(names)))
+		if err := os.WriteFile(name, []byte(strings.Join(share, "")), 0o644); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 // fleet runs a server and its workers, and adds the list.
