@@ -33,10 +33,11 @@ func waitFor(ctx context.Context, c *command, v view, j job) error {
 // exitOther is the exit code of ftpfetch for errors without a code of their own.
 const exitOther = 43
 
-// follow reads the state of a job every second or less often, and returns the last one. It continues after errors,
-// because the server may be restarting, unless it refuses the token.
+// follow reads the state of a job, every second or less often once it has done so for a while, and returns the last
+// one. It continues after errors, because the server may be restarting, unless it refuses the token.
 func follow(ctx context.Context, v view, id string, tick func(*state)) (*state, error) {
 	var pause time.Duration
+	started := time.Now()
 	for sums := make(map[string]*sum); ; wait(ctx, pause) {
 		begun := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, 4*asking)
@@ -46,7 +47,8 @@ func follow(ctx context.Context, v view, id string, tick func(*state)) (*state, 
 			now, err = v.states(bounded, []job{j}, sums)
 		}
 		cancel()
-		pause = min(time.Second+5*time.Since(begun), asking) // to spare the server of a large fleet
+		pause = min(max(time.Second/10, time.Since(started)/10), time.Second) // the end of a short job is seen soon
+		pause = min(pause+5*time.Since(begun), asking)                        // to spare the server of a large fleet
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
