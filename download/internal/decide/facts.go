@@ -127,7 +127,7 @@ type Answer struct {
 // Cause is the kind of a refusal.
 type Cause int
 
-// Package fetch makes a different error of each.
+// Package download makes a different error of each.
 const (
 	Exists    Cause = iota // Newer would update it
 	Other                  // only Overwrite would replace it
