@@ -26,7 +26,7 @@ type job struct {
 	waited  bool      // it has waited for another run
 	chooses bool      // it stands for the choice among the files of the tree, not for its directory
 	short   uint8     // how often it lacked open files although it ran alone
-	written bool      // its Writer has bytes, which cannot be taken back, so the file gets no other turn
+	written bool      // its Writer has bytes, which cannot be taken back
 }
 
 // size returns the size of a file if it is known in advance, or -1.

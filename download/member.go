@@ -13,6 +13,7 @@ import (
 	"example.com/ftpfetch/download/internal/decide"
 	"example.com/ftpfetch/download/internal/partfile"
 	"example.com/ftpfetch/ftpexec"
+	"example.com/ftpfetch/internal/guard"
 	"example.com/ftpfetch/internal/local/ledger"
 	"example.com/ftpfetch/internal/local/localfile"
 	"example.com/ftpfetch/internal/schedule"
@@ -47,7 +48,7 @@ func (b *engine) file(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 		return b.end(ctx, j, result, b.done(ctx, m, result), schedule.Untouched)
 	case !m.begun:
 		return b.end(ctx, j, result, err, schedule.Untouched)
-	case b.freeConnections(t, err):
+	case j.Writer == nil && b.freeConnections(t, err):
 		return schedule.Full(err)
 	case j.link != "" && namesNoFile(err):
 		b.leadsNowhere(j)
@@ -318,6 +319,9 @@ func (b *engine) next(ctx context.Context, j *job, has Result, err error,
 func (b *engine) end(ctx context.Context, j *job, result Result, err error,
 	v schedule.Verdict) schedule.Verdict {
 	heed(ctx, err)
+	if errors.Is(err, guard.ErrPanic) {
+		b.count(func(c *counts) { c.broken = err })
+	}
 	if err == nil || ctx.Err() == nil {
 		e := j.ending(err)
 		e.Result = result

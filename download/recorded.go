@@ -100,20 +100,28 @@ func (b *engine) recordOf(j *job, r Result, told time.Time) ledger.Record {
 
 // record adds a record to the ledger.
 func (b *engine) record(r ledger.Record) error {
-	if b.noLedger.Load() {
+	if b.noLedger.Load() != nil {
 		return nil
 	}
 	return b.unrecorded(b.ledger.Add(r))
 }
 
-// unrecorded warns once if err says that the ledger cannot be written. The run goes on without it: of a file without a
-// record, a later run asks the server for size and time. If the ledger must remember more than that, err is an error.
+// unrecorded notes the first err that says that the ledger cannot be written. The run goes on without it: of a file
+// without a record, a later run asks the server for size and time. If the ledger must remember more than that, err is an
+// error. unrecorded tells nobody, because the goroutine of another run may call it, in a batch that both have files in.
 func (b *engine) unrecorded(err error) error {
 	if b.Once || b.Done != nil {
 		return err
 	}
-	if err != nil && b.noLedger.CompareAndSwap(false, true) {
-		b.warn("%w: going on without it", err)
+	if err != nil {
+		b.noLedger.CompareAndSwap(nil, &err)
 	}
 	return nil
+}
+
+// tellUnrecorded warns once if the ledger cannot be written.
+func (b *engine) tellUnrecorded() {
+	if err := b.noLedger.Load(); err != nil {
+		b.toldNoLedger.Do(func() { b.warn("%w: going on without it", *err) })
+	}
 }

@@ -1,6 +1,10 @@
 package download
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,5 +67,29 @@ func TestFits(t *testing.T) {
 	}
 	if !fits(told, plain, modified.Add(time.Minute)) || fits(told, plain, modified.Add(2*time.Hour)) {
 		t.Error("the server's time does not count where the disk made another of it")
+	}
+}
+
+// TestUnrecorded checks that a ledger that cannot be written is told once, with the next file that ends, and not in the
+// goroutine that writes, which may be that of another run: Events of this run may be waiting for it.
+func TestUnrecorded(t *testing.T) {
+	var got []string
+	b := &engine{RunOptions: RunOptions{Events: func(e Event) { got = append(got, fmt.Sprint(e.Kind == Ended, e.Err)) }}}
+	for range 2 {
+		must.Do(t, b.unrecorded(syscall.ENOSPC))
+	}
+	if len(got) > 0 {
+		t.Errorf("told at once: %q", got)
+	}
+	for range 2 {
+		b.ended(Event{Task: &Task{}})
+	}
+	want := []string{"false no space left on device: going on without it", "true <nil>", "true <nil>"}
+	if !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	b.Once = true
+	if err := b.unrecorded(syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("with Once: %v", err)
 	}
 }

@@ -200,6 +200,7 @@ func Run(ctx context.Context, src Source, tasks iter.Seq[Task], options *RunOpti
 		// giving up a server costs more than the failure of one file
 		Patience: 4 * retry.Count(o.Each.Retries),
 	}, b.jobs(tasks), b.do)
+	b.tellUnrecorded()
 	b.tellExtras(ctx)
 	b.surveys(ctx)
 	end()
@@ -295,16 +296,17 @@ var errNoRoot = fmt.Errorf(
 // engine is the state of a run.
 type engine struct {
 	RunOptions
-	src      FullSource
-	root     *os.Root
-	group    *partfile.Group
-	lists    sums.Cache
-	ledger   *ledger.Ledger // nil if there is none
-	closing  sync.Map       // addresses of servers that have closed the last connection without a greeting
-	logins   logins
-	noLedger atomic.Bool   // the ledger could not be written, and gets no more records
-	doing    chan struct{} // has an element for each call of Done
-	paths    *claims.Paths // nil if no two files can have the same path
+	src          FullSource
+	root         *os.Root
+	group        *partfile.Group
+	lists        sums.Cache
+	ledger       *ledger.Ledger // nil if there is none
+	closing      sync.Map       // addresses of servers that have closed the last connection without a greeting
+	logins       logins
+	noLedger     atomic.Pointer[error] // why the ledger cannot be written: it gets no more records; nil if it can
+	toldNoLedger sync.Once
+	doing        chan struct{} // has an element for each call of Done
+	paths        *claims.Paths // nil if no two files can have the same path
 	// spellings finds out where two spellings of a name are one file.
 	spellings *disk.Spellings
 	trees     []*job
@@ -359,7 +361,7 @@ func (b *engine) ceiling(host string, most int) {
 	_, closes := b.closing.Load(host)
 	switch {
 	case host == schedule.ThisMachine:
-		b.detail(fmt.Sprintf("this process has too many open files: continuing with %d connections", most))
+		b.detail(fmt.Sprintf("too many files are open here: continuing with %d connections", most))
 		return
 	case most == 0 && closes:
 		b.notice(host + " closes the only connection before its greeting: trying again")
@@ -399,6 +401,7 @@ func (j *job) ending(err error) Event {
 }
 
 func (b *engine) ended(e Event) {
+	b.tellUnrecorded()
 	e.Kind = Ended
 	b.count(func(c *counts) {
 		switch {
@@ -435,7 +438,7 @@ func (b *engine) freeFiles(t *schedule.Turn[*job], err error) bool {
 // connection is tried again retry.MostClosed times.
 func (b *engine) freeConnections(t *schedule.Turn[*job], err error) bool {
 	e, ok := errors.AsType[*ftpexec.Error](err)
-	if !ok || t.GivenUp != nil || t.Value.written {
+	if !ok || t.GivenUp != nil {
 		return false
 	}
 	times := 0

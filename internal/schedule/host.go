@@ -136,11 +136,19 @@ func (t *Turn[T]) spare(h *host[T]) int {
 	return t.abroad[h]
 }
 
+// connected returns how long t has held tokens.
+func (t *Turn[T]) connected() time.Duration {
+	if t.tokens > 0 {
+		return time.Since(t.begun)
+	}
+	return t.held
+}
+
 // giveBack gives back all tokens of t.
 func (t *Turn[T]) giveBack() {
+	t.held = t.connected()
 	if t.tokens > 0 {
 		t.s.holders--
-		t.held = time.Since(t.begun)
 	}
 	t.hold(t.h, -t.tokens)
 	for h, n := range t.abroad {

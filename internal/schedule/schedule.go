@@ -316,7 +316,7 @@ func (s *scheduler[T]) ended(t *Turn[T], v Verdict) {
 	switch v.kind {
 	case done:
 		s.served++
-		s.spent += cmp.Or(t.held, time.Since(t.begun))
+		s.spent += t.connected()
 		t.h.served()
 	case full:
 		s.refused(t.h, v.err)

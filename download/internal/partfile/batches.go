@@ -24,7 +24,7 @@ type Group struct {
 }
 
 // batches give files their names: the files that become complete during one batch make up the next. All groups of this
-// process below one os.Root have them in common, so that runs beside each other do not flush one directory in turn.
+// process below one os.Root have them in common, so that runs of one connection each have large batches too.
 type batches struct {
 	root  *os.Root // nil if only one group has them
 	users int      // begun guards it
@@ -159,10 +159,7 @@ func (b *batches) join(n *naming) error {
 		return n.err
 	}
 	all := b.await(n)
-	// The panic of one file's Commit must not leave the others waiting.
-	if err := guard.Do(func() error { finish(all); return nil }); err != nil {
-		each(all, func(*naming) error { return err })
-	}
+	finish(all)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, x := range all {
@@ -230,7 +227,7 @@ func writeRecords(all []*naming, late bool) {
 	})
 	for g, group := range written {
 		if g.Flush != nil {
-			err := disk.Do("flush", "", g.Flush)
+			err := g.guard(func() error { return disk.Do("flush", "", g.Flush) })
 			each(group, func(*naming) error { return err })
 		}
 	}
@@ -240,7 +237,16 @@ func writeRecords(all []*naming, late bool) {
 func each(all []*naming, f func(*naming) error) {
 	for _, n := range all {
 		if n.err == nil {
-			n.err = f(n)
+			n.err = n.group.guard(func() error { return f(n) })
 		}
 	}
+}
+
+// guard calls f. In a batch, a panic is an error of the group's files: the other files must not wait for ever, and the
+// goroutine may be that of another run.
+func (g *Group) guard(f func() error) error {
+	if g.batches == nil {
+		return f()
+	}
+	return guard.Do(f)
 }

@@ -303,7 +303,7 @@ func TestGroupWaits(t *testing.T) {
 }
 
 // TestGroupsTogether checks that the groups below one root have batches in common, that the last file of one waits for
-// none of the others, and that a panic of one leaves no group waiting.
+// none of the others, and that a panic of one concerns no other.
 func TestGroupsTogether(t *testing.T) {
 	waiting(t, func(w *waits) {
 		g, h := w.group(), w.group()
@@ -321,8 +321,8 @@ func TestGroupsTogether(t *testing.T) {
 		w.file(h, pause/4, "", nothing)
 		w.ended("the last file of one arrives", pause/4, both)
 		w.file(g, 0, "a bug", func() { panic("a bug") })
-		w.file(g, 0, "a bug", nothing)
-		w.ended("a panic", pause, map[*Group]int{})
+		w.file(h, 0, "", nothing)
+		w.ended("a panic", 0, both)
 		w.file(g, 0, "", nothing)
 		w.ended("after a panic", pause, map[*Group]int{g: 1})
 		h.End()
