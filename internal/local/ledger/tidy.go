@@ -23,8 +23,8 @@ var ErrAtWork = errors.New("another run works here: let it end, or choose anothe
 const (
 	// patience is how long a run waits for another one that has its ledger, in steps of pause.
 	patience, pause = time.Second, 10 * time.Millisecond
-	// longestFlush is how long a run waits for one that rewrites the ledger, after that has written for the last time.
-	longestFlush = time.Minute
+	// longestRewriting is how long it waits at most for one that rewrites the ledger.
+	longestRewriting = 15 * time.Second
 )
 
 // openOwn opens and locks the run's own ledger. Another run may have replaced it before it was locked.
@@ -76,7 +76,8 @@ func (l *store) named(f *os.File, name string) (bool, error) {
 
 // hold locks the run's own ledger: with the other runs that add to it or, if the run is alone, against them.
 func (l *store) hold(f *os.File) error {
-	for waited := time.Duration(0); waited < patience || l.beingRewritten(f); waited += pause {
+	limit := patience
+	for waited := time.Duration(0); waited < limit; waited += pause {
 		taken := false
 		if l.alone {
 			taken, _ = disk.Lock(f)
@@ -86,6 +87,9 @@ func (l *store) hold(f *os.File) error {
 		if !taken {
 			return nil
 		}
+		if l.beingRewritten(f) {
+			limit = min(waited+patience, longestRewriting)
+		}
 		_ = timing.Wait(context.Background(), pause)
 	}
 	return ErrAtWork
@@ -94,7 +98,7 @@ func (l *store) hold(f *os.File) error {
 // beingRewritten reports whether another run rewrites the ledger f.
 func (l *store) beingRewritten(f *os.File) bool {
 	info, err := l.root.Lstat(freshName(filepath.Base(f.Name())))
-	return err == nil && time.Since(info.ModTime()) < longestFlush
+	return err == nil && time.Since(info.ModTime()).Abs() < longestRewriting
 }
 
 // freshName returns the name of a ledger while it is being rewritten. No ledger has a name that begins so: a run may be
@@ -151,11 +155,6 @@ func (l *store) writeLast(name string) error {
 	if err != nil {
 		return err
 	}
-	last := make(map[uint64]int64) // the offset of the last record of each path
-	_, err = lines(l.own, 0, func(at int64, _ []byte, r Record) { last[key(r.Local())] = at })
-	if err != nil {
-		return err
-	}
 	if err = l.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -163,12 +162,16 @@ func (l *store) writeLast(name string) error {
 	if err != nil {
 		return err
 	}
+	last := make(map[uint64]int64) // the offset of the last record of each path
+	_, err = lines(l.own, 0, func(at int64, _ []byte, r Record) { last[key(r.Local())] = at })
 	out := bufio.NewWriter(f)
-	_, err = lines(l.own, 0, func(at int64, line []byte, r Record) {
-		if last[key(r.Local())] == at {
-			_, _ = out.Write(line) // Flush returns the error
-		}
-	})
+	if err == nil {
+		_, err = lines(l.own, 0, func(at int64, line []byte, r Record) {
+			if last[key(r.Local())] == at {
+				_, _ = out.Write(line) // Flush returns the error
+			}
+		})
+	}
 	err = cmp.Or(err, disk.Do("write", name, out.Flush))
 	if err == nil {
 		err = disk.Flush(f)[0]

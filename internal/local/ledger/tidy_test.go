@@ -233,10 +233,23 @@ func TestAloneFirst(t *testing.T) {
 	}
 }
 
-// TestWaitsForRewriting opens a ledger that another run has locked. It waits as long as that run rewrites it.
+// TestWaitsForRewriting opens a ledger that another run has locked. It waits as long as that run rewrites it, and a moment
+// more, but not for ever.
 func TestWaitsForRewriting(t *testing.T) {
 	wears(t, leastWorn)
-	for name, age := range map[string]time.Duration{"": 0, "rewriting": 0, "a run was killed": 2 * longestFlush} {
+	const second = int(patience / pause)
+	for _, tt := range []struct {
+		what            string
+		age             time.Duration // of the new ledger; negative: there is none
+		renamed, locked int           // after how many waits the new ledger has the name, and the lock ends
+		want            bool
+	}{
+		{"another run keeps it", -1, 0, 2 * second, false},
+		{"another run rewrites it", 0, 2 * second, 2*second + 5, true},
+		{"another run rewrites it for ever", 0, 1e6, 1e6, false},
+		{"a run was killed", 2 * longestRewriting, 1e6, 2 * second, false},
+		{"a run was killed by another clock", -2 * longestRewriting, 1e6, 2 * second, false},
+	} {
 		r := newRoom(t)
 		l := r.open(Name)
 		r.add(l, "f", 1)
@@ -245,15 +258,19 @@ func TestWaitsForRewriting(t *testing.T) {
 		if _, locked := disk.Lock(other); !locked {
 			t.Fatal("the ledger is not locked")
 		}
-		if name != "" {
+		if tt.age != -1 {
 			must.Do(t, r.root.WriteFile(freshName(Name), nil, 0o600))
-			at := time.Now().Add(-age)
+			at := time.Now().Add(-tt.age)
 			must.Do(t, r.root.Chtimes(freshName(Name), at, at))
 		}
 		waits := 0
 		timing.Wait = func(context.Context, time.Duration) error {
-			if waits++; waits == 2*int(patience/pause) {
-				return other.Close()
+			waits++
+			if waits == tt.renamed {
+				must.Do(t, r.root.Rename(freshName(Name), Name))
+			}
+			if waits == tt.locked {
+				other.Close()
 			}
 			return nil
 		}
@@ -262,8 +279,8 @@ func TestWaitsForRewriting(t *testing.T) {
 			again.Close()
 		}
 		other.Close()
-		if want := name == "rewriting"; (err == nil) != want || err != nil && !errors.Is(err, ErrAtWork) {
-			t.Errorf("%q: %v after %d waits", name, err, waits)
+		if (err == nil) != tt.want || err != nil && !errors.Is(err, ErrAtWork) {
+			t.Errorf("%s: %v after %d waits", tt.what, err, waits)
 		}
 	}
 }
