@@ -16,6 +16,7 @@ type backlog struct {
 	left  []download.Task
 	out   int // number of files that were handed out and have not ended
 	ended int
+	there int // number of files in a row that ended because they were here already
 	begun time.Time
 	wake  chan struct{}
 	may   func() bool // whether more files may be handed out; nil: always
@@ -26,11 +27,13 @@ func newBacklog(left []download.Task) *backlog {
 }
 
 // ahead is how many files the lane may hold: as many as it fetches in a quarter of a second, but at least 2 and at most
-// 16.
+// 16. While files turn out to be here already, it may hold twice as many as did so, at most 64: download.Run asks the
+// server about those together.
 func (b *backlog) ahead() int {
-	const least, most = 2, 16
+	const least, most, mostAsked = 2, 16, 64
 	took := time.Since(b.begun)
-	return int(min(most, max(least, time.Duration(b.ended)*time.Second/4/max(took, 1))))
+	fetched := min(most, time.Duration(b.ended)*time.Second/4/max(took, 1))
+	return max(least, int(fetched), min(mostAsked, 2*b.there))
 }
 
 func (b *backlog) tasks(ctx context.Context) iter.Seq[download.Task] {
@@ -61,11 +64,15 @@ func (b *backlog) next(ctx context.Context) (t download.Task, ok bool) {
 	return t, false
 }
 
-// end records that a file has ended.
-func (b *backlog) end() {
+// end records that a file has ended. there means that it was here already.
+func (b *backlog) end(there bool) {
 	b.mu.Lock()
 	b.out--
 	b.ended++
+	b.there++
+	if !there {
+		b.there = 0
+	}
 	b.mu.Unlock()
 	b.ring()
 }

@@ -143,7 +143,7 @@ func TestBacklog(t *testing.T) {
 	if got, ok := f.next(ended); ok {
 		t.Errorf("a third one: %+v", got)
 	}
-	f.end()
+	f.end(false)
 	if got, ok := f.next(t.Context()); !ok || got.Line != 3 {
 		t.Errorf("got %+v", got)
 	}
@@ -157,6 +157,21 @@ func TestBacklog(t *testing.T) {
 	f.begun = time.Now().Add(-time.Minute)
 	if n := f.ahead(); n != 16 {
 		t.Errorf("%d in advance of small files", n)
+	}
+	f.begun = time.Now().Add(-24 * time.Hour) // and they take long
+	for i, want := range []int{2, 2, 4, 6} {
+		if n := f.ahead(); n != want {
+			t.Errorf("%d in advance after %d files that are here, want %d", n, i, want)
+		}
+		f.end(true)
+	}
+	f.there = 1000
+	if n := f.ahead(); n != 64 {
+		t.Errorf("%d in advance after many files that are here", n)
+	}
+	f.end(false)
+	if n := f.ahead(); n != 2 {
+		t.Errorf("%d in advance after one that was fetched", n)
 	}
 }
 

@@ -318,6 +318,37 @@ func TestExisting(t *testing.T) {
 	all.Wait()
 }
 
+// TestAsksTogether adds a list again, whose files are here already. A worker asks about the files of a chunk in a few
+// round trips.
+func TestAsksTogether(t *testing.T) {
+	t.Parallel()
+	const files = 600
+	s := newStand(t)
+	srv := newFTP(t, files, 4, testserver.Options{Fault: func(c *testserver.Conn) testserver.Action {
+		if c.Verb == "SIZE" {
+			<-time.After(time.Millisecond) // a lane asks more slowly than it gets files
+		}
+		return nil
+	}})
+	list := srv.list(t, files)
+	id := s.want(0, "add", "--per-host", "1", list)
+	s.starts("a", t.TempDir(), "", 1)
+	s.want(0, "wait", id)
+	before, asked := len(srv.Flights()), len(srv.Commands())
+	id = s.want(0, "add", "-N", list)
+	if got := facts(s.want(0, "wait", id, "--json")); got != fmt.Sprintf("done %d %d 0 0", files, files) {
+		t.Error(got)
+	}
+	verbs := make(map[string]int)
+	for _, line := range srv.Commands()[asked:] {
+		verb, _, _ := strings.Cut(line, " ")
+		verbs[verb]++
+	}
+	if flights := len(srv.Flights()) - before; flights > files/2 || verbs["MDTM"] != files || verbs["RETR"] > 0 {
+		t.Errorf("%d flights, and %v, for %d files", flights, verbs, files)
+	}
+}
+
 // TestOtherHost has files whose first URL is dead. The second is on another host, for which the lane takes a slot too.
 func TestOtherHost(t *testing.T) {
 	t.Parallel()

@@ -211,7 +211,7 @@ func (o *outcome) event(e download.Event) {
 	}
 	delete(o.sizes, e.Task)
 	at := e.Task.Line - 1
-	defer o.backlog.end()
+	defer o.backlog.end(e.Result.Left != "")
 	if to, ok := e.Task.Writer.(*object); ok {
 		e.Err = to.end(&e.Result, e.Err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ftpfetch/download"
 	"example.com/ftpfetch/ftpexec"
 	"example.com/ftpfetch/urlparse"
 )
@@ -18,6 +19,8 @@ type source struct {
 	end   context.CancelCauseFunc   // ends the try
 	made  atomic.Pointer[time.Time] // of the file that is being retrieved, on the server
 }
+
+var _ download.FullSource = (*source)(nil)
 
 func (o *source) Do(ctx context.Context, req *ftpexec.Request) (r *ftpexec.Response, err error) {
 	err = o.ask(ctx, req.URL, func() (err error) {
@@ -67,6 +70,21 @@ func (o *source) Entries(ctx context.Context, u *urlparse.URL) iter.Seq2[ftpexec
 	return o.listing(ctx, u, o.lease.client.Entries(ctx, u))
 }
 
+func (o *source) EntriesEarly(
+	ctx context.Context, u *urlparse.URL, entry func(ftpexec.Entry), login func(dir string),
+) iter.Seq2[ftpexec.Entry, error] {
+	return o.listing(ctx, u, o.lease.client.EntriesEarly(ctx, u, entry, login))
+}
+
+// StatAll asks about files of one login, as download.Run does.
+func (o *source) StatAll(ctx context.Context, urls []*urlparse.URL) iter.Seq2[ftpexec.Entry, error] {
+	if len(urls) == 0 {
+		return func(func(ftpexec.Entry, error) bool) {}
+	}
+	return o.listing(ctx, urls[0], o.lease.client.StatAll(ctx, urls))
+}
+
+// listing yields what all yields once the host may be asked.
 func (o *source) listing(
 	ctx context.Context, u *urlparse.URL, all iter.Seq2[ftpexec.Entry, error],
 ) iter.Seq2[ftpexec.Entry, error] {

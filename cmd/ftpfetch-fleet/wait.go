@@ -33,8 +33,8 @@ func waitFor(ctx context.Context, c *command, v view, j job) error {
 // exitOther is the exit code of ftpfetch for errors without a code of their own.
 const exitOther = 43
 
-// follow reads the state of a job, every second or less often once it has done so for a while, and returns the last
-// one. It continues after errors, because the server may be restarting, unless it refuses the token.
+// follow reads the state of a job, ten times a second at first and later every second or less often, and returns the
+// last one. It continues after errors, because the server may be restarting, unless it refuses the token.
 func follow(ctx context.Context, v view, id string, tick func(*state)) (*state, error) {
 	var pause time.Duration
 	started := time.Now()
