@@ -216,7 +216,7 @@ func TestSink(t *testing.T) {
 			checkStored(t, files, job(), objects(t, tt.all), tt.prefix)
 			for _, again := range []struct {
 				flag          string
-				fetched       int64
+				fetched       int
 				digest, other string // outcome for files with a digest, and without
 			}{
 				{"", 3, "before", "before"},
@@ -224,7 +224,7 @@ func TestSink(t *testing.T) {
 				{"--overwrite", 8, "complete", "complete"},
 				{"--newer", 3, "before", "before"},
 			} {
-				before := srv.files.Load()
+				before := len(srv.Commands())
 				rows := job(strings.Fields(again.flag)...)
 				for _, f := range files[:5] {
 					want := again.other
@@ -235,8 +235,15 @@ func TestSink(t *testing.T) {
 						t.Errorf("%s: %s: %+v", again.flag, f.path, rows[f.path])
 					}
 				}
-				if n := srv.files.Load() - before; n > again.fetched {
-					t.Errorf("%s: %d files fetched", again.flag, n)
+				// A lane that loses its slot, on a busy machine, fetches a file again.
+				fetched := make(map[string]bool)
+				for _, line := range srv.Commands()[before:] {
+					if name, ok := strings.CutPrefix(line, "RETR "); ok {
+						fetched[name] = true
+					}
+				}
+				if len(fetched) > again.fetched {
+					t.Errorf("%s: fetched %v", again.flag, fetched)
 				}
 			}
 		})
