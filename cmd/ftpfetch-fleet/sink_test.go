@@ -117,6 +117,18 @@ func sinkList(t *testing.T, o testserver.Options, files ...sinkFile) (srv *ftpSe
 	return srv, list
 }
 
+// fetched returns the names of the files that commands retrieve. On a busy machine a lane may lose its slot, and fetch a
+// file again.
+func fetched(commands []string) map[string]bool {
+	names := make(map[string]bool)
+	for _, line := range commands {
+		if name, ok := strings.CutPrefix(line, "RETR "); ok {
+			names[name] = true
+		}
+	}
+	return names
+}
+
 // statuses returns the rows of a report by their paths, without the prefix where.
 func (s *stand) statuses(where, id string) map[string]report.Row {
 	s.Helper()
@@ -235,15 +247,8 @@ func TestSink(t *testing.T) {
 						t.Errorf("%s: %s: %+v", again.flag, f.path, rows[f.path])
 					}
 				}
-				// A lane that loses its slot, on a busy machine, fetches a file again.
-				fetched := make(map[string]bool)
-				for _, line := range srv.Commands()[before:] {
-					if name, ok := strings.CutPrefix(line, "RETR "); ok {
-						fetched[name] = true
-					}
-				}
-				if len(fetched) > again.fetched {
-					t.Errorf("%s: fetched %v", again.flag, fetched)
+				if names := fetched(srv.Commands()[before:]); len(names) > again.fetched {
+					t.Errorf("%s: fetched %v", again.flag, names)
 				}
 			}
 		})
