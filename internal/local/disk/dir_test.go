@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -37,5 +39,45 @@ func TestRenameNew(t *testing.T) {
 			t.Errorf("links %v: the old name: %v", links, err)
 		}
 		s.Leave(d, false)
+	}
+}
+
+// TestMake makes directories. If the parent is there, as it mostly is, that costs one call.
+func TestMake(t *testing.T) {
+	root := must.Get(os.OpenRoot(t.TempDir()))(t)
+	defer root.Close()
+	must.Do(t, root.WriteFile("file", nil, 0o600))
+	must.Do(t, root.Symlink("nothing", "link"))
+	calls := 0
+	Fault = func(call, _ string) error {
+		if call == "mkdir" {
+			calls++
+		}
+		return nil
+	}
+	t.Cleanup(func() { Fault = nil })
+	for _, tt := range []struct {
+		path  string
+		made  []string
+		calls int
+		want  string // a part of the error
+	}{
+		{"a/b/c", []string{"a", "a/b", "a/b/c"}, 4, ""},
+		{"a/b/c", nil, 1, ""},
+		{"a/b/d", []string{"a/b/d"}, 1, ""},
+		{"a/e/f", []string{"a/e", "a/e/f"}, 4, ""},
+		{"file", nil, 2, "not a directory"},
+		{"file/g", nil, 2, "not a directory"},
+		{"link", nil, 2, "no such directory"},
+		{"link/g", nil, 2, "no such directory"},
+	} {
+		calls = 0
+		made, err := new(Dirs).Make(root, filepath.FromSlash(tt.path))
+		for i := range made {
+			made[i] = filepath.ToSlash(made[i])
+		}
+		if !slices.Equal(made, tt.made) || calls != tt.calls || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: made %q with %d calls, %v; want %q with %d, %q", tt.path, made, calls, err, tt.made, tt.calls, tt.want)
+		}
 	}
 }

@@ -119,28 +119,40 @@ func (s *Dirs) FlushNew() (err error) {
 // Make makes a directory below root and its missing parents. FlushNew flushes their names. Make returns the directories
 // that it made, even with an error. The error is ErrMoved if another run has removed a directory meanwhile.
 func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
+	is, err := s.makeOne(root, path) // the parents are there mostly, and each call looks every name of the path up
+	if err == nil {
+		return is, nil
+	}
 	parent := "."
 	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
 		dir := filepath.Join(parent, name)
-		err = Do("mkdir", Below(root, dir), func() error { return root.Mkdir(dir, 0o777) })
-		s.Fresh(root, parent)
-		switch {
-		case err == nil:
-			made = append(made, dir)
-		case errors.Is(err, fs.ErrExist):
-			err = whatIsThere(root, dir)
-		// If the parent is ".", the root itself was removed.
-		case errors.Is(err, fs.ErrNotExist) && parent != ".":
-			err = ErrMoved
-		default:
-			err = localfile.Failure(Below(root, dir), "cannot be created", err)
-		}
+		is, err = s.makeOne(root, dir)
+		made = append(made, is...)
 		if err != nil {
 			break
 		}
 		parent = dir
 	}
 	return made, err
+}
+
+// makeOne makes a directory whose parent is there; if it is not, the error is ErrMoved. made is the directory, or empty if
+// it was there already.
+func (s *Dirs) makeOne(root *os.Root, dir string) (made []string, err error) {
+	err = Do("mkdir", Below(root, dir), func() error { return root.Mkdir(dir, 0o777) })
+	if !errors.Is(err, fs.ErrNotExist) {
+		s.Fresh(root, filepath.Dir(dir))
+	}
+	switch {
+	case err == nil:
+		return []string{dir}, nil
+	case errors.Is(err, fs.ErrExist):
+		return nil, whatIsThere(root, dir)
+	// If the parent is ".", the root itself was removed.
+	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != ".":
+		return nil, ErrMoved
+	}
+	return nil, localfile.Failure(Below(root, dir), "cannot be created", err)
 }
 
 // whatIsThere returns nil if dir is a directory that another run made. It returns an error for a file or a link to
