@@ -358,6 +358,6 @@ func TestMain(m *testing.M) {
 	}
 	memory.Use()
 	timing.Wait = atOnce
-	flag.Set("test.parallel", "16") // parallel tests mostly wait; the flag -parallel overrides this
+	flag.Set("test.parallel", "8") // parallel tests mostly wait; the flag -parallel overrides this
 	goleak.VerifyTestMain(m)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,7 +151,7 @@ func TestNewestUntold(t *testing.T) {
 		{"the connection ends", minute, 1, map[string]string{"a": ""}, "b", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ended := false
+			var ended atomic.Bool
 			shelf := tt.tree.shelf()
 			s, srv := scripted(t, shelf, func(d *testserver.Dialogue) {
 				testserver.On("MDTM", func(c *testserver.Conn) error {
@@ -158,8 +159,7 @@ func TestNewestUntold(t *testing.T) {
 					switch {
 					case ok && reply != "":
 						return testserver.Reply(reply)(c)
-					case ok && !ended:
-						ended = true
+					case ok && !ended.Swap(true):
 						return testserver.EndControl(testserver.Closed)(c)
 					}
 					return testserver.Reply("213 " + shelf.times["/"+c.Arg])(c)

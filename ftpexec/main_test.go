@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		serve()
 		return
 	}
-	flag.Set("test.parallel", "16") // parallel tests mostly wait; the flag -parallel overrides this
+	flag.Set("test.parallel", "8") // parallel tests mostly wait; the flag -parallel overrides this
 	goleak.VerifyTestMain(m)
 }
 
