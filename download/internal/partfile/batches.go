@@ -131,11 +131,11 @@ type naming struct {
 
 // Record calls commit and waits until what it records is on the disk.
 func (g *Group) Record(commit func() error) error {
-	return g.end(&naming{group: g, Finish: Finish{Commit: func(time.Time) error { return commit() }}})
+	return g.process(&naming{group: g, Finish: Finish{Commit: func(time.Time) error { return commit() }}})
 }
 
-// end waits until n is done.
-func (g *Group) end(n *naming) error {
+// process waits until n is done: in a batch, or by itself if there is one file.
+func (g *Group) process(n *naming) error {
 	if g.batches != nil {
 		return g.batches.join(n)
 	}

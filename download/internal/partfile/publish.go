@@ -17,7 +17,7 @@ func (p *Part) Publish(f Finish) error {
 	if err := p.prepare(n); err != nil {
 		return err
 	}
-	return p.group.end(n)
+	return p.group.process(n)
 }
 
 // prepare sets the part's size and time.

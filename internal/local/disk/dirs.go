@@ -119,15 +119,16 @@ func (s *Dirs) FlushNew() (err error) {
 // Make makes a directory below root and its missing parents. FlushNew flushes their names. Make returns the directories
 // that it made, even with an error. The error is ErrMoved if another run has removed a directory meanwhile.
 func (s *Dirs) Make(root *os.Root, path string) (made []string, err error) {
-	is, err := s.makeOne(root, path) // the parents are there mostly, and each call looks every name of the path up
+	// Each call looks every name of the path up, and the parent is there mostly.
+	one, err := s.makeOne(root, path)
 	if err == nil {
-		return is, nil
+		return one, nil
 	}
 	parent := "."
 	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
 		dir := filepath.Join(parent, name)
-		is, err = s.makeOne(root, dir)
-		made = append(made, is...)
+		one, err = s.makeOne(root, dir)
+		made = append(made, one...)
 		if err != nil {
 			break
 		}
