@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,9 +27,15 @@ type here struct {
 	transfer Transfer
 	unsent   bool  // transfer.Send was not called
 	sent     error // what it returned
+
+	mu       sync.Mutex
+	waits    time.Time // since when the dialling waits for the server; zero if it does not
+	watching bool      // the timer runs
 }
 
-// patience is how long here waits for the server to accept the connection before it also waits for replies.
+// patience is how long here waits for the server to accept the connection before it also waits for replies. A timer
+// that runs is left to end: the runtime wakes a thread up to wait for each new one that is the next to end, which takes
+// a quarter of the processor time of a small file.
 const patience = 20 * time.Millisecond
 
 // ready returns the function that ends the dialling of the next data connection.
@@ -37,7 +44,11 @@ func (h *here) ready(c *Conn) context.CancelFunc {
 		// It sends no keep-alives: a data connection is never idle for long.
 		h.dialer = net.Dialer{KeepAlive: -1, Control: h.made}
 		h.heard = make(chan struct{}, 1)
-		h.timer = time.AfterFunc(time.Hour, func() { h.overhear(c) })
+		h.timer = time.AfterFunc(time.Hour, func() {
+			if h.due() {
+				h.overhear(c)
+			}
+		})
 		h.timer.Stop()
 	}
 	if h.ctx == nil || h.ctx.Err() != nil {
@@ -58,7 +69,7 @@ func (c *Conn) openHere(d *Data, address string, transfer Transfer) error {
 	ctx := h.ctx
 	// Not DialTCP, which binds the socket first: that takes a local port that no other socket may have.
 	conn, err := h.dialer.DialContext(ctx, "tcp", address)
-	heard := !h.unsent && h.sent == nil && !h.timer.Stop()
+	heard := !h.unsent && h.sent == nil && h.overheard()
 	ended := err != nil && ctx.Err() != nil
 	switch {
 	case err == nil:
@@ -85,10 +96,45 @@ func (h *here) made(string, string, syscall.RawConn) error {
 	if h.unsent {
 		h.unsent = false
 		if h.sent = h.transfer.Send(); h.sent == nil {
-			h.timer.Reset(patience)
+			h.watch()
 		}
 	}
 	return h.sent
+}
+
+// watch starts to wait for the server.
+func (h *here) watch() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waits = time.Now()
+	if !h.watching {
+		h.watching = true
+		h.timer.Reset(patience)
+	}
+}
+
+// overheard ends the wait, and reports whether overhear has been called.
+func (h *here) overheard() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	called := h.waits.IsZero()
+	h.waits = time.Time{}
+	return called
+}
+
+// due is called when the timer ends. It reports whether to call overhear.
+func (h *here) due() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := patience - time.Since(h.waits)
+	h.watching = !h.waits.IsZero() && left > 0
+	if h.watching {
+		h.timer.Reset(left)
+		return false
+	}
+	waits := !h.waits.IsZero()
+	h.waits = time.Time{}
+	return waits
 }
 
 // overhear receives the reply to the command of the transfer while the connection is still being opened. If that fails,
