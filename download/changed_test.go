@@ -60,8 +60,17 @@ func at(offset int64, text string) func(string) error {
 }
 
 func cutTo(n int64) func(string) error {
-	return func(part string) error { return os.Truncate(part, n) }
+	return func(part string) error {
+		f, err := os.OpenFile(part, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(n), f.Close())
+	}
 }
+
+// emptied empties the part without opening it.
+func emptied(part string) error { return os.Truncate(part, 0) }
 
 // TestPartIsChanged lets another program change the part during a download. No file with wrong bytes may get its name,
 // and the same command must then fetch the file.
@@ -72,6 +81,7 @@ func TestPartIsChanged(t *testing.T) {
 		right  bool // the file is right nevertheless
 	}{
 		"emptied":        {cutTo(0), false},
+		"cut to nothing": {emptied, false},
 		"cut by a byte":  {cutTo(half - 1), false},
 		"first byte":     {at(0, "\x00"), false},
 		"a byte":         {at(half/2, "\x00"), false},

@@ -49,6 +49,8 @@ type Part struct {
 	writing   sync.Mutex // held while blocks and the journal change; lock it before mu
 	blocks    blocks
 	journaled bool // there may be a journal
+	watching  sync.Once
+	watch     *disk.Watch // on the part since before its first block; nil if the system has none
 }
 
 // Name returns the part's name, as messages show it.
@@ -60,6 +62,7 @@ func (p *Part) File() *os.File { return p.f }
 // Check reads the bytes that Left claims, and removes from Left the blocks that have changed. The error is the cause of
 // the end of ctx.
 func (p *Part) Check(ctx context.Context) error {
+	p.watchOpens()
 	good, _ := p.Left.Blocks.sound(disk.Reader{Ctx: ctx, F: p.f}) // a block that cannot be read is fetched again
 	if ctx.Err() == nil {
 		p.Left.Blocks = good
@@ -195,6 +198,7 @@ func (p *Part) Checkpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.watchOpens()
 	in := disk.Reader{Ctx: ctx, F: p.f}
 	s.Blocks, err = p.blocks.cover(in, s.Done, blockFor(s.Size))
 	switch {
@@ -292,8 +296,12 @@ func (p *Part) Discard() {
 	}
 }
 
+// watchOpens starts to watch the part, unless it has done so.
+func (p *Part) watchOpens() { p.watching.Do(func() { p.watch = disk.WatchOpens(p.f) }) }
+
 // Close closes the part and leaves it as it is.
 func (p *Part) Close() {
+	p.watch.Close()
 	disk.Unlock(p.f)
 	_ = p.f.Close()
 }

@@ -59,14 +59,24 @@ func Stat(f *os.File) (fs.FileInfo, error) { return Call("fstat", f.Name(), f.St
 // mostThreads bounds the threads that wait for the disk at the same time.
 const mostThreads = 32
 
-// Flush flushes files to the disk, many at the same time. It returns an error or nil for each.
+// many is how many files Flush flushes together if it can.
+const many = 8
+
+// Flush flushes files of one file system to the disk, many at the same time. It returns an error or nil for each.
 func Flush(files ...*os.File) []error {
 	errs := make([]error, len(files))
+	flush := (*os.File).Sync
+	if len(files) >= many {
+		all := func() error { return flushAll(files[0]) }
+		if Do("syncfs", files[0].Name(), all) == nil {
+			flush = flushed
+		}
+	}
 	var threads errgroup.Group
 	threads.SetLimit(mostThreads)
 	for i, f := range files {
 		threads.Go(func() error {
-			errs[i] = Do("fsync", f.Name(), f.Sync)
+			errs[i] = Do("fsync", f.Name(), func() error { return flush(f) })
 			return nil
 		})
 	}
@@ -97,6 +107,19 @@ func Lock(f *os.File) (taken, locked bool) {
 func Share(f *os.File) (taken bool) {
 	taken, _ = held(f, true)
 	return taken
+}
+
+// Watch notices that another process opens a file.
+type Watch struct{ events *os.File }
+
+// Opened reports whether another process may have opened the file since the watch began. It is true if w is nil.
+func (w *Watch) Opened() bool { return w == nil || w.opened() }
+
+// Close ends the watch.
+func (w *Watch) Close() {
+	if w != nil {
+		_ = w.events.Close()
+	}
 }
 
 // Reader reads a file until its context ends.

@@ -21,11 +21,11 @@ const (
 	toFile landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
 )
 
-// needed are the directories that the resolver, crypto/x509 and package time read while the program runs. Files in /etc
-// may be replaced, so rules for single files would not suffice. The modules of the C library are in /lib and /usr, and
-// links in /etc lead to /nix and /gnu.
+// needed are the directories that the resolver, crypto/x509 and package time read while the program runs, and the file
+// that package disk reads. Files in /etc may be replaced, so rules for single files would not suffice. The modules of
+// the C library are in /lib and /usr, and links in /etc lead to /nix and /gnu.
 var needed = []string{
-	"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificates", "/nix/store", "/gnu/store",
+	"/etc", "/lib", "/lib64", "/usr", "/var/lib/ca-certificates", "/nix/store", "/gnu/store", "/proc/meminfo",
 }
 
 // Confine fences the process. From then on the process can write below dirs, write to the devices and FIFOs among
