@@ -211,6 +211,7 @@ func install(ctx context.Context) error {
 	options := len(words)
 	for program, name := range map[string]string{
 		"curl": "curl", "wget": "wget", "lftp": "lftp", "aria2c": "aria2", "ncftpget": "ncftp", "tnftp": "tnftp", "rclone": "rclone", "time": "time",
+		"tc": "iproute2",
 	} {
 		if _, err := exec.LookPath(program); err != nil {
 			words = append(words, name)

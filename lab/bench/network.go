@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -96,6 +99,16 @@ func tuneTCP() (string, error) {
 	}
 	used, err := os.ReadFile(sysctl + "tcp_congestion_control")
 	return strings.TrimSpace(string(used)), err
+}
+
+// setSpeed gives the loopback interface a speed in Mbit/s, and the packets of an Ethernet. With 0 it stays as it is.
+func setSpeed(ctx context.Context, megabits int) error {
+	if megabits == 0 {
+		return nil
+	}
+	rate := fmt.Sprintf("%dmbit", megabits)
+	return errors.Join(command(ctx, "ip", "link", "set", "lo", "mtu", strconv.Itoa(mtu)),
+		command(ctx, "tc", "qdisc", "replace", "dev", "lo", "root", "tbf", "rate", rate, "burst", "32kb", "latency", "50ms"))
 }
 
 // rated returns vsftpd's configuration for a rate of each connection, in bytes a second. On a fast
