@@ -253,7 +253,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
 			case err != nil:
 				return err
 			default:
-				c.add(compact(e), ahead)
+				c.add(bare(e), ahead)
 			}
 		}
 		return nil
@@ -272,7 +272,7 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 	if key := keyOf(e); e.Mode == 0 && ahead[key] {
 		ahead[key] = false // a second entry of that name is an error
 	} else {
-		c.entries = append(c.entries, e)
+		c.entries = append(c.entries, compact(e))
 	}
 }
 

@@ -127,18 +127,24 @@ func (b *engine) tellIdle() {
 	}
 }
 
-// compact returns a copy of an entry to keep in memory, where there may be millions. The copy's strings do not refer to
-// the text of the listing, and copies of equal entries are equal.
-func compact(e ftpexec.Entry) ftpexec.Entry {
+// bare returns an entry without what a tree does not need. Those of equal entries are equal.
+func bare(e ftpexec.Entry) ftpexec.Entry {
 	if !e.Mode.IsDir() {
 		e.Unique = ""
 	}
-	e.Name = strings.Clone(path.Base(e.Name))
-	e.Target = strings.Clone(e.Target)
-	e.Unique = strings.Clone(e.Unique)
+	e.Name = path.Base(e.Name)
 	e.Mode = e.Mode.Type()
 	e.HasPerm = false
 	e.URL = nil
+	return e
+}
+
+// compact returns a copy of an entry to keep in memory, where there may be millions: its strings do not refer to the
+// text of the listing.
+func compact(e ftpexec.Entry) ftpexec.Entry {
+	e.Name = strings.Clone(e.Name)
+	e.Target = strings.Clone(e.Target)
+	e.Unique = strings.Clone(e.Unique)
 	return e
 }
 
@@ -217,25 +223,39 @@ func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHoo
 	if j.dir.ahead == nil {
 		j.dir.ahead = make(map[uint64]bool)
 	}
-	seen := 0
-	o.entry = func(x ftpexec.Entry) {
-		seen++
-		e := compact(x)
+	created := false
+	early := func(e ftpexec.Entry) {
 		key := keyOf(e)
 		_, begun := j.dir.ahead[key]
-		if seen <= many || begun || ctx.Err() != nil || e.Mode != 0 {
+		if begun || ctx.Err() != nil || e.Mode != 0 {
 			return
 		}
 		if localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) {
 			return
 		}
-		if b.create(ctx, j) != nil || j.dir.respelled(e.Name, j.dir.ahead) {
+		created = created || b.create(ctx, j) == nil
+		if !created || j.dir.respelled(e.Name, j.dir.ahead) {
 			return
 		}
 		b.tryPatterns(j.Tree, e.Name, false)
 		j.dir.ahead[key] = true
 		if next := j.file(e); !b.plansAbsent(j, next) {
 			b.queue(t, next)
+		}
+	}
+	waiting := []ftpexec.Entry{} // nil once there are many
+	o.entry = func(x ftpexec.Entry) {
+		e := compact(bare(x))
+		if waiting == nil {
+			early(e)
+			return
+		}
+		waiting = append(waiting, e)
+		if len(waiting) > many {
+			for _, e := range waiting {
+				early(e)
+			}
+			waiting = nil
 		}
 	}
 	return o
