@@ -14,7 +14,7 @@ type Conn struct {
 	Num      int    // number of the connection, from 1
 	Verb     string // in upper case; "" is the greeting, before any command
 	Arg      string // everything after the verb's space, byte for byte
-	Open     int    // control connections that are open now, this one included
+	Open     int    // control connections that are open now and came no later than this one, this one included
 	Transfer int    // for RETR, NLST, LIST, MLSD, STOR, APPE: number of the transfer on this server, from 1; else 0
 
 	*control
@@ -41,7 +41,7 @@ func newConn(s *Server, num int, raw net.Conn) *Conn {
 func (c *Conn) begin(line string) {
 	c.Verb, c.Arg = splitCommand(line)
 	c.wish, c.ready, c.answered = wish{}, false, false
-	c.Open, c.Transfer = c.srv.count(isTransfer(c.Verb))
+	c.Open, c.Transfer = c.srv.count(c.Num, isTransfer(c.Verb))
 }
 
 // isTransfer reports whether verb uses a data connection.

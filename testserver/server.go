@@ -267,15 +267,20 @@ func (s *Server) leave(conn int) {
 	delete(s.open, conn)
 }
 
-// count returns how many connections are open, and the number of a transfer.
-func (s *Server) count(transfer bool) (open, number int) {
+// count returns how many of the connections up to conn are open, and the number of a transfer.
+func (s *Server) count(conn int, transfer bool) (open, number int) {
 	s.state.Lock()
 	defer s.state.Unlock()
 	if transfer {
 		s.transfers++
 		number = s.transfers
 	}
-	return len(s.open), number
+	for n := range s.open {
+		if n <= conn {
+			open++
+		}
+	}
+	return open, number
 }
 
 // OpenConnections returns how many control connections are open now: those whose client has not gone away yet.

@@ -115,7 +115,7 @@ func (c *Config) Updates() bool {
 const MostJobs = 64
 
 // defaultJobs is how many connections lists and trees use if -j does not say it.
-const defaultJobs = 4
+const defaultJobs = 6
 
 // UsualNetrc and NoNetrc are values of Netrc that are not file names.
 const UsualNetrc, NoNetrc = "~/.netrc", "none"

@@ -209,7 +209,7 @@ func TestDefaults(t *testing.T) {
 	}
 	c, _ := Parse(nil)
 	got := fmt.Sprint(c.Jobs, c.File.Segments, c.MaxDelete, c.Client.ConnectTimeout, c.Client.Timeout, c.Client.MinRate, c.Client.MinRateTime)
-	if want := "4 1 100 30s 1m0s 17 10m0s"; got != want {
+	if want := "6 1 100 30s 1m0s 17 10m0s"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -299,8 +299,8 @@ func TestLogin(t *testing.T) {
 // TestPerHost checks that -j alone also sets the number of connections to one server.
 func TestPerHost(t *testing.T) {
 	for args, want := range map[string][2]int{ // number of connections in total, and to one server
-		"": {4, 0}, "-j 6": {6, 0}, "-j 1": {1, 0}, "-j 4": {4, 0}, "-j auto": {0, 0},
-		"--per-host 3": {4, 3}, "--shared": {4, 4}, "--shared -j 6": {6, 6}, "--shared --per-host 3": {4, 3}, "-j auto --shared": {0, 4}, "-j 6 --per-host 3": {6, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
+		"": {6, 0}, "-j 5": {5, 0}, "-j 1": {1, 0}, "-j 4": {4, 0}, "-j auto": {0, 0},
+		"--per-host 3": {6, 3}, "--shared": {6, 6}, "--shared -j 5": {5, 5}, "--shared --per-host 3": {6, 3}, "-j auto --shared": {0, 6}, "-j 5 --per-host 3": {5, 3}, "-j 2 --per-host 3": {2, 3}, "-j auto --per-host 3": {0, 3},
 	} {
 		o, err := Parse(append(strings.Fields(args), "-i", "list"))
 		if got := [2]int{o.Jobs, o.PerHost}; err != nil || got != want || o.Shared != strings.Contains(args, "--shared") {
