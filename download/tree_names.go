@@ -223,8 +223,29 @@ func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHoo
 	if j.dir.ahead == nil {
 		j.dir.ahead = make(map[uint64]bool)
 	}
-	created := false
-	early := func(e ftpexec.Entry) {
+	early := b.early(ctx, t)
+	waiting := []ftpexec.Entry{} // nil once there are many
+	o.entry = func(x ftpexec.Entry) {
+		e := compact(bare(x))
+		if waiting == nil {
+			early(e)
+			return
+		}
+		waiting = append(waiting, e)
+		if len(waiting) > many {
+			for _, e := range waiting {
+				early(e)
+			}
+			waiting = nil
+		}
+	}
+	return o
+}
+
+// early returns the function that queues files of a directory before its listing is complete.
+func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) func(ftpexec.Entry) {
+	j, created := t.Value, false
+	return func(e ftpexec.Entry) {
 		key := keyOf(e)
 		_, begun := j.dir.ahead[key]
 		if begun || ctx.Err() != nil || e.Mode != 0 {
@@ -243,20 +264,4 @@ func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHoo
 			b.queue(t, next)
 		}
 	}
-	waiting := []ftpexec.Entry{} // nil once there are many
-	o.entry = func(x ftpexec.Entry) {
-		e := compact(bare(x))
-		if waiting == nil {
-			early(e)
-			return
-		}
-		waiting = append(waiting, e)
-		if len(waiting) > many {
-			for _, e := range waiting {
-				early(e)
-			}
-			waiting = nil
-		}
-	}
-	return o
 }

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -166,7 +169,8 @@ func TestBadBounds(t *testing.T) {
 	}
 }
 
-// TestAddWaits starts add before the server, with and without patience.
+// TestAddWaits starts add before the server, with and without patience. Until there is a server, something else ends
+// the connections, as a balancer does.
 func TestAddWaits(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)
@@ -175,11 +179,17 @@ func TestAddWaits(t *testing.T) {
 	s.hub.stop()
 	s.want(7, "add", list)
 	s.want(7, "add", "--connect-timeout=1ms", list)
+	l := must.Get(net.Listen("tcp", strings.TrimPrefix(s.hub.join.Address, "nats://")))(t)
+	must.Do(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(patience)))
 	added := make(chan string, 1)
 	go func() {
 		_, errs, code := s.do("add", "--connect-timeout", patience.String(), list)
 		added <- fmt.Sprint(code, errs)
 	}()
+	must.Do(t, must.Get(l.Accept())(t).Close())
+	reset := must.Get(l.Accept())(t)
+	must.Do(t, errors.Join(reset.(*net.TCPConn).SetLinger(0), reset.Close()))
+	must.Do(t, l.Close())
 	s.serve(s.hub.join.Address)
 	if got := <-added; got != "0" {
 		t.Errorf("exit code %s", got)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -96,13 +98,19 @@ func (j *join) open(
 		if errors.Is(err, errNoLeader) {
 			most = cmp.Or(patience, time.Minute)
 		}
-		if !errors.Is(err, nats.ErrNoServers) && !errors.Is(err, nats.ErrTimeout) || time.Since(begun) > most {
+		if !isAbsent(err) || time.Since(begun) > most {
 			return f, err
 		}
 		if !wait(ctx, time.Second/4) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// isAbsent reports whether an error says that no server is there, or that one ends or begins just now.
+func isAbsent(err error) bool {
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
 }
 
 func (j *join) openOnce(ctx context.Context, name string, again func()) (*fleet, error) {
