@@ -28,7 +28,7 @@ func flushAll(f *os.File) error {
 		return err
 	}
 	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil || unwritten(text) > mostUnwritten || !local[int64(fs.Type)] || !tellsErrors() {
+	if err != nil || unwritten(text) > mostUnwritten || !local[uint32(fs.Type)] || !tellsErrors() {
 		return cmp.Or(err, errors.ErrUnsupported)
 	}
 	return unix.Syncfs(int(f.Fd()))

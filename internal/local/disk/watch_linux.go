@@ -8,7 +8,7 @@ import (
 )
 
 // local are file systems of which the kernel knows everything: who opens a file, and what is on the disk.
-var local = map[int64]bool{
+var local = map[uint32]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true,
 	unix.F2FS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
 }
@@ -25,7 +25,7 @@ func WatchOpens(f *os.File) (w *Watch) {
 
 func watchOpens(fd int) *Watch {
 	var fs unix.Statfs_t
-	if unix.Fstatfs(fd, &fs) != nil || !local[int64(fs.Type)] {
+	if unix.Fstatfs(fd, &fs) != nil || !local[uint32(fs.Type)] {
 		return nil
 	}
 	events, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
