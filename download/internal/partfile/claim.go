@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"example.com/ftpfetch/internal/local/disk"
 	"example.com/ftpfetch/internal/local/localfile"
@@ -93,7 +94,7 @@ func (p *Part) open() error {
 func (p *Part) openExisting() (err error) {
 	p.f, err = p.dir.Open(p.partial, os.O_RDWR)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EAGAIN): // EAGAIN: see disk.WatchOpens
 		return ErrMoved
 	case errors.Is(err, disk.ErrNotRegular):
 		return p.inTheWay("is not a regular file")

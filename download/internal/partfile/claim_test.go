@@ -2,6 +2,7 @@ package partfile
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,5 +36,26 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 			part.Discard()
 		}
 		place.Close(false)
+	}
+}
+
+// TestPartIsLookedAt claims a part for which another run holds a lease at the moment.
+func TestPartIsLookedAt(t *testing.T) {
+	defer func() { disk.Fault = nil }()
+	dir := t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(dir, "f.ftpfetch.part"), nil, 0o600))
+	calls := 0
+	disk.Fault = func(call, path string) error {
+		if call == "open" && strings.HasSuffix(path, ".ftpfetch.part") {
+			if calls++; calls == 2 || calls == 4 { // 1 and 3 find that it is there
+				return syscall.EAGAIN
+			}
+		}
+		return nil
+	}
+	part := must.Get(placeIn(t, dir, "f").Claim("ftp://h/f", nil))(t)
+	part.Discard()
+	if calls != 6 {
+		t.Errorf("%d calls", calls)
 	}
 }
