@@ -24,8 +24,10 @@ const (
 	// shortestTrial bounds from below how long a number of connections is tried. Where it takes long to open one, half of
 	// that time is tried: a TCP connection needs some round trips to reach its rate.
 	shortestTrial = 250 * time.Millisecond
-	// firstRest is how long a search rests before it tries more connections once more. Each rest is twice as long.
-	firstRest = time.Minute
+	// firstRest is how long a search rests before it tries more connections once more. Each rest is twice as long. The first
+	// is short, because a trial may be judged wrongly: on a link that loses packets, a connection that has lost none yet is
+	// faster than it will be.
+	firstRest = 5 * time.Second
 )
 
 // search finds the number of connections that a transfer needs. It takes more as long as the total grows, and goes back
