@@ -237,14 +237,14 @@ func races() []race {
 		{"one is allowed", 8, &link{lane: rates(512), allowed: 1}, 512 * kib, 1.01, 0, 18, 1},
 		{"opening takes long", 8, &link{lane: rates(512), opening: 800 * time.Millisecond}, 8 * 512 * kib, 1.05, 1600 * time.Millisecond, 10, 8},
 		{"auto, capped by connection", AutoSegments, &link{lane: rates(256)}, 16 * 256 * kib, 1.2, 0, 24, 16},
-		{"auto, a full link", AutoSegments, &link{lane: rates(4096), total: 4096 * kib}, 4096 * kib, 1.02, 0, 5, 2},
+		{"auto, a full link", AutoSegments, &link{lane: rates(4096), total: 4096 * kib}, 4096 * kib, 1.02, 0, 6, 2},
 		{"auto, a first trial that says little", AutoSegments, &link{lane: func(n int) lane {
 			if n == 1 {
 				return lane{rate: 8 * kib}
 			}
 			return lane{rate: 512 * kib}
-		}}, 16 * 512 * kib, 3, 0, 26, 16},
-		{"auto, three are allowed", AutoSegments, &link{lane: rates(512), allowed: 3}, 3 * 512 * kib, 1.1, 0, 16, 3},
+		}}, 16 * 512 * kib, 2, 0, 20, 16},
+		{"auto, three are allowed", AutoSegments, &link{lane: rates(512), allowed: 3}, 3 * 512 * kib, 1.1, 0, 18, 3},
 		{"auto, far away", AutoSegments, &link{lane: rates(256), opening: 800 * time.Millisecond}, 16 * 256 * kib, 1.6, 0, 20, 16},
 	}
 }

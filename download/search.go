@@ -27,7 +27,7 @@ const (
 	// firstRest is how long a search rests before it tries more connections once more. Each rest is twice as long. The first
 	// is short, because a trial may be judged wrongly: on a link that loses packets, a connection that has lost none yet is
 	// faster than it will be.
-	firstRest = 5 * time.Second
+	firstRest = time.Second
 )
 
 // search finds the number of connections that a transfer needs. It takes more as long as the total grows, and goes back
