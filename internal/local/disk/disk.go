@@ -62,12 +62,12 @@ const mostThreads = 32
 // many is how many files Flush flushes together if it can.
 const many = 8
 
-// Flush flushes files of one file system to the disk, many at the same time. It returns an error or nil for each.
+// Flush flushes files to the disk, many at the same time. It returns an error or nil for each.
 func Flush(files ...*os.File) []error {
 	errs := make([]error, len(files))
 	flush := (*os.File).Sync
 	if len(files) >= many {
-		all := func() error { return flushAll(files[0]) }
+		all := func() error { return flushAll(files) }
 		if Do("syncfs", files[0].Name(), all) == nil {
 			flush = flushed
 		}

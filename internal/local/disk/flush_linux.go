@@ -19,19 +19,36 @@ func StartFlush(f *os.File) {
 	}
 }
 
-// flushAll flushes the file system of f. It does so only if that takes less time than to flush many files one by one: if
-// little waits in memory, because what other programs have written is flushed too. And only if its result can be
-// trusted: a network does not flush on the server, and an older Linux does not tell of every error.
-func flushAll(f *os.File) error {
+// flushAll flushes the file system that has all of the files. It does so only if that takes less time than to flush many
+// files one by one: if little waits in memory, because what other programs have written is flushed too. And only if its
+// result can be trusted: a network does not flush on the server, and an older Linux does not tell of every error.
+func flushAll(files []*os.File) error {
 	var fs unix.Statfs_t
-	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+	first := int(files[0].Fd())
+	if err := unix.Fstatfs(first, &fs); err != nil {
 		return err
+	}
+	if !together(files) {
+		return errors.ErrUnsupported
 	}
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil || unwritten(text) > mostUnwritten || !local[uint32(fs.Type)] || !tellsErrors() {
 		return cmp.Or(err, errors.ErrUnsupported)
 	}
-	return unix.Syncfs(int(f.Fd()))
+	return unix.Syncfs(first)
+}
+
+// together reports whether all files are in one file system: another one may be mounted in the midst of a tree.
+func together(files []*os.File) bool {
+	var first, other unix.Stat_t
+	err := unix.Fstat(int(files[0].Fd()), &first)
+	for _, f := range files {
+		err = cmp.Or(err, unix.Fstat(int(f.Fd()), &other))
+		if other.Dev != first.Dev {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // flushed returns the error, if any, with which the system has written a file in flushAll or before.

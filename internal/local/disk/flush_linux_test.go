@@ -66,15 +66,18 @@ func TestFlushAll(t *testing.T) {
 	}
 	proc := must.Get(os.Open("/proc/self/stat"))(t)
 	defer proc.Close()
-	if err := flushAll(proc); !errors.Is(err, errors.ErrUnsupported) {
+	if err := flushAll([]*os.File{proc}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("no disk: %v", err)
 	}
 	disk := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	defer disk.Close()
 	var fs unix.Statfs_t
 	must.Do(t, unix.Fstatfs(int(disk.Fd()), &fs))
-	if err := flushAll(disk); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := flushAll([]*os.File{disk, disk}); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("file system %x: %v", fs.Type, err)
+	}
+	if !together([]*os.File{disk, disk}) || together([]*os.File{disk, disk, proc, disk}) {
+		t.Error("wrong about two file systems")
 	}
 	if err := flushed(disk); err != nil {
 		t.Error(err)
