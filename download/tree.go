@@ -253,7 +253,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
 			case err != nil:
 				return err
 			default:
-				c.add(bare(e), ahead)
+				c.add(stripped(e), ahead)
 			}
 		}
 		return nil

@@ -127,8 +127,8 @@ func (b *engine) tellIdle() {
 	}
 }
 
-// bare returns an entry without what a tree does not need. Those of equal entries are equal.
-func bare(e ftpexec.Entry) ftpexec.Entry {
+// stripped returns an entry without what a tree does not need. Those of equal entries are equal.
+func stripped(e ftpexec.Entry) ftpexec.Entry {
 	if !e.Mode.IsDir() {
 		e.Unique = ""
 	}
@@ -226,7 +226,7 @@ func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHoo
 	early := b.early(ctx, t)
 	waiting := []ftpexec.Entry{} // nil once there are many
 	o.entry = func(x ftpexec.Entry) {
-		e := compact(bare(x))
+		e := compact(stripped(x))
 		if waiting == nil {
 			early(e)
 			return

@@ -34,17 +34,18 @@ func watchOpens(fd int) *Watch {
 	}
 	w := &Watch{os.NewFile(uintptr(events), "inotify")}
 	_, err = unix.InotifyAddWatch(events, fmt.Sprintf("/proc/self/fd/%d", fd), unix.IN_OPEN)
-	if err != nil || !alone(fd) {
+	if err != nil || !onlyOpener(fd) {
 		w.Close()
 		return nil
 	}
 	return w
 }
 
-// alone reports whether no other process has the file open: only then does the kernel grant a lease for writing. For the
+// onlyOpener reports whether no other process has the file open: only then does the kernel grant a lease for writing. For
+// the
 // moment until the lease ends again, a process that opens the file waits, or gets EAGAIN if it does not want to wait. The
 // kernel would tell of it with SIGIO, which ends programs that do not expect it; every Go program gets and ignores SIGURG.
-func alone(fd int) bool {
+func onlyOpener(fd int) bool {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETSIG, int(unix.SIGURG)); err != nil {
 		return false
 	}
