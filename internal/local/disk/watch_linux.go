@@ -41,10 +41,10 @@ func watchOpens(fd int) *Watch {
 	return w
 }
 
-// onlyOpener reports whether no other process has the file open: only then does the kernel grant a lease for writing. For
-// the
-// moment until the lease ends again, a process that opens the file waits, or gets EAGAIN if it does not want to wait. The
-// kernel would tell of it with SIGIO, which ends programs that do not expect it; every Go program gets and ignores SIGURG.
+// onlyOpener reports whether no other process has the file open: only then does the kernel grant a lease for writing.
+// For the moment until the lease ends again, a process that opens the file waits, or gets EAGAIN if it does not want to
+// wait. The kernel would tell of it with SIGIO, which ends programs that do not expect it; every Go program gets and
+// ignores SIGURG.
 func onlyOpener(fd int) bool {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETSIG, int(unix.SIGURG)); err != nil {
 		return false
