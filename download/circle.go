@@ -83,7 +83,7 @@ func (b *engine) leads(ctx context.Context, d, from *node, levels int) (bool, er
 	times := levels/(1+strings.Count(way, "/")) + 1
 	far := *d
 	far.real = path.Join(d.real, strings.Repeat("/"+way, times))
-	there, err := b.entries(ctx, far.url(), listingHooks{}, nil)
+	there, err := b.entries(ctx, far.url(), listingHooks{}, &nameSet{})
 	return err == nil && there.shows == d.shows, err
 }
 
@@ -122,8 +122,9 @@ type node struct {
 
 	unique string // the fact "unique" in the listing of up; "" if missing
 	shows  uint64 // hash of its own listing
-	// ahead has the keys of files that were queued before the listing was complete; see early.
-	ahead map[uint64]bool
+	// taken has the names of the entries that have a job: at first of the files that were queued before the listing was
+	// complete; see early.
+	taken nameSet
 	// folded has the keys of the folded names of entries whose names are not folded.
 	folded map[uint64]bool
 	local  *localNames // see localNames; nil if they are not read, or the directory is listed

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
@@ -44,7 +43,7 @@ func (b *engine) meet(file string) {
 		if b.extras.met == nil {
 			b.extras.met = make(map[uint64]bool)
 		}
-		b.extras.met[maphash.String(seed, file)] = true
+		b.extras.met[keyOf(file)] = true
 	}
 }
 
@@ -125,10 +124,10 @@ func (s *localSearch) look(name string, e fs.DirEntry) error {
 	if s.modes == nil {
 		s.modes = make(map[uint64]fs.FileMode, len(s.listed.entries))
 		for _, e := range s.listed.entries {
-			s.modes[keyOf(e)] = e.Mode
+			s.modes[keyOf(e.Name)] = e.Mode
 		}
 	}
-	mode, there := s.modes[maphash.String(seed, name)]
+	mode, there := s.modes[keyOf(name)]
 	switch {
 	case there && mode == 0 && e.IsDir(): // what is in it has no file of the server's in its place
 		return s.lacking(name, e)
@@ -218,7 +217,7 @@ func (b *engine) tellExtras(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if b.paths != nil && (x.met[maphash.String(seed, file)] || x.mayBeListed(file)) {
+		if b.paths != nil && (x.met[keyOf(file)] || x.mayBeListed(file)) {
 			continue // another task has it, or may have it
 		}
 		b.meet(file) // each file is reported once

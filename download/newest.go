@@ -159,16 +159,12 @@ func (b *engine) choose(ctx context.Context, t *schedule.Turn[*job]) schedule.Ve
 			yield(f.in, &f.entry)
 		}
 	})
-	taken := make(map[*job]map[uint64]bool)
 	var jobs []*job
 	for _, f := range chosen {
-		if taken[f.in] == nil {
-			taken[f.in] = make(map[uint64]bool)
-		}
 		next := f.made
 		switch {
 		case next == nil:
-			next = b.take(f.in, f.entry, taken[f.in])
+			next = b.take(f.in, f.entry)
 		case b.Info != nil && f.asked && f.entry.Size >= 0:
 			b.tells(next, f.entry)
 			next = nil

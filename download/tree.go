@@ -54,7 +54,7 @@ func (b *engine) list(ctx context.Context, t *schedule.Turn[*job]) schedule.Verd
 	}
 	bounded, cancel := b.bound(ctx)
 	defer cancel()
-	found, err := b.entries(bounded, j.url(), b.hooksOf(bounded, t), j.dir.ahead)
+	found, err := b.entries(bounded, j.url(), b.hooksOf(bounded, t), &j.dir.taken)
 	var same *node
 	if err == nil {
 		same, err = b.circle(bounded, j, found)
@@ -130,7 +130,7 @@ func (b *engine) queueAll(ctx context.Context, t *schedule.Turn[*job],
 		}
 		b.queue(t, next)
 	}
-	t.Value.dir.ahead = nil
+	t.Value.dir.taken = nameSet{}
 	t.Value.dir.folded = nil
 	t.Value.dir.local = nil
 	if ctx.Err() == nil {
@@ -236,14 +236,13 @@ type listingHooks struct {
 	login func(dir string)
 }
 
-// entries lists a directory, and retries as a download does. ahead has the files that are already queued.
+// entries lists a directory, and retries as a download does. queued has the names of the files that are already
+// queued.
 func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
-	ahead map[uint64]bool) (c contents, err error) {
+	queued *nameSet) (c contents, err error) {
 	err = b.again(ctx, func() error {
 		c = contents{}
-		for key := range ahead {
-			ahead[key] = true
-		}
+		queued.forgetMet()
 		for e, err := range b.src.EntriesEarly(ctx, u, o.entry, o.login) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
@@ -253,7 +252,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
 			case err != nil:
 				return err
 			default:
-				c.add(stripped(e), ahead)
+				c.add(stripped(e), queued)
 			}
 		}
 		return nil
@@ -261,7 +260,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
 	return c, err
 }
 
-func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
+func (c *contents) add(e ftpexec.Entry, queued *nameSet) {
 	c.all++
 	c.shows += maphash.Comparable(seed, e)
 	if e.Mode == fs.ModeDir || e.Mode == fs.ModeIrregular {
@@ -269,9 +268,7 @@ func (c *contents) add(e ftpexec.Entry, ahead map[uint64]bool) {
 	}
 	bare := e.Mode == fs.ModeIrregular && e.Size < 0 && e.Precision == 0
 	c.bare = bare && (c.bare || c.all == 1)
-	if key := keyOf(e); e.Mode == 0 && ahead[key] {
-		ahead[key] = false // a second entry of that name is an error
-	} else {
+	if e.Mode != 0 || !queued.meet(e.Name) { // a second entry of that name is an error
 		c.entries = append(c.entries, compact(e))
 	}
 }
@@ -321,10 +318,6 @@ func (b *engine) has(path string, size int64) bool {
 // within returns the jobs for the entries of a directory, and reports the entries that are not retrieved. If ctx ends,
 // it returns only some of the jobs.
 func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (jobs []*job) {
-	taken := j.dir.ahead
-	if taken == nil {
-		taken = make(map[uint64]bool)
-	}
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			break
@@ -336,7 +329,7 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 		}
 		if c := j.contest(); c != nil && e.Mode == 0 {
 			c.add(&candidate{in: j, entry: e})
-		} else if next := b.take(j, e, taken); next != nil {
+		} else if next := b.take(j, e); next != nil {
 			jobs = append(jobs, next)
 		}
 	}
@@ -344,14 +337,13 @@ func (b *engine) within(ctx context.Context, j *job, entries []ftpexec.Entry) (j
 }
 
 // take returns the job for a wanted entry of a directory, or nil if there is nothing to do for it or it is refused.
-// taken has the keys of the earlier names.
-func (b *engine) take(j *job, e ftpexec.Entry, taken map[uint64]bool) *job {
+func (b *engine) take(j *job, e ftpexec.Entry) *job {
 	next := j.file(e)
 	if b.Info != nil && next.listed >= 0 && e.Mode == 0 {
 		b.tells(next, e)
 		return nil
 	}
-	if err := b.usable(j, e, taken); err != nil {
+	if err := b.usable(j, e); err != nil {
 		b.refuse(next, e, err)
 		return nil
 	}

@@ -146,9 +146,10 @@ func (s shown) Entries(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, 
 // must omit a file that is already queued, but not a second entry of its name.
 func TestAhead(t *testing.T) {
 	b := &engine{src: full(shown{names: []string{"a", "b", "a"}})}
-	ahead := map[uint64]bool{keyOf(ftpexec.Entry{Name: "a"}): true}
+	var queued nameSet
+	queued.add("a")
 	for range 2 {
-		if c, err := b.entries(t.Context(), nil, listingHooks{}, ahead); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].Name != "b" || c.entries[1].Name != "a" {
+		if c, err := b.entries(t.Context(), nil, listingHooks{}, &queued); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].Name != "b" || c.entries[1].Name != "a" {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}

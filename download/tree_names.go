@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"path"
 	"slices"
@@ -160,18 +159,14 @@ func entryURL(e ftpexec.Entry, dir *urlparse.URL) *urlparse.URL {
 	return dir.Child(localfile.Segment(e.Name), kind)
 }
 
-// keyOf returns a hash of the name of an entry.
-func keyOf(e ftpexec.Entry) uint64 { return maphash.String(seed, e.Name) }
-
-// respelled reports whether an earlier entry of the directory has another spelling of a name. taken has the keys of all
-// earlier names. respelled adds the name to d.folded.
-func (d *node) respelled(name string, taken map[uint64]bool) bool {
+// respelled reports whether an earlier entry of the directory has another spelling of a name. It adds the name to
+// d.folded.
+func (d *node) respelled(name string) bool {
 	fold := localfile.Fold(name)
-	key := maphash.String(seed, fold)
+	key := keyOf(fold)
 	met := d.folded[key]
 	if fold != name {
-		_, plain := taken[key]
-		met = met || plain
+		met = met || d.taken.has(fold)
 		if d.folded == nil {
 			d.folded = make(map[uint64]bool)
 		}
@@ -182,25 +177,22 @@ func (d *node) respelled(name string, taken map[uint64]bool) bool {
 
 // usable returns an error if an entry of j cannot have its name on this system. A file is saved under exactly the
 // server's name or not at all. usable refuses a name that would leave the directory or mean something else here, a name
-// that ftpfetch uses itself, such as a journal's, and the second of two names that mean the same file here. taken has
-// the keys of the earlier names.
-func (b *engine) usable(j *job, e ftpexec.Entry, taken map[uint64]bool) error {
+// that ftpfetch uses itself, such as a journal's, and the second of two names that mean the same file here.
+func (b *engine) usable(j *job, e ftpexec.Entry) error {
 	why := localfile.Unusable(e.Name)
-	key := keyOf(e)
-	_, again := taken[key]
 	switch {
 	case localfile.Own(e.Name) != "":
 		why += ": Tree.Reject leaves it out"
 	case why != "":
-	case again:
+	case j.dir.taken.has(e.Name):
 		why = "has the name of another entry of the listing"
-	case j.dir.respelled(e.Name, taken) && b.spellings.Folds(cmp.Or(j.Path, "."), e.Name):
+	case j.dir.respelled(e.Name) && b.spellings.Folds(cmp.Or(j.Path, "."), e.Name):
 		why = "is another spelling of the name of another entry of the listing, and both are one file here"
 	}
 	if why != "" {
 		return &localfile.Error{Path: e.Name, Reason: why, Err: localfile.ErrName}
 	}
-	taken[key] = true
+	j.dir.taken.add(e.Name)
 	return nil
 }
 
@@ -219,9 +211,6 @@ func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHoo
 	o := listingHooks{login: func(dir string) { j.withSurvey(func(*survey) { j.dir.login = dir }) }}
 	if j.dir.up != nil || j.contest() != nil || b.needsTimes() {
 		return o
-	}
-	if j.dir.ahead == nil {
-		j.dir.ahead = make(map[uint64]bool)
 	}
 	early := b.early(ctx, t)
 	waiting := []ftpexec.Entry{} // nil once there are many
@@ -246,20 +235,18 @@ func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHoo
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) func(ftpexec.Entry) {
 	j, created := t.Value, false
 	return func(e ftpexec.Entry) {
-		key := keyOf(e)
-		_, begun := j.dir.ahead[key]
-		if begun || ctx.Err() != nil || e.Mode != 0 {
+		if j.dir.taken.has(e.Name) || ctx.Err() != nil || e.Mode != 0 {
 			return
 		}
 		if localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) {
 			return
 		}
 		created = created || b.create(ctx, j) == nil
-		if !created || j.dir.respelled(e.Name, j.dir.ahead) {
+		if !created || j.dir.respelled(e.Name) {
 			return
 		}
 		b.tryPatterns(j.Tree, e.Name, false)
-		j.dir.ahead[key] = true
+		j.dir.taken.add(e.Name)
 		if next := j.file(e); !b.plansAbsent(j, next) {
 			b.queue(t, next)
 		}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"time"
-
 	"bufio"
 	"cmp"
 	"context"
@@ -12,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"time"
 
 	"example.com/ftpfetch/cmd/internal/mirror"
 	"example.com/ftpfetch/download"
@@ -30,7 +29,7 @@ func (r *run) listDir(ctx context.Context, u *urlparse.URL, tree *download.Tree,
 		d := directory{run: r, u: u, out: out, terminal: terminal, sort: "none", told: true}
 		entries := r.source.List
 		if r.Long || terminal && u.Type != urlparse.TypeDir { // to mark directories; ";type=d" means NLST
-			source := &mirror.Source{FullSource: r.source, Filter: r.FilterAt(time.Now()), Dates: true}
+			source := &mirror.Source{FullSource: r.source, Filter: r.FilterAt(time.Now()), Dates: true, Forgets: true}
 			entries = source.Entries
 			d.sort = cmp.Or(r.Sort, "name")
 			d.told = false

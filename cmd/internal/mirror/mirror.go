@@ -40,12 +40,14 @@ func (f Filter) omits(size int64) bool {
 	return size >= 0 && size < f.MinSize || f.MaxSize > 0 && size > f.MaxSize
 }
 
-// Source is a FullSource that omits unwanted files from its listings, and remembers the entries of all listings.
+// Source is a FullSource that omits unwanted files from its listings, and remembers the entries of all listings unless
+// it Forgets.
 type Source struct {
 	download.FullSource
 	Filter
-	Dates bool            // ask for the times of all files whose year the server leaves open
-	Trees []download.Task // trees whose files may be deleted
+	Dates   bool            // ask for the times of all files whose year the server leaves open
+	Forgets bool            // do not remember the entries: Hides and Delete are not used
+	Trees   []download.Task // trees whose files may be deleted
 
 	left    atomic.Int64 // number of unwanted files
 	cleared atomic.Int64 // number of files that a Way has removed
@@ -169,8 +171,11 @@ func (s *Source) Hides(dir *urlparse.URL, name string, here fs.FileInfo) bool {
 	return listed || s.MaxSize > 0 && here.Size() > s.MaxSize || !s.ages(here.ModTime())
 }
 
-// see remembers an entry of the directory whose key is in.
+// see remembers an entry of the directory whose key is in, unless s Forgets.
 func (s *Source) see(in, name string) {
+	if s.Forgets {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil {

@@ -99,6 +99,21 @@ func TestTimesThatAreAskedFor(t *testing.T) {
 	}
 }
 
+// TestForgets checks that a Source remembers what it has listed unless it Forgets.
+func TestForgets(t *testing.T) {
+	dir := must.Get(urlparse.Parse("ftp://h/d/"))(t)
+	here := must.Get(os.Stat("."))(t)
+	for _, forgets := range []bool{false, true} {
+		source := &mirror.Source{FullSource: &teller{lists: ftpexec.Entry{Name: "f", Size: 5}}, Forgets: forgets}
+		for _, err := range source.Entries(t.Context(), dir) {
+			must.Do(t, err)
+		}
+		if got := source.Hides(dir, "f", here); got == forgets {
+			t.Errorf("with Forgets %t, it hides f: %t", forgets, got)
+		}
+	}
+}
+
 // TestDeleteAsksAboutDirectories hides a directory from all listings of a server without MLST. Its replies to SIZE and
 // MDTM are those for a missing name, and only CWD shows that the directory exists. No file may be deleted.
 func TestDeleteAsksAboutDirectories(t *testing.T) {

@@ -1,0 +1,69 @@
+package download
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// TestNameSet compares a nameSet with a map, for names that are mostly in order.
+func TestNameSet(t *testing.T) {
+	for seed := range uint64(2000) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s, met := nameSet{}, map[string]bool{}
+		last := 0
+		for range 40 {
+			name := strconv.Itoa(1000 + last + random.IntN(3))
+			if random.IntN(40) == 0 {
+				name = strconv.Itoa(1000 + random.IntN(60))
+			}
+			was, there := met[name]
+			switch random.IntN(8) {
+			case 0:
+				s.forgetMet()
+				for name := range met {
+					met[name] = false
+				}
+				last = 0
+			case 1, 2, 3:
+				if got := s.meet(name); got != (there && !was) {
+					t.Fatalf("%d: meet(%s) is %t", seed, name, got)
+				}
+				if there {
+					met[name] = true
+				}
+				last++
+			default:
+				if got := s.has(name); got != there {
+					t.Fatalf("%d: has(%s) is %t", seed, name, got)
+				}
+				if !there {
+					s.add(name)
+					met[name] = false
+					last++
+				}
+			}
+		}
+	}
+}
+
+// TestNamesInOrder checks that names that are added and met in order need no index, whatever comes between them.
+func TestNamesInOrder(t *testing.T) {
+	var s nameSet
+	names := []string{"A", "B", "a", "b", "c"}
+	for _, name := range names {
+		if s.has(name) || s.meet(name) {
+			t.Errorf("%s is there already", name)
+		}
+		s.add(name)
+	}
+	for _, name := range slices.Concat(names, []string{"d"}) {
+		if got := s.meet(name); got != (name != "d") {
+			t.Errorf("meet(%s) is %t", name, got)
+		}
+	}
+	if s.index != nil {
+		t.Error("there is an index")
+	}
+}
