@@ -327,16 +327,22 @@ func (c *connections) share(gap partfile.Span) int64 {
 	}
 	left := c.gaps.Octets()
 	n := left / int64(max(1, len(c.all)-busy))
-	if c.check != nil && left > c.size/8 {
+	if turn := left / int64(max(1, len(c.all))) * 16 / 25; c.check != nil && (left > c.size/8 || turn > c.paying()) {
 		// The digest follows the contiguous head. So the connections take the file in turns, from its start, and only
 		// little of it is left for the digest when the last byte has come.
-		n = left / int64(max(1, len(c.all))) * 16 / 25
+		n = turn
 	}
 	n = max(n, minSegment)
 	if gap.Len()-n < minSegment {
 		n = gap.Len()
 	}
 	return n
+}
+
+// paying returns of how many bytes a turn pays: to hash them takes longer than what a request more delays the end, at a
+// gigabyte a second.
+func (c *connections) paying() int64 {
+	return int64(c.opening().Seconds() * 1e9 / float64(len(c.all)))
 }
 
 // minSegment is the smallest piece, in bytes, into which a gap is cut.
