@@ -36,7 +36,8 @@ type link struct {
 
 	mu    sync.Mutex
 	asked int   // requests
-	open  int   // responses
+	open  int   // responses, also those whose first byte has yet to come
+	sends int   // responses that have begun
 	most  int   // responses at a time
 	sent  int64 // bytes
 }
@@ -70,6 +71,9 @@ func (l *link) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	if refused {
 		return nil, &ftpexec.Error{Stage: ftpexec.StageLogin, Op: "PASS", Code: 421, Err: ftpexec.ErrTooMany}
 	}
+	l.mu.Lock()
+	l.sends++
+	l.mu.Unlock()
 	x := lane{rate: 1 << 20}
 	if l.lane != nil {
 		x = l.lane(n)
@@ -79,12 +83,19 @@ func (l *link) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 		from = 0
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	b := &lanes{link: l, lane: x, ctx: ctx, cancel: sync.OnceFunc(func() { cancel(); l.closed() }), rest: l.contents[from:]}
+	b := &lanes{link: l, lane: x, ctx: ctx, cancel: sync.OnceFunc(func() { cancel(); l.ended() }), rest: l.contents[from:]}
 	r := &ftpexec.Response{Body: b, Size: int64(len(l.contents)), ModTime: linkTime}
 	if l.change != nil {
 		r.ModTime = l.change(n)
 	}
 	return r, nil
+}
+
+func (l *link) ended() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sends--
+	l.open--
 }
 
 func (l *link) closed() {
@@ -143,7 +154,7 @@ func (b *lanes) Read(p []byte) (int, error) {
 	b.link.mu.Lock()
 	rate := b.rate
 	if b.link.total > 0 {
-		rate = min(rate, b.link.total/float64(b.link.open))
+		rate = min(rate, b.link.total/float64(b.link.sends))
 	}
 	b.link.mu.Unlock()
 	some := max(1<<10, min(int(rate/20), 64<<10)) // 50 ms
@@ -245,7 +256,8 @@ func races() []race {
 			return lane{rate: 512 * kib}
 		}}, 16 * 512 * kib, 2, 0, 20, 16},
 		{"auto, three are allowed", AutoSegments, &link{lane: rates(512), allowed: 3}, 3 * 512 * kib, 1.1, 0, 18, 3},
-		{"auto, far away", AutoSegments, &link{lane: rates(256), opening: 800 * time.Millisecond}, 16 * 256 * kib, 1.6, 0, 20, 16},
+		{"auto, far away", AutoSegments, &link{lane: rates(256), opening: 800 * time.Millisecond}, 16 * 256 * kib, 1.4, 0, 20, 16},
+		{"auto, a full link far away", AutoSegments, &link{lane: rates(4096), total: 4096 * kib, opening: 800 * time.Millisecond}, 4096 * kib, 1.2, 0, 12, 4},
 	}
 }
 
