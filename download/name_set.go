@@ -27,6 +27,9 @@ func (s *nameSet) has(name string) bool {
 
 // add adds a name that s does not have.
 func (s *nameSet) add(name string) {
+	if len(s.keys) > 0 && name < s.last {
+		s.makeIndex()
+	}
 	if s.index != nil {
 		s.index[keyOf(name)] = false
 		return

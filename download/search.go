@@ -24,8 +24,8 @@ const (
 	// shortestTrial bounds from below how long a number of connections is tried. Where it takes long to open one, half of
 	// that time is tried: a TCP connection needs some round trips to reach its rate.
 	shortestTrial = 250 * time.Millisecond
-	// farTrial is the number of connections that a search tries after the first one, where it takes long to open one. That
-	// is fewer than a run of many files opens.
+	// farTrial is the number of connections that a search tries first where it takes long to open one. That is fewer than a
+	// run of many files opens.
 	farTrial = 4
 	// firstRest is how long a search rests before it tries more connections once more. Each rest is twice as long. The first
 	// is short, because a trial may be judged wrongly: on a link that loses packets, a connection that has lost none yet is
@@ -63,14 +63,10 @@ func (s *search) look(now time.Time, n int64, open int, opening time.Duration) {
 	case s.trial == 1 && s.rested.IsZero():
 		if opening >= shortestTrial || since >= shortestTrial { // the rate of one is measured while others open
 			s.rate = s.asked.rateUntil(at)
-			first := 2
-			if opening >= shortestTrial {
-				first = farTrial
-			}
-			s.try(first, at)
+			s.try(firstTrial(opening), at)
 		}
 	case s.trial == s.best:
-		if s.best < mostFound && now.After(s.rested) {
+		if !s.rests(now) {
 			s.rate = s.asked.rateUntil(at)
 			s.try(min(2*s.trial, mostFound), at)
 		}
@@ -86,6 +82,17 @@ func (s *search) look(now time.Time, n int64, open int, opening time.Duration) {
 	case open <= s.best:
 		s.before = at
 	}
+}
+
+// rests reports whether more connections are not tried now.
+func (s *search) rests(now time.Time) bool { return s.best == mostFound || !now.After(s.rested) }
+
+// firstTrial returns the number of connections that are tried after the first one.
+func firstTrial(opening time.Duration) int {
+	if opening >= shortestTrial {
+		return farTrial
+	}
+	return 2
 }
 
 // rateUntil returns the bytes per second from m until later.
