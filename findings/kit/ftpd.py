@@ -3,8 +3,8 @@
 It listens on a free port of 127.0.0.1, prints the port, and appends every command to LOG. Each option is a word
 "NAME=TEXT": greeting, user, pass, retr and done give the replies to the connection, USER, PASS and RETR (the preliminary and
 the final one), where "/ " ends a line; epsv and pasv give the replies to EPSV and PASV, with {} for the numbers, and mdtm
-what follows the seconds of MDTM. home=DIRECTORY is where a login begins. early=yes sends the final reply of RETR before
-the data; cut=N closes the data connection of RETR after N bytes, and replies 426.
+what follows the seconds of MDTM; size is the reply to SIZE. home=DIRECTORY is where a login begins. early=yes sends the
+final reply of RETR before the data; cut=N closes the data connection of RETR after N bytes, and replies 426.
 """
 
 import os
@@ -79,6 +79,8 @@ class Session:
         return "350 Restarting."
 
     def do_size(self, name):
+        if "size" in options:
+            return options["size"]
         if not os.path.isfile(self.path(name)):
             return "550 No such file."
         return "213 %d" % os.path.getsize(self.path(name))

@@ -47,6 +47,8 @@ func TestEnds(t *testing.T) {
 		{"length", ok + "Content-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"empty", ok + "Content-Length: 0\r\n\r\n", "", nil, false},
 		{"chunks", ok + "Transfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "contents", nil, false},
+		{"chunks of Apache", ok + "Server: Apache/2.4.71 (Debian)\r\nTransfer-Encoding: chunked\r\n\r\n8\r\ncontents\r\n0\r\n\r\n", "", ftpexec.ErrProtocol, false},
+		{"length from Apache", ok + "Server: Apache/2.4.71 (Debian)\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"no chunk", ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", nil, false},
 		{"HTTP/1.0 with a length", "HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
 		{"compressed on the server by its name.gz", ok + "Content-Encoding: gzip\r\nContent-Length: 8\r\n\r\ncontents", "contents", nil, false},
