@@ -30,22 +30,25 @@ func TestTake(t *testing.T) {
 		gaps, want partfile.Spans
 		n          int
 		digest     bool
+		opening    time.Duration
 	}{
-		{mib(0, 100), mib(0, 100), 1, false},
-		{mib(0, 99), mib(0, 33, 33, 66, 66, 99), 3, false},
-		{mib(0, 2), mib(0, 1, 1, 2), 4, false},
-		{mib(0, 1), mib(0, 1), 4, false},
-		{mib(0, 100, 200, 220), mib(0, 40, 40, 80, 80, 100), 3, false},
-		{mib(0, 1, 2, 3, 4, 5), mib(0, 1, 2, 3), 2, false},
-		{nil, nil, 2, false},
-		{mib(0, 100), mib(0, 16, 16, 29, 29, 40, 40, 50), 4, true},
-		{mib(0, 10), mib(0, 2, 2, 5, 5, 7, 7, 10), 4, true},
+		{mib(0, 100), mib(0, 100), 1, false, 0},
+		{mib(0, 99), mib(0, 33, 33, 66, 66, 99), 3, false, 0},
+		{mib(0, 2), mib(0, 1, 1, 2), 4, false, 0},
+		{mib(0, 1), mib(0, 1), 4, false, 0},
+		{mib(0, 100, 200, 220), mib(0, 40, 40, 80, 80, 100), 3, false, 0},
+		{mib(0, 1, 2, 3, 4, 5), mib(0, 1, 2, 3), 2, false, 0},
+		{nil, nil, 2, false, 0},
+		{mib(0, 100), mib(0, 16, 16, 29, 29, 40, 40, 50), 4, true, 0},
+		{mib(0, 10), mib(0, 2, 2, 5, 5, 7, 7, 10), 4, true, 20 * time.Millisecond},
+		{mib(0, 10), mib(0, 1, 1, 2, 2, 4, 4, 5), 4, true, time.Millisecond}, // turns are worth their requests
 	} {
 		f := &fetch{}
 		if tt.digest {
 			f.check = &check{}
 		}
 		c := &connections{transfer: &transfer{fetch: f}, ctx: t.Context(), gaps: tt.gaps, size: 100 << 20}
+		c.opened.Store(int64(tt.opening))
 		for range tt.n {
 			c.all = append(c.all, &connection{})
 		}
