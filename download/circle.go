@@ -122,8 +122,8 @@ type node struct {
 
 	unique string // the fact "unique" in the listing of up; "" if missing
 	shows  uint64 // hash of its own listing
-	// taken has the names of the entries that have a job: at first of the files that were queued before the listing was
-	// complete; see early.
+	// taken has the names that no other entry of the listing may have: at first those of files that were queued before the
+	// listing was complete, see early.
 	taken nameSet
 	// folded has the keys of the folded names of entries whose names are not folded.
 	folded map[uint64]bool

@@ -327,10 +327,10 @@ func (c *connections) share(gap partfile.Span) int64 {
 	}
 	left := c.gaps.Octets()
 	n := left / int64(max(1, len(c.all)-busy))
-	if turn := left / int64(max(1, len(c.all))) * 16 / 25; c.check != nil && (left > c.size/8 || turn > c.paying()) {
-		// The digest follows the contiguous head. So the connections take the file in turns, from its start, and only
-		// little of it is left for the digest when the last byte has come.
-		n = turn
+	if piece := left / c.sharing() * 16 / 25; c.check != nil && (left > c.size/8 || piece > c.worthAsking()) {
+		// The digest follows the contiguous head. So the connections take pieces of the file in turns, from its start, and
+		// only little of it is left for the digest when the last byte has come.
+		n = piece
 	}
 	n = max(n, minSegment)
 	if gap.Len()-n < minSegment {
@@ -339,10 +339,17 @@ func (c *connections) share(gap partfile.Span) int64 {
 	return n
 }
 
-// paying returns of how many bytes a turn pays: to hash them takes longer than what a request more delays the end, at a
-// gigabyte a second.
-func (c *connections) paying() int64 {
-	return int64(c.opening().Seconds() * 1e9 / float64(len(c.all)))
+// sharing returns how many connections share the file.
+func (c *connections) sharing() int64 { return int64(max(1, len(c.all))) }
+
+// worthAsking returns how large a piece has to be for a digest to be worth one more request. To hash a smaller one, at a
+// gigabyte a second, takes less time than the request costs; or it comes so soon that no other connection can take over a
+// part of it, and they do not end together.
+func (c *connections) worthAsking() int64 {
+	opening := c.opening()
+	hashed := opening.Seconds() * 1e9 / float64(c.sharing())
+	fetched := 2 * mean(c.rates) * worthwhile(opening).Seconds()
+	return int64(max(hashed, fetched))
 }
 
 // minSegment is the smallest piece, in bytes, into which a gap is cut.

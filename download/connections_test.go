@@ -64,7 +64,7 @@ func (l *link) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	l.mu.Unlock()
 	if err := wait(ctx, l.opening); err != nil {
 		if !refused {
-			l.closed()
+			l.closed(0)
 		}
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (l *link) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 		from = 0
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	b := &lanes{link: l, lane: x, ctx: ctx, cancel: sync.OnceFunc(func() { cancel(); l.ended() }), rest: l.contents[from:]}
+	b := &lanes{link: l, lane: x, ctx: ctx, cancel: sync.OnceFunc(func() { cancel(); l.closed(1) }), rest: l.contents[from:]}
 	r := &ftpexec.Response{Body: b, Size: int64(len(l.contents)), ModTime: linkTime}
 	if l.change != nil {
 		r.ModTime = l.change(n)
@@ -91,17 +91,12 @@ func (l *link) Do(ctx context.Context, req *ftpexec.Request) (*ftpexec.Response,
 	return r, nil
 }
 
-func (l *link) ended() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sends--
-	l.open--
-}
-
-func (l *link) closed() {
+// closed notes that a response is closed, which counts in sends or not.
+func (l *link) closed(sends int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--
+	l.sends -= sends
 }
 
 func (l *link) Stat(context.Context, *urlparse.URL) (ftpexec.Entry, error) {

@@ -2,22 +2,24 @@ package download
 
 import "hash/maphash"
 
-// nameSet is a set of names. There may be a million of a directory, which most servers list in order: a nameSet has no
-// index as long as each name comes after those before it. The zero value is empty.
+// nameSet is a set of names of which each can be ticked once. A directory may have a million names, and most servers list
+// them in order: names that are added and ticked in their order need no index. A nameSet makes one when it is asked about
+// another name that is not after the last one. The zero value is empty.
 type nameSet struct {
-	keys []uint64 // of the names, in their order; nil if there is an index
-	last string   // the last name
-	met  int      // number of keys at the beginning whose names are met
+	// without an index
+	keys   []uint64 // of the names, in their order
+	last   string   // the last name
+	ticked int      // number of keys at the beginning whose names are ticked
 
-	// the index, by the keys of the names: whether they are met; nil if there is none
-	index map[uint64]bool
+	index map[uint64]bool // whether the names are ticked, by their keys; nil if there is no index
 }
 
+// keyOf returns a hash of a name or a path.
 func keyOf(name string) uint64 { return maphash.String(seed, name) }
 
 // has reports whether s has a name.
 func (s *nameSet) has(name string) bool {
-	if s.index == nil && (len(s.keys) == 0 || name > s.last) {
+	if s.isNext(name) {
 		return false
 	}
 	s.makeIndex()
@@ -27,41 +29,44 @@ func (s *nameSet) has(name string) bool {
 
 // add adds a name that s does not have.
 func (s *nameSet) add(name string) {
-	if len(s.keys) > 0 && name < s.last {
-		s.makeIndex()
-	}
-	if s.index != nil {
-		s.index[keyOf(name)] = false
+	if s.isNext(name) {
+		s.keys = append(s.keys, keyOf(name))
+		s.last = name
 		return
 	}
-	s.keys = append(s.keys, keyOf(name))
-	s.last = name
+	s.makeIndex()
+	s.index[keyOf(name)] = false
 }
 
-// meet reports whether s has a name that is not yet met. From then on it is.
-func (s *nameSet) meet(name string) bool {
+// tick ticks a name. It returns false if s does not have it, or it is ticked already.
+func (s *nameSet) tick(name string) bool {
 	key := keyOf(name)
-	if s.index == nil && s.met < len(s.keys) && s.keys[s.met] == key {
-		s.met++
+	switch {
+	case s.index == nil && s.ticked < len(s.keys) && s.keys[s.ticked] == key:
+		s.ticked++
 		return true
-	}
-	if s.index == nil && (len(s.keys) == 0 || name > s.last) {
+	case s.isNext(name):
 		return false
 	}
 	s.makeIndex()
-	met, ok := s.index[key]
+	ticked, ok := s.index[key]
 	if ok {
 		s.index[key] = true
 	}
-	return ok && !met
+	return ok && !ticked
 }
 
-// forgetMet makes all names ones that are not yet met.
-func (s *nameSet) forgetMet() {
-	s.met = 0
+// untick makes all names unticked.
+func (s *nameSet) untick() {
+	s.ticked = 0
 	for key := range s.index {
 		s.index[key] = false
 	}
+}
+
+// isNext reports whether there is no index and a name comes after all those of s.
+func (s *nameSet) isNext(name string) bool {
+	return s.index == nil && (len(s.keys) == 0 || name > s.last)
 }
 
 func (s *nameSet) makeIndex() {
@@ -70,7 +75,7 @@ func (s *nameSet) makeIndex() {
 	}
 	s.index = make(map[uint64]bool, len(s.keys))
 	for i, key := range s.keys {
-		s.index[key] = i < s.met
+		s.index[key] = i < s.ticked
 	}
 	s.keys = nil
 }

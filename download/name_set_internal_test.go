@@ -11,27 +11,27 @@ import (
 func TestNameSet(t *testing.T) {
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		s, met := nameSet{}, map[string]bool{}
+		s, ticked := nameSet{}, map[string]bool{}
 		last := 0
 		for range 40 {
 			name := strconv.Itoa(1000 + last + random.IntN(3))
 			if random.IntN(40) == 0 {
 				name = strconv.Itoa(1000 + random.IntN(60))
 			}
-			was, there := met[name]
+			was, there := ticked[name]
 			switch random.IntN(8) {
 			case 0:
-				s.forgetMet()
-				for name := range met {
-					met[name] = false
+				s.untick()
+				for name := range ticked {
+					ticked[name] = false
 				}
 				last = 0
 			case 1, 2, 3:
-				if got := s.meet(name); got != (there && !was) {
-					t.Fatalf("%d: meet(%s) is %t", seed, name, got)
+				if got := s.tick(name); got != (there && !was) {
+					t.Fatalf("%d: tick(%s) is %t", seed, name, got)
 				}
 				if there {
-					met[name] = true
+					ticked[name] = true
 				}
 				last++
 			default:
@@ -40,7 +40,7 @@ func TestNameSet(t *testing.T) {
 				}
 				if !there {
 					s.add(name)
-					met[name] = false
+					ticked[name] = false
 					last++
 				}
 			}
@@ -48,19 +48,19 @@ func TestNameSet(t *testing.T) {
 	}
 }
 
-// TestNamesInOrder checks that names that are added and met in order need no index, whatever comes between them.
+// TestNamesInOrder checks that names that are added and ticked in order need no index.
 func TestNamesInOrder(t *testing.T) {
 	var s nameSet
 	names := []string{"A", "B", "a", "b", "c"}
 	for _, name := range names {
-		if s.has(name) || s.meet(name) {
+		if s.has(name) || s.tick(name) {
 			t.Errorf("%s is there already", name)
 		}
 		s.add(name)
 	}
 	for _, name := range slices.Concat(names, []string{"d"}) {
-		if got := s.meet(name); got != (name != "d") {
-			t.Errorf("meet(%s) is %t", name, got)
+		if got := s.tick(name); got != (name != "d") {
+			t.Errorf("tick(%s) is %t", name, got)
 		}
 	}
 	if s.index != nil {

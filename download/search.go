@@ -84,7 +84,7 @@ func (s *search) look(now time.Time, n int64, open int, opening time.Duration) {
 	}
 }
 
-// rests reports whether more connections are not tried now.
+// rests reports whether more connections are not tried now, or never again.
 func (s *search) rests(now time.Time) bool { return s.best == mostFound || !now.After(s.rested) }
 
 // firstTrial returns the number of connections that are tried after the first one.

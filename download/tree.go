@@ -236,13 +236,13 @@ type listingHooks struct {
 	login func(dir string)
 }
 
-// entries lists a directory, and retries as a download does. queued has the names of the files that are already
-// queued.
+// entries lists a directory, and retries as a download does. taken has the names of the files that are already
+// queued; entries ticks those that the whole listing has too.
 func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
-	queued *nameSet) (c contents, err error) {
+	taken *nameSet) (c contents, err error) {
 	err = b.again(ctx, func() error {
 		c = contents{}
-		queued.forgetMet()
+		taken.untick()
 		for e, err := range b.src.EntriesEarly(ctx, u, o.entry, o.login) {
 			switch {
 			case ctx.Err() != nil: // a listing may have a million lines
@@ -252,7 +252,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
 			case err != nil:
 				return err
 			default:
-				c.add(stripped(e), queued)
+				c.add(stripped(e), taken)
 			}
 		}
 		return nil
@@ -260,7 +260,7 @@ func (b *engine) entries(ctx context.Context, u *urlparse.URL, o listingHooks,
 	return c, err
 }
 
-func (c *contents) add(e ftpexec.Entry, queued *nameSet) {
+func (c *contents) add(e ftpexec.Entry, taken *nameSet) {
 	c.all++
 	c.shows += maphash.Comparable(seed, e)
 	if e.Mode == fs.ModeDir || e.Mode == fs.ModeIrregular {
@@ -268,7 +268,7 @@ func (c *contents) add(e ftpexec.Entry, queued *nameSet) {
 	}
 	bare := e.Mode == fs.ModeIrregular && e.Size < 0 && e.Precision == 0
 	c.bare = bare && (c.bare || c.all == 1)
-	if e.Mode != 0 || !queued.meet(e.Name) { // a second entry of that name is an error
+	if e.Mode != 0 || !taken.tick(e.Name) { // a second entry of that name is an error
 		c.entries = append(c.entries, compact(e))
 	}
 }

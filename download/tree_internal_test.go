@@ -142,14 +142,14 @@ func (s shown) Entries(context.Context, *urlparse.URL) iter.Seq2[ftpexec.Entry, 
 	}
 }
 
-// TestAhead lists a directory twice, as a run does that lacks open files after the first listing. Each time entries
+// TestQueuedBefore lists a directory twice, as a run does that lacks open files after the first listing. Each time entries
 // must omit a file that is already queued, but not a second entry of its name.
-func TestAhead(t *testing.T) {
+func TestQueuedBefore(t *testing.T) {
 	b := &engine{src: full(shown{names: []string{"a", "b", "a"}})}
-	var queued nameSet
-	queued.add("a")
+	var taken nameSet
+	taken.add("a")
 	for range 2 {
-		if c, err := b.entries(t.Context(), nil, listingHooks{}, &queued); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].Name != "b" || c.entries[1].Name != "a" {
+		if c, err := b.entries(t.Context(), nil, listingHooks{}, &taken); err != nil || c.all != 3 || len(c.entries) != 2 || c.entries[0].Name != "b" || c.entries[1].Name != "a" {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}

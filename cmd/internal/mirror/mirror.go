@@ -46,7 +46,7 @@ type Source struct {
 	download.FullSource
 	Filter
 	Dates   bool            // ask for the times of all files whose year the server leaves open
-	Forgets bool            // do not remember the entries: Hides and Delete are not used
+	Forgets bool            // do not remember the entries, which Hides, Delete and a Way need
 	Trees   []download.Task // trees whose files may be deleted
 
 	left    atomic.Int64 // number of unwanted files
@@ -184,8 +184,11 @@ func (s *Source) see(in, name string) {
 	s.seen[key(in, name)] = struct{}{}
 }
 
-// listed remembers a directory that was listed whole, and as a witness one of its files, if it has any.
+// listed remembers a directory that was listed whole, and as a witness one of its files, if it has any, unless s Forgets.
 func (s *Source) listed(in string, file *urlparse.URL) {
+	if s.Forgets {
+		return
+	}
 	s.see(in, ".")
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -104,7 +104,9 @@ func TestForgets(t *testing.T) {
 	dir := must.Get(urlparse.Parse("ftp://h/d/"))(t)
 	here := must.Get(os.Stat("."))(t)
 	for _, forgets := range []bool{false, true} {
-		source := &mirror.Source{FullSource: &teller{lists: ftpexec.Entry{Name: "f", Size: 5}}, Forgets: forgets}
+		trees := []download.Task{{URLs: []*urlparse.URL{dir}}}
+		lists := ftpexec.Entry{Name: "f", Size: 5, URL: dir.Child("f", "")}
+		source := &mirror.Source{FullSource: &teller{lists: lists}, Trees: trees, Forgets: forgets}
 		for _, err := range source.Entries(t.Context(), dir) {
 			must.Do(t, err)
 		}
