@@ -342,12 +342,15 @@ func (c *connections) share(gap partfile.Span) int64 {
 // sharing returns how many connections share the file.
 func (c *connections) sharing() int64 { return int64(max(1, len(c.all))) }
 
-// worthAsking returns how large a piece has to be for a digest to be worth one more request. To hash a smaller one, at a
-// gigabyte a second, takes less time than the request costs; or it comes so soon that no other connection can take over a
-// part of it, and they do not end together.
+// hashRate is about how many bytes a second a digest takes.
+const hashRate = 1e9
+
+// worthAsking returns how large a piece has to be for a digest to be worth one more request. To hash a smaller one takes
+// less time than the request costs; or it comes so soon that no other connection can take over a part of it, and they do
+// not end together.
 func (c *connections) worthAsking() int64 {
 	opening := c.opening()
-	hashed := opening.Seconds() * 1e9 / float64(c.sharing())
+	hashed := opening.Seconds() * hashRate / float64(c.sharing())
 	fetched := 2 * mean(c.rates) * worthwhile(opening).Seconds()
 	return int64(max(hashed, fetched))
 }

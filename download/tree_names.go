@@ -235,7 +235,7 @@ func (b *engine) hooksOf(ctx context.Context, t *schedule.Turn[*job]) listingHoo
 func (b *engine) early(ctx context.Context, t *schedule.Turn[*job]) func(ftpexec.Entry) {
 	j, created := t.Value, false
 	return func(e ftpexec.Entry) {
-		if j.dir.taken.has(e.Name) || ctx.Err() != nil || e.Mode != 0 {
+		if e.Mode != 0 || ctx.Err() != nil || j.dir.taken.has(e.Name) {
 			return
 		}
 		if localfile.Unusable(e.Name) != "" || !j.Tree.wants(e.Name, false, false) {

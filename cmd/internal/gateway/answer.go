@@ -59,15 +59,15 @@ func judge(a *http.Response) verdict {
 
 // judgeFile is judge for status 200, which may also come with a page of the proxy's own. squid marks such pages.
 func judgeFile(a *http.Response) verdict {
-	endless := a.Request.Method == http.MethodGet && a.ContentLength < 0
+	noLength := a.Request.Method == http.MethodGet && a.ContentLength < 0
 	switch {
 	case isListing(a) || a.Header.Get("X-Squid-Error") != "":
 		return failed("it sends a page of its own, not the file: the URL may name a directory",
 			ftpexec.ErrNotFound)
-	case endless && len(a.TransferEncoding) == 0:
+	case noLength && len(a.TransferEncoding) == 0:
 		return failed("it gives neither the length of the file nor its end, "+
 			"so nothing would show that the file is complete", ftpexec.ErrProtocol)
-	case endless && strings.HasPrefix(a.Header.Get("Server"), "Apache"):
+	case noLength && strings.HasPrefix(a.Header.Get("Server"), "Apache"):
 		return failed("it does not give the length of the file, "+
 			"and Apache ends a file that the server breaks off like a complete one", ftpexec.ErrProtocol)
 	case !isAsOnServer(a):
